@@ -1,0 +1,93 @@
+//===- GraphBase.td - The graph dialect: tensors of a model, no devices -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IR_GRAPHBASE_TD
+#define DIALECTS_GRAPH_IR_GRAPHBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Interfaces/Cost.td"
+include "dialects/Interfaces/Decomposable.td"
+include "dialects/Interfaces/Differentiable.td"
+include "dialects/Interfaces/Elemental.td"
+include "dialects/Interfaces/Reference.td"
+include "dialects/Interfaces/ShardingRule.td"
+
+def Graph_Dialect : Dialect {
+  let name = "graph";
+  let cppNamespace = "::mlir::dist::graph";
+  let summary = "A model as a dataflow graph of tensors with global shapes";
+  let description = [{
+    Value-semantics tensor ops, few and orthogonal, closed under
+    differentiation. Shapes are static. Integer element types are signless for
+    signed integers, `ui8`..`ui64` for unsigned ones and `i1` for booleans.
+    No op broadcasts implicitly: `graph.broadcast` does.
+
+    Function arguments and results carry `graph.role` ("input", "label", "mask",
+    "count", "variable"; "output", "loss", "learning_rate", "variable"),
+    `graph.name`, for state `graph.variable = @symbol`, and `graph.batch_dim`
+    where a dim is the batch.
+  }];
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    /// Each family's file adds its own ops.
+    void registerMathOps();
+    void registerReduceOps();
+    void registerShapeOps();
+    void registerIndexOps();
+    void registerContractionOps();
+    void registerNNOps();
+    void registerStateOps();
+  }];
+}
+
+def Graph_Element : AnyTypeOf<[AnyFloat, AnyInteger]>;
+def Graph_Tensor : StaticShapeTensorOf<[Graph_Element]>;
+def Graph_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
+def Graph_IntTensor : StaticShapeTensorOf<[AnyInteger]>;
+def Graph_BoolTensor : StaticShapeTensorOf<[I1]>;
+
+class Graph_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::dist::graph";
+}
+class Graph_Case<string name, int value, string text>
+    : I32EnumAttrCase<name, value, text>;
+
+def Graph_ComparePredicate : Graph_I32Enum<"ComparePredicate", "comparison", [
+  Graph_Case<"EQ", 0, "eq">, Graph_Case<"NE", 1, "ne">,
+  Graph_Case<"LT", 2, "lt">, Graph_Case<"LE", 3, "le">,
+  Graph_Case<"GT", 4, "gt">, Graph_Case<"GE", 5, "ge">]>;
+def Graph_ReduceKind : Graph_I32Enum<"ReduceKind", "reduction", [
+  Graph_Case<"Sum", 0, "sum">, Graph_Case<"Max", 1, "max">,
+  Graph_Case<"Min", 2, "min">, Graph_Case<"Product", 3, "product">]>;
+def Graph_ScatterKind : Graph_I32Enum<"ScatterKind",
+  "what a scatter does with an update", [
+  Graph_Case<"Set", 0, "set">, Graph_Case<"Add", 1, "add">,
+  Graph_Case<"Mul", 2, "mul">, Graph_Case<"Max", 3, "max">,
+  Graph_Case<"Min", 4, "min">]>;
+def Graph_Synchronization : Graph_I32Enum<"Synchronization",
+  "when the copies of a variable agree (TensorFlow's VariableSynchronization)", [
+  Graph_Case<"OnWrite", 0, "on_write">, Graph_Case<"OnRead", 1, "on_read">]>;
+def Graph_Aggregation : Graph_I32Enum<"Aggregation",
+  "how writes or copies combine (TensorFlow's VariableAggregation)", [
+  Graph_Case<"None", 0, "none">, Graph_Case<"Sum", 1, "sum">,
+  Graph_Case<"Mean", 2, "mean">,
+  Graph_Case<"OnlyFirst", 3, "only_first_replica">]>;
+
+// Every tensor op has every interface: a missing rule does not link.
+class Graph_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Graph_Dialect, mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface>,
+        DeclareOpInterfaceMethods<ReferenceOpInterface>,
+        DeclareOpInterfaceMethods<ElementalOpInterface>])>;
+
+#endif

@@ -1,0 +1,50 @@
+//===- GraphIndexOps.td - Ops that index with tensors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IR_GRAPHINDEXOPS_TD
+#define DIALECTS_GRAPH_IR_GRAPHINDEXOPS_TD
+include "dialects/Graph/IR/GraphBase.td"
+
+// Negative indices count from the end (as in ONNX). Out of range, the compiled
+// kernels clamp; the evaluator gives an error.
+
+def Graph_GatherOp : Graph_Op<"gather", [InferTypeOpAdaptor]> {
+  let summary = "operand slices along `axis` at `indices`: shape = operand[:axis] + indices + operand[axis+1:]";
+  let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+}
+def Graph_ScatterAddOp : Graph_Op<"scatter_add", [InferTypeOpAdaptor]> {
+  let summary = "operand, with updates added along `axis` at `indices`: the transpose of `gather`";
+  let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+}
+def Graph_GatherElementsOp : Graph_Op<"gather_elements", [InferTypeOpAdaptor]> {
+  let summary = "result[i..] = operand[i..] with coordinate `axis` replaced by indices[i..]; result has the shape of indices";
+  let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+}
+def Graph_ScatterElementsOp : Graph_Op<"scatter_elements", [InferTypeOpAdaptor]> {
+  let summary = "operand, with each update combined at its own index and coordinate `axis` from indices";
+  let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+}
+def Graph_GatherNDOp : Graph_Op<"gather_nd", [InferTypeOpAdaptor]> {
+  let summary = "ONNX GatherND: the last dim of indices holds coordinates of the dims after `batch_dims`";
+  let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$batch_dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+}
+def Graph_ScatterNDOp : Graph_Op<"scatter_nd", [InferTypeOpAdaptor]> {
+  let summary = "operand, with slices of updates combined at the coordinates in the last dim of indices (after `batch_dims` shared dims)";
+  let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$batch_dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+}
+#endif

@@ -1,0 +1,48 @@
+//===- GraphReduceOps.td - Reductions and scans -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IR_GRAPHREDUCEOPS_TD
+#define DIALECTS_GRAPH_IR_GRAPHREDUCEOPS_TD
+include "dialects/Graph/IR/GraphBase.td"
+
+def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
+  let summary = "reduction over `dims`, which the result does not have";
+  let description = [{
+    Sums of f16 and bf16 are accumulated in f32. Constraints:
+    (C1) `dims` are distinct, increasing and within the operand.
+    ```mlir
+    %1 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<32x10xf32>) -> tensor<10xf32>
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind `,` $operand attr-dict `:` functional-type($operand, $result)";
+}
+class Graph_ArgOp<string mnemonic, string what> : Graph_Op<mnemonic, [InferTypeOpAdaptor]> {
+  let summary = what # " along `axis` (removed), as i64; the first of equals, or the last if `select_last`";
+  let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
+    DefaultValuedAttr<BoolAttr, "false">:$select_last);
+  let results = (outs Graph_IntTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
+}
+def Graph_ArgMaxOp : Graph_ArgOp<"arg_max", "index of the largest">;
+def Graph_ArgMinOp : Graph_ArgOp<"arg_min", "index of the smallest">;
+def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
+  let summary = "running sum along `axis`";
+  let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
+    DefaultValuedAttr<BoolAttr, "false">:$exclusive,
+    DefaultValuedAttr<BoolAttr, "false">:$reverse);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
+  let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals";
+  let arguments = (ins Graph_Tensor:$operand, I64Attr:$k,
+    DefaultValuedAttr<BoolAttr, "true">:$largest);
+  let results = (outs Graph_Tensor:$values, Graph_IntTensor:$indices);
+  let assemblyFormat = "$operand attr-dict `:` functional-type($operand, results)";
+}
+#endif

@@ -1,0 +1,16 @@
+//===- Differentiable.h - See Differentiable.td -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_INTERFACES_DIFFERENTIABLE_H
+#define DIALECTS_INTERFACES_DIFFERENTIABLE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include "dialects/Interfaces/Differentiable.h.inc"
+
+#endif // DIALECTS_INTERFACES_DIFFERENTIABLE_H

@@ -1,0 +1,212 @@
+//===- HostTensor.cpp - A tensor value on the host -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/HostTensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/APFloat.h"
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+double mlir::dist::roundToType(double v, FloatType type) {
+  if (type.isF64())
+    return v;
+  if (type.isF32())
+    return static_cast<float>(v);
+  llvm::APFloat value(v);
+  bool lossy;
+  value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &lossy);
+  value.convert(llvm::APFloat::IEEEdouble(),
+                llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return value.convertToDouble();
+}
+
+int64_t mlir::dist::wrapToType(int64_t v, IntegerType type) {
+  unsigned width = type.getWidth();
+  if (width >= 64)
+    return v;
+  uint64_t mask = (uint64_t(1) << width) - 1, bits = uint64_t(v) & mask;
+  bool isUnsigned = type.isUnsigned() || width == 1;
+  if (!isUnsigned && (bits >> (width - 1)))
+    bits |= ~mask;
+  return static_cast<int64_t>(bits);
+}
+
+void mlir::dist::forEachIndex(
+    ArrayRef<int64_t> shape,
+    llvm::function_ref<void(ArrayRef<int64_t>)> fn) {
+  for (int64_t size : shape)
+    if (size == 0)
+      return;
+  SmallVector<int64_t> index(shape.size(), 0);
+  while (true) {
+    fn(index);
+    int64_t dim = static_cast<int64_t>(shape.size()) - 1;
+    for (; dim >= 0; --dim) {
+      if (++index[dim] < shape[dim])
+        break;
+      index[dim] = 0;
+    }
+    if (dim < 0)
+      return;
+  }
+}
+
+HostTensor::HostTensor(RankedTensorType type)
+    : type(type), data(std::make_shared<Data>()) {
+  if (isFloat())
+    data->f.resize(type.getNumElements());
+  else
+    data->i.resize(type.getNumElements());
+}
+
+bool HostTensor::isUnsigned() const {
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  return integer && (integer.isUnsigned() || integer.getWidth() == 1);
+}
+
+double HostTensor::integerToDouble(int64_t v) const {
+  return isUnsigned() ? static_cast<double>(static_cast<uint64_t>(v))
+                      : static_cast<double>(v);
+}
+
+HostTensor::Data &HostTensor::writable() {
+  if (data.use_count() != 1)
+    data = std::make_shared<Data>(*data);
+  return *data;
+}
+
+void HostTensor::setDouble(int64_t i, double v) {
+  if (isFloat()) {
+    writable().f[i] = roundToType(v, cast<FloatType>(type.getElementType()));
+    return;
+  }
+  auto integer = cast<IntegerType>(type.getElementType());
+  int64_t truncated;
+  if (std::isnan(v))
+    truncated = 0;
+  else if (integer.isUnsigned() && v >= 9223372036854775808.0)
+    truncated = static_cast<int64_t>(static_cast<uint64_t>(v));
+  else if (std::abs(v) >= 9223372036854775808.0)
+    truncated = v < 0 ? INT64_MIN : INT64_MAX;
+  else
+    truncated = static_cast<int64_t>(v);
+  setInt(i, truncated);
+}
+
+void HostTensor::setInt(int64_t i, int64_t v) {
+  if (isFloat())
+    return setDouble(i, static_cast<double>(v));
+  writable().i[i] = wrapToType(v, cast<IntegerType>(type.getElementType()));
+}
+
+int64_t HostTensor::linearize(ArrayRef<int64_t> index) const {
+  int64_t position = 0;
+  for (auto [i, size] : llvm::zip(index, getShape()))
+    position = position * size + i;
+  return position;
+}
+
+SmallVector<int64_t> HostTensor::delinearize(int64_t position) const {
+  SmallVector<int64_t> index(getShape().size());
+  for (int64_t dim = index.size() - 1; dim >= 0; --dim) {
+    index[dim] = position % getShape()[dim];
+    position /= getShape()[dim];
+  }
+  return index;
+}
+
+std::vector<char> HostTensor::toBytes() const {
+  unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  unsigned bytes = (width + 7) / 8;
+  std::vector<char> out(getNumElements() * bytes);
+  for (int64_t i = 0, e = getNumElements(); i < e; ++i) {
+    uint64_t bits;
+    if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
+      llvm::APFloat value(floats()[i]);
+      bool lossy;
+      value.convert(floatType.getFloatSemantics(),
+                    llvm::APFloat::rmNearestTiesToEven, &lossy);
+      bits = value.bitcastToAPInt().getZExtValue();
+    } else {
+      bits = static_cast<uint64_t>(ints()[i]);
+    }
+    std::memcpy(out.data() + i * bytes, &bits, bytes);
+  }
+  return out;
+}
+
+FailureOr<HostTensor> HostTensor::fromBytes(RankedTensorType type,
+                                            ArrayRef<char> bytes) {
+  unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  unsigned size = (width + 7) / 8;
+  if (static_cast<int64_t>(bytes.size()) != type.getNumElements() * size)
+    return failure();
+  HostTensor tensor(type);
+  Data &data = tensor.writable();
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * size, size);
+    if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
+      llvm::APFloat value(floatType.getFloatSemantics(),
+                          llvm::APInt(width, bits));
+      bool lossy;
+      value.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &lossy);
+      data.f[i] = value.convertToDouble();
+    } else {
+      data.i[i] = wrapToType(static_cast<int64_t>(bits),
+                             cast<IntegerType>(type.getElementType()));
+    }
+  }
+  return tensor;
+}
+
+FailureOr<HostTensor> HostTensor::fromAttribute(ElementsAttr attribute) {
+  auto type = dyn_cast<RankedTensorType>(attribute.getType());
+  if (!type)
+    return failure();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return failure();
+    return fromBytes(type, blob->getData());
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(attribute);
+  if (!dense)
+    return failure();
+  HostTensor tensor(type);
+  int64_t i = 0;
+  if (tensor.isFloat()) {
+    for (llvm::APFloat value : dense.getValues<llvm::APFloat>()) {
+      bool lossy;
+      value.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &lossy);
+      tensor.setDouble(i++, value.convertToDouble());
+    }
+  } else {
+    for (const llvm::APInt &value : dense.getValues<llvm::APInt>())
+      tensor.setInt(i++, static_cast<int64_t>(value.getZExtValue()));
+  }
+  return tensor;
+}
+
+DenseElementsAttr HostTensor::toAttribute() const {
+  SmallVector<Attribute> values;
+  for (int64_t i = 0, e = getNumElements(); i < e; ++i) {
+    Type element = type.getElementType();
+    if (isFloat())
+      values.push_back(FloatAttr::get(element, floats()[i]));
+    else
+      values.push_back(IntegerAttr::get(
+          element, llvm::APInt(cast<IntegerType>(element).getWidth(),
+                               static_cast<uint64_t>(ints()[i]), false, true)));
+  }
+  return DenseElementsAttr::get(type, values);
+}

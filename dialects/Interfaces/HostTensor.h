@@ -1,0 +1,91 @@
+//===- HostTensor.h - A tensor value on the host -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The value type of the reference evaluator. Floats are held as double and
+// rounded to the element type on every write, integers as int64_t and wrapped
+// to the width on every write, so that one set of loops serves every type.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_INTERFACES_HOSTTENSOR_H
+#define DIALECTS_INTERFACES_HOSTTENSOR_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <memory>
+#include <vector>
+
+namespace mlir::dist {
+
+/// A dense, row-major tensor of static shape. Copies share the elements;
+/// writing through a shared copy detaches it.
+class HostTensor {
+public:
+  HostTensor() = default;
+  /// All elements zero.
+  explicit HostTensor(RankedTensorType type);
+
+  explicit operator bool() const { return static_cast<bool>(type); }
+  RankedTensorType getType() const { return type; }
+  ArrayRef<int64_t> getShape() const { return type.getShape(); }
+  int64_t getNumElements() const { return type.getNumElements(); }
+  bool isFloat() const { return isa<FloatType>(type.getElementType()); }
+  /// Whether integers are compared and divided as unsigned (ui8..ui64, i1).
+  bool isUnsigned() const;
+
+  /// Element at a row-major position, as a number; integers are converted.
+  double getDouble(int64_t i) const {
+    return isFloat() ? floats()[i] : integerToDouble(ints()[i]);
+  }
+  /// Integer element (u64 as its bits); for floats, the value truncated.
+  int64_t getInt(int64_t i) const {
+    return isFloat() ? static_cast<int64_t>(floats()[i]) : ints()[i];
+  }
+  /// Writes with rounding to f16/bf16/f32 or wrapping to the integer width. A
+  /// double written to an integer tensor truncates towards zero.
+  void setDouble(int64_t i, double v);
+  void setInt(int64_t i, int64_t v);
+
+  /// Row-major position of an index, and back.
+  int64_t linearize(ArrayRef<int64_t> index) const;
+  SmallVector<int64_t> delinearize(int64_t position) const;
+
+  /// The elements in the type's own representation (i1 as one byte), as in a
+  /// `dense_resource` blob; and the reverse. Fails on a wrong byte count.
+  std::vector<char> toBytes() const;
+  static FailureOr<HostTensor> fromBytes(RankedTensorType type,
+                                         ArrayRef<char> bytes);
+  /// From `dense` and `dense_resource` attributes; fails on others.
+  static FailureOr<HostTensor> fromAttribute(ElementsAttr attribute);
+  /// A `dense` attribute (small tensors, tests).
+  DenseElementsAttr toAttribute() const;
+
+private:
+  const std::vector<double> &floats() const { return data->f; }
+  const std::vector<int64_t> &ints() const { return data->i; }
+  double integerToDouble(int64_t v) const;
+  struct Data {
+    std::vector<double> f;
+    std::vector<int64_t> i;
+  };
+  Data &writable();
+  RankedTensorType type;
+  std::shared_ptr<Data> data;
+};
+
+/// Rounds to the nearest value of a float type.
+double roundToType(double v, FloatType type);
+/// Wraps to the width, sign-extended unless unsigned or i1.
+int64_t wrapToType(int64_t v, IntegerType type);
+
+/// Calls `fn` with every index of `shape` in row-major order.
+void forEachIndex(ArrayRef<int64_t> shape,
+                  llvm::function_ref<void(ArrayRef<int64_t>)> fn);
+
+} // namespace mlir::dist
+
+#endif // DIALECTS_INTERFACES_HOSTTENSOR_H

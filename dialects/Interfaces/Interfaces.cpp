@@ -1,0 +1,71 @@
+//===- Interfaces.cpp - Defaults and helpers of the interfaces -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Cost.h"
+#include "dialects/Interfaces/Decomposable.h"
+#include "dialects/Interfaces/Differentiable.h"
+#include "dialects/Interfaces/Elemental.h"
+#include "dialects/Interfaces/Reference.h"
+#include "dialects/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+#include "dialects/Interfaces/Cost.cpp.inc"
+#include "dialects/Interfaces/Decomposable.cpp.inc"
+#include "dialects/Interfaces/Differentiable.cpp.inc"
+#include "dialects/Interfaces/Elemental.cpp.inc"
+#include "dialects/Interfaces/Reference.cpp.inc"
+#include "dialects/Interfaces/ShardingRule.cpp.inc"
+
+int64_t mlir::dist::getByteSize(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  unsigned bits = tensor.getElementType().getIntOrFloatBitWidth();
+  return tensor.getNumElements() * ((bits + 7) / 8);
+}
+
+OpCost mlir::dist::getElementwiseCost(Operation *op) {
+  OpCost cost;
+  for (Type type : op->getOperandTypes())
+    cost.bytesRead += getByteSize(type);
+  for (Type type : op->getResultTypes()) {
+    cost.bytesWritten += getByteSize(type);
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      cost.flops = std::max(cost.flops, double(tensor.getNumElements()));
+  }
+  return cost;
+}
+
+Type mlir::dist::getComputeType(Type elementType) {
+  if (elementType.isF16() || elementType.isBF16())
+    return Float32Type::get(elementType.getContext());
+  return getStorageType(elementType);
+}
+
+Type mlir::dist::getStorageType(Type elementType) {
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(elementType.getContext(), integer.getWidth());
+  return elementType;
+}
+
+Value mlir::dist::emitToCompute(OpBuilder &builder, Location loc, Value stored,
+                                Type elementType) {
+  Type compute = getComputeType(elementType);
+  if (stored.getType() == compute)
+    return stored;
+  return arith::ExtFOp::create(builder, loc, compute, stored);
+}
+
+Value mlir::dist::emitToStorage(OpBuilder &builder, Location loc,
+                                Value computed, Type elementType) {
+  Type storage = getStorageType(elementType);
+  if (computed.getType() == storage)
+    return computed;
+  return arith::TruncFOp::create(builder, loc, storage, computed);
+}

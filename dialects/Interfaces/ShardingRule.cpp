@@ -1,0 +1,71 @@
+//===- ShardingRule.cpp - Builds sharding rules -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/ShardingRule.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static TensorFactors emptyRow(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return TensorFactors(tensor ? tensor.getRank() : 0);
+}
+
+ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    rule.operands.push_back(emptyRow(type));
+  for (Type type : op->getResultTypes())
+    rule.results.push_back(emptyRow(type));
+}
+
+ShardingRuleBuilder &
+ShardingRuleBuilder::factor(int64_t size, ArrayRef<Place> operands,
+                            ArrayRef<Place> results, FactorKind kind,
+                            ReductionKind reduction) {
+  unsigned id = rule.factors.size();
+  rule.factors.push_back({size, kind, reduction});
+  for (Place place : operands)
+    rule.operands[place.value][place.dim].push_back(id);
+  for (Place place : results)
+    rule.results[place.value][place.dim].push_back(id);
+  return *this;
+}
+
+ShardingRuleBuilder &ShardingRuleBuilder::linear(ArrayRef<unsigned> operands) {
+  rule.linear.emplace_back(operands);
+  return *this;
+}
+
+ShardingRule
+mlir::dist::getElementwiseRule(Operation *op,
+                               ArrayRef<SmallVector<unsigned>> linear) {
+  ShardingRuleBuilder builder(op);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    SmallVector<ShardingRuleBuilder::Place> operands, results;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      operands.push_back({i, unsigned(dim)});
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      results.push_back({i, unsigned(dim)});
+    builder.factor(type.getDimSize(dim), operands, results);
+  }
+  for (const auto &set : linear)
+    builder.linear(set);
+  return builder.build();
+}
+
+FailureOr<Operation *> mlir::dist::cloneWithLocalTypes(Operation *op,
+                                                       OpBuilder &builder,
+                                                       ValueRange operands,
+                                                       TypeRange resultTypes) {
+  Operation *clone = op->cloneWithoutRegions();
+  clone->setOperands(operands);
+  for (auto [result, type] : llvm::zip(clone->getResults(), resultTypes))
+    result.setType(type);
+  builder.insert(clone);
+  return clone;
+}

@@ -1,0 +1,76 @@
+//===- session.h - A loaded program on its devices -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A session maps a program package, owns the device threads, their arenas and
+// variables, and runs entries on all ranks at once. The trainer (runtime/train)
+// and the C API are built on it. Not thread-safe: one caller at a time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_SESSION_H
+#define RUNTIME_CORE_SESSION_H
+
+#include "runtime/core/status.h"
+#include "runtime/core/types.h"
+#include <memory>
+
+namespace dist {
+
+struct SessionOptions {
+  /// Seconds a collective waits for its peers before the step fails.
+  double collectiveTimeout = 30;
+  /// Records kernel and collective times of each step (see `takeTrace`).
+  bool trace = false;
+};
+
+/// One timed span on one device, microseconds since the session was opened.
+struct TraceEvent {
+  int rank;
+  std::string name;
+  std::string category; // "kernel", "library", "collective"
+  double begin, end;
+};
+
+class Session {
+public:
+  /// Maps the package folder. Errors: a missing or damaged file, another ABI,
+  /// ISA or oneDNN version ("recompile").
+  static Status open(const std::string &package, const SessionOptions &options,
+                     std::unique_ptr<Session> *out);
+  virtual ~Session() = default;
+
+  virtual const manifest::Manifest &manifest() const = 0;
+  /// Entry by name; null when the package has none of that name.
+  virtual const manifest::Entry *findEntry(const std::string &name) const = 0;
+
+  /// Runs an entry on all ranks. `inputs` has one *global* tensor for each
+  /// argument that is no variable, in manifest order; its shape and type must
+  /// be the binding's. Sharded dims are cut by address where contiguous
+  /// (dim 0), so nothing is copied. `outputs` receives one global tensor for
+  /// each result that is no variable (buffers are reused when large enough).
+  virtual Status run(const manifest::Entry &entry,
+                     const std::vector<TensorView> &inputs,
+                     std::vector<Tensor> *outputs) = 0;
+
+  /// A variable's value as a global tensor. ON_READ variables are reduced by
+  /// their aggregation.
+  virtual Status readVariable(int index, Tensor *out) = 0;
+  /// Writes all copies or shards. An ON_READ sum goes to the first rank.
+  virtual Status writeVariable(int index, const TensorView &value) = 0;
+  /// One rank's own slice, for checkpoints that resume bit by bit.
+  virtual Status readSlice(int index, int rank, Tensor *out) = 0;
+  virtual Status writeSlice(int index, int rank, const TensorView &value) = 0;
+  /// Initial values from weights.safetensors.
+  virtual Status resetVariables() = 0;
+
+  /// Bytes allocated on each device (state, arena), for `peak_device_mb`.
+  virtual int64_t deviceBytes() const = 0;
+  virtual std::vector<TraceEvent> takeTrace() = 0;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_SESSION_H

@@ -1,0 +1,90 @@
+# The project's CMake helpers: one way to add a library, so that every target
+# gets the same include roots, warnings, sanitizers and precompiled headers.
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(-fuse-ld=lld)
+  # ccache can share precompiled headers that hold no time.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(DIST_SANITIZE)
+  add_compile_options(-fsanitize=${DIST_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${DIST_SANITIZE})
+endif()
+if(DIST_ENABLE_ASSERTS)
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+endif()
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
+
+# Brings MLIR's CMake modules in. A macro, so that the variables they set reach
+# the caller.
+macro(dist_use_mlir)
+  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+  if(NOT LLVM_EXTERNAL_LIT AND EXISTS ${LLVM_TOOLS_BINARY_DIR}/lit)
+    set(LLVM_EXTERNAL_LIT ${LLVM_TOOLS_BINARY_DIR}/lit CACHE FILEPATH "" FORCE)
+  endif()
+  set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
+  set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+  include(TableGen)
+  include(AddLLVM)
+  include(AddMLIR)
+  include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  add_definitions(${LLVM_DEFINITIONS})
+  if(DIST_ENABLE_PCH)
+    file(WRITE ${CMAKE_BINARY_DIR}/pch/pch.cpp "")
+    add_library(DistPCH OBJECT ${CMAKE_BINARY_DIR}/pch/pch.cpp)
+    dist_mlir_options(DistPCH)
+    target_precompile_headers(DistPCH PRIVATE ${CMAKE_SOURCE_DIR}/tools/cmake/MLIRPrecompiled.h)
+  endif()
+endmacro()
+
+function(dist_mlir_options target)
+  # MLIR's package is built without exceptions; ours throws none across it.
+  target_compile_options(${target} PRIVATE -fno-exceptions -Wno-redundant-move)
+endfunction()
+
+# dist_add_compiler_library(NAME SOURCES... [LINK LIBS...] [DEPENDS TARGETS...])
+# A static library above MLIR; links the MLIR dylib, never its components.
+function(dist_add_compiler_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  dist_mlir_options(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(DIST_ENABLE_PCH)
+    target_precompile_headers(${name} REUSE_FROM DistPCH)
+  endif()
+endfunction()
+
+# dist_add_tablegen(TARGET FILE.td OUT GENERATOR-ARGS... ...): one call a file,
+# pairs separated by the word AND.
+function(dist_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(args)
+  foreach(word ${ARGN} AND)
+    if(word STREQUAL "AND")
+      mlir_tablegen(${args})
+      set(args)
+    else()
+      list(APPEND args ${word})
+    endif()
+  endforeach()
+  add_public_tablegen_target(${target})
+endfunction()
+
+# dist_add_runtime_library(NAME SOURCES... [LINK LIBS...]): no LLVM, no MLIR.
+function(dist_add_runtime_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# dist_add_gtest(NAME SOURCES... [LINK LIBS...])
+function(dist_add_gtest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
