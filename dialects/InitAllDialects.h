@@ -1,0 +1,30 @@
+//===- InitAllDialects.h - The one header that sees every dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_INITALLDIALECTS_H
+#define DIALECTS_INITALLDIALECTS_H
+
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace mlir::dist {
+
+inline void registerAllDialects(DialectRegistry &registry) {
+  registry.insert<graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect>();
+}
+
+} // namespace mlir::dist
+
+#endif // DIALECTS_INITALLDIALECTS_H

@@ -1,0 +1,18 @@
+//===- InitAllPasses.h - Every pass and pipeline -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_INITALLPASSES_H
+#define PASSES_INITALLPASSES_H
+
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::dist {
+
+inline void registerAllPasses() { mlir::registerTransformsPasses(); }
+
+} // namespace mlir::dist
+
+#endif // PASSES_INITALLPASSES_H

@@ -1,0 +1,29 @@
+# How the lit tests run: tools on PATH, features, substitutions.
+import os
+import shutil
+import lit.formats
+
+config.name = "dist-mlir"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "lit.cfg.py", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.dist_binary_dir, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.dist_binary_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]]
+)
+for name in ("HOME", "DIST_TEST_DATA", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+data = os.environ.get("DIST_TEST_DATA", os.path.join(config.dist_source_dir, "..", "shared", "data"))
+if os.path.isdir(os.path.join(data, "mnist")):
+    config.available_features.add("test-data")
+config.substitutions.append(("%data", os.path.abspath(data)))
+config.substitutions.append(("%examples", os.path.join(config.dist_source_dir, "examples")))
+config.substitutions.append(("%python", shutil.which("python3") or "python3"))
+
+# `lit -D verify-roundtrip`: every dist-opt run also round-trips its output.
+if lit_config.params.get("verify-roundtrip"):
+    config.substitutions.append(("dist-opt", "dist-opt --verify-roundtrip"))
