@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs everything that building and testing dist-mlir needs on Debian 12:
+# packages by apt (as root, or through sudo), and oneDNN from the Python registry
+# into a virtual environment of the build tree. This is the one place that knows
+# every dependency. Safe to run again: what is there already is left alone.
+#
+#   tools/setup/install-deps.sh [BUILD-FOLDER]      (default: build)
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=${1:-$top/build}
+
+packages=(
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libclang-rt-22-dev
+  clang-format-22 cmake ninja-build ccache python3 python3-venv python3-pip
+  libprotobuf-dev protobuf-compiler libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup: installing ${missing[*]}"
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "setup: error: apt packages are missing (${missing[*]}): run as root or install sudo" >&2; exit 1; }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+fi
+
+# oneDNN 3.x built against libgomp: headers, library and CMake package. Another
+# oneDNN >= 3.2 can be used instead: -DCMAKE_PREFIX_PATH=... at configure time.
+if [ ! -e "$build/onednn/lib/cmake/dnnl/dnnl-config.cmake" ]; then
+  echo "setup: installing oneDNN into $build/onednn"
+  python3 -m venv "$build/onednn"
+  "$build/onednn/bin/python" -m pip install -q --disable-pip-version-check onednn-devel-cpu-gomp
+fi
+echo "setup: everything is there"
