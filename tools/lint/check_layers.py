@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Checks the allowed directions between folders, on #include lines and CMake links."""
+import re
+
+from sources import read, report, tracked
+
+# folder -> what its sources may include of the project (longest prefix wins).
+INTERFACES = ["dialects/Interfaces"]
+IR = INTERFACES + ["dialects/Graph/IR", "dialects/Dist/IR", "dialects/Rt/IR"]
+ALLOWED = {
+    "dialects/Interfaces": INTERFACES,
+    "dialects/Graph/IR": INTERFACES + ["dialects/Graph/IR"],
+    "dialects/Graph/Import": INTERFACES + ["dialects/Graph", "runtime/formats"],
+    "dialects/Dist/IR": INTERFACES + ["dialects/Dist/IR"],
+    "dialects/Rt/IR": INTERFACES + ["dialects/Rt/IR", "runtime/abi"],
+    "dialects/InitAllDialects.h": IR,
+    "passes/InitAllPasses.h": ["passes"],
+    "passes/Analysis": IR + ["passes/Analysis"],
+    "passes/Graph": IR + ["passes/Analysis", "passes/Graph"],
+    "passes/Strategy": IR + ["passes/Analysis", "passes/Strategy"],
+    "passes/Partition": IR + ["passes/Analysis", "passes/Partition"],
+    "passes/Lowering": IR + ["passes/Analysis", "passes/Lowering", "runtime/abi", "runtime/core", "runtime/formats",
+                             "runtime/device/cpu"],
+    "passes/Pipelines": IR + ["passes", "dialects/Graph/Import"],
+    "runtime": ["runtime", "dist/"],
+    "tools/options": ["tools/options", "runtime"],
+    "tools/dist-run": ["tools/options", "tools/dist-run", "runtime", "dist/"],
+    "tools/dist-opt": ["tools/options", "tools/dist-opt", "dialects", "passes", "runtime/formats", "runtime/export", "runtime/core"],
+    "examples": ["dist/"],
+}
+# Only these may include these outside headers.
+OUTSIDE = [
+    (r"(mlir|llvm)/", lambda n: not n.startswith(("runtime/", "tools/dist-run", "tools/options", "examples/"))),
+    (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
+    (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
+    (r"dnnl|oneapi/dnnl", lambda n: n.startswith(("runtime/device/cpu", "tools/bench", "test/"))),
+]
+
+findings = []
+files = [n for n in tracked(".cpp", ".h", ".c", ".td") if not n.startswith("test/")]
+for name in files:
+    folder = max((f for f in ALLOWED if name == f or name.startswith(f + "/")), key=len, default=None)
+    lines = read(name).splitlines()
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'\s*(?:#include|include)\s+["<]([^">]+)[">]', line)
+        if match:
+            header = match.group(1)
+            if folder and header.startswith(("dialects/", "passes/", "runtime/", "tools/", "test/")):
+                if not any(header.startswith(a) for a in ALLOWED[folder]):
+                    findings.append(f"{name}:{number}: {folder} may not include {header}")
+            for pattern, allowed in OUTSIDE:
+                if re.match(pattern, header) and not allowed(name):
+                    findings.append(f"{name}:{number}: {header} does not belong here")
+        elif name.startswith(("dialects/", "passes/", "runtime/")):
+            code = line.split("//")[0]
+            for word in (r"(?<![\w.>:])_?exit\(", r"\bgetenv\(", r"\berrs\(\)", r"\bcl::opt\b"):
+                if re.search(word, code):
+                    findings.append(f"{name}:{number}: a library may not do this: {line.strip()}")
+for name in tracked("CMakeLists.txt"):
+    if name.startswith("runtime/") and re.search(r"\b(MLIR|LLVM|DistGraph\w*|DistLowering|DistIR)\b", read(name)):
+        findings.append(f"{name}: the runtime links nothing of MLIR")
+report("layers", findings, len(files))

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""Holds files to their sizes: sources 600 lines, tests 400, mains 80, headers of the C API 250."""
+import os
+
+from sources import read, report, tracked
+
+# Longer files, each with its reason.
+EXCEPTIONS = {}
+
+
+def limit(name):
+    if name.startswith("test/"):
+        return 400
+    if os.path.basename(name) == "main.cpp":
+        return 80
+    if name.startswith("runtime/include/"):
+        return 250
+    return 600
+
+
+findings = []
+files = tracked(".cpp", ".h", ".td", ".c", ".mlir", ".test")
+for name in files:
+    lines = read(name).count("\n")
+    if lines > limit(name) and name not in EXCEPTIONS:
+        findings.append(f"{name}: {lines} lines, at most {limit(name)}: split it by family")
+report("sizes", findings, len(files))

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Finds tests that cannot fail: dead FileCheck lines, lit files without a check, passes and ops without a test."""
+import re
+
+from sources import read, report, tracked
+
+KINDS = "NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\\d+"
+findings = []
+tests = [n for n in tracked(".mlir", ".test") if n.startswith("test/") and "/Inputs/" not in n]
+corpus = ""
+for name in tests:
+    text = read(name)
+    corpus += text
+    if not re.search(r"RUN:", text):
+        findings.append(f"{name}: no RUN line")
+    prefixes = {p for group in re.findall(r"check-prefix(?:es)?[= ]([\w,-]+)", text) for p in group.split(",")} | {"CHECK"}
+    for number, line in enumerate(text.splitlines(), 1):
+        if "RUN:" in line:
+            continue
+        for prefix in prefixes:
+            if re.match(rf"\s*(//|#)\s*{prefix}(-({KINDS}))?\s+\S", line):
+                findings.append(f"{name}:{number}: a check without a colon: {line.strip()}")
+            word = re.match(rf"\s*(?://|#)\s*({prefix}[-_][A-Z]+(?:-\d+)?)\S*:", line)
+            if word and not re.fullmatch(rf"{prefix}-({KINDS})", word.group(1)) and not any(word.group(1).startswith(p) for p in prefixes - {prefix}):
+                findings.append(f"{name}:{number}: unknown check {word.group(1)}")
+        if re.search(r"expected-(?!error|warning|remark|note|no-diagnostics)\w+", line):
+            findings.append(f"{name}:{number}: unknown expectation: {line.strip()}")
+    if not re.search(r"FileCheck|verify-diagnostics|RUN:.*\b(diff|cmp|not|%python|grep)\b", text):
+        findings.append(f"{name}: nothing is checked")
+
+for name in tracked(".td"):
+    text = read(name)
+    for match in re.finditer(r'def \w+\s*:\s*(?:Interface)?Pass<"([\w-]+)"', text):
+        if not re.search(re.escape(match.group(1)) + r"\b", corpus):
+            findings.append(f"pass {match.group(1)} has no lit test")
+    dialect = re.match(r"dialects/(\w+)/IR/", name)
+    for match in re.finditer(r'^def \w+Op\s*:\s*\w+<"([\w.]+)"', text, re.M):
+        op = f"{dialect.group(1).lower()}.{match.group(1)}" if dialect else None
+        if op and not re.search(re.escape(op) + r"\b", corpus):
+            findings.append(f"op {op} has no lit test")
+report("tests", findings, len(tests))
