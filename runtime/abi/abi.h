@@ -15,6 +15,9 @@ extern "C" {
 
 #define DIST_RT_ABI_VERSION 1
 
+/* How elements combine; the `reduction` of collectives. */
+enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
+
 /* One device's state while a step runs; opaque to programs. */
 typedef struct dist_rt_context dist_rt_context;
 

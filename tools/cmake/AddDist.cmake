@@ -88,3 +88,20 @@ function(dist_add_gtest name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
+
+# dist_add_proto_library(NAME FILE.proto): messages as a static library; the
+# header is included by its path in the tree.
+function(dist_add_proto_library name proto)
+  get_filename_component(stem ${proto} NAME_WE)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${stem}.pb)
+  add_custom_command(OUTPUT ${out}.cc ${out}.h
+    COMMAND protobuf::protoc --cpp_out=${CMAKE_BINARY_DIR} -I${CMAKE_SOURCE_DIR}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${proto} protobuf::protoc VERBATIM)
+  # A target of its own, so that users can wait for the header.
+  add_custom_target(${name}Headers DEPENDS ${out}.h)
+  add_library(${name} STATIC ${out}.cc)
+  target_compile_options(${name} PRIVATE -w)
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
+  add_dependencies(${name} ${name}Headers)
+endfunction()
