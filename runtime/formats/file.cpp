@@ -229,6 +229,9 @@ bool checkedBytes(const std::vector<int64_t> &shape, size_t elementSize,
 }
 
 uint32_t crc32Of(std::string_view bytes, uint32_t seed) {
+  // zlib takes a null pointer as a request for the initial value.
+  if (bytes.empty())
+    return seed;
   return crc32_z(seed, reinterpret_cast<const Bytef *>(bytes.data()),
                  bytes.size());
 }
