@@ -20,6 +20,12 @@ for name in ("HOME", "DIST_TEST_DATA", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OP
 data = os.environ.get("DIST_TEST_DATA", os.path.join(config.dist_source_dir, "..", "shared", "data"))
 if os.path.isdir(os.path.join(data, "mnist")):
     config.available_features.add("test-data")
+checks = os.environ.get("DIST_TEST_CHECKS", os.path.join(os.path.dirname(data), "checks"))
+if "test-data" in config.available_features and os.path.isfile(os.path.join(checks, "parity.py")):
+    config.available_features.add("keras-cases")
+# What the checks run is build/bin below this folder.
+config.substitutions.append(("%project", os.path.dirname(config.dist_binary_dir)))
+config.substitutions.append(("%checks", os.path.abspath(checks)))
 config.substitutions.append(("%data", os.path.abspath(data)))
 config.substitutions.append(("%examples", os.path.join(config.dist_source_dir, "examples")))
 config.substitutions.append(("%python", shutil.which("python3") or "python3"))
