@@ -1,0 +1,370 @@
+//===- library_kernel.cpp - oneDNN behind a table of descriptions ---------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/library_kernel.h"
+#include "runtime/core/types.h"
+#include "runtime/device/cpu/team.h"
+#include <dnnl.hpp>
+
+namespace dist::cpu {
+
+namespace {
+
+using manifest::LibraryKernel_Kind_Name;
+using Spec = manifest::LibraryKernel;
+using Desc = dnnl::memory::desc;
+
+/// A kernel asked of the library: where its memories go, and what it chose.
+struct Plan {
+  dnnl::primitive_desc_base primitive;
+  std::vector<Desc> memories;
+  std::vector<int> arguments; // DNNL_ARG_*, one a memory
+  Desc scratchpad;
+};
+
+const dnnl::engine &engine() {
+  static const dnnl::engine instance(dnnl::engine::kind::cpu, 0);
+  return instance;
+}
+
+Status unsupported(const Spec &spec, const std::string &why) {
+  std::string where;
+  for (const Spec::Memory &memory : spec.memories())
+    where += std::string(where.empty() ? "" : " ") + name(memory.type()) +
+             toString({memory.dims().begin(), memory.dims().end()});
+  return Status::error(
+      StatusCode::InvalidArgument,
+      "no library kernel " + LibraryKernel_Kind_Name(spec.kind()), where, why);
+}
+
+dnnl::memory::data_type libraryType(DataType type) {
+  switch (type) {
+  case manifest::F32:
+    return dnnl::memory::data_type::f32;
+  case manifest::BF16:
+    return dnnl::memory::data_type::bf16;
+  case manifest::F16:
+    return dnnl::memory::data_type::f16;
+  default:
+    return dnnl::memory::data_type::undef;
+  }
+}
+
+/// The memory's descriptor; without strides the library chooses. A memory of
+/// one dim has but one layout.
+Desc toDesc(const Spec::Memory &memory, size_t numDims = 0) {
+  dnnl::memory::dims dims(memory.dims().begin(), memory.dims().end());
+  dnnl::memory::dims strides(memory.strides().begin(), memory.strides().end());
+  bool vector = dims.size() == 1;
+  if (vector && strides.empty())
+    strides = {1};
+  if (vector && numDims > 1) { // a matmul's bias counts as a row
+    strides.insert(strides.begin(), numDims - 1, dims[0]);
+    dims.insert(dims.begin(), numDims - 1, 1);
+  }
+  dnnl::memory::data_type type = libraryType(memory.type());
+  if (strides.empty())
+    return Desc(dims, type, dnnl::memory::format_tag::any, true);
+  return Desc(dims, type, strides, true);
+}
+
+/// Everything about a description that does not need the library.
+Status check(const Spec &spec) {
+  bool conv = spec.kind() == Spec::CONV ||
+              spec.kind() == Spec::CONV_INPUT_GRAD ||
+              spec.kind() == Spec::CONV_FILTER_GRAD;
+  int expected = spec.kind() == Spec::REORDER ? 2 : 3 + spec.bias();
+  if (spec.memories_size() != expected)
+    return unsupported(spec, "expected " + std::to_string(expected) +
+                                 " memories, but got " +
+                                 std::to_string(spec.memories_size()));
+  for (const Spec::Memory &memory : spec.memories()) {
+    if (libraryType(memory.type()) == dnnl::memory::data_type::undef)
+      return unsupported(spec, std::string("the library has no ") +
+                                   name(memory.type()));
+    if (memory.dims_size() < 1 || memory.dims_size() > DNNL_MAX_NDIMS)
+      return unsupported(spec, "expected 1 to 12 dims");
+    for (int64_t dim : memory.dims())
+      if (dim < 1)
+        return unsupported(spec, "expected dims of at least 1");
+    if (memory.strides_size() != 0 &&
+        memory.strides_size() != memory.dims_size())
+      return unsupported(spec, "expected one stride a dim");
+  }
+  if (conv) {
+    int spatial = spec.memories(0).dims_size() - 2;
+    if (spatial < 1 || spatial > 3 || spec.strides_size() != spatial ||
+        spec.pad_low_size() != spatial || spec.pad_high_size() != spatial ||
+        spec.dilations_size() != spatial)
+      return unsupported(spec, "expected strides, pads and dilations for each "
+                               "of 1 to 3 spatial dims");
+  }
+  if (spec.bias() && spec.kind() == Spec::CONV_INPUT_GRAD)
+    return unsupported(spec, "an input gradient has no bias");
+  if ((spec.relu() || spec.accumulate()) && spec.kind() != Spec::CONV &&
+      spec.kind() != Spec::MATMUL)
+    return unsupported(spec, "only convolutions and products fuse more");
+  return Status();
+}
+
+Status planConvolution(const Spec &spec, const dnnl::primitive_attr &attr,
+                       Plan *plan) {
+  dnnl::memory::dims strides(spec.strides().begin(), spec.strides().end());
+  dnnl::memory::dims low(spec.pad_low().begin(), spec.pad_low().end());
+  dnnl::memory::dims high(spec.pad_high().begin(), spec.pad_high().end());
+  dnnl::memory::dims dilations;
+  for (int64_t dilation : spec.dilations())
+    dilations.push_back(dilation - 1);
+  auto algorithm = dnnl::algorithm::convolution_auto;
+  std::vector<Desc> descs;
+  for (const Spec::Memory &memory : spec.memories())
+    descs.push_back(toDesc(memory));
+
+  using Forward = dnnl::convolution_forward::primitive_desc;
+  auto forward = [&](const Desc &src, const Desc &weights, const Desc *bias,
+                     const Desc &dst, const dnnl::primitive_attr &attr) {
+    auto kind = dnnl::prop_kind::forward_training;
+    return bias ? Forward(engine(), kind, algorithm, src, weights, *bias, dst,
+                          strides, dilations, low, high, attr, true)
+                : Forward(engine(), kind, algorithm, src, weights, dst, strides,
+                          dilations, low, high, attr, true);
+  };
+  switch (spec.kind()) {
+  case Spec::CONV: {
+    Forward pd = forward(descs[0], descs[1], spec.bias() ? &descs[2] : nullptr,
+                         descs.back(), attr);
+    if (!pd)
+      return unsupported(spec, "refused by the library");
+    plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+    plan->memories = {pd.src_desc(), pd.weights_desc()};
+    if (spec.bias()) {
+      plan->arguments.push_back(DNNL_ARG_BIAS);
+      plan->memories.push_back(pd.bias_desc());
+    }
+    plan->arguments.push_back(DNNL_ARG_DST);
+    plan->memories.push_back(pd.dst_desc());
+    plan->primitive = pd;
+    return Status();
+  }
+  case Spec::CONV_INPUT_GRAD: {
+    Forward hint = forward(descs[2], descs[1], nullptr, descs[0], {});
+    if (!hint)
+      return unsupported(spec, "refused by the library");
+    dnnl::convolution_backward_data::primitive_desc pd(
+        engine(), algorithm, descs[2], descs[1], descs[0], strides, dilations,
+        low, high, hint, attr, true);
+    if (!pd)
+      return unsupported(spec, "refused by the library");
+    plan->arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
+    plan->memories = {pd.diff_dst_desc(), pd.weights_desc(),
+                      pd.diff_src_desc()};
+    plan->primitive = pd;
+    return Status();
+  }
+  default: {
+    const Desc *bias = spec.bias() ? &descs[3] : nullptr;
+    Forward hint = forward(descs[0], descs[2], bias, descs[1], {});
+    if (!hint)
+      return unsupported(spec, "refused by the library");
+    using Backward = dnnl::convolution_backward_weights::primitive_desc;
+    Backward pd =
+        bias
+            ? Backward(engine(), algorithm, descs[0], descs[2], *bias, descs[1],
+                       strides, dilations, low, high, hint, attr, true)
+            : Backward(engine(), algorithm, descs[0], descs[2], descs[1],
+                       strides, dilations, low, high, hint, attr, true);
+    if (!pd)
+      return unsupported(spec, "refused by the library");
+    plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
+    plan->memories = {pd.src_desc(), pd.diff_dst_desc(),
+                      pd.diff_weights_desc()};
+    if (bias) {
+      plan->arguments.push_back(DNNL_ARG_DIFF_BIAS);
+      plan->memories.push_back(pd.diff_bias_desc());
+    }
+    plan->primitive = pd;
+    return Status();
+  }
+  }
+}
+
+Status planMatmul(const Spec &spec, const dnnl::primitive_attr &attr,
+                  Plan *plan) {
+  Desc a = toDesc(spec.memories(0)), b = toDesc(spec.memories(1));
+  const Spec::Memory &last = spec.memories(spec.memories_size() - 1);
+  Desc dst = toDesc(last);
+  using Matmul = dnnl::matmul::primitive_desc;
+  Matmul pd;
+  if (spec.bias())
+    pd = Matmul(engine(), a, b, toDesc(spec.memories(2), last.dims_size()), dst,
+                attr, true);
+  else
+    pd = Matmul(engine(), a, b, dst, attr, true);
+  if (!pd)
+    return unsupported(spec, "refused by the library");
+  plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+  plan->memories = {pd.src_desc(), pd.weights_desc()};
+  if (spec.bias()) {
+    plan->arguments.push_back(DNNL_ARG_BIAS);
+    plan->memories.push_back(pd.bias_desc());
+  }
+  plan->arguments.push_back(DNNL_ARG_DST);
+  plan->memories.push_back(pd.dst_desc());
+  plan->primitive = pd;
+  return Status();
+}
+
+Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
+  DIST_RETURN_IF_ERROR(check(spec));
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops post;
+  if (spec.accumulate())
+    post.append_sum();
+  if (spec.relu())
+    post.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  if (post.len())
+    attr.set_post_ops(post);
+
+  switch (spec.kind()) {
+  case Spec::CONV:
+  case Spec::CONV_INPUT_GRAD:
+  case Spec::CONV_FILTER_GRAD:
+    DIST_RETURN_IF_ERROR(planConvolution(spec, attr, plan));
+    break;
+  case Spec::MATMUL:
+    DIST_RETURN_IF_ERROR(planMatmul(spec, attr, plan));
+    break;
+  case Spec::REORDER: {
+    Desc sides[2];
+    for (int i = 0; i < 2; ++i) {
+      const Spec::Memory &memory = spec.memories(i);
+      if (memory.strides_size() != 0 || memory.dims_size() == 1) {
+        sides[i] = toDesc(memory);
+        continue;
+      }
+      int other = spec.packed_kernel();
+      if (!table || other < 0 || other >= table->size() ||
+          table->Get(other).kind() == Spec::REORDER)
+        return unsupported(spec, "expected the kernel that packs for");
+      Plan packed;
+      DIST_RETURN_IF_ERROR(makePlan(table, table->Get(other), &packed));
+      int index = spec.packed_memory();
+      if (index < 0 || index >= static_cast<int>(packed.memories.size()))
+        return unsupported(spec, "expected a memory of the packed kernel");
+      sides[i] = packed.memories[index];
+    }
+    dnnl::reorder::primitive_desc pd(engine(), sides[0], engine(), sides[1],
+                                     attr, true);
+    if (!pd)
+      return unsupported(spec, "refused by the library");
+    plan->arguments = {DNNL_ARG_FROM, DNNL_ARG_TO};
+    plan->memories = {sides[0], sides[1]};
+    plan->primitive = pd;
+    break;
+  }
+  default:
+    return unsupported(spec, "unknown kind");
+  }
+  plan->scratchpad = plan->primitive.scratchpad_desc();
+  return Status();
+}
+
+/// The library throws where it runs out of memory or meets a bug of its own.
+template <typename Function> Status guarded(Function function) {
+  try {
+    return function();
+  } catch (const dnnl::error &error) {
+    return Status::error(StatusCode::Internal, "oneDNN failed", "",
+                         error.what());
+  } catch (const std::bad_alloc &) {
+    return Status::error(StatusCode::Unavailable, "out of memory",
+                         "library kernels");
+  }
+}
+
+Status describeIn(const KernelTable *table, const Spec &spec, int threads,
+                  LibraryKernelInfo *info) {
+  return guarded([&]() -> Status {
+    TeamScope team(threads);
+    Plan plan;
+    DIST_RETURN_IF_ERROR(makePlan(table, spec, &plan));
+    *info = LibraryKernelInfo();
+    for (const Desc &desc : plan.memories) {
+      LibraryKernelInfo::Memory memory;
+      memory.bytes = desc.get_size();
+      if (desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
+          desc.get_inner_nblks() == 0 &&
+          desc.get_padded_dims() == desc.get_dims())
+        memory.strides = desc.get_strides();
+      info->memories.push_back(std::move(memory));
+    }
+    info->scratchpadBytes = plan.scratchpad.get_size();
+    info->implementation = plan.primitive.impl_info_str();
+    return Status();
+  });
+}
+
+class OneDnnKernel : public LibraryKernel {
+public:
+  explicit OneDnnKernel(const Plan &plan)
+      : stream(engine()), primitive(plan.primitive.get()),
+        name(plan.primitive.impl_info_str()) {
+    auto add = [&](int argument, const Desc &desc) {
+      memories.emplace_back(desc, engine(), nullptr);
+      arguments.push_back({argument, memories.back().get()});
+    };
+    for (size_t i = 0; i < plan.memories.size(); ++i)
+      add(plan.arguments[i], plan.memories[i]);
+    if (plan.scratchpad.get_size() != 0)
+      add(DNNL_ARG_SCRATCHPAD, plan.scratchpad);
+  }
+
+  // The C calls, since the C++ ones build a map each time.
+  Status run(void *const *buffers) override {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      dnnl_memory_set_data_handle(arguments[i].memory, buffers[i]);
+    if (dnnl_primitive_execute(primitive.get(), stream.get(), arguments.size(),
+                               arguments.data()) != dnnl_success)
+      return Status::error(StatusCode::Internal, "a library kernel failed",
+                           name);
+    return Status();
+  }
+  const char *implementation() const override { return name.c_str(); }
+
+private:
+  dnnl::stream stream;
+  dnnl::primitive primitive;
+  std::string name;
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+} // namespace
+
+Status describe(const KernelTable &table, int index, int threads,
+                LibraryKernelInfo *info) {
+  return describeIn(&table, table.Get(index), threads, info);
+}
+
+Status describe(const manifest::LibraryKernel &kernel, int threads,
+                LibraryKernelInfo *info) {
+  return describeIn(nullptr, kernel, threads, info);
+}
+
+Status LibraryKernel::create(const KernelTable &table, int index, int threads,
+                             std::unique_ptr<LibraryKernel> *out) {
+  return guarded([&]() -> Status {
+    TeamScope team(threads);
+    Plan plan;
+    DIST_RETURN_IF_ERROR(makePlan(&table, table.Get(index), &plan));
+    *out = std::make_unique<OneDnnKernel>(plan);
+    return Status();
+  });
+}
+
+} // namespace dist::cpu

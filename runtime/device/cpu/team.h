@@ -1,0 +1,48 @@
+//===- team.h - A device's team of threads ----------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// oneDNN and generated loops share one team: libgomp's, which each device
+// thread gets for itself. Its entry points are declared by hand, since clang's
+// OpenMP would bring in a second runtime.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_DEVICE_CPU_TEAM_H
+#define RUNTIME_DEVICE_CPU_TEAM_H
+
+#include "runtime/abi/abi.h"
+#include <vector>
+
+namespace dist::cpu {
+
+/// Gives the calling thread a team of `threads` threads while it lives.
+class TeamScope {
+public:
+  explicit TeamScope(int threads);
+  ~TeamScope();
+  TeamScope(const TeamScope &) = delete;
+  TeamScope &operator=(const TeamScope &) = delete;
+
+private:
+  int before;
+};
+
+/// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
+/// contiguous ranges on the calling thread's team.
+void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
+                 int32_t chunks);
+
+/// Numbers of the CPUs this process may use: its affinity, cut down to its
+/// cgroup's quota.
+std::vector<int> usableCpus();
+
+/// Keeps the calling thread on the given CPUs. A refusal by the system is
+/// ignored: places are a matter of speed.
+void bindToCpus(const std::vector<int> &cpus);
+
+} // namespace dist::cpu
+
+#endif // RUNTIME_DEVICE_CPU_TEAM_H
