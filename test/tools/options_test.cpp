@@ -1,0 +1,113 @@
+//===- options_test.cpp - The command line of both tools -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/options.h"
+#include <gtest/gtest.h>
+
+using namespace dist;
+using namespace dist::tools;
+
+namespace {
+
+Options parsed(Tool tool, const std::vector<std::string> &words) {
+  Options options;
+  std::string answer;
+  Status status = parseOptions(tool, words, &options, &answer);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return options;
+}
+
+std::string refused(Tool tool, const std::vector<std::string> &words) {
+  Options options;
+  std::string answer;
+  Status status = parseOptions(tool, words, &options, &answer);
+  EXPECT_FALSE(status.ok());
+  return status.message();
+}
+
+TEST(Options, FitAsUsersTypeIt) {
+  Options o = parsed(
+      Tool::Run,
+      {"fit", "m.onnx", "--data", "x=a.npy,y=b.npy", "--batch-size", "32",
+       "--loss=mse", "--optimizer", "adam:lr=1e-3,beta1=0.9", "--metrics",
+       "accuracy,top-k:k=5", "--strategy", "mirrored", "--devices", "cpu:2",
+       "--scale", "x=1/255", "--shuffle", "off", "--clip-norm", "1.5"});
+  EXPECT_EQ(o.command, "fit");
+  EXPECT_EQ(o.model, "m.onnx");
+  EXPECT_EQ(o.batchSize.value, 32);
+  EXPECT_EQ(o.loss, "mse");
+  EXPECT_EQ(o.optimizer, "adam:lr=1e-3,beta1=0.9");
+  EXPECT_EQ(o.metrics, (std::vector<std::string>{"accuracy", "top-k:k=5"}));
+  EXPECT_EQ(o.devices.size(), 2u);
+  EXPECT_EQ(o.devices[1].index, 1);
+  EXPECT_FALSE(o.shuffle.has_value());
+  EXPECT_EQ(o.clipNorm, 1.5);
+  EXPECT_EQ(o.scale, (NamedValues{{"x", "1/255"}}));
+  // The compiler is handed what decides the program, and nothing else.
+  EXPECT_EQ(o.compileArguments,
+            (std::vector<std::string>{
+                "--batch-size=32", "--loss=mse",
+                "--optimizer=adam:lr=1e-3,beta1=0.9",
+                "--metrics=accuracy,top-k:k=5", "--clip-norm=1.5",
+                "--strategy=mirrored", "--devices=cpu:2"}));
+}
+
+TEST(Options, PerReplicaBatch) {
+  Options o = parsed(Tool::Opt, {"m.onnx", "--batch-size", "8/replica",
+                                 "--explain", "--dim", "seq=128"});
+  EXPECT_EQ(o.batchSize.global(4), 32);
+  EXPECT_EQ(o.explain, "table");
+  EXPECT_EQ(o.dims.at("seq"), 128);
+}
+
+TEST(Options, RepeatedOptionsKeepTheModelApart) {
+  Options o = parsed(Tool::Run, {"predict", "--input", "a=1.npy", "--input",
+                                 "b=2.npy", "m.onnx"});
+  EXPECT_EQ(o.inputs, (std::vector<std::string>{"a=1.npy", "b=2.npy"}));
+  EXPECT_EQ(o.model, "m.onnx");
+}
+
+TEST(Options, UnknownNamesSuggestTheNearest) {
+  EXPECT_NE(refused(Tool::Run, {"fit", "m", "--epoch", "3"}).find("--epochs"),
+            std::string::npos);
+  EXPECT_NE(refused(Tool::Run, {"fitt", "m"}).find("did you mean fit?"),
+            std::string::npos);
+  EXPECT_NE(refused(Tool::Run, {"fit", "m", "--strategy", "miror"})
+                .find("'mirrored'"),
+            std::string::npos);
+  EXPECT_NE(refused(Tool::Opt, {"m", "--emit=packge"}).find("'package'"),
+            std::string::npos);
+}
+
+TEST(Options, RefusesMalformedValues) {
+  for (const char *word :
+       {"--batch-size=0", "--batch-size=-3", "--batch-size=many",
+        "--batch-size=4/core", "--batch-size=99999999999999999999",
+        "--devices=cpu:0", "--devices=gpu:9", "--devices=cpu:2",
+        "--devices=cuda", "--devices=cpu[1]", "--devices=cpu:99999",
+        "--accumulate=0", "--clip-norm=0", "--clip-norm=nan", "--mesh=data",
+        "--mesh=data=2", "--mesh=a=4611686018427387904,b=4", "--split=x",
+        "--epochs=1.5", "--shuffle=yes", "--strategy=mirrored:key=1",
+        "--precision=f8", "--metrics=,", "--scale=x", "--frobnicate",
+        "--loss=", "extra"})
+    EXPECT_NE(refused(Tool::Run, {"fit", "m.onnx", word}), "") << word;
+  EXPECT_NE(refused(Tool::Run, {"fit"}), "");
+  EXPECT_NE(refused(Tool::Run, {}), "");
+  EXPECT_NE(refused(Tool::Run, {"fit", "m", "--batch-size"}), "");
+}
+
+TEST(Options, HelpIsGroupedAndVersionAnswers) {
+  Options options;
+  std::string answer;
+  ASSERT_TRUE(parseOptions(Tool::Run, {"--help"}, &options, &answer).ok());
+  for (const char *topic : {"Training:", "Strategy:", "Data:", "Run:"})
+    EXPECT_NE(answer.find(topic), std::string::npos) << topic;
+  answer.clear();
+  ASSERT_TRUE(parseOptions(Tool::Opt, {"--version"}, &options, &answer).ok());
+  EXPECT_NE(answer.find("dist-mlir"), std::string::npos);
+}
+
+} // namespace

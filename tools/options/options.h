@@ -1,0 +1,134 @@
+//===- options.h - The command line of both tools -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table of options serves dist-opt and dist-run. Values are checked here as
+// far as their form goes; names that the compiler knows best (losses,
+// optimizers, metrics) stay strings. Nothing here prints, exits or throws.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_OPTIONS_OPTIONS_H
+#define TOOLS_OPTIONS_OPTIONS_H
+
+#include "runtime/core/status.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dist::tools {
+
+enum class Tool { Opt, Run };
+
+/// `--batch-size N` is global, `N/replica` grows with the replicas.
+struct BatchSize {
+  int64_t value = 0; // 0: not given
+  bool perReplica = false;
+  int64_t global(int64_t replicas) const {
+    return perReplica ? value * replicas : value;
+  }
+};
+
+struct Device {
+  std::string kind; // cpu, cuda
+  int index = 0;
+};
+
+/// `mirrored` or `pipeline:stages=2,microbatches=4`: a strategy and its keys.
+struct Strategy {
+  std::string name;
+  std::map<std::string, std::string> keys;
+};
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+struct Options {
+  // The model (both tools).
+  std::string command; // dist-run: fit, evaluate, predict, bench, info
+  std::string model;
+  BatchSize batchSize;
+  std::map<std::string, int64_t> dims;
+  NamedValues binds; // input name, file of the value compiled in
+  uint64_t seed = 0;
+
+  // Training (both tools). `loss` empty: not given.
+  std::string loss, lossOutput;
+  std::string fromLogits = "auto"; // auto, true, false
+  std::string optimizer = "sgd";
+  std::string lrSchedule = "constant";
+  std::vector<std::string> metrics;
+  std::string precision = "f32";
+  bool syncBatchNorm = false;
+  std::string onNonfinite = "stop"; // continue, skip, stop
+  int64_t accumulate = 1;
+  double clipNorm = 0, clipValue = 0; // 0: none
+  std::optional<double> weightDecay;
+  std::string trainRegex, freezeRegex;
+
+  // Strategy (both tools).
+  std::vector<Strategy> strategies; // never empty after parsing
+  std::vector<Device> devices;      // never empty after parsing
+  int threads = 0;                  // per device; 0: the cores shared out
+  double memoryLimitGiB = 0;        // 0: none
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  std::vector<std::string> split;
+  std::string allReduce = "auto";
+  int64_t bytesPerPack = 0; // 0: automatic
+  double collectiveTimeout = 30;
+
+  // dist-opt.
+  std::string emit;    // empty: package with -o, else graph
+  std::string outFile; // -o
+  std::string explain; // empty, table, json
+  bool check = false, coverage = false;
+  bool printStrategies = false, printOps = false, printCluster = false;
+
+  // dist-run.
+  std::string data, validationData;
+  NamedValues scale, mean, std, layout;
+  bool cache = false;
+  int64_t prefetch = 2;
+  int64_t epochs = 1, steps = 0, stepsPerEpoch = 0; // 0: not given
+  bool epochsGiven = false;
+  std::optional<uint64_t> shuffle = 0; // none: file order
+  bool dropRemainder = false;
+  std::string history, checkpoint, tensorboard, trace, plot;
+  int64_t saveEvery = 0, keep = 3;
+  bool resume = false;
+  std::vector<std::string> inputs, outputs; // NAME=FILE; fit: one FILE
+  std::string outputDir, cases;
+  double seconds = 5;
+  std::string mode = "train";
+  bool json = false;
+  std::string compileCache;
+  bool noCompileCache = false;
+
+  /// What dist-run hands to dist-opt: each given model, training and strategy
+  /// option as `--name=value`.
+  std::vector<std::string> compileArguments;
+};
+
+/// Parses `arguments` (without the program's name). `answer` is not empty when
+/// the tool only has to print it and leave (--help, --version). Errors have
+/// StatusCode::InvalidArgument.
+Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
+                    Options *options, std::string *answer);
+
+/// The nearest of `known` to `word`, or empty when none is near.
+std::string nearestName(const std::string &word,
+                        const std::vector<std::string> &known);
+
+/// Strategies that this build can compile.
+const std::vector<std::string> &strategyNames();
+
+/// The version both tools print.
+const char *versionText();
+
+} // namespace dist::tools
+
+#endif // TOOLS_OPTIONS_OPTIONS_H

@@ -1,0 +1,259 @@
+//===- values.cpp - Grammars of option values -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/values.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace dist::tools {
+
+/// More devices than this are a typing error.
+static constexpr int64_t kDeviceLimit = 4096;
+
+Status wrongValue(const std::string &option, const std::string &why,
+                  const std::string &todo) {
+  return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                       option, why, todo);
+}
+
+static std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> pieces(1);
+  int depth = 0;
+  for (char c : text) {
+    depth += (c == '[') - (c == ']');
+    if (c == separator && depth <= 0)
+      pieces.emplace_back();
+    else
+      pieces.back() += c;
+  }
+  return pieces;
+}
+
+std::string nearestName(const std::string &word,
+                        const std::vector<std::string> &known) {
+  std::string best;
+  size_t bestDistance = std::max<size_t>(2, word.size() / 2 + 1) + 1;
+  for (const std::string &name : known) {
+    // Levenshtein's distance, one row at a time.
+    std::vector<size_t> row(name.size() + 1);
+    for (size_t j = 0; j <= name.size(); ++j)
+      row[j] = j;
+    for (size_t i = 1; i <= word.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j <= name.size(); ++j) {
+        size_t above = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1,
+                           diagonal + (word[i - 1] != name[j - 1])});
+        diagonal = above;
+      }
+    }
+    size_t distance = row[name.size()];
+    if (name.size() > word.size() && name.compare(0, word.size(), word) == 0)
+      distance = 1;
+    if (distance < bestDistance) {
+      bestDistance = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+Status parseInteger(const std::string &option, const std::string &text,
+                    int64_t least, int64_t *out) {
+  int64_t value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      value < least)
+    return wrongValue(option,
+                      "expected an integer of at least " +
+                          std::to_string(least) + ", but got '" + text + "'",
+                      "see --help");
+  *out = value;
+  return Status();
+}
+
+Status parseNumber(const std::string &option, const std::string &text,
+                   double least, bool leastExcluded, double *out) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !std::isfinite(value) || value < least ||
+      (leastExcluded && value == least)) {
+    std::string bound = std::to_string(least);
+    bound.erase(bound.find_last_not_of('0') + 1);
+    if (bound.back() == '.')
+      bound.pop_back();
+    return wrongValue(option,
+                      "expected a number " +
+                          std::string(leastExcluded ? "above " : "of at least ") +
+                          bound + ", but got '" + text + "'",
+                      "see --help");
+  }
+  *out = value;
+  return Status();
+}
+
+Status parseChoice(const std::string &option, const std::string &text,
+                   const std::vector<std::string> &known) {
+  if (std::find(known.begin(), known.end(), text) != known.end())
+    return Status();
+  std::string all;
+  for (const std::string &name : known)
+    all += (all.empty() ? "" : ", ") + name;
+  std::string near = nearestName(text, known);
+  return wrongValue(option, "unknown name '" + text + "'",
+                    (near.empty() ? "" : "did you mean '" + near + "'? ") +
+                        std::string("known: ") + all);
+}
+
+Status parseBatchSize(const std::string &text, BatchSize *out) {
+  std::string number = text;
+  size_t slash = text.find('/');
+  if (slash != std::string::npos) {
+    if (text.substr(slash) != "/replica")
+      return wrongValue("--batch-size", "expected N or N/replica, but got '" +
+                        text + "'", "write for example 32 or 16/replica");
+    number = text.substr(0, slash);
+    out->perReplica = true;
+  }
+  DIST_RETURN_IF_ERROR(parseInteger("--batch-size", number, 1, &out->value));
+  if (out->value > (int64_t(1) << 31))
+    return wrongValue("--batch-size", text + " is too large",
+                      "give at most 2147483648");
+  return Status();
+}
+
+Status parseDevices(const std::string &text, std::vector<Device> *out) {
+  const std::string form = "write for example cpu, cpu:2, cuda:4 or cuda[0,2]";
+  out->clear();
+  for (const std::string &piece : split(text, ',')) {
+    size_t mark = piece.find_first_of(":[");
+    std::string kind = piece.substr(0, mark);
+    std::string rest = mark == std::string::npos ? "" : piece.substr(mark);
+    if (kind != "cpu" && kind != "cuda") {
+      std::string near = nearestName(kind, {"cpu", "cuda"});
+      return wrongValue("--devices", "unknown device '" + piece + "'",
+                        near.empty() ? form
+                                     : "did you mean '" + near + "'? " + form);
+    }
+    if (kind == "cuda")
+      return wrongValue("--devices", "this build has no CUDA devices",
+                        "use cpu or cpu:N");
+    int64_t first = 0, count = 1;
+    for (const Device &device : *out)
+      first += device.kind == kind;
+    if (!rest.empty()) {
+      if (rest[0] != ':')
+        return wrongValue("--devices", "malformed device '" + piece + "'",
+                          form);
+      DIST_RETURN_IF_ERROR(
+          parseInteger("--devices", rest.substr(1), 1, &count));
+    }
+    if (count > kDeviceLimit || first + count > kDeviceLimit)
+      return wrongValue("--devices", "too many devices in '" + text + "'",
+                        "give at most " + std::to_string(kDeviceLimit));
+    for (int64_t i = 0; i < count; ++i)
+      out->push_back({kind, int(first + i)});
+  }
+  return Status();
+}
+
+const std::vector<std::string> &strategyNames() {
+  static const std::vector<std::string> names = {"one-device", "mirrored"};
+  return names;
+}
+
+Status parseStrategies(const std::string &given, std::vector<Strategy> *out) {
+  std::string text = given;
+  if (!text.empty() && text[0] == '@') {
+    std::ifstream stream(text.substr(1));
+    if (!stream)
+      return Status::error(StatusCode::InvalidInput, "cannot read file",
+                           text.substr(1), "it holds the strategy",
+                           "check the name and its permissions");
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+    text.erase(std::remove_if(text.begin(), text.end(),
+                              [](unsigned char c) { return std::isspace(c); }),
+               text.end());
+  }
+  out->clear();
+  for (const std::string &piece : split(text, ',')) {
+    size_t colon = piece.find(':'), equals = piece.find('=');
+    // KEY=VALUE without a strategy of its own belongs to the one before it.
+    std::string key = piece;
+    if (equals == std::string::npos || colon < equals) {
+      Strategy strategy;
+      strategy.name = piece.substr(0, colon);
+      DIST_RETURN_IF_ERROR(
+          parseChoice("--strategy", strategy.name, strategyNames()));
+      out->push_back(std::move(strategy));
+      if (colon == std::string::npos)
+        continue;
+      key = piece.substr(colon + 1);
+    }
+    equals = key.find('=');
+    if (out->empty() || equals == std::string::npos || equals == 0)
+      return wrongValue("--strategy", "malformed piece '" + piece + "'",
+                        "write NAME or NAME:key=value,...");
+    // Neither of this build's strategies has keys.
+    return wrongValue("--strategy", "strategy '" + out->back().name +
+                      "' has no key '" + key.substr(0, equals) + "'",
+                      "leave it out");
+  }
+  return Status();
+}
+
+Status parseMesh(const std::string &text,
+                 std::vector<std::pair<std::string, int64_t>> *out) {
+  NamedValues pieces;
+  for (const std::string &piece : split(text, ','))
+    DIST_RETURN_IF_ERROR(parseNamed("--mesh", piece, &pieces));
+  for (auto &[axis, size] : pieces) {
+    int64_t count = 0;
+    DIST_RETURN_IF_ERROR(parseInteger("--mesh", size, 1, &count));
+    for (auto &other : *out)
+      if (other.first == axis)
+        return wrongValue("--mesh", "axis '" + axis + "' is given twice",
+                          "name each axis once");
+    out->emplace_back(axis, count);
+  }
+  return Status();
+}
+
+Status parseNamed(const std::string &option, const std::string &text,
+                  NamedValues *out) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return wrongValue(option, "expected NAME=VALUE, but got '" + text + "'",
+                      "see --help");
+  out->emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  return Status();
+}
+
+Status parseMetrics(const std::string &text, std::vector<std::string> *out) {
+  for (const std::string &piece : split(text, ',')) {
+    size_t colon = piece.find(':'), equals = piece.find('=');
+    if (equals != std::string::npos && equals < colon) {
+      if (out->empty())
+        return wrongValue("--metrics", "malformed piece '" + piece + "'",
+                          "write NAME or NAME:key=value,...");
+      out->back() += "," + piece;
+      continue;
+    }
+    if (piece.empty())
+      return wrongValue("--metrics", "an empty name in '" + text + "'",
+                        "write names separated by commas");
+    out->push_back(piece);
+  }
+  return Status();
+}
+
+} // namespace dist::tools

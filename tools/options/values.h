@@ -1,0 +1,37 @@
+//===- values.h - Grammars of option values -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_OPTIONS_VALUES_H
+#define TOOLS_OPTIONS_VALUES_H
+
+#include "tools/options/options.h"
+
+namespace dist::tools {
+
+/// Each parses the value given for `option` and names both in errors.
+Status parseInteger(const std::string &option, const std::string &text,
+                    int64_t least, int64_t *out);
+Status parseNumber(const std::string &option, const std::string &text,
+                   double least, bool leastExcluded, double *out);
+Status parseChoice(const std::string &option, const std::string &text,
+                   const std::vector<std::string> &known);
+Status parseBatchSize(const std::string &text, BatchSize *out);
+Status parseDevices(const std::string &text, std::vector<Device> *out);
+Status parseStrategies(const std::string &text, std::vector<Strategy> *out);
+Status parseMesh(const std::string &text,
+                 std::vector<std::pair<std::string, int64_t>> *out);
+/// `NAME=VALUE`, both not empty.
+Status parseNamed(const std::string &option, const std::string &text,
+                  NamedValues *out);
+/// Comma-separated names; a piece KEY=VALUE belongs to the name before it.
+Status parseMetrics(const std::string &text, std::vector<std::string> *out);
+
+Status wrongValue(const std::string &option, const std::string &why,
+                  const std::string &todo);
+
+} // namespace dist::tools
+
+#endif // TOOLS_OPTIONS_VALUES_H
