@@ -1,0 +1,55 @@
+//===- local.h - Communicator of one process's devices ----------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks are threads that read each other's buffers. A large all-reduce: all
+// ranks publish their buffer; each reduces one part over all buffers, in rank
+// order, and writes it back to all; all meet again. A small one goes through
+// buffers of the communicator and meets once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_LOCAL_LOCAL_H
+#define RUNTIME_COMM_LOCAL_LOCAL_H
+
+#include "runtime/core/communicator.h"
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace dist {
+
+struct LocalOptions {
+  /// Sizes of the mesh's axes, major to minor. None: one rank.
+  std::vector<int64_t> mesh;
+  /// Seconds to wait for the others; 0: for ever.
+  double timeout = 30;
+  /// How long a waiting rank stays awake. 0 when there are more ranks than
+  /// cores.
+  int spinMicroseconds = 1000;
+  /// Runs a kernel on the calling device's team (dist::cpu::parallelFor);
+  /// null: in the calling thread.
+  void (*parallelFor)(dist_rt_kernel kernel, void **buffers, int64_t n,
+                      int32_t chunks) = nullptr;
+  int threadsPerRank = 1;
+  /// How errors name an op; null: by its id.
+  std::function<std::string(int32_t op)> nameOp;
+};
+
+/// The communicators of all ranks of one process.
+class LocalWorld {
+public:
+  static Status create(const LocalOptions &options,
+                       std::unique_ptr<LocalWorld> *out);
+  virtual ~LocalWorld() = default;
+  virtual int ranks() const = 0;
+  virtual Communicator &rank(int rank) = 0;
+  /// After a failure, when no rank is in a collective any more: starts anew.
+  virtual void reset() = 0;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_COMM_LOCAL_LOCAL_H

@@ -1,0 +1,322 @@
+//===- communicator_test.cpp - Conformance of communicators ---------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/cts/communicator_test.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+namespace dist::cts {
+
+namespace {
+
+constexpr uint32_t first = 1; // the mesh's first axis
+
+/// Runs `body(rank)` on a thread each.
+void onRanks(int ranks, const std::function<void(int)> &body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(body, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+#define EXPECT_OK(expression)                                                  \
+  do {                                                                         \
+    Status status = (expression);                                              \
+    EXPECT_TRUE(status.ok()) << status.message();                              \
+  } while (false)
+
+TEST_P(CommunicatorTest, OneRankNeedsNobody) {
+  auto world = GetParam().create({}, 1);
+  Communicator &alone = world->rank(0);
+  float value = 3, gathered = 0;
+  EXPECT_EQ(alone.ranks(), 1);
+  EXPECT_OK(alone.allReduce(0, &value, 1, manifest::F32, Reduction::Sum, 0));
+  EXPECT_OK(alone.allGather(1, &value, &gathered, 4, 0));
+  EXPECT_OK(alone.barrier(2, 0));
+  EXPECT_EQ(value, 3);
+  EXPECT_EQ(gathered, 3);
+}
+
+// Sizes around the borders: of one publication, of cache lines, of parts.
+TEST_P(CommunicatorTest, AllReduceSums) {
+  for (int ranks : {2, 3, 5}) {
+    auto world = GetParam().create({ranks}, 20);
+    for (int64_t count : {0, 1, 7, 1023, 1024, 1025, 5000, 100003}) {
+      std::vector<std::vector<float>> data(ranks);
+      for (int rank = 0; rank < ranks; ++rank)
+        for (int64_t i = 0; i < count; ++i)
+          data[rank].push_back(float(i % 13) + rank * 0.5f);
+      onRanks(ranks, [&](int rank) {
+        EXPECT_OK(world->rank(rank).allReduce(
+            7, data[rank].data(), count, manifest::F32, Reduction::Sum, first));
+      });
+      for (int rank = 0; rank < ranks; ++rank)
+        for (int64_t i = 0; i < count; ++i)
+          ASSERT_EQ(data[rank][i],
+                    float(i % 13) * ranks + 0.25f * ranks * (ranks - 1))
+              << "rank " << rank << " element " << i << " of " << count;
+    }
+  }
+}
+
+// Sums that depend on the order: every rank has the same bits, those of the
+// order of ranks, wherever the element lies and in whatever order ranks come.
+TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
+  const int ranks = 4;
+  auto world = GetParam().create({ranks}, 20);
+  for (int64_t count : {100, 40000}) {
+    std::vector<std::vector<float>> data(ranks, std::vector<float>(count));
+    std::vector<float> expected(count);
+    for (int64_t i = 0; i < count; ++i) {
+      for (int rank = 0; rank < ranks; ++rank)
+        data[rank][i] =
+            std::sin(float(i * 31 + rank * 17)) * (rank % 2 ? 1e4f : 1e-3f);
+      volatile float sum = data[0][i];
+      for (int rank = 1; rank < ranks; ++rank)
+        sum = sum + data[rank][i];
+      expected[i] = sum;
+    }
+    onRanks(ranks, [&](int rank) {
+      std::this_thread::sleep_for(std::chrono::milliseconds((ranks - rank)));
+      EXPECT_OK(world->rank(rank).allReduce(
+          1, data[rank].data(), count, manifest::F32, Reduction::Sum, first));
+    });
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(std::memcmp(data[rank].data(), expected.data(), count * 4), 0);
+  }
+}
+
+template <typename T>
+void checkReductions(const Backend &backend, DataType type,
+                     std::vector<T> values, std::vector<T> expected) {
+  int ranks = values.size();
+  auto world = backend.create({ranks}, 20);
+  for (int kind = 0; kind < 4; ++kind)
+    onRanks(ranks, [&](int rank) {
+      T value = values[rank];
+      EXPECT_OK(world->rank(rank).allReduce(
+          kind, &value, 1, type, static_cast<Reduction>(kind), first));
+      EXPECT_EQ(value, expected[kind])
+          << name(type) << " reduction " << kind << " rank " << rank;
+    });
+}
+
+TEST_P(CommunicatorTest, ReductionsOfAllTypes) {
+  const Backend &b = GetParam();
+  checkReductions<double>(b, manifest::F64, {1.5, -2, 4}, {3.5, 4, -2, -12});
+  checkReductions<float>(b, manifest::F32, {1.5, -2, 4}, {3.5, 4, -2, -12});
+  checkReductions<int8_t>(b, manifest::I8, {100, 100, -3}, {-59, 100, -3, -48});
+  checkReductions<int16_t>(b, manifest::I16, {3, -2, 4}, {5, 4, -2, -24});
+  checkReductions<int32_t>(b, manifest::I32, {3, -2, 4}, {5, 4, -2, -24});
+  checkReductions<int64_t>(b, manifest::I64, {3, -2, 4}, {5, 4, -2, -24});
+  checkReductions<uint8_t>(b, manifest::U8, {200, 2, 100}, {46, 200, 2, 64});
+  checkReductions<uint16_t>(b, manifest::U16, {3, 2, 4}, {9, 4, 2, 24});
+  checkReductions<uint32_t>(b, manifest::U32, {3, 2, 4}, {9, 4, 2, 24});
+  checkReductions<uint64_t>(b, manifest::U64, {3, 2, 4}, {9, 4, 2, 24});
+  checkReductions<bool>(b, manifest::BOOL, {true, false, true},
+                        {true, true, false, false});
+  // 1.5, -2, 4 in half and bfloat16; sums and products as above.
+  checkReductions<uint16_t>(b, manifest::F16, {0x3e00, 0xc000, 0x4400},
+                            {0x4300, 0x4400, 0xc000, 0xca00});
+  checkReductions<uint16_t>(b, manifest::BF16, {0x3fc0, 0xc000, 0x4080},
+                            {0x4060, 0x4080, 0xc000, 0xc140});
+  // Halves that round, overflow, and are subnormal: 2048 + 1 + 1 in f32.
+  checkReductions<uint16_t>(b, manifest::F16, {0x6800, 0x3c00, 0x3c00},
+                            {0x6801, 0x6800, 0x3c00, 0x6800});
+  checkReductions<uint16_t>(b, manifest::F16, {0x7bff, 0x7bff},
+                            {0x7c00, 0x7bff, 0x7bff, 0x7c00});
+  checkReductions<uint16_t>(b, manifest::F16, {0x0001, 0x0002},
+                            {0x0003, 0x0002, 0x0001, 0x0000});
+}
+
+TEST_P(CommunicatorTest, NotANumberStays) {
+  auto world = GetParam().create({3}, 20);
+  for (int culprit = 0; culprit < 3; ++culprit)
+    for (int kind = 0; kind < 4; ++kind)
+      onRanks(3, [&](int rank) {
+        float value = rank == culprit ? std::nanf("") : 1.0f;
+        EXPECT_OK(world->rank(rank).allReduce(
+            0, &value, 1, manifest::F32, static_cast<Reduction>(kind), first));
+        EXPECT_TRUE(std::isnan(value)) << "reduction " << kind;
+      });
+}
+
+// A 2 x 3 mesh: groups along each axis and both, in rank order.
+TEST_P(CommunicatorTest, GroupsFollowTheMesh) {
+  auto world = GetParam().create({2, 3}, 20);
+  onRanks(6, [&](int rank) {
+    Communicator &mine = world->rank(rank);
+    EXPECT_EQ(mine.rank(), rank);
+    EXPECT_EQ(mine.ranks(), 6);
+    EXPECT_EQ(mine.groupSize(0), 1);
+    EXPECT_EQ(mine.groupSize(1), 2);
+    EXPECT_EQ(mine.groupSize(2), 3);
+    EXPECT_EQ(mine.groupSize(3), 6);
+    EXPECT_EQ(mine.groupRank(1), rank / 3);
+    EXPECT_EQ(mine.groupRank(2), rank % 3);
+    int32_t along[2], across[3], all[6];
+    EXPECT_OK(mine.allGather(0, &rank, along, 4, 1));
+    EXPECT_OK(mine.allGather(1, &rank, across, 4, 2));
+    EXPECT_OK(mine.allGather(2, &rank, all, 4, 3));
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(along[i], i * 3 + rank % 3);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(across[i], rank / 3 * 3 + i);
+    for (int i = 0; i < 6; ++i)
+      EXPECT_EQ(all[i], i);
+  });
+}
+
+TEST_P(CommunicatorTest, GatherScatterBroadcast) {
+  const int ranks = 3;
+  auto world = GetParam().create({ranks}, 20);
+  for (int64_t count : {1, 100, 3000}) {
+    onRanks(ranks, [&](int rank) {
+      Communicator &mine = world->rank(rank);
+      std::vector<int32_t> own(count, rank), gathered(count * ranks);
+      EXPECT_OK(mine.allGather(0, own.data(), gathered.data(), count * 4, 1));
+      for (int64_t i = 0; i < count * ranks; ++i)
+        ASSERT_EQ(gathered[i], i / count);
+      // In place: each rank's part already lies where it belongs.
+      std::vector<int32_t> inPlace(count * ranks, -1);
+      std::fill_n(inPlace.begin() + rank * count, count, rank);
+      EXPECT_OK(mine.allGather(1, inPlace.data() + rank * count, inPlace.data(),
+                               count * 4, 1));
+      EXPECT_EQ(inPlace, gathered);
+      std::vector<int32_t> parts(count * ranks), part(count);
+      for (int64_t i = 0; i < count * ranks; ++i)
+        parts[i] = i + rank;
+      EXPECT_OK(mine.reduceScatter(2, parts.data(), part.data(), count,
+                                   manifest::I32, Reduction::Sum, 1));
+      for (int64_t i = 0; i < count; ++i)
+        ASSERT_EQ(part[i], 3 * (rank * count + i) + 3);
+      std::vector<int32_t> sent(count, rank == 2 ? 42 : 0);
+      EXPECT_OK(mine.broadcast(3, sent.data(), count * 4, 2, 1));
+      EXPECT_EQ(sent, std::vector<int32_t>(count, 42));
+    });
+  }
+}
+
+// Many collectives in a row, small and large by turns: nobody overtakes.
+TEST_P(CommunicatorTest, ManyInARow) {
+  const int ranks = 3;
+  auto world = GetParam().create({ranks}, 60);
+  onRanks(ranks, [&](int rank) {
+    std::vector<int32_t> large(3000), gathered(ranks);
+    for (int step = 0; step < 300; ++step) {
+      int32_t small = step + rank;
+      EXPECT_OK(world->rank(rank).allReduce(0, &small, 1, manifest::I32,
+                                            Reduction::Sum, first));
+      ASSERT_EQ(small, 3 * step + 3);
+      std::fill(large.begin(), large.end(), step * rank);
+      EXPECT_OK(world->rank(rank).allReduce(
+          1, large.data(), large.size(), manifest::I32, Reduction::Max, first));
+      ASSERT_EQ(large[step], 2 * step);
+      ASSERT_EQ(large[2999], 2 * step);
+      int32_t own = step * 10 + rank;
+      EXPECT_OK(
+          world->rank(rank).allGather(2, &own, gathered.data(), 4, first));
+      ASSERT_EQ(gathered[(rank + 1) % ranks], step * 10 + (rank + 1) % ranks);
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, MissingRanksAreNamed) {
+  auto world = GetParam().create({4}, 0.1);
+  std::vector<Status> status(4);
+  onRanks(4, [&](int rank) {
+    float value = 0;
+    if (rank == 0 || rank == 2)
+      status[rank] = world->rank(rank).allReduce(5, &value, 1, manifest::F32,
+                                                 Reduction::Sum, first);
+  });
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(status[rank].code(), StatusCode::Unavailable);
+    EXPECT_NE(
+        status[rank].message().find("ranks 1, 3 did not arrive within 0.1 s"),
+        std::string::npos)
+        << status[rank].message();
+    EXPECT_NE(status[rank].message().find("op 5"), std::string::npos);
+  }
+  // A late rank hears of it at once, and after a reset all is well.
+  EXPECT_EQ(world->rank(1).barrier(6, first).code(), StatusCode::Unavailable);
+  world->reset();
+  onRanks(4, [&](int rank) { EXPECT_OK(world->rank(rank).barrier(7, first)); });
+}
+
+TEST_P(CommunicatorTest, DifferentCollectivesAreToldApart) {
+  auto world = GetParam().create({2}, 20);
+  std::vector<Status> status(2);
+  auto expectMismatch = [&](const std::string &part) {
+    for (int rank = 0; rank < 2; ++rank)
+      EXPECT_FALSE(status[rank].ok());
+    std::string both = status[0].message() + status[1].message();
+    EXPECT_NE(both.find("different collectives"), std::string::npos) << both;
+    EXPECT_NE(both.find(part), std::string::npos) << both;
+    world->reset();
+  };
+  onRanks(2, [&](int rank) {
+    float own[2] = {};
+    status[rank] = world->rank(rank).allReduce(rank, own, 1, manifest::F32,
+                                               Reduction::Sum, first);
+  });
+  expectMismatch("op 1");
+  onRanks(2, [&](int rank) {
+    float own[2] = {};
+    status[rank] = world->rank(rank).allReduce(0, own, 1 + rank, manifest::F32,
+                                               Reduction::Sum, first);
+  });
+  expectMismatch("2 elements");
+  onRanks(2, [&](int rank) {
+    float own = 0;
+    status[rank] = rank ? world->rank(1).barrier(0, first)
+                        : world->rank(0).allReduce(0, &own, 1, manifest::F32,
+                                                   Reduction::Sum, first);
+  });
+  expectMismatch("barrier");
+}
+
+TEST_P(CommunicatorTest, AbortWakesWhoWaits) {
+  auto world = GetParam().create({2}, 60);
+  auto start = std::chrono::steady_clock::now();
+  Status status;
+  onRanks(2, [&](int rank) {
+    if (rank == 0) {
+      status = world->rank(0).barrier(9, first);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    world->rank(1).abort("rank 1 met a label out of range");
+    world->rank(1).abort("later reasons do not count");
+  });
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("label out of range"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_P(CommunicatorTest, WrongCallsAreErrors) {
+  auto world = GetParam().create({2}, 1);
+  float value = 0;
+  EXPECT_EQ(world->rank(0)
+                .allReduce(0, &value, 1, manifest::F32, Reduction::Sum, 2)
+                .code(),
+            StatusCode::Internal);
+  EXPECT_EQ(world->rank(0)
+                .allReduce(0, &value, 1, manifest::DATA_TYPE_UNKNOWN,
+                           Reduction::Sum, 1)
+                .code(),
+            StatusCode::Internal);
+  EXPECT_EQ(world->rank(0).broadcast(0, &value, 4, 2, 1).code(),
+            StatusCode::InvalidArgument);
+}
+
+} // namespace
+} // namespace dist::cts

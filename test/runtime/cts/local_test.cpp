@@ -1,0 +1,69 @@
+//===- local_test.cpp - The local communicator's conformance --------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/local/local.h"
+#include "runtime/device/cpu/team.h"
+#include "test/runtime/cts/communicator_test.h"
+
+namespace dist::cts {
+namespace {
+
+class LocalTestWorld : public World {
+public:
+  explicit LocalTestWorld(std::unique_ptr<LocalWorld> world)
+      : world(std::move(world)) {}
+  Communicator &rank(int rank) override { return world->rank(rank); }
+  void reset() override { world->reset(); }
+
+private:
+  std::unique_ptr<LocalWorld> world;
+};
+
+std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
+                                   double timeout, int spin, int threads) {
+  LocalOptions options;
+  options.mesh = mesh;
+  options.timeout = timeout;
+  options.spinMicroseconds = spin;
+  options.threadsPerRank = threads;
+  if (threads > 1)
+    options.parallelFor = cpu::parallelFor;
+  std::unique_ptr<LocalWorld> world;
+  Status status = LocalWorld::create(options, &world);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return std::make_unique<LocalTestWorld>(std::move(world));
+}
+
+Backend local(std::string name, int spin, int threads) {
+  return {name, [=](std::vector<int64_t> mesh, double timeout) {
+            return createLocal(mesh, timeout, spin, threads);
+          }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Local, CommunicatorTest,
+                         testing::Values(local("Sleeping", 0, 1),
+                                         local("Spinning", 200, 1),
+                                         local("WithTeams", 0, 2)),
+                         [](const testing::TestParamInfo<Backend> &info) {
+                           return info.param.name;
+                         });
+
+TEST(LocalWorld, RefusesWrongMeshes) {
+  std::unique_ptr<LocalWorld> world;
+  LocalOptions options;
+  for (std::vector<int64_t> mesh :
+       {std::vector<int64_t>{0}, std::vector<int64_t>{-2},
+        std::vector<int64_t>{1 << 20}, std::vector<int64_t>(7, 1)}) {
+    options.mesh = mesh;
+    EXPECT_EQ(LocalWorld::create(options, &world).code(),
+              StatusCode::InvalidArgument)
+        << toString(mesh);
+  }
+}
+
+} // namespace
+} // namespace dist::cts
