@@ -1,0 +1,275 @@
+//===- arrays.cpp - Data files of any known form -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/formats/arrays.h"
+#include "runtime/formats/npy.h"
+#include "runtime/formats/safetensors.h"
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace dist {
+
+static bool endsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
+}
+
+//===----------------------------------------------------------------------===//
+// IDX
+//===----------------------------------------------------------------------===//
+
+static DataType idxType(unsigned char code) {
+  switch (code) {
+  case 0x08: return manifest::U8;
+  case 0x09: return manifest::I8;
+  case 0x0b: return manifest::I16;
+  case 0x0c: return manifest::I32;
+  case 0x0d: return manifest::F32;
+  case 0x0e: return manifest::F64;
+  default: return manifest::DATA_TYPE_UNKNOWN;
+  }
+}
+
+bool isIdx(std::string_view bytes) {
+  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
+         idxType(bytes[2]) != manifest::DATA_TYPE_UNKNOWN && bytes[3] >= 1 &&
+         bytes[3] <= 16;
+}
+
+Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
+                const std::string &where, HostArray *out) {
+  auto damaged = [&](const std::string &why) {
+    return Status::error(StatusCode::InvalidInput, "damaged IDX file", where,
+                         why, "fetch it again");
+  };
+  if (!isIdx(bytes))
+    return damaged("its magic number is unknown");
+  HostArray array;
+  array.type = idxType(bytes[2]);
+  size_t rank = static_cast<unsigned char>(bytes[3]);
+  size_t start = 4 + 4 * rank;
+  if (bytes.size() < start)
+    return damaged("it is truncated");
+  for (size_t i = 0; i < rank; ++i) {
+    uint32_t dim = 0;
+    std::memcpy(&dim, bytes.data() + 4 + 4 * i, sizeof dim);
+    array.shape.push_back(__builtin_bswap32(dim));
+  }
+  size_t size = byteSize(array.type), total = 0;
+  if (!checkedBytes(array.shape, size, &total) || bytes.size() - start < total)
+    return damaged("it is truncated: shape " + toString(array.shape) +
+                   " does not fit " + std::to_string(bytes.size()) + " bytes");
+  array.data = bytes.data() + start;
+  array.owner = std::move(owner);
+  if (size > 1) {
+    auto copy = std::make_shared<std::string>(array.data, total);
+    for (size_t i = 0; i < total; i += size)
+      std::reverse(copy->begin() + i, copy->begin() + i + size);
+    array.data = copy->data();
+    array.owner = copy;
+  }
+  *out = std::move(array);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// CSV
+//===----------------------------------------------------------------------===//
+
+static std::string_view trim(std::string_view cell) {
+  while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t'))
+    cell.remove_prefix(1);
+  while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t'))
+    cell.remove_suffix(1);
+  if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+    cell = cell.substr(1, cell.size() - 2);
+  return cell;
+}
+
+static bool readCell(std::string_view cell, double *value) {
+  if (!cell.empty() && cell[0] == '+')
+    cell.remove_prefix(1);
+  auto [end, error] =
+      std::from_chars(cell.data(), cell.data() + cell.size(), *value);
+  return error == std::errc() && end == cell.data() + cell.size();
+}
+
+Status parseCsv(std::string_view bytes, const std::string &where,
+                HostArray *out, std::vector<std::string> *columns) {
+  auto damaged = [&](size_t line, const std::string &why) {
+    return Status::error(StatusCode::InvalidInput, "malformed CSV",
+                         where + ":" + std::to_string(line), why,
+                         "give one example a line, numbers separated by commas");
+  };
+  auto cells = std::make_shared<std::vector<double>>();
+  size_t width = 0, rows = 0, number = 0;
+  columns->clear();
+  if (bytes.substr(0, 3) == "\xef\xbb\xbf")
+    bytes.remove_prefix(3);
+  while (!bytes.empty()) {
+    size_t end = std::min(bytes.find('\n'), bytes.size());
+    std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    ++number;
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (trim(line).empty())
+      continue;
+    size_t before = cells->size(), count = 0;
+    std::vector<std::string> names;
+    std::string wrong;
+    for (bool more = true; more;) {
+      size_t comma = line.find(',');
+      std::string_view cell = trim(line.substr(0, comma));
+      more = comma != std::string_view::npos;
+      if (more)
+        line.remove_prefix(comma + 1);
+      double value = 0;
+      if (!readCell(cell, &value) && wrong.empty())
+        wrong = "'" + std::string(cell.substr(0, 40)) + "' is no number";
+      if (rows == 0)
+        names.emplace_back(cell);
+      cells->push_back(value);
+      ++count;
+    }
+    if (!wrong.empty()) {
+      if (rows > 0 || !columns->empty())
+        return damaged(number, wrong);
+      cells->resize(before);
+      *columns = std::move(names);
+      width = columns->size();
+      continue;
+    }
+    if (width && count != width)
+      return damaged(number, "expected " + std::to_string(width) +
+                                 " cells, but got " + std::to_string(count));
+    width = count;
+    ++rows;
+  }
+  if (rows == 0)
+    return damaged(number, "there are no rows of numbers");
+  out->type = manifest::F64;
+  out->shape = {int64_t(rows), int64_t(width)};
+  out->data = reinterpret_cast<const char *>(cells->data());
+  out->owner = cells;
+  return Status();
+}
+
+/// Splits the label's column off.
+static void splitLabel(const HostArray &table,
+                       const std::vector<std::string> &columns,
+                       std::vector<NamedArray> *out) {
+  size_t rows = table.shape[0], width = table.shape[1];
+  if (width == 1) {
+    HostArray column = table;
+    column.shape = {int64_t(rows)};
+    out->push_back({"", std::move(column)});
+    return;
+  }
+  size_t label = width - 1;
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i] == "label" || columns[i] == "y" || columns[i] == "class" ||
+        columns[i] == "target")
+      label = i;
+  auto values = std::make_shared<std::vector<double>>();
+  auto labels = std::make_shared<std::vector<double>>();
+  values->reserve(rows * (width - 1));
+  const double *cells = reinterpret_cast<const double *>(table.data);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < width; ++c)
+      (c == label ? *labels : *values).push_back(cells[r * width + c]);
+  auto wrap = [&](auto &owner, std::vector<int64_t> shape) {
+    return HostArray{manifest::F64, std::move(shape),
+                     reinterpret_cast<const char *>(owner->data()), owner};
+  };
+  out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)})});
+  out->push_back({"label", wrap(labels, {int64_t(rows)})});
+}
+
+//===----------------------------------------------------------------------===//
+// CIFAR-10, and any form
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t kCifarImage = 3 * 32 * 32;
+
+Status parseCifar(std::string_view bytes, std::shared_ptr<const void>,
+                  const std::string &where, HostArray *images,
+                  HostArray *labels) {
+  size_t row = kCifarImage + 1, count = bytes.size() / row;
+  if (count == 0 || bytes.size() % row != 0)
+    return Status::error(StatusCode::InvalidInput,
+                         "damaged CIFAR-10 binary file", where,
+                         "its size is no multiple of 3073", "fetch it again");
+  auto pixels = std::make_shared<std::string>();
+  auto classes = std::make_shared<std::string>();
+  pixels->reserve(count * kCifarImage);
+  for (size_t i = 0; i < count; ++i) {
+    classes->push_back(bytes[i * row]);
+    pixels->append(bytes.substr(i * row + 1, kCifarImage));
+  }
+  *images = {manifest::U8, {int64_t(count), 3, 32, 32}, pixels->data(), pixels};
+  *labels = {manifest::U8, {int64_t(count)}, classes->data(), classes};
+  return Status();
+}
+
+Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
+                   const std::string &path, std::vector<NamedArray> *out) {
+  out->clear();
+  if (bytes.empty())
+    return Status::error(StatusCode::InvalidInput, "empty data file", path, "",
+                         "give a file with examples");
+  if (isNpy(bytes)) {
+    out->emplace_back();
+    return parseNpy(bytes, std::move(owner), path, &out->back().array);
+  }
+  if (isZip(bytes)) {
+    std::vector<std::pair<std::string, HostArray>> members;
+    DIST_RETURN_IF_ERROR(parseNpz(bytes, std::move(owner), path, &members));
+    for (auto &[name, array] : members)
+      out->push_back({name, std::move(array)});
+    return Status();
+  }
+  if (isIdx(bytes)) {
+    out->emplace_back();
+    return parseIdx(bytes, std::move(owner), path, &out->back().array);
+  }
+  if (bytes.size() > 8 && bytes[8] == '{' &&
+      (endsWith(path, ".safetensors") || bytes[7] == 0)) {
+    std::unique_ptr<SafetensorsFile> file;
+    DIST_RETURN_IF_ERROR(SafetensorsFile::parse(bytes, path, &file));
+    for (auto &[name, view] : file->tensors())
+      out->push_back({name, HostArray{view.type, view.shape,
+                                      static_cast<const char *>(view.data),
+                                      owner}});
+    return Status();
+  }
+  if (endsWith(path, ".bin") || endsWith(path, ".bin.gz")) {
+    out->resize(2);
+    (*out)[1].name = "label";
+    return parseCifar(bytes, std::move(owner), path, &(*out)[0].array,
+                      &(*out)[1].array);
+  }
+  if (endsWith(path, ".csv") || endsWith(path, ".csv.gz")) {
+    HostArray table;
+    std::vector<std::string> columns;
+    DIST_RETURN_IF_ERROR(parseCsv(bytes, path, &table, &columns));
+    splitLabel(table, columns, out);
+    return Status();
+  }
+  return Status::error(
+      StatusCode::InvalidInput, "unknown data form", path,
+      "it is no .npy, .npz, IDX, safetensors, .csv or CIFAR-10 .bin file",
+      "convert it, for example with numpy.save");
+}
+
+Status readArrays(const std::string &path, std::vector<NamedArray> *out) {
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  return parseArrays(file->bytes(), file, path, out);
+}
+
+} // namespace dist
