@@ -47,10 +47,11 @@ public:
   virtual const manifest::Entry *findEntry(const std::string &name) const = 0;
 
   /// Runs an entry on all ranks. `inputs` has one *global* tensor for each
-  /// argument that is no variable, in manifest order; its shape and type must
-  /// be the binding's. Sharded dims are cut by address where contiguous
-  /// (dim 0), so nothing is copied. `outputs` receives one global tensor for
-  /// each result that is no variable (buffers are reused when large enough).
+  /// argument that is no variable and not prepared, in manifest order; its
+  /// shape and type must be the binding's. What is sharded on dim 0 alone is
+  /// cut by address: nothing is copied where that gives `bufferAlignment`.
+  /// `outputs` receives one global tensor for each result that is no variable
+  /// (buffers are reused); unreduced ones are summed over the ranks.
   virtual Status run(const manifest::Entry &entry,
                      const std::vector<TensorView> &inputs,
                      std::vector<Tensor> *outputs) = 0;

@@ -10,7 +10,9 @@
 #include "runtime/core/manifest.pb.h"
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dist {
@@ -33,11 +35,37 @@ struct TensorView {
   size_t bytes() const { return byteSize(type) * elementCount(shape); }
 };
 
+/// Every buffer that compiled programs see starts at a multiple of this.
+constexpr size_t bufferAlignment = 64;
+
+/// Memory that compiled programs can use as it is; new elements of a resized
+/// vector are left as they are, since they are about to be written.
+template <typename T> struct BufferAllocator {
+  using value_type = T;
+  BufferAllocator() = default;
+  template <typename U> BufferAllocator(const BufferAllocator<U> &) {}
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(count * sizeof(T),
+                                           std::align_val_t(bufferAlignment)));
+  }
+  void deallocate(T *pointer, size_t) {
+    ::operator delete(pointer, std::align_val_t(bufferAlignment));
+  }
+  template <typename U> void construct(U *pointer) { ::new (pointer) U; }
+  template <typename U, typename... Args>
+  void construct(U *pointer, Args &&...args) {
+    ::new (pointer) U(std::forward<Args>(args)...);
+  }
+  bool operator==(const BufferAllocator &) const { return true; }
+  bool operator!=(const BufferAllocator &) const { return false; }
+};
+using Buffer = std::vector<char, BufferAllocator<char>>;
+
 /// A dense row-major tensor with its own memory.
 struct Tensor {
   DataType type = manifest::DATA_TYPE_UNKNOWN;
   std::vector<int64_t> shape;
-  std::vector<char> data;
+  Buffer data;
   TensorView view() const { return {type, shape, data.data()}; }
 };
 
