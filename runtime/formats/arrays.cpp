@@ -217,7 +217,8 @@ Status parseCifar(std::string_view bytes, std::shared_ptr<const void>,
 }
 
 Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
-                   const std::string &path, std::vector<NamedArray> *out) {
+                   const std::string &path, std::vector<NamedArray> *out,
+                   bool wholeTables) {
   out->clear();
   if (bytes.empty())
     return Status::error(StatusCode::InvalidInput, "empty data file", path, "",
@@ -257,7 +258,10 @@ Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
     HostArray table;
     std::vector<std::string> columns;
     DIST_RETURN_IF_ERROR(parseCsv(bytes, path, &table, &columns));
-    splitLabel(table, columns, out);
+    if (wholeTables)
+      out->push_back({"", std::move(table)});
+    else
+      splitLabel(table, columns, out);
     return Status();
   }
   return Status::error(
@@ -266,10 +270,11 @@ Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
       "convert it, for example with numpy.save");
 }
 
-Status readArrays(const std::string &path, std::vector<NamedArray> *out) {
+Status readArrays(const std::string &path, std::vector<NamedArray> *out,
+                  bool wholeTables) {
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
-  return parseArrays(file->bytes(), file, path, out);
+  return parseArrays(file->bytes(), file, path, out, wholeTables);
 }
 
 } // namespace dist

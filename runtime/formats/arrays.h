@@ -23,11 +23,13 @@ struct NamedArray {
 
 /// Archives give all members. CSV gives "label" (a column of that name, or the
 /// last) and "" (the others); with one column only "". CIFAR gives "" and
-/// "label".
-Status readArrays(const std::string &path, std::vector<NamedArray> *out);
+/// "label". `wholeTables`: a CSV gives only "", all its columns.
+Status readArrays(const std::string &path, std::vector<NamedArray> *out,
+                  bool wholeTables = false);
 /// The same of bytes in memory, for data that come from elsewhere.
 Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
-                   const std::string &path, std::vector<NamedArray> *out);
+                   const std::string &path, std::vector<NamedArray> *out,
+                   bool wholeTables = false);
 
 /// IDX (MNIST's form): magic, dims, big-endian elements.
 bool isIdx(std::string_view bytes);

@@ -1,0 +1,143 @@
+//===- batches.cpp - Global batches, made ready ahead -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/data/batches.h"
+#include "runtime/data/shuffle.h"
+#include <algorithm>
+#include <numeric>
+
+namespace dist {
+
+int64_t BatchStream::batchesPerPass(int64_t examples, const BatchPlan &plan) {
+  return plan.dropRemainder ? examples / plan.batch
+                            : (examples + plan.batch - 1) / plan.batch;
+}
+
+int64_t BatchStream::shareOf(int64_t examples, int64_t replicas, int64_t r) {
+  return examples / replicas + (r < examples % replicas);
+}
+
+BatchStream::BatchStream(const Dataset &data, const BatchPlan &plan)
+    : data(data), plan(plan),
+      perPass(std::max<int64_t>(batchesPerPass(data.examples(), plan), 1)) {
+  // One batch is in the caller's hands while the others are made.
+  ring.resize(plan.prefetch + 1);
+  if (plan.prefetch > 0)
+    producer = std::thread([this] { produce(); });
+}
+
+BatchStream::~BatchStream() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  if (producer.joinable())
+    producer.join();
+}
+
+void BatchStream::make(int64_t number, Batch *batch) {
+  int64_t pass = number / perPass, inPass = number % perPass;
+  if (pass != orderedPass) {
+    if (plan.shuffle) {
+      shuffledOrder(*plan.shuffle, uint64_t(pass), data.examples(), &order);
+    } else if (order.empty()) {
+      order.resize(data.examples());
+      std::iota(order.begin(), order.end(), 0);
+    }
+    orderedPass = pass;
+  }
+  int64_t begin = inPass * plan.batch;
+  int64_t count = std::min(plan.batch, data.examples() - begin);
+  batch->number = number;
+  batch->pass = pass;
+  batch->lastOfPass = inPass + 1 == perPass;
+  batch->partial = count < plan.batch || plan.rows != plan.batch;
+  batch->examples = count;
+  batch->count = float(count);
+  batch->indices.assign(order.begin() + begin, order.begin() + begin + count);
+
+  // Which example each row holds.
+  const std::vector<int64_t> *rows = &batch->indices;
+  std::vector<int64_t> laid;
+  batch->mask.clear();
+  if (batch->partial) {
+    int64_t perReplica = plan.rows / plan.replicas, next = 0;
+    for (int64_t r = 0; r < plan.replicas; ++r) {
+      int64_t share = shareOf(count, plan.replicas, r);
+      // A replica without examples copies another's.
+      int64_t copied = batch->indices[share > 0 ? next : 0];
+      for (int64_t i = 0; i < perReplica; ++i) {
+        laid.push_back(i < share ? batch->indices[next + i] : copied);
+        batch->mask.push_back(i < share);
+      }
+      next += share;
+    }
+    rows = &laid;
+  }
+  const std::vector<Column> &columns = data.columns();
+  batch->tensors.resize(columns.size());
+  batch->memory.resize(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const Column &column = columns[c];
+    TensorView &view = batch->tensors[c];
+    view.type = column.type;
+    view.shape = column.exampleShape;
+    view.shape.insert(view.shape.begin(), int64_t(rows->size()));
+    if (!plan.shuffle && !batch->partial && column.direct()) {
+      view.data = column.array.data + column.exampleBytes() * size_t(begin);
+      continue;
+    }
+    // 64 more bytes, so that the batch starts at a cache line.
+    std::vector<char> &memory = batch->memory[c];
+    memory.resize(view.bytes() + 64);
+    char *start = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
+    column.gather(rows->data(), int64_t(rows->size()), start);
+    view.data = start;
+  }
+}
+
+void BatchStream::produce() {
+  for (int64_t number = plan.firstBatch; number < plan.endBatch; ++number) {
+    Batch *slot;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      // The batch last handed out stays untouched until the next call.
+      changed.wait(lock, [&] {
+        return stopping || made - taken + (taken > 0) < int64_t(ring.size());
+      });
+      if (stopping)
+        return;
+      slot = &ring[made % ring.size()];
+    }
+    make(number, slot);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      ++made;
+    }
+    changed.notify_all();
+  }
+}
+
+const Batch *BatchStream::next() {
+  int64_t number = plan.firstBatch + taken;
+  if (number >= plan.endBatch)
+    return nullptr;
+  if (plan.prefetch == 0) {
+    ++taken;
+    make(number, &ring[0]);
+    return &ring[0];
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return made > taken; });
+  const Batch *batch = &ring[taken % ring.size()];
+  ++taken;
+  lock.unlock();
+  changed.notify_all();
+  return batch;
+}
+
+} // namespace dist

@@ -1,0 +1,82 @@
+//===- batches.h - Global batches, made ready ahead -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts a data set into global batches in a seeded order. A full batch is
+// contiguous, each replica's part by address. A short one is laid out for the
+// partial entry: every replica gets its share of the examples (sizes differ by
+// one at most), then copies of a real example, and a mask that tells them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_DATA_BATCHES_H
+#define RUNTIME_DATA_BATCHES_H
+
+#include "runtime/data/dataset.h"
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace dist {
+
+struct BatchPlan {
+  int64_t batch = 1;    // examples of a full batch
+  int64_t rows = 1;     // of the partial entry: `batch` rounded up to replicas
+  int64_t replicas = 1; // parts that the batch dim is cut into
+  std::optional<uint64_t> shuffle;
+  bool dropRemainder = false;
+  int64_t prefetch = 2;
+  int64_t firstBatch = 0; // counted from the start of training
+  int64_t endBatch = INT64_MAX;
+};
+
+struct Batch {
+  int64_t number = 0;   // counted from the start of training
+  int64_t pass = 0;     // over the data
+  bool lastOfPass = false;
+  bool partial = false; // for the partial entry
+  int64_t examples = 0; // true ones
+  std::vector<int64_t> indices; // of the true ones
+  std::vector<TensorView> tensors; // one a column
+  std::vector<char> mask;          // partial: one a row
+  float count = 0;
+
+  std::vector<std::vector<char>> memory; // behind `tensors`
+};
+
+class BatchStream {
+public:
+  BatchStream(const Dataset &data, const BatchPlan &plan);
+  ~BatchStream();
+  /// The next batch, valid until the next call; null at the end.
+  const Batch *next();
+
+  /// Batches in one pass over `examples`.
+  static int64_t batchesPerPass(int64_t examples, const BatchPlan &plan);
+  /// Examples that replica `r` of `replicas` gets of `examples`.
+  static int64_t shareOf(int64_t examples, int64_t replicas, int64_t r);
+
+private:
+  void make(int64_t number, Batch *batch);
+  void produce();
+
+  const Dataset &data;
+  BatchPlan plan;
+  int64_t perPass;
+  std::vector<int64_t> order;
+  int64_t orderedPass = -1;
+
+  std::vector<Batch> ring;
+  int64_t made = 0, taken = 0; // batches put into and handed out of the ring
+  bool stopping = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::thread producer;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_DATA_BATCHES_H

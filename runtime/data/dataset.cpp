@@ -1,0 +1,402 @@
+//===- dataset.cpp - Examples for the inputs of a program -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/data/dataset.h"
+#include "runtime/data/shuffle.h"
+#include "runtime/data/source.h"
+#include "runtime/formats/convert.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace dist {
+
+static Status unfit(const std::string &what, const std::string &name,
+                    const std::string &why, const std::string &todo) {
+  return Status::error(StatusCode::InvalidInput, what, "'" + name + "'", why,
+                       todo);
+}
+
+//===----------------------------------------------------------------------===//
+// Preprocessing
+//===----------------------------------------------------------------------===//
+
+/// Value of an option for the column: by its name, or by x or y.
+static const std::string *
+findOption(const std::map<std::string, std::string> &table,
+           const Column &column, bool first) {
+  auto it = table.find(column.name);
+  if (it == table.end() && column.label)
+    it = table.find(table.count("y") ? "y" : "label");
+  if (it == table.end() && first)
+    it = table.find("x");
+  return it == table.end() ? nullptr : &it->second;
+}
+
+static Status parseNumbers(const std::string &option, const std::string &name,
+                           const std::string &text, std::vector<double> *out) {
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    double top, bottom;
+    if (!parseFraction(text.substr(begin, end - begin), &top, &bottom))
+      return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                           option, "expected numbers for '" + name +
+                           "', but got '" + text + "'",
+                           "write for example " + name + "=0.5");
+    out->push_back(top / bottom);
+    begin = end + 1;
+  }
+  return Status();
+}
+
+static std::vector<int64_t> withoutUnits(const std::vector<int64_t> &shape) {
+  std::vector<int64_t> rest;
+  for (int64_t dim : shape)
+    if (dim != 1)
+      rest.push_back(dim);
+  return rest;
+}
+
+/// Fits the file's example shape to the argument's: equal, equal but for dims
+/// of 1, flat on one side, or with the channels moved.
+static Status fitShape(Column &column, const std::string *layout) {
+  std::vector<int64_t> from(column.array.shape.begin() + 1,
+                            column.array.shape.end());
+  const std::vector<int64_t> &to = column.exampleShape;
+  auto refused = [&](const std::string &todo) {
+    return unfit("data do not fit the model", column.name,
+                 "expected examples of shape " + toString(to) + ", but got " +
+                     toString(from),
+                 todo);
+  };
+  if (layout && *layout != "NHWC" && *layout != "NCHW")
+    return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                         "--layout", "expected NHWC or NCHW for '" +
+                         column.name + "', but got '" + *layout + "'",
+                         "write " + column.name + "=NHWC");
+  bool last = layout && *layout == "NHWC";
+  if (from.size() >= 3) {
+    column.channelCount = last ? from.back() : from.front();
+    column.channelStride =
+        last ? 1
+             : elementCount({from.begin() + 1, from.end()});
+  }
+  if (layout && from.size() >= 3) {
+    std::vector<int64_t> moved = from;
+    if (last)
+      std::rotate(moved.begin(), moved.end() - 1, moved.end());
+    else
+      std::rotate(moved.begin(), moved.begin() + 1, moved.end());
+    if (moved == to && from != moved) {
+      column.transposed = true;
+      column.toChannelsLast = !last;
+      column.channels = last ? from.back() : from.front();
+      column.plane = elementCount(from) / std::max<int64_t>(column.channels, 1);
+      return Status();
+    }
+  }
+  if (from == to || withoutUnits(from) == withoutUnits(to))
+    return Status();
+  bool flat = withoutUnits(from).size() <= 1 || withoutUnits(to).size() <= 1;
+  if (flat && elementCount(from) == elementCount(to))
+    return Status();
+  if (!layout && from.size() == to.size() && from.size() >= 3) {
+    std::vector<int64_t> moved = from;
+    std::rotate(moved.begin(), moved.end() - 1, moved.end());
+    if (moved == to)
+      return refused("give --layout " + column.name + "=NHWC");
+  }
+  return refused("reshape the data or choose another model");
+}
+
+bool Column::direct() const {
+  return array.type == type && preprocessing.plain() && !transposed &&
+         reinterpret_cast<uintptr_t>(array.data) % byteSize(type) == 0;
+}
+
+namespace {
+
+/// Converts one example with numbers of double precision: correctly rounded
+/// for f32 whatever the numbers are.
+void convertGeneral(const Column &c, const char *in, std::vector<double> &wide,
+                    char *out) {
+  int64_t n = c.exampleElements();
+  wide.resize(2 * n);
+  convertElements(c.array.type, in, manifest::F64, wide.data(), n);
+  const Preprocessing &p = c.preprocessing;
+  for (int64_t i = 0; i < n; ++i) {
+    double value = wide[i];
+    if (p.scaleTop != 1 || p.scaleBottom != 1)
+      value = value * p.scaleTop / p.scaleBottom;
+    size_t channel = i / c.channelStride % c.channelCount;
+    if (!p.mean.empty())
+      value -= p.mean[p.mean.size() == 1 ? 0 : channel];
+    if (!p.std.empty())
+      value /= p.std[p.std.size() == 1 ? 0 : channel];
+    wide[i] = value;
+  }
+  const double *values = wide.data();
+  if (c.transposed) {
+    double *moved = wide.data() + n;
+    for (int64_t s = 0; s < c.plane; ++s)
+      for (int64_t k = 0; k < c.channels; ++k) {
+        int64_t last = s * c.channels + k, first = k * c.plane + s;
+        moved[c.toChannelsLast ? last : first] =
+            wide[c.toChannelsLast ? first : last];
+      }
+    values = moved;
+  }
+  convertElements(manifest::F64, values, c.type, out, n);
+}
+
+} // namespace
+
+void Column::gather(const int64_t *indices, int64_t count, char *out) const {
+  int64_t n = exampleElements();
+  size_t fileBytes = byteSize(array.type) * size_t(n), bytes = exampleBytes();
+  bool same = array.type == type && preprocessing.plain() && !transposed;
+  // Bytes to f32 by a table: the usual images.
+  bool table = array.type == manifest::U8 && type == manifest::F32 &&
+               preprocessing.mean.size() <= 1 &&
+               preprocessing.std.size() <= 1 && !transposed;
+  float values[256];
+  if (table)
+    for (int i = 0; i < 256; ++i) {
+      double value = i * preprocessing.scaleTop / preprocessing.scaleBottom;
+      if (!preprocessing.mean.empty())
+        value -= preprocessing.mean[0];
+      if (!preprocessing.std.empty())
+        value /= preprocessing.std[0];
+      values[i] = float(value);
+    }
+  std::vector<double> wide;
+  for (int64_t k = 0; k < count; ++k, out += bytes) {
+    const char *in = array.data + fileBytes * size_t(indices[k]);
+    if (same) {
+      std::memcpy(out, in, bytes);
+    } else if (table) {
+      float *row = reinterpret_cast<float *>(out);
+      for (int64_t i = 0; i < n; ++i)
+        row[i] = values[static_cast<unsigned char>(in[i])];
+    } else if (preprocessing.plain() && !transposed) {
+      convertElements(array.type, in, type, out, n);
+    } else {
+      convertGeneral(*this, in, wide, out);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+static Status setPreprocessing(const DataOptions &options, Column &column,
+                               bool first) {
+  const std::string *layout = findOption(options.layout, column, first);
+  DIST_RETURN_IF_ERROR(fitShape(column, layout));
+  Preprocessing &p = column.preprocessing;
+  if (const std::string *text = findOption(options.scale, column, first))
+    if (!parseFraction(*text, &p.scaleTop, &p.scaleBottom))
+      return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                           "--scale", "expected a number or fraction for '" +
+                           column.name + "', but got '" + *text + "'",
+                           "write for example " + column.name + "=1/255");
+  for (auto &[option, table, target] :
+       {std::tuple("--mean", &options.mean, &p.mean),
+        std::tuple("--std", &options.std, &p.std)}) {
+    const std::string *text = findOption(*table, column, first);
+    if (!text)
+      continue;
+    DIST_RETURN_IF_ERROR(parseNumbers(option, column.name, *text, target));
+    if (target->size() != 1 && int64_t(target->size()) != column.channelCount)
+      return Status::error(
+          StatusCode::InvalidArgument, "wrong option value", option,
+          "'" + column.name + "' has " + std::to_string(column.channelCount) +
+              " channels, but " + std::to_string(target->size()) +
+              " numbers are given",
+          "give one number or one a channel");
+  }
+  for (double value : p.std)
+    if (value == 0)
+      return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                           "--std", "it is 0 for '" + column.name + "'",
+                           "give other numbers");
+  if (!p.plain() && !isFloat(column.type))
+    return unfit("cannot preprocess", column.name,
+                 std::string("the model's input is of type ") +
+                     name(column.type),
+                 "leave --scale, --mean and --std out for it");
+  return Status();
+}
+
+/// Labels in a file may have any number type; as classes they must be integers
+/// within range. Checked once, so that no step has to.
+static Status checkLabels(const Column &column, int64_t classes) {
+  if (isFloat(column.type) && classes == 0)
+    return Status();
+  int64_t n = elementCount(column.array.shape);
+  int64_t width = std::max<int64_t>(column.exampleElements(), 1);
+  for (int64_t i = 0; i < n; ++i) {
+    double value = elementAsDouble(column.array.type, column.array.data, i);
+    bool whole = std::nearbyint(value) == value;
+    if (whole && (classes == 0 || (value >= 0 && value < double(classes))))
+      continue;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return unfit("labels out of range", column.name,
+                 "example " + std::to_string(i / width) + " has label " + text +
+                     (classes ? ", expected integers from 0 to " +
+                                    std::to_string(classes - 1)
+                              : ", expected integers"),
+                 "check the label file and the model's number of classes");
+  }
+  return Status();
+}
+
+Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
+                     std::unique_ptr<Dataset> *out) {
+  std::vector<NamedArray> arrays;
+  DIST_RETURN_IF_ERROR(readDataSpec(options.spec, options.validation, &arrays));
+  auto data = std::make_unique<Dataset>();
+  std::vector<bool> used(arrays.size(), false);
+  bool first = true;
+  std::string names;
+  for (const manifest::Binding &binding : entry.arguments()) {
+    bool label = binding.role() == manifest::Binding::LABEL;
+    if (!label && binding.role() != manifest::Binding::INPUT)
+      continue;
+    names += (names.empty() ? "" : ", ") + binding.name();
+    Column column;
+    column.name = binding.name();
+    column.label = label;
+    std::vector<std::string> wanted = {binding.name()};
+    if (label)
+      wanted.insert(wanted.end(), {"label", "y"});
+    else if (first)
+      wanted.push_back("x");
+    size_t found = arrays.size();
+    for (const std::string &word : wanted)
+      for (size_t i = 0; i < arrays.size() && found == arrays.size(); ++i)
+        if (!used[i] && arrays[i].name == word)
+          found = i;
+    if (found == arrays.size())
+      return unfit("no data for the model's " +
+                       std::string(label ? "label" : "input"),
+                   binding.name(), "--data does not name it",
+                   "add " + std::string(label ? "label" : binding.name()) +
+                       "=FILE");
+    used[found] = true;
+    column.array = std::move(arrays[found].array);
+    const manifest::TensorType &type = binding.global_type();
+    if (binding.batch_dim() != 0 || type.shape_size() == 0)
+      return unfit("input has no batch dim", binding.name(),
+                   "examples are laid along dim 0",
+                   "use a model with a batch dim in front");
+    column.type = type.type();
+    column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
+    DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));
+    if (label)
+      DIST_RETURN_IF_ERROR(checkLabels(column, binding.class_count()));
+    if (!label)
+      first = false;
+    int64_t examples = column.array.shape[0];
+    if (!data->table.empty() && examples != data->count)
+      return unfit("data differ in length", column.name,
+                   "it has " + std::to_string(examples) + " examples, '" +
+                       data->table[0].name + "' has " +
+                       std::to_string(data->count),
+                   "give files of the same examples");
+    data->count = examples;
+    data->table.push_back(std::move(column));
+  }
+  for (size_t i = 0; i < arrays.size(); ++i)
+    // Archives may hold more than a model wants; a pair names what it wants.
+    if (!used[i] && options.spec.find(arrays[i].name + "=") != std::string::npos)
+      return unfit("the model has no such input", arrays[i].name,
+                   "it has " + names, "leave it out of --data");
+  if (data->count == 0)
+    return Status::error(StatusCode::InvalidInput, "no examples", options.spec,
+                         "the data are empty", "give at least one example");
+  if (options.cache)
+    for (Column &column : data->table) {
+      if (column.direct())
+        continue;
+      auto decoded = std::make_shared<std::string>(
+          column.exampleBytes() * size_t(data->count), '\0');
+      for (int64_t i = 0; i < data->count; ++i)
+        column.gather(&i, 1, decoded->data() + column.exampleBytes() * i);
+      Column ready;
+      ready.name = column.name;
+      ready.label = column.label;
+      ready.type = column.type;
+      ready.exampleShape = column.exampleShape;
+      ready.array.type = column.type;
+      ready.array.shape = column.exampleShape;
+      ready.array.shape.insert(ready.array.shape.begin(), data->count);
+      ready.array.data = decoded->data();
+      ready.array.owner = decoded;
+      column = std::move(ready);
+    }
+  *out = std::move(data);
+  return Status();
+}
+
+std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
+                                         int64_t examples, uint64_t seed) {
+  auto data = std::make_unique<Dataset>();
+  data->count = examples;
+  uint64_t counter = 0;
+  for (const manifest::Binding &binding : entry.arguments()) {
+    bool label = binding.role() == manifest::Binding::LABEL;
+    if (!label && binding.role() != manifest::Binding::INPUT)
+      continue;
+    const manifest::TensorType &type = binding.global_type();
+    Column column;
+    column.name = binding.name();
+    column.label = label;
+    column.type = type.type();
+    if (binding.batch_dim() == 0 && type.shape_size() > 0)
+      column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
+    else
+      column.exampleShape.assign(type.shape().begin(), type.shape().end());
+    column.array.type = column.type;
+    column.array.shape = column.exampleShape;
+    column.array.shape.insert(column.array.shape.begin(), examples);
+    size_t n = elementCount(column.array.shape);
+    auto bytes = std::make_shared<std::string>(n * byteSize(column.type), '\0');
+    std::vector<double> values(n);
+    double range = binding.class_count() > 0 ? double(binding.class_count()) : 2;
+    for (double &value : values) {
+      uint64_t bits = mixBits(seed, 0, counter++) >> 11;
+      double unit = double(bits) / double(uint64_t(1) << 53);
+      value = isFloat(column.type) && binding.class_count() == 0
+                  ? unit
+                  : std::floor(unit * range);
+    }
+    convertElements(manifest::F64, values.data(), column.type, bytes->data(), n);
+    column.array.data = bytes->data();
+    column.array.owner = bytes;
+    data->table.push_back(std::move(column));
+  }
+  return data;
+}
+
+int64_t Dataset::findNonfinite(size_t column,
+                               const std::vector<int64_t> &indices) const {
+  const Column &c = table[column];
+  if (!isFloat(c.array.type))
+    return -1;
+  int64_t n = c.exampleElements();
+  for (int64_t index : indices)
+    for (int64_t i = 0; i < n; ++i)
+      if (!std::isfinite(elementAsDouble(c.array.type, c.array.data,
+                                         index * n + i)))
+        return index;
+  return -1;
+}
+
+} // namespace dist

@@ -1,0 +1,91 @@
+//===- dataset.h - Examples for the inputs of a program -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Files become columns, one an input or label of an entry: matched by name,
+// checked against its shape and type, preprocessed when batches are made.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_DATA_DATASET_H
+#define RUNTIME_DATA_DATASET_H
+
+#include "runtime/formats/file.h"
+#include <map>
+
+namespace dist {
+
+struct DataOptions {
+  /// `NAME=FILE,...`, a folder in a known form, or one file of named arrays.
+  std::string spec;
+  /// By input name (x and y name the first input and the label): numbers or
+  /// fractions, one or one a channel; layouts NHWC or NCHW.
+  std::map<std::string, std::string> scale, mean, std, layout;
+  /// Of a folder with two parts: the test part.
+  bool validation = false;
+  /// Keeps examples as they enter the program, decoded once.
+  bool cache = false;
+};
+
+/// What one column goes through, in this order: scale, mean, std, layout.
+struct Preprocessing {
+  double scaleTop = 1, scaleBottom = 1; // value * top / bottom
+  std::vector<double> mean, std;        // empty, one, or one a channel
+  bool plain() const {
+    return scaleTop == 1 && scaleBottom == 1 && mean.empty() && std.empty();
+  }
+};
+
+/// Examples of one argument of an entry.
+struct Column {
+  std::string name;
+  HostArray array;                    // as read; dim 0 counts examples
+  DataType type;                      // the argument's
+  std::vector<int64_t> exampleShape;  // the argument's, without the batch dim
+  Preprocessing preprocessing;
+  /// Channels-last data for a channels-first input: [plane, channels] of each
+  /// example is written as [channels, plane]; negative planes: the reverse.
+  int64_t channels = 0, plane = 0;
+  bool transposed = false, toChannelsLast = false;
+  /// Where the channel of an element is found, for per-channel numbers.
+  int64_t channelCount = 1, channelStride = 1;
+  bool label = false;
+
+  int64_t exampleElements() const { return elementCount(exampleShape); }
+  size_t exampleBytes() const {
+    return byteSize(type) * size_t(exampleElements());
+  }
+  /// Batches in file order can point into the file.
+  bool direct() const;
+  /// Writes the examples of `indices` one after the other.
+  void gather(const int64_t *indices, int64_t count, char *out) const;
+};
+
+class Dataset {
+public:
+  /// Reads the files for the INPUT and LABEL arguments of an entry. Labels out
+  /// of range, shapes and types that do not fit are errors here, not in a step.
+  static Status open(const DataOptions &options,
+                     const manifest::Entry &entry,
+                     std::unique_ptr<Dataset> *out);
+  /// Random data of the arguments' shapes, for benchmarks.
+  static std::unique_ptr<Dataset> random(const manifest::Entry &entry,
+                                         int64_t examples, uint64_t seed);
+
+  int64_t examples() const { return count; }
+  /// One a data argument, in the order of the entry's arguments.
+  const std::vector<Column> &columns() const { return table; }
+
+  /// The first example, of `indices`, that holds a NaN or infinity; -1: none.
+  int64_t findNonfinite(size_t column, const std::vector<int64_t> &indices) const;
+
+private:
+  int64_t count = 0;
+  std::vector<Column> table;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_DATA_DATASET_H
