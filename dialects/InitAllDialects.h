@@ -7,6 +7,7 @@
 #ifndef DIALECTS_INITALLDIALECTS_H
 #define DIALECTS_INITALLDIALECTS_H
 
+#include "dialects/Dist/IR/Dist.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -20,7 +21,7 @@
 namespace mlir::dist {
 
 inline void registerAllDialects(DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
+  registry.insert<DistDialect, graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect>();
 }

@@ -1,0 +1,223 @@
+//===- Dist.cpp - The dist dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+#include "dialects/Dist/IR/DistDialect.cpp.inc"
+#include "dialects/Dist/IR/DistEnums.cpp.inc"
+
+void DistDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Dist/IR/DistOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// Checks that `attribute` is a sharding that fits `type` and a mesh in scope.
+static LogicalResult
+verifySharding(Operation *scope, Attribute attribute, Type type,
+               function_ref<InFlightDiagnostic()> emitError) {
+  auto sharding = dyn_cast<ShardingAttr>(attribute);
+  if (!sharding)
+    return emitError() << "expected a #dist.sharding, but got " << attribute;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return emitError() << "expected a sharding only on a tensor, but got one on "
+                       << type;
+  if (int64_t(sharding.getNumDims()) != tensor.getRank())
+    return emitError() << "expected a sharding of " << tensor.getRank()
+                       << " dims for " << type << ", but got one of "
+                       << sharding.getNumDims();
+  auto mesh = SymbolTable::lookupNearestSymbolFrom<MeshOp>(scope,
+                                                           sharding.getMesh());
+  if (!mesh)
+    return emitError() << "expected a dist.mesh named " << sharding.getMesh();
+  auto checkAxis = [&](StringAttr axis) -> LogicalResult {
+    if (mesh.getAxisSize(axis) > 0)
+      return success();
+    return emitError() << "expected an axis of " << sharding.getMesh()
+                       << ", but got '" << axis.getValue() << "'";
+  };
+  for (DimShardingAttr dim : sharding.getDims())
+    for (StringAttr axis : dim.getAxes())
+      if (failed(checkAxis(axis)))
+        return failure();
+  for (StringAttr axis : sharding.getUnreduced())
+    if (failed(checkAxis(axis)))
+      return failure();
+  return success();
+}
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() == kOrigin) {
+    if (!isa<IntegerAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected an integer as dist.origin";
+    return success();
+  }
+  if (attribute.getName() == kShardings) {
+    auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!list || list.size() != op->getNumResults())
+      return op->emitOpError()
+             << "expected dist.shardings to have one sharding a result";
+    for (auto [sharding, type] : llvm::zip(list, op->getResultTypes()))
+      if (failed(verifySharding(op, sharding, type,
+                                [&] { return op->emitOpError(); })))
+        return failure();
+    return success();
+  }
+  return op->emitOpError() << "unexpected attribute "
+                           << attribute.getName().getValue();
+}
+
+static LogicalResult verifyValueAttribute(Operation *op, Type type,
+                                          NamedAttribute attribute,
+                                          const Twine &what) {
+  auto emitError = [&] { return op->emitOpError() << what << ": "; };
+  if (attribute.getName() == DistDialect::kSharding)
+    return verifySharding(op, attribute.getValue(), type, emitError);
+  if (attribute.getName() == DistDialect::kGlobalType) {
+    auto typeAttr = dyn_cast<TypeAttr>(attribute.getValue());
+    if (!typeAttr || !isa<RankedTensorType>(typeAttr.getValue()))
+      return emitError() << "expected a tensor type as dist.global_type";
+    return success();
+  }
+  return emitError() << "unexpected attribute "
+                     << attribute.getName().getValue();
+}
+
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned argument,
+                                                    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "expected dist attributes only on functions";
+  return verifyValueAttribute(op, function.getArgumentTypes()[argument],
+                              attribute, "argument " + Twine(argument));
+}
+
+LogicalResult
+DistDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                         unsigned result,
+                                         NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "expected dist attributes only on functions";
+  return verifyValueAttribute(op, function.getResultTypes()[result], attribute,
+                              "result " + Twine(result));
+}
+
+//===----------------------------------------------------------------------===//
+// MeshOp
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseMeshAxes(OpAsmParser &parser, ArrayAttr &names,
+                                 DenseI64ArrayAttr &sizes) {
+  SmallVector<Attribute> nameList;
+  SmallVector<int64_t> sizeList;
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    int64_t size;
+    if (parser.parseString(&name) || parser.parseEqual() ||
+        parser.parseInteger(size))
+      return failure();
+    nameList.push_back(parser.getBuilder().getStringAttr(name));
+    sizeList.push_back(size);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
+    return failure();
+  names = parser.getBuilder().getArrayAttr(nameList);
+  sizes = parser.getBuilder().getDenseI64ArrayAttr(sizeList);
+  return success();
+}
+
+static void printMeshAxes(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+                          DenseI64ArrayAttr sizes) {
+  printer << "[";
+  llvm::interleaveComma(llvm::zip(names, sizes.asArrayRef()), printer,
+                        [&](auto pair) {
+                          printer << std::get<0>(pair) << "="
+                                  << std::get<1>(pair);
+                        });
+  printer << "]";
+}
+
+LogicalResult MeshOp::verify() {
+  if (getAxisNames().size() != getAxisSizes().size())
+    return emitOpError() << "expected as many axis names as sizes";
+  llvm::StringSet<> seen;
+  for (auto [name, size] :
+       llvm::zip(getAxisNames().getAsRange<StringAttr>(), getAxisSizes())) {
+    if (name.empty())
+      return emitOpError() << "expected axes to have names";
+    if (!seen.insert(name.getValue()).second)
+      return emitOpError() << "expected axis '" << name.getValue()
+                           << "' to be listed once";
+    if (size < 1)
+      return emitOpError() << "expected axis '" << name.getValue()
+                           << "' to have a size >= 1, but got " << size;
+  }
+  return success();
+}
+
+int64_t MeshOp::getNumRanks() {
+  int64_t ranks = 1;
+  for (int64_t size : getAxisSizes())
+    ranks *= size;
+  return ranks;
+}
+
+int64_t MeshOp::getAxisSize(StringRef name) {
+  for (auto [axis, size] :
+       llvm::zip(getAxisNames().getAsRange<StringAttr>(), getAxisSizes()))
+    if (axis.getValue() == name)
+      return size;
+  return 0;
+}
+
+int64_t MeshOp::getGroupSize(ArrayRef<StringAttr> axes) {
+  int64_t size = 1;
+  for (StringAttr axis : axes)
+    size *= getAxisSize(axis);
+  return size;
+}
+
+//===----------------------------------------------------------------------===//
+// ReshardOp, WaitOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifySharding(*this, getTarget(), getType(),
+                        [&] { return emitOpError(); });
+}
+
+LogicalResult WaitOp::verify() {
+  if (TypeRange(getOutputs().getTypes()) !=
+      TypeRange(getToken().getType().getResults()))
+    return emitOpError() << "expected the result types of " << getToken().getType();
+  if (!getToken().getDefiningOp<CollectiveOpInterface>())
+    return emitOpError() << "expected a token of a start op";
+  if (!getToken().hasOneUse())
+    return emitOpError() << "expected its token to be waited for once";
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Dist/IR/DistOps.cpp.inc"

@@ -1,0 +1,69 @@
+//===- DistAttrs.td - Shardings and tokens -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_DIST_IR_DISTATTRS_TD
+#define DIALECTS_DIST_IR_DISTATTRS_TD
+include "dialects/Dist/IR/DistBase.td"
+
+def Dist_DimShardingAttr : AttrDef<Dist_Dialect, "DimSharding"> {
+  let mnemonic = "dim";
+  let summary = "the axes one tensor dim is split over, major to minor";
+  let description = [{
+    An open dim (`?` after the axes) may be split further by propagation, a
+    closed one may not: `{"data", ?}`.
+  }];
+  let parameters = (ins ArrayRefParameter<"StringAttr">:$axes, "bool":$open);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
+  let mnemonic = "sharding";
+  let summary = "how a tensor is laid out over a mesh";
+  let description = [{
+    One entry a dim, and the axes over which the ranks hold partial sums:
+    ```mlir
+    #dist.sharding<@mesh, [{"data"}, {?} ], unreduced = {"model"}>
+    ```
+    Ranks along axes that are not named hold equal copies.
+  }];
+  let parameters = (ins "FlatSymbolRefAttr":$mesh,
+    ArrayRefParameter<"DimShardingAttr">:$dims,
+    OptionalArrayRefParameter<"StringAttr">:$unreduced);
+  let builders = [AttrBuilder<(ins "::mlir::FlatSymbolRefAttr":$mesh,
+      "::llvm::ArrayRef<::llvm::SmallVector<::mlir::StringAttr>>":$dimAxes,
+      CArg<"::llvm::ArrayRef<::mlir::StringAttr>", "{}">:$unreduced)>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A closed sharding that splits nothing.
+    static ShardingAttr getReplicated(FlatSymbolRefAttr mesh, unsigned numDims);
+    unsigned getNumDims() const { return getDims().size(); }
+    ::llvm::ArrayRef<StringAttr> getAxes(unsigned dim) const {
+      return getDims()[dim].getAxes();
+    }
+    bool isOpen(unsigned dim) const { return getDims()[dim].getOpen(); }
+    bool isUnreducedOver(StringAttr axis) const {
+      return ::llvm::is_contained(getUnreduced(), axis);
+    }
+    /// Whether no dim is split (it may be unreduced).
+    bool splitsNoDim() const;
+    /// Whether some dim is split over `axis`.
+    bool splitsOver(StringAttr axis) const;
+    ShardingAttr withUnreduced(::llvm::ArrayRef<StringAttr> axes) const;
+    /// The same with all dims closed.
+    ShardingAttr closed() const;
+    /// Whether both split the dims over the same axes.
+    bool hasSameDims(ShardingAttr other) const;
+  }];
+}
+
+def Dist_TokenType : TypeDef<Dist_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "a collective in flight, and the types it gives";
+  let parameters = (ins ArrayRefParameter<"Type">:$results);
+  let assemblyFormat = "`<` $results `>`";
+}
+#endif // DIALECTS_DIST_IR_DISTATTRS_TD

@@ -1,0 +1,55 @@
+//===- DistBase.td - The dist dialect: where things live, what moves -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_DIST_IR_DISTBASE_TD
+#define DIALECTS_DIST_IR_DISTBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::mlir::dist";
+  let summary = "Meshes of devices, shardings of tensors, and collectives";
+  let description = [{
+    Words used here and everywhere: a mesh **axis** has a name and a size; a
+    tensor **dim** is split over axes; a **rank** is a device's place in the
+    mesh (row-major over the axes); a **shard** is one rank's part of a tensor;
+    a **group** is the set of ranks that differ only along the axes of a
+    collective; an **unreduced** tensor is one whose value is the sum of what
+    the ranks along its unreduced axes hold.
+
+    A module has at most one `dist.mesh`; without one, there is one device.
+    Function arguments and results carry `dist.sharding` and, once partitioned,
+    `dist.global_type`. Ops carry `dist.shardings` (one a result) and
+    `dist.origin` (the number of the op of the unpartitioned function that they
+    come from).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Discardable attributes; see the dialect's description.
+    static constexpr llvm::StringLiteral kSharding = "dist.sharding";
+    static constexpr llvm::StringLiteral kShardings = "dist.shardings";
+    static constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
+    static constexpr llvm::StringLiteral kOrigin = "dist.origin";
+
+    void registerAttributes();
+    void registerTypes();
+  }];
+}
+
+def Dist_Reduction : I32EnumAttr<"Reduction", "how partial values combine", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Product", 3, "product">]> {
+  let cppNamespace = "::mlir::dist";
+}
+
+#endif // DIALECTS_DIST_IR_DISTBASE_TD

@@ -1,0 +1,169 @@
+//===- DistOps.td - Mesh, reshard, collectives -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_DIST_IR_DISTOPS_TD
+#define DIALECTS_DIST_IR_DISTOPS_TD
+include "dialects/Dist/IR/Collective.td"
+include "dialects/Dist/IR/DistAttrs.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Dist_Tensor : StaticShapeTensorOf<[AnyFloat, AnyInteger]>;
+
+def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
+  let summary = "the devices, arranged along named axes";
+  let description = [{
+    Constraints: (C1) names are distinct and not empty. (C2) sizes are >= 1.
+    ```mlir
+    dist.mesh @mesh ["data"=2, "model"=2]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
+    DenseI64ArrayAttr:$axis_sizes);
+  let assemblyFormat = "$sym_name custom<MeshAxes>($axis_names, $axis_sizes) attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Ranks in the mesh.
+    int64_t getNumRanks();
+    /// Size of an axis; 0 if there is none of that name.
+    int64_t getAxisSize(::llvm::StringRef name);
+    /// Product of the sizes of `axes`.
+    int64_t getGroupSize(::llvm::ArrayRef<::mlir::StringAttr> axes);
+  }];
+}
+
+def Dist_ReshardOp : Op<Dist_Dialect, "reshard", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the same global tensor under another sharding";
+  let description = [{
+    Only before dist-partition, which turns it into collectives. The result has
+    sharding `target`. Constraints: (C1) `target` fits the type and the mesh.
+  }];
+  let arguments = (ins Dist_Tensor:$operand, Dist_ShardingAttr:$target,
+    StrAttr:$reason, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let results = (outs Dist_Tensor:$result);
+  let assemblyFormat = "$operand `to` $target `because` $reason attr-dict `:` type($result)";
+}
+
+class Dist_Collective<string mnemonic, list<string> own>
+    : Op<Dist_Dialect, mnemonic, [Pure,
+        DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+        DeclareOpInterfaceMethods<CollectiveOpInterface, own>]> {
+  // Verified in one place for all collectives; see Collective.cpp.
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::mlir::dist::verifyCollective(getOperation(), tables);
+    }
+  }];
+}
+defvar Dist_ByReduction = "(`by` $reduction^)? ";
+defvar Dist_CollectiveArgs = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes,
+  StrAttr:$reason, StrAttr:$origin, DefaultValuedAttr<I64Attr, "-1">:$op_id);
+
+class Dist_CollectiveOp<string mnemonic, dag own, list<string> methods = [],
+                        string kind = ""> : Dist_Collective<mnemonic, methods> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
+  let results = (outs Variadic<Dist_Tensor>:$outputs);
+  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
+    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), [], Dist_ByReduction> {
+  let summary = "each operand reduced over the group; every rank gets the result";
+  let description = [{
+    Before dist-partition its operands are global tensors that are unreduced
+    over `axes`. Several operands are one transfer (a bucket).
+    Constraints: (C1) the axes are distinct and known to the mesh; (C2) reason
+    and origin are not empty; (C3) results have the operands' types.
+    ```mlir
+    %1 = dist.all_reduce %0 over @mesh ["data"] {reason = "...", origin = "fc1"}
+        : (tensor<784x128xf32>) -> tensor<784x128xf32>
+    ```
+  }];
+}
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", (ins DenseI64ArrayAttr:$dims)> {
+  let summary = "the group's operands one after another along `dims[i]`";
+  let description = [{
+    Constraints: (C1), (C2) as all_reduce; (C3) `dims` has an entry an operand,
+    within its dims; (C4) the result's dim is the operand's times the group's size.
+  }];
+}
+def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins DenseI64ArrayAttr:$dims),
+    ["isLocal"]> {
+  let summary = "this rank's part of the operand along `dims[i]`: no transfer";
+  let description = [{
+    Constraints: (C1), (C2) as all_reduce; (C3) `dims` has an entry an operand,
+    within its dims; (C4) the operand's dim is the result's times the group's size.
+  }];
+}
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter",
+    (ins DenseI64ArrayAttr:$dims,
+         DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), [], Dist_ByReduction> {
+  let summary = "all_reduce, of which each rank keeps its part along `dims[i]`";
+  let description = [{ Constraints: as all_slice. }];
+}
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
+    (ins DenseI64ArrayAttr:$split_dims, DenseI64ArrayAttr:$concat_dims)> {
+  let summary = "part j of rank i along split_dims goes to rank j, which puts the parts together along concat_dims";
+  let description = [{
+    Constraints: (C1), (C2) as all_reduce; (C3) both lists have an entry an
+    operand, within its dims and different; (C4) sizes divide and multiply by
+    the group's size.
+  }];
+}
+def Dist_PermuteOp : Dist_CollectiveOp<"permute", (ins DenseI64ArrayAttr:$sources)> {
+  let summary = "rank i of the group gets the operand of rank sources[i]; zeros where that is -1";
+  let description = [{
+    Constraints: (C1), (C2), (C3) as all_reduce; (C4) one source a rank, each
+    rank named at most once.
+  }];
+}
+def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root)> {
+  let summary = "every rank of the group gets the operand of rank `root`";
+  let description = [{
+    Constraints: (C1), (C2), (C3) as all_reduce; (C4) `root` is in the group.
+  }];
+}
+
+// Start forms: the work may overlap what stands between start and wait.
+class Dist_StartOp<string mnemonic, dag own, string kind = "">
+    : Op<Dist_Dialect, mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+        DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
+  let results = (outs Dist_TokenType:$token);
+  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $token)";
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::mlir::dist::verifyCollective(getOperation(), tables);
+    }
+  }];
+}
+def Dist_AllReduceStartOp : Dist_StartOp<"all_reduce_start",
+    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
+  let summary = "begins an all_reduce";
+}
+def Dist_AllGatherStartOp : Dist_StartOp<"all_gather_start", (ins DenseI64ArrayAttr:$dims)> {
+  let summary = "begins an all_gather";
+}
+def Dist_ReduceScatterStartOp : Dist_StartOp<"reduce_scatter_start",
+    (ins DenseI64ArrayAttr:$dims,
+         DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
+  let summary = "begins a reduce_scatter";
+}
+def Dist_WaitOp : Op<Dist_Dialect, "wait"> {
+  let summary = "the results of a collective that was started";
+  let description = [{
+    Constraints: (C1) the result types are the token's. (C2) the token comes
+    from a start op and is waited for once.
+  }];
+  let arguments = (ins Dist_TokenType:$token);
+  let results = (outs Variadic<Dist_Tensor>:$outputs);
+  let assemblyFormat = "$token attr-dict `:` functional-type($token, $outputs)";
+  let hasVerifier = 1;
+}
+#endif // DIALECTS_DIST_IR_DISTOPS_TD

@@ -1,0 +1,331 @@
+//===- Mesh.cpp - Ranks, groups and local types -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Mesh.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+MeshOp mlir::dist::findMesh(Operation *moduleOrInside) {
+  auto module = dyn_cast<ModuleOp>(moduleOrInside);
+  if (!module)
+    module = moduleOrInside->getParentOfType<ModuleOp>();
+  if (!module)
+    return {};
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshOp() : *meshes.begin();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::dist::getNumShards(ShardingAttr sharding, unsigned dim,
+                                 MeshOp mesh) {
+  return mesh.getGroupSize(sharding.getAxes(dim));
+}
+
+FailureOr<RankedTensorType>
+mlir::dist::getLocalType(RankedTensorType global, ShardingAttr sharding,
+                         MeshOp mesh) {
+  SmallVector<int64_t> shape(global.getShape());
+  for (unsigned dim = 0; dim < shape.size(); ++dim) {
+    int64_t shards = getNumShards(sharding, dim, mesh);
+    if (shape[dim] % shards)
+      return failure();
+    shape[dim] /= shards;
+  }
+  return RankedTensorType::get(shape, global.getElementType());
+}
+
+RankedTensorType mlir::dist::getGlobalType(RankedTensorType local,
+                                           ShardingAttr sharding, MeshOp mesh) {
+  SmallVector<int64_t> shape(local.getShape());
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    shape[dim] *= getNumShards(sharding, dim, mesh);
+  return RankedTensorType::get(shape, local.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// Coordinate of a rank along each axis of the mesh.
+static SmallVector<int64_t> getCoordinates(MeshOp mesh, int64_t rank) {
+  ArrayRef<int64_t> sizes = mesh.getAxisSizes();
+  SmallVector<int64_t> coordinates(sizes.size());
+  for (int64_t i = int64_t(sizes.size()) - 1; i >= 0; --i) {
+    coordinates[i] = rank % sizes[i];
+    rank /= sizes[i];
+  }
+  return coordinates;
+}
+
+static unsigned getAxisNumber(MeshOp mesh, StringAttr axis) {
+  for (auto [i, name] :
+       llvm::enumerate(mesh.getAxisNames().getAsRange<StringAttr>()))
+    if (name == axis)
+      return i;
+  llvm_unreachable("axes are verified");
+}
+
+int64_t mlir::dist::getPlaceInGroup(MeshOp mesh, int64_t rank,
+                                    ArrayRef<StringAttr> axes) {
+  SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+  int64_t place = 0;
+  for (StringAttr axis : axes) {
+    unsigned number = getAxisNumber(mesh, axis);
+    place = place * mesh.getAxisSizes()[number] + coordinates[number];
+  }
+  return place;
+}
+
+SmallVector<SmallVector<int64_t>>
+mlir::dist::getGroups(MeshOp mesh, ArrayRef<StringAttr> axes) {
+  // Ranks of one group agree on all coordinates but those along `axes`; the
+  // rank with zeros there names the group.
+  llvm::MapVector<int64_t, SmallVector<int64_t>> groups;
+  int64_t size = mesh.getGroupSize(axes);
+  for (int64_t rank = 0, e = mesh.getNumRanks(); rank < e; ++rank) {
+    SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+    for (StringAttr axis : axes)
+      coordinates[getAxisNumber(mesh, axis)] = 0;
+    int64_t name = 0;
+    for (auto [coordinate, axisSize] :
+         llvm::zip(coordinates, mesh.getAxisSizes()))
+      name = name * axisSize + coordinate;
+    auto &group = groups[name];
+    group.resize(size);
+    group[getPlaceInGroup(mesh, rank, axes)] = rank;
+  }
+  SmallVector<SmallVector<int64_t>> list;
+  for (auto &entry : groups)
+    list.push_back(entry.second);
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static void copyElement(const HostTensor &from, int64_t i, HostTensor &to,
+                        int64_t j) {
+  if (from.isFloat())
+    to.setDouble(j, from.getDouble(i));
+  else
+    to.setInt(j, from.getInt(i));
+}
+
+HostTensor mlir::dist::cutDim(const HostTensor &tensor, unsigned dim,
+                              int64_t part, int64_t parts) {
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape[dim] /= parts;
+  HostTensor result(
+      RankedTensorType::get(shape, tensor.getType().getElementType()));
+  int64_t position = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from(index);
+    from[dim] += part * shape[dim];
+    copyElement(tensor, tensor.linearize(from), result, position++);
+  });
+  return result;
+}
+
+HostTensor mlir::dist::joinDim(ArrayRef<HostTensor> parts, unsigned dim) {
+  SmallVector<int64_t> shape(parts.front().getShape());
+  int64_t partSize = shape[dim];
+  shape[dim] *= parts.size();
+  HostTensor result(
+      RankedTensorType::get(shape, parts.front().getType().getElementType()));
+  int64_t position = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from(index);
+    const HostTensor &part = parts[from[dim] / partSize];
+    from[dim] %= partSize;
+    copyElement(part, part.linearize(from), result, position++);
+  });
+  return result;
+}
+
+HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
+                               Reduction reduction) {
+  HostTensor result = parts.front();
+  for (const HostTensor &part : parts.drop_front())
+    for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
+      if (result.isFloat()) {
+        double a = result.getDouble(i), b = part.getDouble(i);
+        switch (reduction) {
+        case Reduction::Sum: a = a + b; break;
+        case Reduction::Product: a = a * b; break;
+        case Reduction::Max: a = std::isnan(b) ? b : (a < b ? b : a); break;
+        case Reduction::Min: a = std::isnan(b) ? b : (b < a ? b : a); break;
+        }
+        result.setDouble(i, a);
+        continue;
+      }
+      int64_t a = result.getInt(i), b = part.getInt(i);
+      bool less = result.isUnsigned() ? uint64_t(a) < uint64_t(b) : a < b;
+      switch (reduction) {
+      case Reduction::Sum: a = int64_t(uint64_t(a) + uint64_t(b)); break;
+      case Reduction::Product: a = int64_t(uint64_t(a) * uint64_t(b)); break;
+      case Reduction::Max: a = less ? b : a; break;
+      case Reduction::Min: a = less ? a : b; break;
+      }
+      result.setInt(i, a);
+    }
+  return result;
+}
+
+HostTensor mlir::dist::cutShard(const HostTensor &global, ShardingAttr sharding,
+                                MeshOp mesh, int64_t rank) {
+  HostTensor result = global;
+  for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
+    ArrayRef<StringAttr> axes = sharding.getAxes(dim);
+    if (!axes.empty())
+      result = cutDim(result, dim, getPlaceInGroup(mesh, rank, axes),
+                      mesh.getGroupSize(axes));
+  }
+  if (getPlaceInGroup(mesh, rank, sharding.getUnreduced()) != 0)
+    return HostTensor(result.getType());
+  return result;
+}
+
+/// Largest difference of two tensors; infinity where only one is NaN.
+static double getDifference(const HostTensor &a, const HostTensor &b) {
+  double largest = 0;
+  for (int64_t i = 0, e = a.getNumElements(); i < e; ++i) {
+    double x = a.getDouble(i), y = b.getDouble(i);
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    double difference = std::abs(x - y);
+    largest = std::isnan(difference) ? std::numeric_limits<double>::infinity()
+                                     : std::max(largest, difference);
+  }
+  return largest;
+}
+
+HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
+                                  ShardingAttr sharding, MeshOp mesh,
+                                  double *largestCopyDifference) {
+  double copyDifference = 0;
+  // Reduce first: what is left are ranks along split and along free axes.
+  SmallVector<HostTensor> ranks(shards);
+  if (!sharding.getUnreduced().empty())
+    for (const auto &group : getGroups(mesh, sharding.getUnreduced())) {
+      SmallVector<HostTensor> members;
+      for (int64_t rank : group)
+        members.push_back(shards[rank]);
+      HostTensor sum = combine(members, Reduction::Sum);
+      for (int64_t rank : group)
+        ranks[rank] = sum;
+    }
+  auto type = getGlobalType(ranks.front().getType(), sharding, mesh);
+  HostTensor result(type);
+  std::vector<bool> written(type.getNumElements(), false);
+  // Each rank writes its part; those that come after the first compare.
+  for (int64_t rank = 0, e = ranks.size(); rank < e; ++rank) {
+    const HostTensor &shard = ranks[rank];
+    HostTensor seen(shard.getType());
+    bool copies = true;
+    int64_t position = 0;
+    forEachIndex(shard.getShape(), [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> to(index);
+      for (unsigned dim = 0; dim < to.size(); ++dim)
+        to[dim] += shard.getShape()[dim] *
+                   getPlaceInGroup(mesh, rank, sharding.getAxes(dim));
+      int64_t at = result.linearize(to);
+      if (!written[at]) {
+        written[at] = true;
+        copies = false;
+        copyElement(shard, position, result, at);
+      }
+      copyElement(result, at, seen, position++);
+    });
+    if (copies && largestCopyDifference)
+      copyDifference = std::max(copyDifference, getDifference(shard, seen));
+  }
+  if (largestCopyDifference) {
+    double magnitude = 0;
+    for (int64_t i = 0, e = result.getNumElements(); i < e; ++i)
+      if (std::isfinite(result.getDouble(i)))
+        magnitude = std::max(magnitude, std::abs(result.getDouble(i)));
+    *largestCopyDifference =
+        copyDifference == 0 || magnitude == 0 ? copyDifference
+                                              : copyDifference / magnitude;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of values, text
+//===----------------------------------------------------------------------===//
+
+ShardingAttr mlir::dist::findSharding(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return function ? function.getArgAttrOfType<ShardingAttr>(
+                          argument.getArgNumber(), DistDialect::kSharding)
+                    : ShardingAttr();
+  }
+  auto list = value.getDefiningOp()->getAttrOfType<ArrayAttr>(
+      DistDialect::kShardings);
+  return list ? dyn_cast<ShardingAttr>(
+                    list[cast<OpResult>(value).getResultNumber()])
+              : ShardingAttr();
+}
+
+void mlir::dist::setSharding(Value value, ShardingAttr sharding) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function =
+        cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    function.setArgAttr(argument.getArgNumber(), DistDialect::kSharding,
+                        sharding);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  SmallVector<Attribute> list;
+  if (auto old = op->getAttrOfType<ArrayAttr>(DistDialect::kShardings))
+    llvm::append_range(list, old);
+  for (Value result : op->getResults().drop_front(list.size()))
+    list.push_back(ShardingAttr::getReplicated(
+        sharding.getMesh(),
+        cast<RankedTensorType>(result.getType()).getRank()));
+  list[cast<OpResult>(value).getResultNumber()] = sharding;
+  op->setAttr(DistDialect::kShardings, ArrayAttr::get(op->getContext(), list));
+}
+
+std::string mlir::dist::formatAxes(ArrayRef<StringAttr> axes) {
+  return llvm::join(
+      llvm::map_range(axes, [](StringAttr axis) { return axis.getValue(); }),
+      ",");
+}
+
+std::string mlir::dist::getLocationName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (std::string name = getLocationName(part); !name.empty())
+        return name;
+    return "";
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return getLocationName(call.getCallee());
+  return "";
+}
+
+std::string mlir::dist::getOriginName(Operation *op) {
+  std::string name = getLocationName(op->getLoc());
+  return name.empty() ? op->getName().getStringRef().str() : name;
+}

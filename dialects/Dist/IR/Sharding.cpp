@@ -1,0 +1,198 @@
+//===- Sharding.cpp - Attributes and types of the dist dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dist/IR/DistAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dist/IR/DistTypes.cpp.inc"
+
+void DistDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Dist/IR/DistAttrs.cpp.inc"
+      >();
+}
+
+void DistDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Dist/IR/DistTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseAxis(AsmParser &parser,
+                             SmallVectorImpl<StringAttr> &axes) {
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  axes.push_back(parser.getBuilder().getStringAttr(name));
+  return success();
+}
+
+static void printAxes(AsmPrinter &printer, ArrayRef<StringAttr> axes) {
+  llvm::interleaveComma(axes, printer);
+}
+
+/// `{"a", "b", ?}`
+static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
+  SmallVector<StringAttr> axes;
+  bool open = false;
+  auto parseEntry = [&]() -> ParseResult {
+    if (open)
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected '?' to be the last of a dim");
+    if (succeeded(parser.parseOptionalQuestion())) {
+      open = true;
+      return success();
+    }
+    return parseAxis(parser, axes);
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
+    return failure();
+  return DimShardingAttr::get(parser.getContext(), axes, open);
+}
+
+static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
+  printer << "{";
+  printAxes(printer, dim.getAxes());
+  if (dim.getOpen())
+    printer << (dim.getAxes().empty() ? "?" : ", ?");
+  printer << "}";
+}
+
+Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  auto dim = parseDim(parser);
+  if (failed(dim) || parser.parseGreater())
+    return {};
+  return *dim;
+}
+
+void DimShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printDim(printer, *this);
+  printer << ">";
+}
+
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  FlatSymbolRefAttr mesh;
+  SmallVector<DimShardingAttr> dims;
+  SmallVector<StringAttr> unreduced;
+  auto parseOneDim = [&]() -> ParseResult {
+    auto dim = parseDim(parser);
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+    return success();
+  };
+  if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOneDim))
+    return {};
+  if (succeeded(parser.parseOptionalComma()))
+    if (parser.parseKeyword("unreduced") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(
+            AsmParser::Delimiter::Braces,
+            [&] { return parseAxis(parser, unreduced); }))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ShardingAttr>(parser.getContext(), mesh, dims,
+                                         unreduced);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getMesh() << ", [";
+  llvm::interleaveComma(getDims(), printer, [&](DimShardingAttr dim) {
+    printDim(printer, dim);
+  });
+  printer << "]";
+  if (!getUnreduced().empty()) {
+    printer << ", unreduced = {";
+    printAxes(printer, getUnreduced());
+    printer << "}";
+  }
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// ShardingAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     FlatSymbolRefAttr mesh, ArrayRef<DimShardingAttr> dims,
+                     ArrayRef<StringAttr> unreduced) {
+  llvm::SmallPtrSet<Attribute, 4> seen;
+  auto check = [&](ArrayRef<StringAttr> axes) -> LogicalResult {
+    for (StringAttr axis : axes)
+      if (!seen.insert(axis).second)
+        return emitError() << "expected axis '" << axis.getValue()
+                           << "' to be used once in a sharding";
+    return success();
+  };
+  for (DimShardingAttr dim : dims)
+    if (failed(check(dim.getAxes())))
+      return failure();
+  return check(unreduced);
+}
+
+ShardingAttr ShardingAttr::get(MLIRContext *context, FlatSymbolRefAttr mesh,
+                               ArrayRef<SmallVector<StringAttr>> dimAxes,
+                               ArrayRef<StringAttr> unreduced) {
+  SmallVector<DimShardingAttr> dims;
+  for (const SmallVector<StringAttr> &axes : dimAxes)
+    dims.push_back(DimShardingAttr::get(context, axes, /*open=*/false));
+  return get(context, mesh, dims, unreduced);
+}
+
+ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh,
+                                         unsigned numDims) {
+  SmallVector<SmallVector<StringAttr>> dims(numDims);
+  return get(mesh.getContext(), mesh, dims);
+}
+
+bool ShardingAttr::splitsNoDim() const {
+  return llvm::all_of(getDims(),
+                      [](DimShardingAttr dim) { return dim.getAxes().empty(); });
+}
+
+bool ShardingAttr::splitsOver(StringAttr axis) const {
+  return llvm::any_of(getDims(), [&](DimShardingAttr dim) {
+    return llvm::is_contained(dim.getAxes(), axis);
+  });
+}
+
+ShardingAttr ShardingAttr::withUnreduced(ArrayRef<StringAttr> axes) const {
+  return get(getContext(), getMesh(), getDims(), axes);
+}
+
+ShardingAttr ShardingAttr::closed() const {
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : getDims())
+    dims.push_back(
+        DimShardingAttr::get(getContext(), dim.getAxes(), /*open=*/false));
+  return get(getContext(), getMesh(), dims, getUnreduced());
+}
+
+bool ShardingAttr::hasSameDims(ShardingAttr other) const {
+  return llvm::equal(getDims(), other.getDims(),
+                     [](DimShardingAttr a, DimShardingAttr b) {
+                       return a.getAxes() == b.getAxes();
+                     });
+}
