@@ -1,0 +1,59 @@
+//===- onnx_tensor.h - Tensors of ONNX files -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ONNX keeps a tensor's elements as raw bytes, in one of several typed fields,
+// or in another file. Here each becomes one array of bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_FORMATS_ONNX_TENSOR_H
+#define RUNTIME_FORMATS_ONNX_TENSOR_H
+
+#include "runtime/formats/file.h"
+#include <map>
+
+namespace dist {
+
+namespace onnx {
+class ModelProto;
+class TensorProto;
+} // namespace onnx
+
+/// The element type of a number of TensorProto.DataType; DATA_TYPE_UNKNOWN for
+/// those there is no support for, whose name `onnxTypeName` gives.
+DataType fromOnnxType(int32_t type);
+int32_t toOnnxType(DataType type);
+std::string onnxTypeName(int32_t type);
+
+/// Files that external tensors point into, opened once each.
+class ExternalFiles {
+public:
+  explicit ExternalFiles(std::string folder) : folder(std::move(folder)) {}
+  /// A path relative to the model's folder that stays in it.
+  Status open(const std::string &location, const std::string &where,
+              std::shared_ptr<const FileBytes> *out);
+
+private:
+  std::string folder;
+  std::map<std::string, std::shared_ptr<const FileBytes>> files;
+};
+
+/// Takes the elements out of `tensor` (raw bytes are moved, not copied). With
+/// no `files`, external data are refused.
+Status takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
+                      const std::string &where, HostArray *out);
+
+/// A file that holds one TensorProto (`.pb`).
+Status parseOnnxTensor(std::string_view bytes, const std::string &where,
+                       std::string *name, HostArray *out);
+
+/// Parses a whole model and checks that it is one.
+Status parseOnnxModel(std::string_view bytes, const std::string &where,
+                      onnx::ModelProto *out);
+
+} // namespace dist
+
+#endif // RUNTIME_FORMATS_ONNX_TENSOR_H
