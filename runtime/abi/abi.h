@@ -18,6 +18,9 @@ extern "C" {
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
 
+/* Why generated code gives up; the `code` of dist_rt_fail. */
+enum { DIST_RT_LABEL_OUT_OF_RANGE = 1, DIST_RT_INDEX_OUT_OF_RANGE = 2 };
+
 /* One device's state while a step runs; opaque to programs. */
 typedef struct dist_rt_context dist_rt_context;
 

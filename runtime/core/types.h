@@ -45,8 +45,8 @@ template <typename T> struct BufferAllocator {
   BufferAllocator() = default;
   template <typename U> BufferAllocator(const BufferAllocator<U> &) {}
   T *allocate(size_t count) {
-    return static_cast<T *>(::operator new(count * sizeof(T),
-                                           std::align_val_t(bufferAlignment)));
+    return static_cast<T *>(
+        ::operator new(count * sizeof(T), std::align_val_t(bufferAlignment)));
   }
   void deallocate(T *pointer, size_t) {
     ::operator delete(pointer, std::align_val_t(bufferAlignment));

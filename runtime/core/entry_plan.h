@@ -1,0 +1,78 @@
+//===- entry_plan.h - How an entry's tensors reach its ranks ----*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_ENTRY_PLAN_H
+#define RUNTIME_CORE_ENTRY_PLAN_H
+
+#include "runtime/core/package.h"
+#include "runtime/core/rank.h"
+
+namespace dist {
+
+/// One entry on all ranks: where each of its bindings lies. Decided once, so
+/// that a step does nothing but write addresses.
+class EntryPlan {
+public:
+  /// For `entry` of rank 0's program and the entries of its name in others.
+  static Status create(const Package &package, const manifest::Entry &entry,
+                       std::unique_ptr<EntryPlan> *out);
+
+  const manifest::Entry &entry(int rank) const { return *parts[rank].entry; }
+  dist_program_entry_fn step(int rank) const { return parts[rank].step; }
+  dist_program_entry_fn prepare(int rank) const { return parts[rank].prepare; }
+
+  /// Checks the inputs and sizes the outputs; on the caller's thread.
+  Status begin(const std::vector<TensorView> &inputs,
+               std::vector<Tensor> *outputs) const;
+  /// Fills the rank's bindings; on the rank's thread. Copies what does not lie
+  /// as programs need it.
+  void bind(dist_rt_context &rank, const std::vector<TensorView> &inputs,
+            std::vector<Tensor> *outputs) const;
+  /// Puts together outputs that ranks wrote beside; on the caller's thread.
+  void finish(const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
+              std::vector<Tensor> *outputs) const;
+
+  /// Whether buffers are to be prepared anew, given the variables' versions.
+  bool needsPreparation(const std::vector<uint64_t> &versions) const;
+  void prepared(const std::vector<uint64_t> &versions);
+  const std::vector<int> &changedVariables() const { return changed; }
+
+private:
+  struct Part {
+    const manifest::Entry *entry = nullptr;
+    dist_program_entry_fn step = nullptr, prepare = nullptr;
+  };
+  /// A binding that is an input or an output.
+  struct Item {
+    int binding; // position among all bindings
+    int index;   // position among the caller's tensors
+    Distribution distribution;
+    int64_t staged; // offset in each rank's staging buffer
+    std::string name;
+  };
+  /// A binding in the state block: a variable or a prepared buffer.
+  struct Place {
+    int binding;
+    int64_t offset;
+  };
+
+  /// Whether a rank's part lies in the whole tensor as programs need it.
+  static bool liesInPlace(const Item &item, int rank, const void *whole);
+  bool writesInPlace(const Item &item, int rank, const void *whole) const;
+
+  std::vector<Part> parts; // by rank
+  std::vector<Item> inputs, outputs;
+  std::vector<Place> places;
+  std::vector<int> changed;      // variables that the entry writes
+  std::vector<int> preparedFrom; // variables that it only reads
+  std::vector<uint64_t> preparedVersions;
+  int numBindings = 0;
+  int64_t stagingBytes = 0;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_ENTRY_PLAN_H

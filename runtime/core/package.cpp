@@ -1,0 +1,182 @@
+//===- package.cpp - A program package, loaded and checked ----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/package.h"
+#include "runtime/core/digest.h"
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+
+namespace dist {
+
+namespace {
+
+Status damaged(const std::string &where, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                       where, why, "compile it again");
+}
+
+Status otherHost(const std::string &where, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput,
+                       "the package is for another machine or version", where,
+                       why, "recompile it here");
+}
+
+Status checkBinding(const manifest::Manifest &manifest,
+                    const manifest::Binding &binding,
+                    const std::string &where) {
+  using manifest::Binding;
+  Distribution distribution;
+  switch (binding.role()) {
+  case Binding::VARIABLE: {
+    if (binding.variable() < 0 ||
+        binding.variable() >= manifest.variables_size())
+      return damaged(where, "an entry has a variable that is not there");
+    return Status();
+  }
+  case Binding::PREPARED:
+    if (binding.state_offset() < 0 || binding.bytes() < 0 ||
+        binding.state_offset() % bufferAlignment != 0 ||
+        binding.state_offset() > manifest.state_bytes() ||
+        binding.bytes() > manifest.state_bytes() - binding.state_offset())
+      return damaged(where, "a prepared buffer lies outside the state");
+    return Status();
+  default:
+    return Distribution::create(manifest.mesh(), binding.global_type(),
+                                binding.local_type(), binding.sharding(),
+                                where + ": " + binding.name(), &distribution);
+  }
+}
+
+Status check(const manifest::Manifest &manifest, const std::string &where) {
+  if (manifest.abi_version() != DIST_RT_ABI_VERSION)
+    return otherHost(where, "its interface has version " +
+                                std::to_string(manifest.abi_version()) +
+                                ", this runtime's " +
+                                std::to_string(DIST_RT_ABI_VERSION));
+  int64_t ranks = 1;
+  for (const manifest::Axis &axis : manifest.mesh().axes())
+    if (axis.size() < 1 || axis.size() > 1024 || (ranks *= axis.size()) > 1024)
+      return damaged(where, "its mesh has no size");
+  if (manifest.ranks() != ranks || manifest.program_of_rank_size() != ranks)
+    return damaged(where, "it has not one program a rank");
+  for (int32_t program : manifest.program_of_rank())
+    if (program < 0 || program >= manifest.programs_size())
+      return damaged(where, "a rank's program is not there");
+  if (manifest.threads_per_device() < 1 || manifest.threads_per_device() > 4096)
+    return damaged(where, "it has no number of threads");
+  for (const manifest::Variable &variable : manifest.variables()) {
+    Distribution distribution;
+    std::string place = where + ": variable " + variable.name();
+    DIST_RETURN_IF_ERROR(Distribution::create(
+        manifest.mesh(), variable.global_type(), variable.local_type(),
+        variable.sharding(), place, &distribution));
+    if (variable.state_offset() < 0 ||
+        variable.state_offset() % bufferAlignment != 0 ||
+        variable.bytes() != distribution.localBytes ||
+        variable.state_offset() > manifest.state_bytes() ||
+        variable.bytes() > manifest.state_bytes() - variable.state_offset())
+      return damaged(place, "it does not lie in the state");
+  }
+  for (const manifest::Program &program : manifest.programs())
+    for (const manifest::Entry &entry : program.entries()) {
+      std::string place = where + ": entry " + entry.name();
+      if (entry.arena_bytes() < 0)
+        return damaged(place, "its arena has no size");
+      for (const manifest::Binding &binding : entry.arguments())
+        DIST_RETURN_IF_ERROR(checkBinding(manifest, binding, place));
+      for (const manifest::Binding &binding : entry.results())
+        DIST_RETURN_IF_ERROR(checkBinding(manifest, binding, place));
+    }
+  return Status();
+}
+
+} // namespace
+
+Status readManifest(const std::string &folder, manifest::Manifest *out) {
+  std::string path = folder + "/manifest";
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    return Status::error(StatusCode::InvalidInput, "cannot open the package",
+                         path, std::strerror(errno));
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)),
+                    std::istreambuf_iterator<char>());
+  if (!file.good() && !file.eof())
+    return Status::error(StatusCode::Unavailable, "cannot read the package",
+                         path, std::strerror(errno));
+  out->Clear();
+  if (!out->ParseFromString(bytes))
+    return damaged(path, "it is no manifest");
+  return check(*out, path);
+}
+
+Status Package::load(const std::string &folder, const Host &host,
+                     const dist_rt_api &api, std::unique_ptr<Package> *out) {
+  auto package = std::make_unique<Package>();
+  package->folder = folder;
+  manifest::Manifest &manifest = package->manifest;
+  DIST_RETURN_IF_ERROR(readManifest(folder, &manifest));
+  std::string where = folder + "/manifest";
+  if (manifest.isa() != host.isa)
+    return otherHost(where, "it was compiled for [" + manifest.isa() +
+                                "], this machine is [" + host.isa + "]");
+  if (manifest.library_version() != host.libraryVersion)
+    return otherHost(where, "it was compiled with oneDNN " +
+                                manifest.library_version() + ", this is " +
+                                host.libraryVersion);
+  std::string digest;
+  DIST_RETURN_IF_ERROR(digestPackage(folder, &digest));
+  if (digest != manifest.digest())
+    return damaged(folder, "its files are not those of its manifest");
+
+  // A path with a slash, or the loader would search its own places.
+  std::string program = folder + "/program.so";
+  if (program.find('/') == std::string::npos)
+    program = "./" + program;
+  package->library = dlopen(program.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!package->library) {
+    const char *why = dlerror();
+    return damaged(program, why ? why : "it cannot be loaded");
+  }
+  auto init = reinterpret_cast<dist_program_init_fn>(
+      dlsym(package->library, "dist_program_init"));
+  if (!init)
+    return damaged(program, "it has no dist_program_init");
+  if (init(&api) != 0)
+    return otherHost(program, "it does not take this runtime's interface");
+  for (const manifest::Variable &variable : manifest.variables()) {
+    package->variables.emplace_back();
+    DIST_RETURN_IF_ERROR(Distribution::create(
+        manifest.mesh(), variable.global_type(), variable.local_type(),
+        variable.sharding(), variable.name(), &package->variables.back()));
+  }
+  *out = std::move(package);
+  return Status();
+}
+
+Package::~Package() {
+  if (library)
+    dlclose(library);
+}
+
+Status Package::find(const std::string &symbol,
+                     dist_program_entry_fn *out) const {
+  *out = nullptr;
+  if (symbol.empty())
+    return Status();
+  *out =
+      reinterpret_cast<dist_program_entry_fn>(dlsym(library, symbol.c_str()));
+  if (!*out)
+    return damaged(folder + "/program.so", "it has no function " + symbol);
+  return Status();
+}
+
+} // namespace dist

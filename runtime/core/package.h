@@ -1,0 +1,48 @@
+//===- package.h - A program package, loaded and checked --------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_PACKAGE_H
+#define RUNTIME_CORE_PACKAGE_H
+
+#include "runtime/abi/abi.h"
+#include "runtime/core/slices.h"
+#include "runtime/core/status.h"
+#include <memory>
+#include <string>
+
+namespace dist {
+
+/// What this build and machine offer; a package must fit all of it.
+struct Host {
+  std::string isa;
+  std::string libraryVersion;
+};
+
+/// Reads and checks `folder`/manifest: not whether the machine fits, which
+/// tools that only look do not care about.
+Status readManifest(const std::string &folder, manifest::Manifest *out);
+
+/// A package's code and its manifest.
+class Package {
+public:
+  static Status load(const std::string &folder, const Host &host,
+                     const dist_rt_api &api, std::unique_ptr<Package> *out);
+  ~Package();
+
+  manifest::Manifest manifest;
+  std::string folder;
+  std::vector<Distribution> variables; // as in the manifest
+
+  /// An entry's function; null name gives null.
+  Status find(const std::string &symbol, dist_program_entry_fn *out) const;
+
+private:
+  void *library = nullptr;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_PACKAGE_H

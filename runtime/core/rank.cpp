@@ -1,0 +1,159 @@
+//===- rank.cpp - The functions that compiled programs call ---------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/rank.h"
+#include "runtime/device/cpu/team.h"
+#include <cstdio>
+#include <dlfcn.h>
+
+using namespace dist;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Times a call when the session traces.
+class Timed {
+public:
+  Timed(dist_rt_context *rank, const char *category, const void *kernel,
+        int32_t index)
+      : rank(rank->trace ? rank : nullptr) {
+    if (this->rank)
+      span = {category, kernel, index, Clock::now(), {}};
+  }
+  ~Timed() {
+    if (!rank)
+      return;
+    span.end = Clock::now();
+    rank->spans.push_back(span);
+  }
+
+private:
+  dist_rt_context *rank;
+  dist_rt_context::Span span;
+};
+
+int32_t finish(dist_rt_context *rank, Status status) {
+  if (status.ok())
+    return 0;
+  rank->status = std::move(status);
+  return 1;
+}
+
+int32_t rt_parallel_for(dist_rt_context *context, dist_rt_kernel kernel,
+                        void **buffers, int64_t n, int32_t chunks) {
+  Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0);
+  cpu::parallelFor(kernel, buffers, n, chunks);
+  return 0;
+}
+
+int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
+  if (kernel < 0 || kernel >= static_cast<int32_t>(context->kernels.size()))
+    return finish(context,
+                  Status::error(StatusCode::Internal,
+                                "no library kernel " + std::to_string(kernel)));
+  auto &instance = context->kernels[kernel];
+  if (!instance) {
+    Status status = cpu::LibraryKernel::create(*context->table, kernel,
+                                               context->threads, &instance);
+    if (!status.ok())
+      return finish(context, status);
+  }
+  Timed timed(context, "library", nullptr, kernel);
+  return finish(context, instance->run(buffers));
+}
+
+int32_t rt_all_reduce(dist_rt_context *context, int32_t op, void *data,
+                      int64_t count, int32_t type, int32_t reduction,
+                      int32_t group) {
+  Timed timed(context, "collective", nullptr, op);
+  return finish(context, context->communicator->allReduce(
+                             op, data, count, static_cast<DataType>(type),
+                             static_cast<Reduction>(reduction), group));
+}
+
+int32_t rt_all_gather(dist_rt_context *context, int32_t op, const void *from,
+                      void *to, int64_t bytes, int32_t group) {
+  Timed timed(context, "collective", nullptr, op);
+  return finish(context,
+                context->communicator->allGather(op, from, to, bytes, group));
+}
+
+int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {
+  const char *what = "generated code failed";
+  switch (code) {
+  case DIST_RT_LABEL_OUT_OF_RANGE:
+    what = "a label is out of range";
+    break;
+  case DIST_RT_INDEX_OUT_OF_RANGE:
+    what = "an index is out of range";
+    break;
+  default:
+    break;
+  }
+  return finish(context, Status::error(StatusCode::InvalidInput, what,
+                                       transferName(context->entry, op)));
+}
+
+} // namespace
+
+const dist_rt_api &dist::runtimeApi() {
+  static const dist_rt_api api = {
+      DIST_RT_ABI_VERSION,
+      sizeof(dist_rt_api),
+#define DIST_RT_FUNCTION(result, name, arguments, signature) rt_##name,
+#include "runtime/abi/entrypoints.def"
+#undef DIST_RT_FUNCTION
+  };
+  return api;
+}
+
+std::string dist::transferName(const manifest::Entry *entry, int32_t op) {
+  if (entry)
+    for (const manifest::Transfer &transfer : entry->transfers())
+      if (transfer.id() == op) {
+        std::string name = transfer.tensor();
+        if (!transfer.origin().empty())
+          name += (name.empty() ? "" : " at ") + transfer.origin();
+        if (!name.empty())
+          return entry->name() + ": " + name;
+      }
+  return (entry ? entry->name() + ": op " : "op ") + std::to_string(op);
+}
+
+void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
+  for (const dist_rt_context::Span &span : rank.spans) {
+    TraceEvent event;
+    event.rank = rank.rank;
+    event.category = span.category;
+    if (event.category == "library") {
+      const auto &spec = rank.table->Get(span.index);
+      std::string kind = manifest::LibraryKernel_Kind_Name(spec.kind());
+      event.name = kind + " " + rank.kernels[span.index]->implementation();
+    } else if (event.category == "collective") {
+      event.name = transferName(rank.entry, span.index);
+    } else {
+      Dl_info info;
+      char address[32];
+      if (dladdr(span.kernel, &info) && info.dli_sname &&
+          info.dli_saddr == span.kernel) {
+        event.name = info.dli_sname;
+      } else {
+        std::snprintf(address, sizeof address, "kernel %p", span.kernel);
+        event.name = address;
+      }
+    }
+    auto microseconds = [&](Clock::time_point time) {
+      return std::chrono::duration<double, std::micro>(time - rank.origin)
+          .count();
+    };
+    event.begin = microseconds(span.begin);
+    event.end = microseconds(span.end);
+    out->push_back(std::move(event));
+  }
+  rank.spans.clear();
+}

@@ -1,0 +1,63 @@
+//===- rank.h - One device while it runs programs ---------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What compiled programs see as their context: a rank's memory, its library
+// kernels, its communicator, and how it failed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_RANK_H
+#define RUNTIME_CORE_RANK_H
+
+#include "runtime/core/communicator.h"
+#include "runtime/core/memory.h"
+#include "runtime/core/session.h"
+#include "runtime/device/cpu/library_kernel.h"
+#include <chrono>
+#include <memory>
+#include <vector>
+
+/// The context of the ABI is a rank.
+struct dist_rt_context {
+  int rank = 0;
+  int threads = 1;
+  dist::Block state, arena;
+  const dist::cpu::KernelTable *table = nullptr;
+  /// Made at first use, on this rank's thread.
+  std::vector<std::unique_ptr<dist::cpu::LibraryKernel>> kernels;
+  dist::Communicator *communicator = nullptr;
+  const dist::manifest::Entry *entry = nullptr; // that runs now
+  dist::Status status;
+
+  // Inputs and results that do not lie in the caller's tensors.
+  dist::Buffer staging;
+  std::vector<void *> bindings;
+
+  bool trace = false;
+  std::chrono::steady_clock::time_point origin;
+  struct Span {
+    const char *category;
+    const void *kernel; // address, or null
+    int32_t index;      // library kernel or transfer
+    std::chrono::steady_clock::time_point begin, end;
+  };
+  std::vector<Span> spans;
+};
+
+namespace dist {
+
+/// The table that programs get.
+const dist_rt_api &runtimeApi();
+
+/// How errors and traces name a transfer of an entry.
+std::string transferName(const manifest::Entry *entry, int32_t op);
+
+/// A rank's spans as events; clears them.
+void takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out);
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_RANK_H

@@ -1,0 +1,52 @@
+//===- rank_threads.h - The threads of a session's ranks --------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_RANK_THREADS_H
+#define RUNTIME_CORE_RANK_THREADS_H
+
+#include "runtime/core/wait.h"
+#include <thread>
+#include <vector>
+
+namespace dist {
+
+/// Rank 0 runs on the caller's thread, so that one device costs no wake-up and
+/// several are exactly as many threads as devices; each other rank has a thread
+/// of its own, with a team of its own.
+class RankThreads {
+public:
+  RankThreads(int ranks, int threadsPerRank);
+  ~RankThreads();
+  RankThreads(const RankThreads &) = delete;
+  RankThreads &operator=(const RankThreads &) = delete;
+
+  /// Calls job(rank, data) on all ranks and waits for them.
+  void run(void (*job)(int rank, void *data), void *data);
+  template <typename Function> void run(Function &&function) {
+    run([](int rank, void *data) { (*static_cast<Function *>(data))(rank); },
+        const_cast<void *>(static_cast<const void *>(&function)));
+  }
+  /// How long waiting ranks should stay awake in collectives: not at all when
+  /// they are more than the cores.
+  int spinMicroseconds() const { return roomy ? 1000 : 0; }
+
+private:
+  void loop(int rank);
+
+  int ranks, threadsPerRank;
+  bool roomy;
+  void (*job)(int, void *) = nullptr;
+  void *data = nullptr;
+  std::atomic<uint64_t> generation{0};
+  std::atomic<int> running{0};
+  std::atomic<bool> stopping{false};
+  WaitPoint start, done;
+  std::vector<std::thread> threads;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_RANK_THREADS_H

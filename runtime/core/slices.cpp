@@ -1,0 +1,205 @@
+//===- slices.cpp - Parts of global tensors on ranks ----------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/slices.h"
+#include "runtime/comm/local/reduce.h"
+#include <cstring>
+
+namespace dist {
+
+namespace {
+
+/// Calls visit(offset in the whole, offset in the part, bytes) for each run of
+/// bytes that is contiguous in both.
+template <typename Visit>
+void forEachRun(const std::vector<int64_t> &whole, const Slice &slice,
+                int64_t elementBytes, Visit visit) {
+  // The innermost dims that are taken whole, and the one before them, are one
+  // run.
+  size_t outer = whole.size();
+  int64_t run = elementBytes;
+  while (outer > 0) {
+    --outer;
+    run *= slice.size[outer];
+    if (slice.size[outer] != whole[outer])
+      break;
+  }
+  if (run == 0)
+    return;
+  std::vector<int64_t> index(outer, 0), stride(whole.size() + 1, elementBytes);
+  for (size_t i = whole.size(); i-- > 0;)
+    stride[i] = stride[i + 1] * whole[i];
+  int64_t base = 0;
+  for (size_t i = 0; i < whole.size(); ++i)
+    base += slice.start[i] * stride[i + 1];
+  int64_t part = 0;
+  while (true) {
+    int64_t offset = base;
+    for (size_t i = 0; i < outer; ++i)
+      offset += index[i] * stride[i + 1];
+    visit(offset, part, run);
+    part += run;
+    size_t dim = outer;
+    while (dim-- > 0) {
+      if (++index[dim] < slice.size[dim])
+        break;
+      index[dim] = 0;
+    }
+    if (dim == size_t(-1))
+      return;
+  }
+}
+
+Status invalid(const std::string &where, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "the manifest is damaged",
+                       where, why, "recompile the package");
+}
+
+} // namespace
+
+int64_t rankCount(const manifest::Mesh &mesh) {
+  int64_t ranks = 1;
+  for (const manifest::Axis &axis : mesh.axes())
+    ranks *= axis.size();
+  return ranks;
+}
+
+Status Distribution::create(const manifest::Mesh &mesh,
+                            const manifest::TensorType &global,
+                            const manifest::TensorType &local,
+                            const manifest::Sharding &sharding,
+                            const std::string &where, Distribution *out) {
+  Distribution result;
+  result.type = global.type();
+  result.globalShape.assign(global.shape().begin(), global.shape().end());
+  result.localShape.assign(local.shape().begin(), local.shape().end());
+  size_t dims = result.globalShape.size();
+  int64_t element = byteSize(result.type);
+  if (element == 0 || local.type() != global.type() ||
+      result.localShape.size() != dims ||
+      (sharding.dims_size() != 0 &&
+       sharding.dims_size() != static_cast<int>(dims)))
+    return invalid(where, "its types do not fit its sharding");
+  result.globalBytes = element;
+  for (int64_t dim : result.globalShape)
+    if (dim < 0 ||
+        __builtin_mul_overflow(result.globalBytes, dim, &result.globalBytes))
+      return invalid(where, "its type has no size");
+
+  int numAxes = mesh.axes_size();
+  auto findAxis = [&](const std::string &name) {
+    for (int i = 0; i < numAxes; ++i)
+      if (mesh.axes(i).name() == name)
+        return i;
+    return -1;
+  };
+  std::vector<std::vector<int>> dimAxes(dims);
+  std::vector<int> partialAxes;
+  std::vector<bool> used(numAxes, false);
+  auto use = [&](const std::string &name, std::vector<int> &list) {
+    int axis = findAxis(name);
+    if (axis < 0 || used[axis])
+      return false;
+    used[axis] = true;
+    list.push_back(axis);
+    return true;
+  };
+  for (int dim = 0; dim < sharding.dims_size(); ++dim)
+    for (const std::string &name : sharding.dims(dim).axes())
+      if (!use(name, dimAxes[dim]))
+        return invalid(where, "its sharding has no or twice the axis " + name);
+  for (const std::string &name : sharding.unreduced())
+    if (!use(name, partialAxes))
+      return invalid(where, "its sharding has no or twice the axis " + name);
+
+  result.localBytes = element;
+  for (size_t dim = 0; dim < dims; ++dim) {
+    int64_t parts = 1;
+    for (int axis : dimAxes[dim])
+      parts *= mesh.axes(axis).size();
+    if (parts < 1 || result.localShape[dim] * parts != result.globalShape[dim])
+      return invalid(where, "local shape " + toString(result.localShape) +
+                                " is not its part of " +
+                                toString(result.globalShape));
+    result.sharded |= parts > 1;
+    result.localBytes *= result.localShape[dim];
+  }
+  for (int axis : partialAxes)
+    result.unreduced |= mesh.axes(axis).size() > 1;
+
+  int64_t ranks = rankCount(mesh);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::vector<int64_t> place(numAxes);
+    int64_t rest = rank;
+    for (int axis = numAxes; axis-- > 0;) {
+      place[axis] = rest % mesh.axes(axis).size();
+      rest /= mesh.axes(axis).size();
+    }
+    auto index = [&](const std::vector<int> &axes) {
+      int64_t number = 0;
+      for (int axis : axes)
+        number = number * mesh.axes(axis).size() + place[axis];
+      return number;
+    };
+    Slice slice;
+    slice.size = result.localShape;
+    for (size_t dim = 0; dim < dims; ++dim)
+      slice.start.push_back(index(dimAxes[dim]) * result.localShape[dim]);
+    slice.partial = index(partialAxes);
+    for (int axis = 0; axis < numAxes; ++axis)
+      slice.firstCopy &= used[axis] || place[axis] == 0;
+    int runs = 0;
+    forEachRun(result.globalShape, slice, element,
+               [&](int64_t offset, int64_t, int64_t) {
+                 if (runs++ == 0)
+                   slice.offset = offset;
+               });
+    slice.contiguous = runs <= 1;
+    result.slices.push_back(std::move(slice));
+  }
+  *out = std::move(result);
+  return Status();
+}
+
+void Distribution::cut(const void *global, int rank, void *local) const {
+  forEachRun(globalShape, slices[rank], byteSize(type),
+             [&](int64_t whole, int64_t part, int64_t bytes) {
+               std::memcpy(static_cast<char *>(local) + part,
+                           static_cast<const char *>(global) + whole, bytes);
+             });
+}
+
+void Distribution::paste(const void *local, int rank, void *global) const {
+  forEachRun(globalShape, slices[rank], byteSize(type),
+             [&](int64_t whole, int64_t part, int64_t bytes) {
+               std::memcpy(static_cast<char *>(global) + whole,
+                           static_cast<const char *>(local) + part, bytes);
+             });
+}
+
+void addPartials(const Distribution &d,
+                 const std::function<const void *(int rank)> &address,
+                 void *global) {
+  ReduceFn reduce = findReduction(d.type, Reduction::Sum);
+  Buffer sum(d.localBytes);
+  std::vector<const void *> parts;
+  for (size_t rank = 0; rank < d.slices.size(); ++rank) {
+    if (!d.slices[rank].firstCopy || d.slices[rank].partial != 0)
+      continue;
+    parts.clear();
+    for (size_t other = 0; other < d.slices.size(); ++other)
+      if (d.slices[other].firstCopy &&
+          d.slices[other].start == d.slices[rank].start)
+        parts.push_back(address(other));
+    void *target = sum.data();
+    reduce(parts.data(), parts.size(), &target, 1, 0,
+           elementCount(d.localShape));
+    d.paste(sum.data(), rank, global);
+  }
+}
+
+} // namespace dist

@@ -1,0 +1,61 @@
+//===- slices.h - Parts of global tensors on ranks --------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_SLICES_H
+#define RUNTIME_CORE_SLICES_H
+
+#include "runtime/core/status.h"
+#include "runtime/core/types.h"
+#include <functional>
+
+namespace dist {
+
+/// Where one rank's part of a tensor lies in the whole.
+struct Slice {
+  std::vector<int64_t> start, size; // one a dim
+  /// Of the ranks that hold the same part, one is the first.
+  bool firstCopy = true;
+  /// Place among the ranks whose parts add up to the value (0: the first).
+  int64_t partial = 0;
+  /// In the whole tensor the part is one run of bytes from `offset` on.
+  bool contiguous = true;
+  int64_t offset = 0;
+};
+
+/// A tensor's distribution over a mesh. Errors: axes the mesh has not, dims
+/// that axes do not divide, a local type that does not follow.
+class Distribution {
+public:
+  static Status create(const manifest::Mesh &mesh,
+                       const manifest::TensorType &global,
+                       const manifest::TensorType &local,
+                       const manifest::Sharding &sharding,
+                       const std::string &where, Distribution *out);
+
+  DataType type = manifest::DATA_TYPE_UNKNOWN;
+  std::vector<int64_t> globalShape, localShape;
+  int64_t globalBytes = 0, localBytes = 0;
+  std::vector<Slice> slices; // one a rank
+  bool sharded = false;      // some dim is split over more than one rank
+  bool unreduced = false;    // ranks hold partial sums
+
+  /// Copies between the whole and a rank's part.
+  void cut(const void *global, int rank, void *local) const;
+  void paste(const void *local, int rank, void *global) const;
+};
+
+/// Adds up the ranks' partial sums, in rank order, into the whole tensor.
+/// `address(rank)` is where a rank's part lies.
+void addPartials(const Distribution &distribution,
+                 const std::function<const void *(int rank)> &address,
+                 void *global);
+
+/// Ranks of a mesh (1 without axes).
+int64_t rankCount(const manifest::Mesh &mesh);
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_SLICES_H

@@ -1,0 +1,200 @@
+//===- variable_store.cpp - Variables in the devices' state blocks --------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/variable_store.h"
+#include "runtime/formats/convert.h"
+#include "runtime/formats/safetensors.h"
+#include <cstring>
+
+namespace dist {
+
+namespace {
+
+template <typename T> void fillAll(char *data, int64_t count, T value) {
+  std::fill_n(reinterpret_cast<T *>(data), count, value);
+}
+
+void fillWith(DataType type, double value, char *data, int64_t count) {
+  switch (type) {
+  case manifest::F32:
+    return fillAll<float>(data, count, value);
+  case manifest::F64:
+    return fillAll<double>(data, count, value);
+  case manifest::F16:
+    return fillAll<uint16_t>(data, count, floatToHalf(value));
+  case manifest::BF16:
+    return fillAll<uint16_t>(data, count, floatToBfloat(value));
+  case manifest::BOOL:
+    return fillAll<uint8_t>(data, count, value != 0);
+  case manifest::I8:
+  case manifest::U8:
+    return fillAll<uint8_t>(data, count, static_cast<int64_t>(value));
+  case manifest::I16:
+  case manifest::U16:
+    return fillAll<uint16_t>(data, count, static_cast<int64_t>(value));
+  case manifest::I32:
+  case manifest::U32:
+    return fillAll<uint32_t>(data, count, static_cast<int64_t>(value));
+  default:
+    return fillAll<int64_t>(data, count, static_cast<int64_t>(value));
+  }
+}
+
+template <typename T>
+void meanRows(const char *rows, int64_t numRows, int64_t columns, char *out) {
+  const T *from = reinterpret_cast<const T *>(rows);
+  T *to = reinterpret_cast<T *>(out);
+  for (int64_t column = 0; column < columns; ++column) {
+    double sum = 0;
+    for (int64_t row = 0; row < numRows; ++row)
+      sum += from[row * columns + column];
+    to[column] = static_cast<T>(sum / numRows);
+  }
+}
+
+} // namespace
+
+VariableStore::VariableStore(
+    const Package &package,
+    std::vector<std::unique_ptr<dist_rt_context>> &ranks, RankThreads &threads)
+    : package(package), ranks(ranks), threads(threads),
+      version(package.manifest.variables_size(), 1) {}
+
+char *VariableStore::address(int index, int rank) const {
+  return ranks[rank]->state.data() +
+         package.manifest.variables(index).state_offset();
+}
+
+bool VariableStore::isMeanOnRead(int index) const {
+  const manifest::Variable &variable = package.manifest.variables(index);
+  return variable.on_read() && variable.aggregation() == "mean" &&
+         variable.sharding().dims_size() > 0 &&
+         variable.sharding().dims(0).axes_size() > 0 &&
+         (variable.global_type().type() == manifest::F32 ||
+          variable.global_type().type() == manifest::F64);
+}
+
+Status VariableStore::checkIndex(int index, int rank) const {
+  if (index < 0 || index >= package.manifest.variables_size() || rank < 0 ||
+      rank >= package.manifest.ranks())
+    return Status::error(StatusCode::InvalidArgument,
+                         "no variable " + std::to_string(index) + " on rank " +
+                             std::to_string(rank));
+  return Status();
+}
+
+Status VariableStore::read(int index, Tensor *out) const {
+  DIST_RETURN_IF_ERROR(checkIndex(index, 0));
+  const Distribution &d = package.variables[index];
+  out->type = d.type;
+  out->shape = d.globalShape;
+  out->data.resize(d.globalBytes);
+  if (d.unreduced)
+    addPartials(
+        d, [&](int rank) { return address(index, rank); }, out->data.data());
+  else
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if (d.slices[rank].firstCopy)
+        d.paste(address(index, rank), rank, out->data.data());
+  if (isMeanOnRead(index)) {
+    int64_t rows = d.globalShape[0];
+    int64_t columns = rows ? elementCount(d.globalShape) / rows : 0;
+    Buffer mean(columns * byteSize(d.type));
+    if (d.type == manifest::F32)
+      meanRows<float>(out->data.data(), rows, columns, mean.data());
+    else
+      meanRows<double>(out->data.data(), rows, columns, mean.data());
+    out->data = std::move(mean);
+    out->shape.erase(out->shape.begin());
+  }
+  return Status();
+}
+
+Status VariableStore::write(int index, const TensorView &value) {
+  DIST_RETURN_IF_ERROR(checkIndex(index, 0));
+  const Distribution &d = package.variables[index];
+  TensorView view = value;
+  Buffer rows;
+  if (isMeanOnRead(index) &&
+      std::vector<int64_t>(d.globalShape.begin() + 1, d.globalShape.end()) ==
+          value.shape) {
+    for (int64_t row = 0; row < d.globalShape[0]; ++row) {
+      const char *data = static_cast<const char *>(value.data);
+      rows.insert(rows.end(), data, data + value.bytes());
+    }
+    view.shape = d.globalShape;
+    view.data = rows.data();
+  }
+  if (view.type != d.type || view.shape != d.globalShape)
+    return Status::error(
+        StatusCode::InvalidInput, "a variable's value does not fit",
+        package.manifest.variables(index).name(),
+        std::string("expected ") + name(d.type) + toString(d.globalShape) +
+            ", but got " + name(value.type) + toString(value.shape));
+  // Each rank touches its own memory first, and large ones in parallel.
+  threads.run([&](int rank) {
+    if (d.slices[rank].partial == 0)
+      d.cut(view.data, rank, address(index, rank));
+    else
+      std::memset(address(index, rank), 0, d.localBytes);
+  });
+  ++version[index];
+  return Status();
+}
+
+Status VariableStore::readSlice(int index, int rank, Tensor *out) const {
+  DIST_RETURN_IF_ERROR(checkIndex(index, rank));
+  const Distribution &d = package.variables[index];
+  out->type = d.type;
+  out->shape = d.localShape;
+  const char *data = address(index, rank);
+  out->data.assign(data, data + d.localBytes);
+  return Status();
+}
+
+Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
+  DIST_RETURN_IF_ERROR(checkIndex(index, rank));
+  const Distribution &d = package.variables[index];
+  if (value.type != d.type || value.shape != d.localShape)
+    return Status::error(
+        StatusCode::InvalidInput, "a variable's slice does not fit",
+        package.manifest.variables(index).name(),
+        std::string("expected ") + name(d.type) + toString(d.localShape) +
+            ", but got " + name(value.type) + toString(value.shape));
+  std::memcpy(address(index, rank), value.data, d.localBytes);
+  ++version[index];
+  return Status();
+}
+
+Status VariableStore::reset(const std::string &folder) {
+  // Mapped only while it is read: its pages would count as ours.
+  std::unique_ptr<SafetensorsFile> weights;
+  for (int i = 0; i < package.manifest.variables_size(); ++i) {
+    const manifest::Variable &variable = package.manifest.variables(i);
+    if (variable.weights_key().empty()) {
+      const Distribution &d = package.variables[i];
+      threads.run([&](int rank) {
+        fillWith(d.type, d.slices[rank].partial == 0 ? variable.fill() : 0,
+                 address(i, rank), elementCount(d.localShape));
+      });
+      ++version[i];
+      continue;
+    }
+    std::string path = folder + "/weights.safetensors";
+    if (!weights)
+      DIST_RETURN_IF_ERROR(SafetensorsFile::map(path, &weights));
+    const TensorView *value = weights->find(variable.weights_key());
+    if (!value)
+      return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                           path, "it has no tensor " + variable.weights_key(),
+                           "compile it again");
+    DIST_RETURN_IF_ERROR(write(i, *value));
+  }
+  return Status();
+}
+
+} // namespace dist

@@ -1,0 +1,52 @@
+//===- variable_store.h - Variables in the devices' state blocks --*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_VARIABLE_STORE_H
+#define RUNTIME_CORE_VARIABLE_STORE_H
+
+#include "runtime/core/package.h"
+#include "runtime/core/rank.h"
+#include "runtime/core/rank_threads.h"
+
+namespace dist {
+
+/// Reads and writes variables as global tensors or slices, and counts their
+/// versions, from which prepared buffers know that they are stale.
+class VariableStore {
+public:
+  VariableStore(const Package &package,
+                std::vector<std::unique_ptr<dist_rt_context>> &ranks,
+                RankThreads &threads);
+
+  Status read(int index, Tensor *out) const;
+  Status write(int index, const TensorView &value);
+  Status readSlice(int index, int rank, Tensor *out) const;
+  Status writeSlice(int index, int rank, const TensorView &value);
+  /// Initial values: from the package's weights, or the variable's fill.
+  Status reset(const std::string &folder);
+
+  const std::vector<uint64_t> &versions() const { return version; }
+  void touch(const std::vector<int> &variables) {
+    for (int variable : variables)
+      ++version[variable];
+  }
+
+private:
+  char *address(int index, int rank) const;
+  /// Whether its ranks' rows are separate values, read as their mean.
+  bool isMeanOnRead(int index) const;
+  Status checkIndex(int index, int rank) const;
+
+  const Package &package;
+  std::vector<std::unique_ptr<dist_rt_context>> &ranks;
+  RankThreads &threads;
+  std::vector<uint64_t> version;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_VARIABLE_STORE_H

@@ -1,0 +1,104 @@
+/*===- session_program.c - A compiled program, written by hand ------------===*\
+|*
+|* Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* What the session's tests load: the functions of session_test.cpp's manifests.
+|*
+\*===----------------------------------------------------------------------===*/
+#include "runtime/abi/abi.h"
+
+#define EXPORT __attribute__((visibility("default")))
+enum { F32 = 1, AXES = 1 };
+
+static dist_rt_api api;
+
+EXPORT int32_t dist_program_init(const dist_rt_api *table) {
+  if (table->abi_version != DIST_RT_ABI_VERSION)
+    return 1;
+  api = *table;
+  return 0;
+}
+
+/* y[i] = scale * (x[i] . w) */
+static void rows(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
+  const float *x = buffers[0], *scale = buffers[1], *w = buffers[2];
+  float *y = buffers[3];
+  (void)chunk;
+  for (int64_t i = lo; i < hi; ++i)
+    y[i] = *scale * (x[2 * i] * w[0] + x[2 * i + 1] * w[1]);
+}
+
+/* x, scale, w, seen -> y, loss (sum of y, all-reduced), part (own sum of y),
+   w - 0.1 * sum of x (all-reduced), seen + own rows. x[0][0] may ask for
+   trouble. */
+static int32_t step(dist_rt_context *context, char *arena, void **bindings,
+                    int64_t count) {
+  const float *x = bindings[0];
+  float *w = bindings[2], *seen = bindings[3], *y = bindings[4],
+        *loss = bindings[5], *part = bindings[6];
+  float *gradient = (float *)arena;
+  if (x[0] == 999)
+    return api.fail(context, DIST_RT_LABEL_OUT_OF_RANGE, 4);
+  if (x[0] == 777)
+    return 7;
+  void *buffers[4] = {bindings[0], bindings[1], bindings[2], bindings[4]};
+  int32_t status = api.parallel_for(context, rows, buffers, count, 2);
+  if (status)
+    return status;
+  gradient[0] = gradient[1] = *loss = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    gradient[0] += x[2 * i];
+    gradient[1] += x[2 * i + 1];
+    *loss += y[i];
+  }
+  *part = *loss;
+  status = api.all_reduce(context, 3, gradient, 2, F32, DIST_RT_SUM, AXES);
+  if (status)
+    return status;
+  status = api.all_reduce(context, 4, loss, 1, F32, DIST_RT_SUM, AXES);
+  if (status)
+    return status;
+  w[0] -= 0.1f * gradient[0];
+  w[1] -= 0.1f * gradient[1];
+  *seen += count;
+  return 0;
+}
+
+EXPORT int32_t step_of_4(dist_rt_context *context, char *arena,
+                         void **bindings) {
+  return step(context, arena, bindings, 4);
+}
+EXPORT int32_t step_of_2(dist_rt_context *context, char *arena,
+                         void **bindings) {
+  return step(context, arena, bindings, 2);
+}
+
+/* w, prepared -> y: prepared counts its preparations and holds 2 * w[0]. */
+EXPORT int32_t predict_prepare(dist_rt_context *context, char *arena,
+                               void **bindings) {
+  const float *w = bindings[0];
+  float *prepared = bindings[1];
+  (void)context, (void)arena;
+  prepared[0] = 2 * w[0];
+  prepared[1] += 1;
+  return 0;
+}
+EXPORT int32_t predict(dist_rt_context *context, char *arena,
+                       void **bindings) {
+  const float *prepared = bindings[1];
+  float *y = bindings[2];
+  (void)context, (void)arena;
+  y[0] = prepared[0];
+  y[1] = prepared[1];
+  return 0;
+}
+
+/* a, b -> c, by the library; the scratchpad is the arena. */
+EXPORT int32_t product(dist_rt_context *context, char *arena,
+                       void **bindings) {
+  void *buffers[4] = {bindings[0], bindings[1], bindings[2], arena};
+  return api.library(context, 0, buffers);
+}

@@ -1,0 +1,137 @@
+//===- slices_test.cpp - Parts of global tensors on ranks -----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/slices.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace dist;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+using Axes = std::vector<std::vector<std::string>>;
+
+/// A 2 x 3 mesh of axes a and b.
+Status distribute(const Shape &global, const Axes &dims,
+                  const std::vector<std::string> &unreduced,
+                  Distribution *out) {
+  manifest::Mesh mesh;
+  for (int i = 0; i < 2; ++i) {
+    auto *axis = mesh.add_axes();
+    axis->set_name(i ? "b" : "a");
+    axis->set_size(2 + i);
+  }
+  manifest::TensorType whole, part;
+  whole.set_type(manifest::I32);
+  part.set_type(manifest::I32);
+  manifest::Sharding sharding;
+  for (size_t i = 0; i < global.size(); ++i) {
+    int64_t parts = 1;
+    auto *dim = sharding.add_dims();
+    for (const std::string &axis : dims[i]) {
+      dim->add_axes(axis);
+      parts *= axis == "a" ? 2 : 3;
+    }
+    whole.add_shape(global[i]);
+    part.add_shape(global[i] / parts);
+  }
+  for (const std::string &axis : unreduced)
+    sharding.add_unreduced(axis);
+  return Distribution::create(mesh, whole, part, sharding, "test", out);
+}
+
+// Every element is on the ranks whose slice covers it, and comes back.
+TEST(Slices, CutAndPaste) {
+  for (const Axes &axes :
+       {Axes{{}, {}, {}}, Axes{{"a"}, {}, {}}, Axes{{}, {"b"}, {}},
+        Axes{{}, {}, {"a"}}, Axes{{"a"}, {"b"}, {}}, Axes{{"b"}, {}, {"a"}},
+        Axes{{}, {"a", "b"}, {}}, Axes{{}, {"b", "a"}, {}}}) {
+    Shape shape = {6, 12, 4};
+    Distribution d;
+    Status status = distribute(shape, axes, {}, &d);
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::vector<int32_t> whole(elementCount(shape)), back(whole.size(), -1);
+    std::iota(whole.begin(), whole.end(), 0);
+    int64_t copies = 0;
+    for (int rank = 0; rank < 6; ++rank) {
+      const Slice &slice = d.slices[rank];
+      std::vector<int32_t> part(elementCount(d.localShape), -1);
+      d.cut(whole.data(), rank, part.data());
+      size_t at = 0;
+      for (int64_t i = 0; i < slice.size[0]; ++i)
+        for (int64_t j = 0; j < slice.size[1]; ++j)
+          for (int64_t k = 0; k < slice.size[2]; ++k)
+            ASSERT_EQ(part[at++],
+                      ((slice.start[0] + i) * shape[1] + slice.start[1] + j) *
+                              shape[2] +
+                          slice.start[2] + k);
+      if (slice.contiguous) {
+        EXPECT_EQ(
+            std::memcmp(part.data(),
+                        reinterpret_cast<char *>(whole.data()) + slice.offset,
+                        d.localBytes),
+            0);
+      }
+      if (!slice.firstCopy)
+        continue;
+      ++copies;
+      d.paste(part.data(), rank, back.data());
+    }
+    EXPECT_EQ(copies * d.localBytes, d.globalBytes);
+    EXPECT_EQ(back, whole);
+  }
+}
+
+TEST(Slices, OrderOfAxes) {
+  Distribution d;
+  ASSERT_TRUE(distribute({12}, {{"a", "b"}}, {}, &d).ok());
+  EXPECT_EQ(d.slices[1].start[0], 2);
+  EXPECT_EQ(d.slices[3].start[0], 6);
+  EXPECT_TRUE(d.slices[3].contiguous);
+  ASSERT_TRUE(distribute({12}, {{"b", "a"}}, {}, &d).ok());
+  EXPECT_EQ(d.slices[1].start[0], 4);
+  EXPECT_EQ(d.slices[3].start[0], 2);
+  ASSERT_TRUE(distribute({6, 4}, {{}, {"a"}}, {}, &d).ok());
+  EXPECT_FALSE(d.slices[0].contiguous);
+  ASSERT_TRUE(distribute({1, 4}, {{}, {"a"}}, {}, &d).ok());
+  EXPECT_TRUE(d.slices[0].contiguous);
+}
+
+TEST(Slices, PartialSums) {
+  Distribution d;
+  ASSERT_TRUE(distribute({4}, {{"a"}}, {"b"}, &d).ok());
+  EXPECT_TRUE(d.unreduced);
+  int32_t parts[6][2], whole[4];
+  for (int rank = 0; rank < 6; ++rank)
+    for (int i = 0; i < 2; ++i)
+      parts[rank][i] = 10 * rank + i;
+  addPartials(d, [&](int rank) { return parts[rank]; }, whole);
+  // Ranks 0..2 hold the first half, 3..5 the second.
+  EXPECT_EQ(whole[0], 30);
+  EXPECT_EQ(whole[1], 33);
+  EXPECT_EQ(whole[2], 120);
+  EXPECT_EQ(whole[3], 123);
+  // Copies over an axis that is in neither count once.
+  ASSERT_TRUE(distribute({4}, {{}}, {"b"}, &d).ok());
+  int32_t ones[4] = {1, 1, 1, 1};
+  addPartials(d, [&](int) { return ones; }, whole);
+  EXPECT_EQ(whole[0], 3);
+}
+
+TEST(Slices, Refusals) {
+  Distribution d;
+  EXPECT_FALSE(distribute({5}, {{"a"}}, {}, &d).ok());
+  EXPECT_FALSE(distribute({4, 4}, {{"a"}, {"a"}}, {}, &d).ok());
+  EXPECT_FALSE(distribute({4}, {{"a"}}, {"a"}, &d).ok());
+  EXPECT_FALSE(distribute({4}, {{}}, {"c"}, &d).ok());
+  EXPECT_FALSE(distribute({-4}, {{}}, {}, &d).ok());
+  EXPECT_TRUE(distribute({0, 4}, {{}, {}}, {}, &d).ok());
+}
+
+} // namespace
