@@ -8,22 +8,50 @@
 #define DIALECTS_GRAPH_IR_GRAPHMATHOPS_TD
 include "dialects/Graph/IR/GraphBase.td"
 
+// An element-wise op is one struct `ScalarCode<Op>` (GraphMathUnary.h and its
+// neighbours): its value, its scalar code and its derivative. The interfaces'
+// methods are the same for all of them.
+class Graph_ElementwiseOp<string mnemonic, list<Trait> traits>
+    : Graph_Op<mnemonic, !listconcat(traits, [Elementwise])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::differentiate(
+        ::mlir::OpBuilder &builder, ::mlir::ValueRange resultCotangents,
+        ::llvm::ArrayRef<bool> wanted,
+        ::llvm::SmallVectorImpl<::mlir::Value> &cotangents) {
+      return differentiateElementwise(*this, builder, resultCotangents, wanted,
+                                      cotangents);
+    }
+    ::mlir::dist::ShardingRule $cppClass::getShardingRule() {
+      return ::mlir::dist::getElementwiseRule(*this, getLinearSets(*this));
+    }
+    ::llvm::LogicalResult $cppClass::evaluate(
+        ::llvm::ArrayRef<::mlir::dist::HostTensor> operands,
+        ::llvm::SmallVectorImpl<::mlir::dist::HostTensor> &results) {
+      return evaluateElementwise(*this, operands, results);
+    }
+    ::mlir::Value $cppClass::emitElement(
+        ::mlir::OpBuilder &builder, ::mlir::Location loc, unsigned result,
+        ::mlir::ValueRange indices, ::mlir::dist::ElementLoader load) {
+      return emitElementwise(*this, builder, loc, indices, load);
+    }
+  }];
+}
 class Graph_UnaryOp<string mnemonic, string what, Type type = Graph_Tensor>
-    : Graph_Op<mnemonic, [SameOperandsAndResultType, Elementwise]> {
+    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
   let summary = what;
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 class Graph_BinaryOp<string mnemonic, string what, Type type = Graph_Tensor>
-    : Graph_Op<mnemonic, [SameOperandsAndResultType, Elementwise]> {
+    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
   let summary = what;
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
-def Graph_NegOp : Graph_UnaryOp<"neg", "-x">;
+def Graph_NegOp : Graph_UnaryOp<"neg", "-x"> { let hasFolder = 1; }
 def Graph_AbsOp : Graph_UnaryOp<"abs", "|x|">;
 def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1; NaN of NaN">;
 def Graph_ExpOp : Graph_UnaryOp<"exp", "e^x", Graph_FloatTensor>;
@@ -52,12 +80,12 @@ def Graph_CeilOp : Graph_UnaryOp<"ceil", "round towards +inf", Graph_FloatTensor
 def Graph_RoundOp : Graph_UnaryOp<"round", "round to nearest, ties to even", Graph_FloatTensor>;
 def Graph_NotOp : Graph_UnaryOp<"not", "bitwise complement (of i1: logical)", Graph_IntTensor>;
 
-def Graph_AddOp : Graph_BinaryOp<"add", "x + y">;
-def Graph_SubOp : Graph_BinaryOp<"sub", "x - y">;
-def Graph_MulOp : Graph_BinaryOp<"mul", "x * y">;
-def Graph_DivOp : Graph_BinaryOp<"div", "x / y; integers truncate; by zero: 0">;
+def Graph_AddOp : Graph_BinaryOp<"add", "x + y"> { let hasFolder = 1; }
+def Graph_SubOp : Graph_BinaryOp<"sub", "x - y"> { let hasFolder = 1; }
+def Graph_MulOp : Graph_BinaryOp<"mul", "x * y"> { let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", "x / y; integers truncate; by zero: 0"> { let hasFolder = 1; }
 def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the dividend's sign (C's fmod); integer by zero: 0">;
-def Graph_PowOp : Graph_BinaryOp<"pow", "x ^ y">;
+def Graph_PowOp : Graph_BinaryOp<"pow", "x ^ y"> { let hasCanonicalizer = 1; }
 def Graph_MaxOp : Graph_BinaryOp<"max", "larger; NaN if either is; derivative to lhs when equal">;
 def Graph_MinOp : Graph_BinaryOp<"min", "smaller; NaN if either is; derivative to lhs when equal">;
 def Graph_AndOp : Graph_BinaryOp<"and", "bitwise and", Graph_IntTensor>;
@@ -66,13 +94,13 @@ def Graph_XorOp : Graph_BinaryOp<"xor", "bitwise exclusive or", Graph_IntTensor>
 def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "x << y; 0 when y >= width", Graph_IntTensor>;
 def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "logical x >> y; 0 when y >= width", Graph_IntTensor>;
 
-def Graph_IsNanOp : Graph_Op<"is_nan", [InferTypeOpAdaptor, Elementwise]> {
+def Graph_IsNanOp : Graph_ElementwiseOp<"is_nan", [InferTypeOpAdaptor]> {
   let summary = "whether x is NaN";
   let arguments = (ins Graph_FloatTensor:$operand);
   let results = (outs Graph_BoolTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
 }
-def Graph_IsInfOp : Graph_Op<"is_inf", [InferTypeOpAdaptor, Elementwise]> {
+def Graph_IsInfOp : Graph_ElementwiseOp<"is_inf", [InferTypeOpAdaptor]> {
   let summary = "whether x is +inf (if `positive`) or -inf (if `negative`)";
   let arguments = (ins Graph_FloatTensor:$operand,
     DefaultValuedAttr<BoolAttr, "true">:$positive,
@@ -80,20 +108,21 @@ def Graph_IsInfOp : Graph_Op<"is_inf", [InferTypeOpAdaptor, Elementwise]> {
   let results = (outs Graph_BoolTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
 }
-def Graph_CompareOp : Graph_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, Elementwise]> {
+def Graph_CompareOp : Graph_ElementwiseOp<"compare", [InferTypeOpAdaptor, SameTypeOperands]> {
   let summary = "element-wise comparison; false with NaN, but for `ne`";
   let arguments = (ins Graph_ComparePredicate:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_BoolTensor:$result);
   let assemblyFormat = "$predicate `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_SelectOp : Graph_Op<"select", [InferTypeOpAdaptor, Elementwise]> {
+def Graph_SelectOp : Graph_ElementwiseOp<"select", [InferTypeOpAdaptor]> {
   let summary = "predicate ? on_true : on_false, all of one shape";
   let arguments = (ins Graph_BoolTensor:$predicate, Graph_Tensor:$onTrue, Graph_Tensor:$onFalse);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$predicate `,` $onTrue `,` $onFalse attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
-def Graph_ConvertOp : Graph_Op<"convert", [SameOperandsAndResultShape, Elementwise]> {
+def Graph_ConvertOp : Graph_ElementwiseOp<"convert", [SameOperandsAndResultShape]> {
   let summary = "conversion of the element type: floats to integers truncate, to i1 test != 0";
   let arguments = (ins Graph_Tensor:$operand);
   let results = (outs Graph_Tensor:$result);

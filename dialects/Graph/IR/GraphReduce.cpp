@@ -1,14 +1,239 @@
-//===- GraphReduce.cpp - Reduce ops -*- C++ -*-===//
+//===- GraphReduce.cpp - The reduce op -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphSupport.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
+  int64_t last = -1;
+  for (int64_t dim : adaptor.getDims()) {
+    if (dim <= last || dim >= type.getRank())
+      return emitOptionalError(loc, "'graph.reduce' op expected dims to be "
+                                    "increasing and within the operand's ",
+                               type.getRank(), " dims, but got ", dim);
+    last = dim;
+  }
+  SmallVector<int64_t> shape;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (!llvm::is_contained(adaptor.getDims(), d))
+      shape.push_back(type.getDimSize(d));
+  types.push_back(type.clone(shape));
+  return success();
+}
+
+/// The value that a reduction starts from: identity of its kind.
+static TypedAttr getIdentity(ReduceKind kind, Type elementType) {
+  Builder builder(elementType.getContext());
+  Type type = getComputeType(elementType);
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    double inf = std::numeric_limits<double>::infinity();
+    switch (kind) {
+    case ReduceKind::Sum:
+      return builder.getFloatAttr(floatType, 0);
+    case ReduceKind::Product:
+      return builder.getFloatAttr(floatType, 1);
+    case ReduceKind::Max:
+      return builder.getFloatAttr(floatType, -inf);
+    case ReduceKind::Min:
+      return builder.getFloatAttr(floatType, inf);
+    }
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool isUnsigned = elementType.isUnsignedInteger() || width == 1;
+  APInt value(width, 0);
+  if (kind == ReduceKind::Product)
+    value = APInt(width, 1);
+  else if (kind == ReduceKind::Max && !isUnsigned)
+    value = APInt::getSignedMinValue(width);
+  else if (kind == ReduceKind::Min)
+    value = isUnsigned ? APInt::getMaxValue(width)
+                       : APInt::getSignedMaxValue(width);
+  return builder.getIntegerAttr(type, value);
+}
+
+static double combine(ReduceKind kind, double x, double y) {
+  bool isNan = std::isnan(x) || std::isnan(y);
+  switch (kind) {
+  case ReduceKind::Sum:
+    return x + y;
+  case ReduceKind::Product:
+    return x * y;
+  case ReduceKind::Max:
+    return isNan ? NAN : std::fmax(x, y);
+  case ReduceKind::Min:
+    return isNan ? NAN : std::fmin(x, y);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+static int64_t combine(ReduceKind kind, int64_t x, int64_t y, bool isUnsigned) {
+  bool less = isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
+  switch (kind) {
+  case ReduceKind::Sum:
+    return int64_t(uint64_t(x) + uint64_t(y));
+  case ReduceKind::Product:
+    return int64_t(uint64_t(x) * uint64_t(y));
+  case ReduceKind::Max:
+    return less ? y : x;
+  case ReduceKind::Min:
+    return less ? x : y;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+LogicalResult ReduceOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = operands[0];
+  HostTensor result(getType());
+  TypedAttr identity = getIdentity(getKind(), getType().getElementType());
+  std::vector<double> floats;
+  std::vector<int64_t> ints;
+  // Accumulated wider than the result's type, and rounded once.
+  if (auto start = dyn_cast<FloatAttr>(identity))
+    floats.assign(result.getNumElements(), start.getValueAsDouble());
+  else
+    ints.assign(result.getNumElements(),
+                wrapToType(cast<IntegerAttr>(identity).getValue().getSExtValue(),
+                           cast<IntegerType>(getType().getElementType())));
+  int64_t position = 0;
+  forEachIndex(x.getShape(), [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> kept;
+    for (auto [d, i] : llvm::enumerate(index))
+      if (!llvm::is_contained(getDims(), int64_t(d)))
+        kept.push_back(i);
+    int64_t to = result.linearize(kept), from = position++;
+    if (x.isFloat())
+      floats[to] = combine(getKind(), floats[to], x.getDouble(from));
+    else
+      ints[to] = combine(getKind(), ints[to], x.getInt(from), x.isUnsigned());
+  });
+  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
+    if (x.isFloat())
+      result.setDouble(i, floats[i]);
+    else
+      result.setInt(i, ints[i]);
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+Value ReduceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
+                            ValueRange indices, ElementLoader load) {
+  auto type = cast<RankedTensorType>(getOperand().getType());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : getDims())
+    sizes.push_back(type.getDimSize(dim));
+  Value start = ScalarBuilder(builder, loc, type)
+                    .constant(getIdentity(getKind(), type.getElementType()));
+  return emitLoopNest(
+      builder, loc, sizes, start,
+      [&](OpBuilder &, Location, ValueRange loops,
+          ValueRange state) -> SmallVector<Value> {
+        SmallVector<Value> place(type.getRank());
+        unsigned kept = 0, reduced = 0;
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          place[d] = llvm::is_contained(getDims(), d) ? loops[reduced++]
+                                                      : indices[kept++];
+        Value x = load(0, place);
+        // `load` builds where `builder` stands, which is inside the nest.
+        ScalarBuilder b(builder, loc, type);
+        switch (getKind()) {
+        case ReduceKind::Sum:
+          return {b.add(state[0], x)};
+        case ReduceKind::Product:
+          return {b.mul(state[0], x)};
+        case ReduceKind::Max:
+          return {b.max(state[0], x)};
+        case ReduceKind::Min:
+          return {b.min(state[0], x)};
+        }
+        llvm_unreachable("all kinds are listed");
+      })[0];
+}
+
+ShardingRule ReduceOp::getShardingRule() {
+  ShardingRuleBuilder rule(*this);
+  auto type = cast<RankedTensorType>(getOperand().getType());
+  // In the order of ReduceKind.
+  static constexpr ReductionKind kinds[] = {ReductionKind::Sum, ReductionKind::Max,
+                                            ReductionKind::Min,
+                                            ReductionKind::Product};
+  unsigned kept = 0;
+  for (unsigned d = 0; d < type.getRank(); ++d) {
+    if (llvm::is_contained(getDims(), int64_t(d)))
+      rule.reduction(type.getDimSize(d), Place{0, d},
+                     kinds[static_cast<unsigned>(getKind())]);
+    else
+      rule.factor(type.getDimSize(d), Place{0, d}, Place{0, kept++});
+  }
+  if (getKind() == ReduceKind::Sum)
+    rule.linear({0});
+  return rule.build();
+}
+
+OpCost ReduceOp::getCost() {
+  OpCost cost = getElementwiseCost(*this);
+  cost.flops = getOperand().getType().getNumElements();
+  return cost;
+}
+
+LogicalResult ReduceOp::differentiate(OpBuilder &builder,
+                                      ValueRange resultCotangents,
+                                      ArrayRef<bool> wanted,
+                                      SmallVectorImpl<Value> &cotangents) {
+  Value x = getOperand(), dy = resultCotangents[0];
+  auto type = getOperand().getType();
+  if (!dy || !wanted[0] || !isa<FloatType>(type.getElementType())) {
+    cotangents.push_back({});
+    return success();
+  }
+  GraphBuilder g(builder, getLoc());
+  auto spread = [&](Value v) {
+    return g.broadcastOver(v, type.getShape(), getDims());
+  };
+  switch (getKind()) {
+  case ReduceKind::Sum:
+    cotangents.push_back(spread(dy));
+    break;
+  case ReduceKind::Max:
+  case ReduceKind::Min: {
+    // Equal elements share, as in TensorFlow (math_grad.py, _MinOrMaxGrad).
+    Value chosen = g.convert(
+        g.compare(ComparePredicate::EQ, x, spread(getResult())),
+        type.getElementType());
+    Value share = g.div(dy, g.sum(chosen, getDims()));
+    cotangents.push_back(g.mul(chosen, spread(share)));
+    break;
+  }
+  case ReduceKind::Product: {
+    // The product of the others. Dividing by x is wrong where x is 0: leave
+    // zeros out of the product; an element sees a zero among the others when
+    // there are two, or one that is not itself.
+    Value zero = g.like(x, 0);
+    Value isZero = g.compare(ComparePredicate::EQ, x, zero);
+    Value safe = g.select(isZero, g.like(x, 1), x);
+    Value product = g.reduce(ReduceKind::Product, safe, getDims());
+    Value ones = g.convert(isZero, type.getElementType());
+    Value others = g.sub(spread(g.sum(ones, getDims())), ones);
+    Value slope = g.select(g.compare(ComparePredicate::EQ, others, zero),
+                           g.div(spread(product), safe), zero);
+    cotangents.push_back(g.mul(spread(dy), slope));
+    break;
+  }
+  }
+  return success();
+}
 
 void GraphDialect::registerReduceOps() {
   addOperations<

@@ -20,6 +20,9 @@ def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
   let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand attr-dict `:` functional-type($operand, $result)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+  }];
 }
 class Graph_ArgOp<string mnemonic, string what> : Graph_Op<mnemonic, [InferTypeOpAdaptor]> {
   let summary = what # " along `axis` (removed), as i64; the first of equals, or the last if `select_last`";

@@ -14,6 +14,14 @@ def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptor]> 
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::FailureOr<::mlir::Operation *>
+    partition(::mlir::OpBuilder &builder, ::mlir::ValueRange operands,
+              ::mlir::TypeRange resultTypes,
+              ::llvm::ArrayRef<int64_t> factorShards);
+    /// Splats only: other constants are buffers of the program.
+    bool isElemental();
+  }];
 }
 def Graph_IotaOp : Graph_Op<"iota"> {
   let summary = "0, 1, 2, ... along `dim`";
@@ -63,6 +71,12 @@ def Graph_SliceOp : Graph_Op<"slice", [InferTypeOpAdaptor]> {
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::FailureOr<::mlir::Operation *>
+    partition(::mlir::OpBuilder &builder, ::mlir::ValueRange operands,
+              ::mlir::TypeRange resultTypes,
+              ::llvm::ArrayRef<int64_t> factorShards);
+  }];
 }
 def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor]> {
   let summary = "pads each dim with the scalar `value`: `low` before, `high` after, `interior` between elements";
@@ -87,5 +101,6 @@ def Graph_ReverseOp : Graph_Op<"reverse", [SameOperandsAndResultType]> {
   let arguments = (ins Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 #endif

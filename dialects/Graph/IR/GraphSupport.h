@@ -1,0 +1,79 @@
+//===- GraphSupport.h - What several op families share -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the families' sources.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IR_GRAPHSUPPORT_H
+#define DIALECTS_GRAPH_IR_GRAPHSUPPORT_H
+
+#include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/ScalarBuilder.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::dist::graph {
+
+using Place = ShardingRuleBuilder::Place;
+
+inline void copyElement(HostTensor &to, int64_t i, const HostTensor &from,
+                        int64_t j) {
+  if (to.isFloat())
+    to.setDouble(i, from.getDouble(j));
+  else
+    to.setInt(i, from.getInt(j));
+}
+
+/// A tensor whose element at each index is the operand's at `source(index)`.
+inline HostTensor
+moveElements(RankedTensorType type, const HostTensor &operand,
+             llvm::function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> source) {
+  HostTensor result(type);
+  int64_t i = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    copyElement(result, i++, operand, operand.linearize(source(index)));
+  });
+  return result;
+}
+
+using LoopBody = llvm::function_ref<SmallVector<Value>(
+    OpBuilder &, Location, ValueRange indices, ValueRange state)>;
+
+/// Loops 0..size-1, outermost first, that carry `state`; gives its last values.
+inline SmallVector<Value> emitLoopNest(OpBuilder &builder, Location loc,
+                                       ArrayRef<int64_t> sizes, ValueRange state,
+                                       LoopBody body) {
+  ScalarBuilder b(builder, loc, builder.getI64Type());
+  SmallVector<Value> low(sizes.size(), b.index(0)), step(sizes.size(), b.index(1));
+  SmallVector<Value> high;
+  for (int64_t size : sizes)
+    high.push_back(b.index(size));
+  return scf::buildLoopNest(
+             builder, loc, low, high, step, state,
+             [&](OpBuilder &inner, Location loc, ValueRange indices,
+                 ValueRange args) -> scf::ValueVector {
+               SmallVector<Value> next = body(inner, loc, indices, args);
+               return {next.begin(), next.end()};
+             })
+      .results;
+}
+
+/// An element of a memref in the compute type of its tensor's elements.
+inline Value emitLoad(OpBuilder &builder, Location loc, Value memref,
+                      ValueRange indices, Type elementType) {
+  Value stored = memref::LoadOp::create(builder, loc, memref, indices);
+  return emitToCompute(builder, loc, stored, elementType);
+}
+inline void emitStore(OpBuilder &builder, Location loc, Value value,
+                      Value memref, ValueRange indices, Type elementType) {
+  memref::StoreOp::create(builder, loc,
+                          emitToStorage(builder, loc, value, elementType), memref,
+                          indices);
+}
+
+} // namespace mlir::dist::graph
+
+#endif // DIALECTS_GRAPH_IR_GRAPHSUPPORT_H
