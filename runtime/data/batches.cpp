@@ -91,12 +91,10 @@ void BatchStream::make(int64_t number, Batch *batch) {
       view.data = column.array.data + column.exampleBytes() * size_t(begin);
       continue;
     }
-    // 64 more bytes, so that the batch starts at a cache line.
-    std::vector<char> &memory = batch->memory[c];
-    memory.resize(view.bytes() + 64);
-    char *start = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
-    column.gather(rows->data(), int64_t(rows->size()), start);
-    view.data = start;
+    Buffer &memory = batch->memory[c];
+    memory.resize(view.bytes());
+    column.gather(rows->data(), int64_t(rows->size()), memory.data());
+    view.data = memory.data();
   }
 }
 

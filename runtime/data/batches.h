@@ -44,7 +44,7 @@ struct Batch {
   std::vector<char> mask;          // partial: one a row
   float count = 0;
 
-  std::vector<std::vector<char>> memory; // behind `tensors`
+  std::vector<Buffer> memory; // behind `tensors`
 };
 
 class BatchStream {

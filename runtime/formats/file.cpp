@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -210,6 +211,21 @@ Status writeFile(const std::string &path, std::string_view text,
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(text));
   return sink.commit(durable);
+}
+
+Status makeFolders(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return Status::error(StatusCode::Unavailable, "cannot make folder", path,
+                         error.message(),
+                         "check the path, its permissions and free space");
+  return Status();
+}
+
+void removeAll(const std::string &path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
 }
 
 bool checkedBytes(const std::vector<int64_t> &shape, size_t elementSize,

@@ -78,7 +78,12 @@ private:
 Status writeFile(const std::string &path, std::string_view text,
                  bool durable = false);
 
-/// `count` elements of `size` bytes; false on overflow of 63 bits.
+/// Creates a folder and those above it, as far as they are missing.
+Status makeFolders(const std::string &path);
+/// Removes a folder with all in it, or a file; nothing there is fine.
+void removeAll(const std::string &path);
+
+/// Bytes of a shape; false on overflow of 63 bits.
 bool checkedBytes(const std::vector<int64_t> &shape, size_t elementSize,
                   size_t *bytes);
 

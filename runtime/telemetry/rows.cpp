@@ -1,0 +1,41 @@
+//===- rows.cpp - What a training run reports -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/telemetry/rows.h"
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+
+namespace dist {
+
+std::string jsonNumber(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+std::string jsonNumber(float value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+std::string jsonString(const std::string &text) {
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
+}
+
+std::string toJson(const StepRow &row) {
+  // Seconds are a measurement: six digits, for lines that stay readable.
+  return fmt::format("{{\"kind\":\"step\",\"epoch\":{},\"step\":{},"
+                     "\"examples\":{},\"loss\":{},\"lr\":{},\"seconds\":{:.6f}}}",
+                     row.epoch, row.step, row.examples, jsonNumber(row.loss),
+                     jsonNumber(row.learningRate), row.seconds);
+}
+
+std::string toJson(const EpochRow &row) {
+  std::string text =
+      fmt::format("{{\"kind\":\"epoch\",\"epoch\":{}", row.epoch);
+  for (auto &[name, value] : row.values)
+    text += "," + jsonString(name) + ":" + jsonNumber(value);
+  return text + fmt::format(",\"seconds\":{:.6f}}}", row.seconds);
+}
+
+} // namespace dist

@@ -1,0 +1,50 @@
+//===- rows.h - What a training run reports -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One row a step, one an epoch; history, plot, event files and the bar are
+// written from them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_TELEMETRY_ROWS_H
+#define RUNTIME_TELEMETRY_ROWS_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dist {
+
+struct StepRow {
+  int64_t epoch = 1;      // from 1
+  int64_t step = 1;       // from 1, counted from the start of training
+  int64_t examples = 0;   // of this batch
+  float loss = 0;
+  float learningRate = 0; // NaN: not known yet
+  double seconds = 0;
+  int64_t stepOfEpoch = 0, stepsOfEpoch = 0; // for the bar
+};
+
+struct EpochRow {
+  int64_t epoch = 1;
+  /// loss, metrics, val_loss, val_..., in this order.
+  std::vector<std::pair<std::string, double>> values;
+  double seconds = 0;
+};
+
+/// JSON lines as cli.md has them; numbers with all their digits, null for NaN
+/// and infinities.
+std::string toJson(const StepRow &row);
+std::string toJson(const EpochRow &row);
+/// A number as JSON, with as many digits as its type has.
+std::string jsonNumber(double value);
+std::string jsonNumber(float value);
+std::string jsonString(const std::string &text);
+
+} // namespace dist
+
+#endif // RUNTIME_TELEMETRY_ROWS_H

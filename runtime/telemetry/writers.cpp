@@ -1,0 +1,181 @@
+//===- writers.cpp - History, event files, traces -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/telemetry/writers.h"
+#include "runtime/core/event.pb.h"
+#include "runtime/formats/file.h"
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dist {
+
+LineFile::~LineFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+static Status cannotWrite(const std::string &path) {
+  return Status::error(StatusCode::Unavailable, "cannot write file", path,
+                       std::strerror(errno),
+                       "check the folder, its permissions and free space");
+}
+
+Status LineFile::open(const std::string &target, bool truncate) {
+  path = target;
+  descriptor = ::open(path.c_str(),
+                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+                          (truncate ? O_TRUNC : 0),
+                      0666);
+  return descriptor < 0 ? cannotWrite(path) : Status();
+}
+
+Status LineFile::append(const std::string &bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t put = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return cannotWrite(path);
+    done += put;
+  }
+  return Status();
+}
+
+Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
+  struct stat info;
+  bool there = stat(path.c_str(), &info) == 0;
+  if (resumedStep > 0 && there && S_ISREG(info.st_mode) && info.st_size > 0) {
+    // Lines after the saved state will be written again.
+    std::shared_ptr<const FileBytes> bytes;
+    DIST_RETURN_IF_ERROR(FileBytes::open(path, &bytes));
+    std::string_view text = bytes->bytes();
+    std::string kept;
+    int64_t lastStep = 0;
+    while (!text.empty()) {
+      size_t end = text.find('\n');
+      if (end == std::string_view::npos)
+        break;
+      std::string_view line = text.substr(0, end);
+      text.remove_prefix(end + 1);
+      auto row = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+      if (!row.is_object())
+        continue;
+      if (row.contains("step") && row["step"].is_number_integer())
+        lastStep = row["step"].get<int64_t>();
+      if (lastStep > resumedStep)
+        break;
+      kept += std::string(line) + "\n";
+    }
+    DIST_RETURN_IF_ERROR(writeFile(path, kept));
+    return file.open(path, false);
+  }
+  return file.open(path, true);
+}
+
+//===----------------------------------------------------------------------===//
+// TensorBoard
+//===----------------------------------------------------------------------===//
+
+uint32_t maskedCrc32c(const void *data, size_t size) {
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> rows{};
+    for (uint32_t i = 0; i < 256; ++i) {
+      uint32_t crc = i;
+      for (int bit = 0; bit < 8; ++bit)
+        crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+      rows[i] = crc;
+    }
+    return rows;
+  }();
+  uint32_t crc = 0xffffffff;
+  const unsigned char *bytes = static_cast<const unsigned char *>(data);
+  for (size_t i = 0; i < size; ++i)
+    crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 0xff];
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xa282ead8;
+}
+
+static double wallTime() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Status EventFile::open(const std::string &folder) {
+  DIST_RETURN_IF_ERROR(makeFolders(folder));
+  char host[256] = "host";
+  gethostname(host, sizeof host - 1);
+  DIST_RETURN_IF_ERROR(file.open(
+      fmt::format("{}/events.out.tfevents.{:010}.{}.{}", folder,
+                  int64_t(wallTime()), host, getpid()),
+      true));
+  events::Event event;
+  event.set_wall_time(wallTime());
+  event.set_file_version("brain.Event:2");
+  return record(event.SerializeAsString());
+}
+
+Status EventFile::record(const std::string &message) {
+  uint64_t size = message.size();
+  uint32_t sizeCrc = maskedCrc32c(&size, sizeof size);
+  uint32_t crc = maskedCrc32c(message.data(), message.size());
+  std::string bytes(reinterpret_cast<char *>(&size), sizeof size);
+  bytes.append(reinterpret_cast<char *>(&sizeCrc), sizeof sizeCrc);
+  bytes += message;
+  bytes.append(reinterpret_cast<char *>(&crc), sizeof crc);
+  return file.append(bytes);
+}
+
+Status EventFile::add(int64_t step,
+                      const std::vector<std::pair<std::string, double>> &values) {
+  if (!file.isOpen())
+    return Status();
+  events::Event event;
+  event.set_wall_time(wallTime());
+  event.set_step(step);
+  for (auto &[name, value] : values) {
+    events::Summary::Value *item = event.mutable_summary()->add_value();
+    item->set_tag(name);
+    item->set_simple_value(float(value));
+  }
+  return record(event.SerializeAsString());
+}
+
+//===----------------------------------------------------------------------===//
+// Trace
+//===----------------------------------------------------------------------===//
+
+std::string traceJson(const std::vector<TraceEvent> &events) {
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  const char *separator = "\n";
+  int ranks = 0;
+  for (const TraceEvent &event : events) {
+    ranks = std::max(ranks, event.rank + 1);
+    text += fmt::format("{}{{\"ph\":\"X\",\"pid\":0,\"tid\":{},\"name\":{},"
+                        "\"cat\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}",
+                        separator, event.rank, jsonString(event.name),
+                        jsonString(event.category), event.begin,
+                        event.end - event.begin);
+    separator = ",\n";
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    text += fmt::format("{}{{\"ph\":\"M\",\"pid\":0,\"tid\":{},\"name\":"
+                        "\"thread_name\",\"args\":{{\"name\":\"rank {}\"}}}}",
+                        separator, rank, rank);
+    separator = ",\n";
+  }
+  return text + "\n]}\n";
+}
+
+} // namespace dist

@@ -1,0 +1,31 @@
+//===- bench.h - Timing steps -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_TRAIN_BENCH_H
+#define RUNTIME_TRAIN_BENCH_H
+
+#include "runtime/core/session.h"
+
+namespace dist {
+
+struct BenchOptions {
+  double seconds = 5;
+  bool train = true; // else predict
+  uint64_t seed = 0;
+};
+
+struct BenchResult {
+  int64_t steps = 0, examplesPerStep = 0;
+  double medianMs = 0, bestMs = 0, examplesPerSecond = 0;
+};
+
+/// Repeats one entry on random data after a warm-up. A train step is one batch
+/// with its update, its loss read by the host each step.
+Status bench(Session &session, const BenchOptions &options, BenchResult *out);
+
+} // namespace dist
+
+#endif // RUNTIME_TRAIN_BENCH_H

@@ -1,0 +1,189 @@
+//===- entry.cpp - Calling an entry with a batch -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/entry.h"
+#include "runtime/formats/convert.h"
+#include <algorithm>
+#include <cmath>
+
+namespace dist {
+
+using manifest::Binding;
+
+Status EntryCall::create(Session &session, const std::string &name,
+                         EntryCall *out) {
+  const manifest::Entry *entry = session.findEntry(name);
+  if (!entry)
+    return Status::error(StatusCode::InvalidInput,
+                         "the program has no entry '" + name + "'",
+                         session.manifest().model_name(), "",
+                         "compile the model with --loss and an optimizer");
+  *out = EntryCall();
+  out->session = &session;
+  out->manifestEntry = entry;
+  int column = 0;
+  for (const Binding &binding : entry->arguments()) {
+    const auto &type = binding.global_type();
+    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
+    switch (binding.role()) {
+    case Binding::VARIABLE:
+    case Binding::PREPARED:
+      continue;
+    case Binding::MASK:
+      out->sources.push_back({Source::Mask, 0, shape});
+      break;
+    case Binding::COUNT:
+      out->sources.push_back({Source::Count, 0, shape});
+      break;
+    default:
+      out->sources.push_back({Source::Column, column++, shape});
+    }
+  }
+  out->inputs.resize(out->sources.size());
+  int position = 0;
+  for (const Binding &binding : entry->results()) {
+    if (binding.role() == Binding::VARIABLE ||
+        binding.role() == Binding::PREPARED)
+      continue;
+    if (binding.role() == Binding::LOSS)
+      out->loss = position;
+    if (binding.role() == Binding::LEARNING_RATE)
+      out->learningRate = position;
+    if (binding.role() == Binding::FINITE)
+      out->finite = position;
+    ++position;
+  }
+  return Status();
+}
+
+Status EntryCall::run(const Batch &batch, StepResult *result) {
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Source &source = sources[i];
+    switch (source.kind) {
+    case Source::Mask:
+      inputs[i].type = manifest::BOOL;
+      inputs[i].shape = source.shape;
+      inputs[i].data = batch.mask.data();
+      break;
+    case Source::Count:
+      inputs[i].type = manifest::F32;
+      inputs[i].shape = source.shape;
+      inputs[i].data = &batch.count;
+      break;
+    case Source::Column:
+      inputs[i] = batch.tensors[source.column];
+      break;
+    }
+  }
+  DIST_RETURN_IF_ERROR(session->run(*manifestEntry, inputs, &outputs));
+  *result = StepResult();
+  auto value = [&](int position) {
+    const Tensor &tensor = outputs[position];
+    return elementAsDouble(tensor.type, tensor.data.data(), 0);
+  };
+  if (loss >= 0) {
+    result->hasLoss = true;
+    result->loss = float(value(loss));
+    result->finite = std::isfinite(result->loss);
+  }
+  if (finite >= 0)
+    result->finite &= value(finite) != 0;
+  if (learningRate >= 0) {
+    result->hasLearningRate = true;
+    result->learningRate = float(value(learningRate));
+  }
+  return Status();
+}
+
+int64_t batchReplicas(const manifest::Manifest &manifest,
+                      const manifest::Entry &entry) {
+  for (const Binding &binding : entry.arguments()) {
+    if (binding.role() == Binding::VARIABLE || binding.batch_dim() != 0 ||
+        binding.global_type().shape_size() == 0)
+      continue;
+    int64_t parts = 1;
+    if (binding.sharding().dims_size() > 0)
+      for (const std::string &axis : binding.sharding().dims(0).axes())
+        for (const manifest::Axis &known : manifest.mesh().axes())
+          if (known.name() == axis)
+            parts *= known.size();
+    return parts;
+  }
+  return 1;
+}
+
+int64_t batchRows(const manifest::Entry &entry) {
+  for (const Binding &binding : entry.arguments())
+    if ((binding.role() == Binding::INPUT ||
+         binding.role() == Binding::LABEL) &&
+        binding.batch_dim() == 0 && binding.global_type().shape_size() > 0)
+      return binding.global_type().shape(0);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Metrics
+//===----------------------------------------------------------------------===//
+
+Metrics::Metrics(Session &session) : session(session) {
+  const auto &variables = session.manifest().variables();
+  for (int i = 0; i < variables.size(); ++i) {
+    const std::string &name = variables[i].name();
+    if (variables[i].group() != "metric" || name.compare(0, 7, "metric/") != 0)
+      continue;
+    size_t slash = name.rfind('/');
+    if (slash < 7)
+      continue;
+    std::string metric = name.substr(7, slash - 7), part = name.substr(slash + 1);
+    auto it = std::find_if(items.begin(), items.end(),
+                           [&](const Item &item) { return item.name == metric; });
+    if (it == items.end())
+      // The loss leads every row.
+      it = items.insert(metric == "loss" ? items.begin() : items.end(),
+                        Item{metric, -1, -1});
+    (part == "count" ? it->count : it->total) = i;
+  }
+}
+
+bool Metrics::has(const std::string &name) const {
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Item &item) { return item.name == name; });
+}
+
+Status Metrics::read(std::vector<std::pair<std::string, double>> *values) {
+  auto scalar = [&](int index, double *out) {
+    Tensor tensor;
+    DIST_RETURN_IF_ERROR(session.readVariable(index, &tensor));
+    *out = elementAsDouble(tensor.type, tensor.data.data(), 0);
+    return Status();
+  };
+  for (const Item &item : items) {
+    double total = NAN, count = 1;
+    if (item.total >= 0)
+      DIST_RETURN_IF_ERROR(scalar(item.total, &total));
+    if (item.count >= 0)
+      DIST_RETURN_IF_ERROR(scalar(item.count, &count));
+    values->emplace_back(item.name, total / count);
+  }
+  return Status();
+}
+
+Status Metrics::reset() {
+  for (const Item &item : items)
+    for (int index : {item.total, item.count}) {
+      if (index < 0)
+        continue;
+      const auto &type = session.manifest().variables(index).global_type();
+      Tensor zero;
+      zero.type = type.type();
+      zero.shape.assign(type.shape().begin(), type.shape().end());
+      zero.data.assign(zero.view().bytes(), 0);
+      DIST_RETURN_IF_ERROR(session.writeVariable(index, zero.view()));
+    }
+  return Status();
+}
+
+} // namespace dist

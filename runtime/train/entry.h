@@ -1,0 +1,75 @@
+//===- entry.h - Calling an entry with a batch -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_TRAIN_ENTRY_H
+#define RUNTIME_TRAIN_ENTRY_H
+
+#include "runtime/core/session.h"
+#include "runtime/data/batches.h"
+
+namespace dist {
+
+/// What a step says of itself.
+struct StepResult {
+  float loss = 0;
+  bool hasLoss = false;
+  bool finite = true;
+  bool hasLearningRate = false;
+  float learningRate = 0;
+};
+
+/// An entry with its arguments' places looked up once: a step costs no search.
+class EntryCall {
+public:
+  /// `name` must be in the program.
+  static Status create(Session &session, const std::string &name,
+                       EntryCall *out);
+  /// Takes what the entry wants of a batch: data, mask and count.
+  Status run(const Batch &batch, StepResult *result);
+  const manifest::Entry &entry() const { return *manifestEntry; }
+  explicit operator bool() const { return manifestEntry != nullptr; }
+
+private:
+  Session *session = nullptr;
+  const manifest::Entry *manifestEntry = nullptr;
+  struct Source {
+    enum { Column, Mask, Count } kind;
+    int column;
+    std::vector<int64_t> shape;
+  };
+  std::vector<Source> sources;
+  std::vector<TensorView> inputs;
+  std::vector<Tensor> outputs;
+  int loss = -1, learningRate = -1, finite = -1;
+};
+
+/// Parts that an entry cuts its batch dim into, and its rows.
+int64_t batchReplicas(const manifest::Manifest &manifest,
+                      const manifest::Entry &entry);
+int64_t batchRows(const manifest::Entry &entry);
+
+/// Metric variables, `metric/NAME/total` and `metric/NAME/count`: reading
+/// gives total / count over all ranks.
+class Metrics {
+public:
+  explicit Metrics(Session &session);
+  /// NAME, value; the loss comes first.
+  Status read(std::vector<std::pair<std::string, double>> *values);
+  Status reset();
+  bool has(const std::string &name) const;
+
+private:
+  struct Item {
+    std::string name;
+    int total = -1, count = -1;
+  };
+  Session &session;
+  std::vector<Item> items;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_TRAIN_ENTRY_H

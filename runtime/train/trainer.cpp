@@ -1,0 +1,361 @@
+//===- trainer.cpp - The host's loop over steps -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/trainer.h"
+#include "runtime/formats/convert.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace dist {
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const manifest::Entry *trainingEntry(Session &session) {
+  for (const char *name : {"train_step", "gradients", "train_step_partial",
+                           "gradients_partial"})
+    if (const manifest::Entry *entry = session.findEntry(name))
+      return entry;
+  return nullptr;
+}
+
+/// Chooses between a full and a partial entry. A program has one or both.
+struct EntryPair {
+  EntryCall full, partial;
+  std::string name;
+
+  Status create(Session &session, const std::string &entry) {
+    name = entry;
+    if (session.findEntry(entry))
+      DIST_RETURN_IF_ERROR(EntryCall::create(session, entry, &full));
+    if (session.findEntry(entry + "_partial"))
+      DIST_RETURN_IF_ERROR(
+          EntryCall::create(session, entry + "_partial", &partial));
+    if (!full && !partial)
+      return EntryCall::create(session, entry, &full); // The error.
+    return Status();
+  }
+  Status run(const Batch &batch, StepResult *result) {
+    EntryCall &call = batch.partial ? partial : full;
+    if (!call)
+      return Status::error(
+          StatusCode::InvalidInput, "the program takes full batches only",
+          name, "this batch has " + std::to_string(batch.examples) +
+          " examples", "give --drop-remainder or compile the model again");
+    return call.run(batch, result);
+  }
+  /// The batch as the program wants it.
+  BatchPlan plan(const manifest::Manifest &manifest) const {
+    const manifest::Entry &entry = full ? full.entry() : partial.entry();
+    BatchPlan plan;
+    plan.rows = batchRows(partial ? partial.entry() : entry);
+    plan.batch = full ? batchRows(full.entry()) : plan.rows;
+    if (manifest.global_batch() > 0 && manifest.global_batch() <= plan.batch)
+      plan.batch = manifest.global_batch();
+    plan.replicas = batchReplicas(manifest, entry);
+    return plan;
+  }
+};
+
+/// Says what is not finite first: an example, a variable, or the loss.
+static Status nonfinite(Session &session, const Dataset &data,
+                        const Batch &batch, const StepResult &result,
+                        const BatchPlan &plan) {
+  std::string where = "step " + std::to_string(batch.number + 1);
+  std::string what = std::isfinite(result.loss)
+                         ? "a gradient is not finite"
+                         : "the loss is not finite";
+  auto stop = [&](const std::string &why, const std::string &todo) {
+    return Status::error(StatusCode::InvalidInput, what, where, why, todo);
+  };
+  for (size_t c = 0; c < data.columns().size(); ++c) {
+    int64_t index = data.findNonfinite(c, batch.indices);
+    if (index < 0)
+      continue;
+    int64_t place = std::find(batch.indices.begin(), batch.indices.end(),
+                              index) - batch.indices.begin();
+    int64_t rank = 0;
+    while (rank + 1 < plan.replicas) {
+      place -= BatchStream::shareOf(batch.examples, plan.replicas, rank);
+      if (place < 0)
+        break;
+      ++rank;
+    }
+    return stop("tensor '" + data.columns()[c].name + "' holds NaN or infinity "
+                "in example " + std::to_string(index) + " (rank " +
+                    std::to_string(rank) + ")",
+                "clean the data");
+  }
+  const manifest::Manifest &manifest = session.manifest();
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    const manifest::Variable &variable = manifest.variables(i);
+    if (!isFloat(variable.global_type().type()) ||
+        variable.group() == "metric" || variable.group() == "accumulator")
+      continue;
+    Tensor value;
+    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
+    for (int64_t k = 0; k < elementCount(value.shape); ++k)
+      if (!std::isfinite(elementAsDouble(value.type, value.data.data(), k)))
+        return stop("tensor '" + variable.name() + "' holds NaN or infinity "
+                    "after the update (all ranks)",
+                    "lower the learning rate or give --clip-norm; "
+                    "--on-nonfinite=continue goes on");
+  }
+  return stop("data and variables are finite (all ranks)",
+              "lower the learning rate or give --clip-norm; "
+              "--on-nonfinite=continue goes on");
+}
+
+Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
+                Evaluation *out) {
+  EntryPair entries;
+  DIST_RETURN_IF_ERROR(entries.create(session, "eval_step"));
+  BatchPlan plan = entries.plan(session.manifest());
+  plan.prefetch = prefetch;
+  plan.endBatch = BatchStream::batchesPerPass(data.examples(), plan);
+  Metrics metrics(session);
+  DIST_RETURN_IF_ERROR(metrics.reset());
+  BatchStream stream(data, plan);
+  *out = Evaluation();
+  double loss = 0;
+  while (const Batch *batch = stream.next()) {
+    StepResult result;
+    DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
+    loss += double(result.loss) * double(batch->examples);
+    out->examples += batch->examples;
+  }
+  if (!metrics.has("loss"))
+    out->values.emplace_back("loss", loss / double(out->examples));
+  DIST_RETURN_IF_ERROR(metrics.read(&out->values));
+  return metrics.reset();
+}
+
+namespace {
+
+/// One run of `fit`, split into the parts of its loop.
+class Trainer {
+public:
+  Trainer(Session &session, const Dataset &data, const Dataset *validation,
+          const FitOptions &options, FitObserver &observer)
+      : session(session), data(data), validation(validation), options(options),
+        observer(observer), metrics(session) {}
+  Status run();
+
+private:
+  Status prepare();
+  Status resume();
+  Status step(const Batch &batch);
+  Status endEpoch();
+  Status save();
+
+  Session &session;
+  const Dataset &data;
+  const Dataset *validation;
+  const FitOptions &options;
+  FitObserver &observer;
+  Metrics metrics;
+  EntryPair entries;
+  EntryCall apply;
+  BatchPlan plan;
+  TrainingState state;
+  int64_t stepsPerEpoch = 0, lastStep = 0, epochs = 0;
+  int64_t accumulate = 1;
+  int64_t savedStep = -1;
+  float learningRate = NAN;
+  double epochBegan = 0, stepBegan = 0;
+};
+
+} // namespace
+
+Status Trainer::prepare() {
+  accumulate = std::max(session.manifest().accumulate_steps(), 1);
+  DIST_RETURN_IF_ERROR(
+      entries.create(session, accumulate > 1 ? "gradients" : "train_step"));
+  if (accumulate > 1)
+    DIST_RETURN_IF_ERROR(EntryCall::create(session, "apply", &apply));
+  plan = entries.plan(session.manifest());
+  plan.shuffle = options.shuffle;
+  plan.dropRemainder = options.dropRemainder;
+  plan.prefetch = options.prefetch;
+  int64_t perPass = BatchStream::batchesPerPass(data.examples(), plan);
+  if (perPass == 0)
+    return Status::error(StatusCode::InvalidInput, "no full batch",
+                         "--drop-remainder",
+                         "the data have " + std::to_string(data.examples()) +
+                             " examples, a batch " +
+                             std::to_string(plan.batch),
+                         "lower --batch-size or leave --drop-remainder out");
+  stepsPerEpoch = options.stepsPerEpoch > 0 ? options.stepsPerEpoch : perPass;
+  lastStep = options.steps;
+  if (lastStep == 0 &&
+      __builtin_mul_overflow(options.epochs, stepsPerEpoch, &lastStep))
+    return Status::error(StatusCode::InvalidArgument, "too many epochs",
+                         "--epochs", "", "give fewer");
+  epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
+  state.batch = plan.batch;
+  state.examples = data.examples();
+  state.shuffled = options.shuffle.has_value();
+  state.seed = options.shuffle.value_or(0);
+  state.dropRemainder = options.dropRemainder;
+  state.stepsPerEpoch = stepsPerEpoch;
+  return Status();
+}
+
+Status Trainer::resume() {
+  if (options.checkpoint.empty())
+    return Status::error(StatusCode::InvalidArgument, "nothing to resume from",
+                         "--resume", "no folder is given",
+                         "add --checkpoint DIR");
+  TrainingState read;
+  bool found = false;
+  std::vector<std::string> notes;
+  Status status =
+      loadCheckpoint(options.checkpoint, session, &read, &found, &notes);
+  for (const std::string &note : notes)
+    observer.note(note);
+  DIST_RETURN_IF_ERROR(status);
+  if (!found) {
+    observer.note("no saved state in " + options.checkpoint +
+                  "; training starts anew");
+    return Status();
+  }
+  // The position in the data is only the same with the same order of them.
+  auto differs = [&](const char *what, int64_t there, int64_t here) {
+    return Status::error(StatusCode::InvalidInput, "cannot resume",
+                         options.checkpoint,
+                         std::string(what) + " was " + std::to_string(there) +
+                             ", now it is " + std::to_string(here),
+                         "use the same data and options, or another folder");
+  };
+  if (read.batch != state.batch)
+    return differs("the batch size", read.batch, state.batch);
+  if (read.examples != state.examples)
+    return differs("the number of examples", read.examples, state.examples);
+  if (read.shuffled != state.shuffled)
+    return differs("shuffling", read.shuffled, state.shuffled);
+  if (read.seed != state.seed)
+    return differs("the shuffle's seed", int64_t(read.seed),
+                   int64_t(state.seed));
+  if (read.dropRemainder != state.dropRemainder)
+    return differs("--drop-remainder", read.dropRemainder,
+                   state.dropRemainder);
+  if (read.stepsPerEpoch != state.stepsPerEpoch)
+    return differs("the steps of an epoch", read.stepsPerEpoch,
+                   state.stepsPerEpoch);
+  state = read;
+  savedStep = state.step;
+  observer.note("resumed at step " + std::to_string(state.step) + " from " +
+                options.checkpoint);
+  return Status();
+}
+
+Status Trainer::save() {
+  if (options.checkpoint.empty() || savedStep == state.step)
+    return Status();
+  state.epochSeconds = now() - epochBegan;
+  DIST_RETURN_IF_ERROR(
+      saveCheckpoint(options.checkpoint, options.keep, session, state));
+  savedStep = state.step;
+  return Status();
+}
+
+Status Trainer::step(const Batch &batch) {
+  StepResult result;
+  DIST_RETURN_IF_ERROR(entries.run(batch, &result));
+  if (result.hasLearningRate)
+    learningRate = result.learningRate;
+  if (!result.finite && options.onNonfinite == OnNonfinite::Stop)
+    return nonfinite(session, data, batch, result, plan);
+  if (!result.finite && options.onNonfinite == OnNonfinite::Skip)
+    observer.note("step " + std::to_string(batch.number + 1) +
+                  " is not finite: skipped");
+  ++state.step;
+  if (accumulate > 1 && state.step % accumulate == 0) {
+    StepResult applied;
+    DIST_RETURN_IF_ERROR(apply.run(batch, &applied));
+    if (applied.hasLearningRate)
+      learningRate = applied.learningRate;
+    if (!applied.finite && options.onNonfinite == OnNonfinite::Stop)
+      return nonfinite(session, data, batch, applied, plan);
+  }
+  state.epochLoss += double(result.loss) * double(batch.examples);
+  state.epochExamples += batch.examples;
+  double time = now();
+  StepRow row;
+  row.epoch = (state.step - 1) / stepsPerEpoch + 1;
+  row.step = state.step;
+  row.examples = batch.examples;
+  row.loss = result.loss;
+  row.learningRate = learningRate;
+  row.seconds = time - stepBegan;
+  row.stepOfEpoch = (state.step - 1) % stepsPerEpoch + 1;
+  row.stepsOfEpoch = std::min(stepsPerEpoch,
+                              lastStep - (row.epoch - 1) * stepsPerEpoch);
+  stepBegan = time;
+  return observer.step(row);
+}
+
+Status Trainer::endEpoch() {
+  EpochRow row;
+  row.epoch = (state.step - 1) / stepsPerEpoch + 1;
+  if (!metrics.has("loss"))
+    row.values.emplace_back("loss", state.epochLoss /
+                                        double(state.epochExamples));
+  DIST_RETURN_IF_ERROR(metrics.read(&row.values));
+  DIST_RETURN_IF_ERROR(metrics.reset());
+  if (validation) {
+    Evaluation evaluation;
+    DIST_RETURN_IF_ERROR(
+        evaluate(session, *validation, options.prefetch, &evaluation));
+    for (auto &[name, value] : evaluation.values)
+      row.values.emplace_back("val_" + name, value);
+  }
+  row.seconds = now() - epochBegan;
+  int64_t examples = state.epochExamples;
+  state.epochLoss = 0;
+  state.epochExamples = 0;
+  state.epochSeconds = 0;
+  epochBegan = stepBegan = now();
+  return observer.epoch(row, examples);
+}
+
+Status Trainer::run() {
+  DIST_RETURN_IF_ERROR(prepare());
+  if (options.resume)
+    DIST_RETURN_IF_ERROR(resume());
+  DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
+  if (state.step >= lastStep)
+    observer.note("nothing to do: " + std::to_string(state.step) +
+                  " steps are done");
+  plan.firstBatch = state.step;
+  plan.endBatch = std::max(lastStep, state.step);
+  BatchStream stream(data, plan);
+  stepBegan = now();
+  epochBegan = stepBegan - state.epochSeconds;
+  while (const Batch *batch = stream.next()) {
+    DIST_RETURN_IF_ERROR(step(*batch));
+    bool epochEnds =
+        state.step % stepsPerEpoch == 0 || state.step == lastStep;
+    if (epochEnds)
+      DIST_RETURN_IF_ERROR(endEpoch());
+    bool due = options.saveEvery > 0 ? state.step % options.saveEvery == 0
+                                     : epochEnds;
+    if (due || state.step == lastStep)
+      DIST_RETURN_IF_ERROR(save());
+  }
+  return Status();
+}
+
+Status fit(Session &session, const Dataset &data, const Dataset *validation,
+           const FitOptions &options, FitObserver &observer) {
+  return Trainer(session, data, validation, options, observer).run();
+}
+
+} // namespace dist

@@ -1,0 +1,64 @@
+//===- trainer.h - The host's loop over steps -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_TRAIN_TRAINER_H
+#define RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/telemetry/rows.h"
+#include "runtime/train/entry.h"
+
+namespace dist {
+
+enum class OnNonfinite { Continue, Skip, Stop };
+
+struct FitOptions {
+  int64_t epochs = 1;
+  int64_t steps = 0;         // 0: as many as the epochs have
+  int64_t stepsPerEpoch = 0; // 0: one pass over the data
+  std::optional<uint64_t> shuffle = 0;
+  bool dropRemainder = false;
+  int64_t prefetch = 2;
+  OnNonfinite onNonfinite = OnNonfinite::Stop;
+  std::string checkpoint; // folder; empty: none
+  int64_t saveEvery = 0;  // steps; 0: each epoch
+  int64_t keep = 3;
+  bool resume = false;
+};
+
+/// What the loop tells while it runs; whoever owns the terminal and the files
+/// listens. An error ends the training.
+class FitObserver {
+public:
+  virtual ~FitObserver() = default;
+  /// Before the first step: the step that a resumed run goes on from, or 0.
+  virtual Status begin(int64_t resumedStep, int64_t epochs) { return Status(); }
+  virtual Status step(const StepRow &row) { return Status(); }
+  virtual Status epoch(const EpochRow &row, int64_t examples) {
+    return Status();
+  }
+  virtual void note(const std::string &text) {}
+};
+
+/// Trains. `validation` may be null.
+Status fit(Session &session, const Dataset &data, const Dataset *validation,
+           const FitOptions &options, FitObserver &observer);
+
+struct Evaluation {
+  int64_t examples = 0;
+  std::vector<std::pair<std::string, double>> values; // loss, metrics
+};
+
+/// One pass over the data, in file order.
+Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
+                Evaluation *out);
+
+/// The entry whose arguments describe the data of training.
+const manifest::Entry *trainingEntry(Session &session);
+
+} // namespace dist
+
+#endif // RUNTIME_TRAIN_TRAINER_H
