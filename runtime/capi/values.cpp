@@ -1,0 +1,62 @@
+//===- values.cpp - C interface: version, status, tensors -----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/capi/capi.h"
+#include <new>
+
+using namespace dist;
+
+#define DIST_TEXT2(x) #x
+#define DIST_TEXT(x) DIST_TEXT2(x)
+
+const char *dist_version_string(void) {
+  return DIST_TEXT(DIST_VERSION_MAJOR) "." DIST_TEXT(
+      DIST_VERSION_MINOR) "." DIST_TEXT(DIST_VERSION_PATCH);
+}
+
+// Handed out when there is no memory left for a status; never freed.
+static dist_status_t &outOfMemory() {
+  static dist_status_t status{
+      Status::error(StatusCode::Unavailable, "out of memory")};
+  return status;
+}
+
+dist_status_t *dist::toC(Status status) {
+  if (status.ok())
+    return nullptr;
+  auto *result = new (std::nothrow) dist_status_t{std::move(status)};
+  return result ? result : &outOfMemory();
+}
+
+dist_status_code_t dist_status_code(const dist_status_t *status) {
+  return status ? static_cast<dist_status_code_t>(status->status.code())
+                : DIST_STATUS_OK;
+}
+
+const char *dist_status_message(const dist_status_t *status) {
+  return status ? status->status.message().c_str() : "";
+}
+
+void dist_status_free(dist_status_t *status) {
+  if (status != &outOfMemory())
+    delete status;
+}
+
+size_t dist_data_type_size(dist_data_type_t type) {
+  return byteSize(static_cast<DataType>(type));
+}
+
+const char *dist_data_type_name(dist_data_type_t type) {
+  return name(static_cast<DataType>(type));
+}
+
+size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
+  size_t bytes = dist_data_type_size(tensor->type);
+  for (int32_t i = 0; i < tensor->num_dims; ++i)
+    bytes *= tensor->dims[i];
+  return bytes;
+}

@@ -1,0 +1,19 @@
+/*===- dist/api.h - The whole public interface ----------------------------===*\
+|*
+|* Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* Includes everything that apps use.
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef DIST_API_H
+#define DIST_API_H
+
+#include "dist/session.h"
+#include "dist/status.h"
+#include "dist/tensor.h"
+#include "dist/version.h"
+
+#endif /* DIST_API_H */

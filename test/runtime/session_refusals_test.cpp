@@ -1,0 +1,120 @@
+//===- session_refusals_test.cpp - What sessions refuse -------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/session_fixture.h"
+#include <functional>
+
+namespace dist::test {
+namespace {
+
+TEST_F(SessionTest, ChecksInputs) {
+  openRanks(1);
+  float x[8] = {}, scale = 1;
+  auto message = [&](const std::vector<TensorView> &inputs) {
+    Status status = run("train_step", inputs);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    return status.message();
+  };
+  TensorView good = {manifest::F32, {4, 2}, x};
+  TensorView scalar = {manifest::F32, {}, &scale};
+  EXPECT_NE(message({good}).find("expected 2, but got 1"), std::string::npos);
+  EXPECT_NE(message({{manifest::F32, {2, 4}, x}, scalar})
+                .find("x): expected f32[4,2], but got f32[2,4]"),
+            std::string::npos);
+  EXPECT_NE(message({{manifest::I32, {4, 2}, x}, scalar}).find("i32"),
+            std::string::npos);
+  EXPECT_NE(message({{manifest::F32, {4, 2}, nullptr}, scalar}).find("no data"),
+            std::string::npos);
+  EXPECT_EQ(session->findEntry("none"), nullptr);
+  Tensor tensor;
+  EXPECT_FALSE(session->readVariable(9, &tensor).ok());
+  EXPECT_FALSE(session->readSlice(0, 1, &tensor).ok());
+  EXPECT_FALSE(session->writeVariable(0, good).ok());
+  EXPECT_FALSE(session->writeSlice(0, 0, good).ok());
+  EXPECT_EQ(session->deviceBytes(),
+            m.state_bytes() +
+                std::max<int64_t>(64, m.programs(0).entries(2).arena_bytes()));
+}
+
+TEST_F(SessionTest, RefusesOtherHosts) {
+  describe(1);
+  m.set_abi_version(99);
+  expectRefusal("interface has version 99");
+  m.set_abi_version(1);
+  m.set_isa("vax");
+  expectRefusal("compiled for [vax]");
+  m.set_isa(cpu::hostIsa());
+  m.set_library_version("1.0.0");
+  expectRefusal("oneDNN 1.0.0");
+}
+
+TEST_F(SessionTest, RefusesDamage) {
+  EXPECT_EQ(Session::open(folder, {}, &session).code(),
+            StatusCode::InvalidInput); // no manifest
+  std::ofstream(folder / "manifest", std::ios::binary) << "\xff\xff nonsense";
+  EXPECT_EQ(Session::open(folder, {}, &session).code(),
+            StatusCode::InvalidInput);
+  describe(2);
+  manifest::Manifest good = m;
+  auto damage = [&](const std::function<void(manifest::Manifest &)> &change,
+                    const std::string &part) {
+    m = good;
+    change(m);
+    expectRefusal(part);
+  };
+  damage([](auto &m) { m.set_digest("12:00000000"); }, "not those of its");
+  damage([](auto &m) { m.set_ranks(3); }, "one program a rank");
+  damage([](auto &m) { m.set_program_of_rank(1, 4); }, "program is not there");
+  damage([](auto &m) { m.mutable_mesh()->mutable_axes(0)->set_size(-1); },
+         "mesh has no size");
+  damage([](auto &m) { m.set_threads_per_device(0); }, "number of threads");
+  damage([](auto &m) { m.mutable_variables(0)->set_bytes(1 << 20); },
+         "lie in the state");
+  damage([](auto &m) { m.mutable_variables(0)->set_state_offset(1 << 20); },
+         "lie in the state");
+  damage(
+      [](auto &m) {
+        m.mutable_variables(0)->mutable_global_type()->set_shape(0, INT64_MAX);
+      },
+      "variable w");
+  damage(
+      [](auto &m) {
+        m.mutable_variables(2)->mutable_sharding()->mutable_dims(0)->set_axes(
+            0, "model");
+      },
+      "axis model");
+  damage([](auto &m) { m.mutable_variables(0)->set_weights_key("other"); },
+         "no tensor other");
+  auto entry = [](manifest::Manifest &m) {
+    return m.mutable_programs(0)->mutable_entries(0);
+  };
+  damage([&](auto &m) { entry(m)->set_symbol("other"); }, "no function other");
+  damage([&](auto &m) { entry(m)->set_symbol(""); }, "has no function");
+  damage([&](auto &m) { entry(m)->set_arena_bytes(-1); }, "arena");
+  damage([&](auto &m) { entry(m)->mutable_arguments(2)->set_variable(7); },
+         "variable that is not there");
+  damage(
+      [&](auto &m) {
+        entry(m)->mutable_arguments(0)->mutable_local_type()->set_shape(0, 3);
+      },
+      "[3,2] is not its part of [4,2]");
+  damage(
+      [](auto &m) {
+        m.mutable_programs(0)
+            ->mutable_entries(1)
+            ->mutable_arguments(1)
+            ->set_state_offset(1 << 20);
+      },
+      "outside the state");
+  m = good;
+  m.clear_digest();
+  std::ofstream(folder / "program.so", std::ios::binary) << "no program";
+  expectRefusal("program.so");
+}
+
+} // namespace
+} // namespace dist::test
