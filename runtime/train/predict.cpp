@@ -15,13 +15,14 @@ namespace dist {
 
 using manifest::Binding;
 
-Status readInputFile(const std::string &path, HostArray *out) {
+Status readInputFile(const std::string &path, HostArray *out,
+                     std::string *name) {
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
   if (isNpy(file->bytes()))
     return parseNpy(file->bytes(), file, path, out);
-  std::string name;
-  return parseOnnxTensor(file->bytes(), path, &name, out);
+  std::string ignored;
+  return parseOnnxTensor(file->bytes(), path, name ? name : &ignored, out);
 }
 
 static Status unfit(const std::string &name, const std::string &why) {

@@ -12,8 +12,10 @@
 
 namespace dist {
 
-/// A `.npy` file or a `.pb` TensorProto, told by content.
-Status readInputFile(const std::string &path, HostArray *out);
+/// A `.npy` file or a `.pb` TensorProto, told by content. `name`, when asked
+/// for, is the one a TensorProto carries.
+Status readInputFile(const std::string &path, HostArray *out,
+                     std::string *name = nullptr);
 
 /// Runs `@predict`. Inputs must have the model's exact types and shapes, but
 /// any number of examples where the input has a batch dim. `outputs` are in

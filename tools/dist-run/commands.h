@@ -1,0 +1,24 @@
+//===- commands.h - What dist-run can do -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_COMMANDS_H
+#define TOOLS_DIST_RUN_COMMANDS_H
+
+#include "tools/options/options.h"
+
+namespace dist::tools {
+
+/// Each reports its errors and gives the exit code.
+int runFit(const Options &options);
+int runEvaluate(const Options &options);
+int runPredict(const Options &options);
+int runCases(const Options &options);
+int runBench(const Options &options);
+int runInfo(const Options &options);
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_COMMANDS_H

@@ -1,0 +1,77 @@
+//===- console.cpp - Results, progress, errors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/console.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace dist::tools {
+
+/// Whether a bar stands on the terminal's last line.
+static bool barDrawn = false;
+
+static void clearBar() {
+  if (barDrawn)
+    std::fputs("\r\x1b[K", stderr);
+  barDrawn = false;
+}
+
+int report(const Status &status) {
+  if (status.ok())
+    return 0;
+  clearBar();
+  std::string line = status.message();
+  for (char &c : line)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  std::fprintf(stderr, "dist-run: error: %s\n", line.c_str());
+  switch (status.code()) {
+  case StatusCode::InvalidInput:
+    return 1;
+  case StatusCode::InvalidArgument:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+Status printResult(const std::string &text) {
+  clearBar();
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    return Status::error(StatusCode::Unavailable, "cannot write the result",
+                         "stdout", std::strerror(errno),
+                         "check where it is sent to");
+  return Status();
+}
+
+void printNote(const std::string &line) {
+  clearBar();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void drawBar(const std::string &line) {
+  if (line.empty() || !hasTerminal())
+    return;
+  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  barDrawn = true;
+}
+
+bool hasTerminal() {
+  static const bool terminal = isatty(STDERR_FILENO);
+  return terminal;
+}
+
+int terminalColumns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  return 80;
+}
+
+} // namespace dist::tools

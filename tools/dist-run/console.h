@@ -1,0 +1,28 @@
+//===- console.h - Results, progress, errors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_CONSOLE_H
+#define TOOLS_DIST_RUN_CONSOLE_H
+
+#include "runtime/core/status.h"
+#include <string>
+
+namespace dist::tools {
+
+/// Prints an error as one line on stderr and gives the exit code.
+int report(const Status &status);
+/// A result, on stdout.
+Status printResult(const std::string &text);
+/// A line of progress, on stderr.
+void printNote(const std::string &line);
+/// Redraws the bar; on a terminal only.
+void drawBar(const std::string &line);
+bool hasTerminal();
+int terminalColumns();
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_CONSOLE_H

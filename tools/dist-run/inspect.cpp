@@ -1,0 +1,242 @@
+//===- inspect.cpp - dist-run bench and info -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/package.h"
+#include "runtime/formats/file.h"
+#include "runtime/telemetry/rows.h"
+#include "runtime/telemetry/writers.h"
+#include "runtime/train/bench.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/program.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace dist::tools {
+
+static constexpr int64_t kDefaultBatch = 32;
+
+/// The largest resident set of this process so far, in MB.
+static double residentMegabytes() {
+  // Not a file that can be mapped, hence stdio.
+  double kilobytes = 0;
+  if (FILE *status = std::fopen("/proc/self/status", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, status))
+      if (std::strncmp(line, "VmHWM:", 6) == 0)
+        kilobytes = std::atof(line + 6);
+    std::fclose(status);
+  }
+  return kilobytes * 1024 / 1e6;
+}
+
+static std::string fixed(double value, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+static std::string option(const manifest::Manifest &manifest,
+                          const std::string &key, const std::string &missing) {
+  auto it = manifest.options().find(key);
+  return it == manifest.options().end() ? missing : it->second;
+}
+
+int runBench(const Options &options) {
+  bool train = options.mode == "train";
+  if (train && !isPackage(options.model) && options.loss.empty())
+    return report(Status::error(StatusCode::InvalidArgument, "no loss",
+                                "--loss", "",
+                                "add --loss, or give --mode predict"));
+  if (!options.data.empty() && options.data != "random")
+    return report(Status::error(StatusCode::InvalidArgument,
+                                "wrong option value", "--data",
+                                "bench runs on random data",
+                                "leave it out or give --data random"));
+  Program program;
+  std::unique_ptr<Session> session;
+  double loadSeconds = 0;
+  if (int code = openProgram(options, kDefaultBatch, &program, &session,
+                             &loadSeconds))
+    return code;
+  BenchOptions settings;
+  settings.seconds = options.seconds;
+  settings.train = train;
+  settings.seed = options.seed;
+  BenchResult result;
+  Status status = bench(*session, settings, &result);
+  if (!status.ok())
+    return report(status);
+  if (!options.trace.empty()) {
+    status = writeFile(options.trace, traceJson(session->takeTrace()));
+    if (!status.ok())
+      return report(status);
+  }
+  std::string predicted = option(session->manifest(),
+                                 train ? "predicted_ms" : "predicted_predict_ms",
+                                 "null");
+  char *end = nullptr;
+  std::strtod(predicted.c_str(), &end);
+  if (predicted.empty() || *end)
+    predicted = "null";
+  std::string text;
+  if (options.json)
+    text = "{\"step_ms\":" + fixed(result.medianMs, 4) +
+           ",\"best_ms\":" + fixed(result.bestMs, 4) +
+           ",\"examples_per_s\":" + fixed(result.examplesPerSecond, 1) +
+           ",\"compile_s\":" + fixed(program.compileSeconds, 3) +
+           ",\"load_s\":" + fixed(loadSeconds, 4) +
+           ",\"rss_mb\":" + fixed(residentMegabytes(), 1) +
+           ",\"peak_device_mb\":" +
+           fixed(double(session->deviceBytes()) / 1e6, 2) +
+           ",\"predicted_ms\":" + predicted +
+           ",\"steps\":" + std::to_string(result.steps) + "}\n";
+  else
+    text = "step " + fixed(result.medianMs, 3) + " ms (best " +
+           fixed(result.bestMs, 3) + " ms, " + std::to_string(result.steps) +
+           " steps of " + std::to_string(result.examplesPerStep) +
+           " examples), " + fixed(result.examplesPerSecond, 0) +
+           " examples/s\ncompiled in " + fixed(program.compileSeconds, 2) +
+           " s, loaded in " + fixed(loadSeconds, 3) + " s, resident " +
+           fixed(residentMegabytes(), 0) + " MB, device memory " +
+           fixed(double(session->deviceBytes()) / 1e6, 1) + " MB\n";
+  return report(printResult(text));
+}
+
+//===----------------------------------------------------------------------===//
+// Info
+//===----------------------------------------------------------------------===//
+
+static std::string shapeText(const manifest::TensorType &type) {
+  return toString({type.shape().begin(), type.shape().end()});
+}
+
+static std::string shapeJson(const manifest::TensorType &type) {
+  std::string text = "[";
+  for (int64_t dim : type.shape())
+    text += (text.size() > 1 ? "," : "") + std::to_string(dim);
+  return text + "]";
+}
+
+static std::string bindingJson(const manifest::Binding &binding) {
+  return "{\"name\":" + jsonString(binding.name()) + ",\"type\":\"" +
+         name(binding.global_type().type()) +
+         "\",\"shape\":" + shapeJson(binding.global_type()) + "}";
+}
+
+static std::string infoJson(const manifest::Manifest &manifest,
+                            const manifest::Entry *predict) {
+  std::string text = "{\"model\":" + jsonString(manifest.model_name()) +
+                     ",\"strategy\":" + jsonString(manifest.strategy()) +
+                     ",\"ranks\":" + std::to_string(manifest.ranks()) +
+                     ",\"batch\":" + std::to_string(manifest.global_batch());
+  auto list = [&](const char *key, auto &bindings, auto role) {
+    text += std::string(",\"") + key + "\":[";
+    const char *separator = "";
+    for (const manifest::Binding &binding : bindings)
+      if (binding.role() == role) {
+        text += separator + bindingJson(binding);
+        separator = ",";
+      }
+    text += "]";
+  };
+  static const manifest::Entry none;
+  const manifest::Entry &entry = predict ? *predict : none;
+  list("inputs", entry.arguments(), manifest::Binding::INPUT);
+  list("outputs", entry.results(), manifest::Binding::OUTPUT);
+  text += ",\"variables\":[";
+  const char *separator = "";
+  for (const manifest::Variable &variable : manifest.variables()) {
+    text += separator + std::string("{\"name\":") +
+            jsonString(variable.name()) + ",\"type\":\"" +
+            name(variable.global_type().type()) +
+            "\",\"shape\":" + shapeJson(variable.global_type()) +
+            ",\"group\":" + jsonString(variable.group()) + ",\"trainable\":" +
+            (variable.trainable() ? "true" : "false") +
+            ",\"why\":" + jsonString(variable.why()) + "}";
+    separator = ",";
+  }
+  text += "],\"ops\":" + option(manifest, "ops", "null") +
+          ",\"flops\":" + jsonNumber(entry.flops()) + ",\"entries\":[";
+  separator = "";
+  for (const manifest::Program &program : manifest.programs())
+    for (const manifest::Entry &item : program.entries()) {
+      text += separator + std::string("{\"name\":") + jsonString(item.name()) +
+              ",\"flops\":" + jsonNumber(item.flops()) +
+              ",\"arena_bytes\":" + std::to_string(item.arena_bytes()) + "}";
+      separator = ",";
+    }
+  return text + "]}\n";
+}
+
+static std::string infoText(const manifest::Manifest &manifest,
+                            const manifest::Entry *predict) {
+  std::string text = "model " + manifest.model_name() + "\nstrategy " +
+                     manifest.strategy() + ", " +
+                     std::to_string(manifest.ranks()) + " rank(s), batch " +
+                     std::to_string(manifest.global_batch()) + "\n";
+  auto list = [&](const char *title, auto &bindings, auto role) {
+    text += std::string(title) + ":\n";
+    for (const manifest::Binding &binding : bindings)
+      if (binding.role() == role)
+        text += "  " + binding.name() + " " +
+                name(binding.global_type().type()) + " " +
+                shapeText(binding.global_type()) + "\n";
+  };
+  if (predict) {
+    list("inputs", predict->arguments(), manifest::Binding::INPUT);
+    list("outputs", predict->results(), manifest::Binding::OUTPUT);
+  }
+  for (bool trainable : {true, false}) {
+    text += trainable ? "trained variables:\n" : "other variables:\n";
+    for (const manifest::Variable &variable : manifest.variables())
+      if (variable.trainable() == trainable)
+        text += "  " + variable.name() + " " +
+                name(variable.global_type().type()) + " " +
+                shapeText(variable.global_type()) + " " + variable.group() +
+                (variable.why().empty() ? "" : " (" + variable.why() + ")") +
+                "\n";
+  }
+  std::string ops = option(manifest, "ops", "");
+  if (!ops.empty())
+    text += "ops: " + ops + "\n";
+  text += "entries:\n";
+  for (const manifest::Program &program : manifest.programs())
+    for (const manifest::Entry &entry : program.entries())
+      text += "  " + entry.name() + ": " + fixed(entry.flops() / 1e6, 3) +
+              " MFLOP, arena " + fixed(double(entry.arena_bytes()) / 1e6, 3) +
+              " MB\n";
+  return text;
+}
+
+int runInfo(const Options &options) {
+  // What only looks at a package need not fit this machine.
+  Program program;
+  CompileFailure failure;
+  std::vector<std::string> more;
+  if (options.batchSize.value == 0)
+    more.push_back("--batch-size=1");
+  Status status = makeProgram(options, more, &program, &failure);
+  if (failure.exitCode) {
+    std::fputs(failure.text.c_str(), stderr);
+    return failure.exitCode;
+  }
+  manifest::Manifest manifest;
+  if (status.ok())
+    status = readManifest(program.folder, &manifest);
+  if (!status.ok())
+    return report(status);
+  const manifest::Entry *predict = nullptr;
+  for (const manifest::Program &item : manifest.programs())
+    for (const manifest::Entry &entry : item.entries())
+      if (entry.name() == "predict")
+        predict = &entry;
+  return report(printResult(options.json ? infoJson(manifest, predict)
+                                         : infoText(manifest, predict)));
+}
+
+} // namespace dist::tools

@@ -1,0 +1,36 @@
+//===- main.cpp - Trains, evaluates, runs and times models -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include <csignal>
+#include <cstdio>
+
+using namespace dist;
+using namespace dist::tools;
+
+int main(int argc, char **argv) {
+  // A closed pipe is an error of a write, told like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  Options options;
+  std::string answer;
+  Status status = parseOptions(
+      Tool::Run, std::vector<std::string>(argv + 1, argv + argc), &options,
+      &answer);
+  if (!status.ok())
+    return report(status);
+  if (!answer.empty())
+    return report(printResult(answer));
+  if (options.command == "fit")
+    return runFit(options);
+  if (options.command == "evaluate")
+    return runEvaluate(options);
+  if (options.command == "predict")
+    return options.cases.empty() ? runPredict(options) : runCases(options);
+  if (options.command == "bench")
+    return runBench(options);
+  return runInfo(options);
+}

@@ -1,0 +1,131 @@
+//===- output.cpp - The trained model as a file -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/output.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/core/digest.h"
+#include "runtime/formats/safetensors.h"
+#include "tools/dist-run/program.h"
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dist::tools {
+
+static Status cannotWrite(const std::string &path, const std::string &why) {
+  return Status::error(StatusCode::Unavailable, "cannot write", path, why,
+                       "check the folder, its permissions and free space");
+}
+
+Status checkWritable(const std::string &path) {
+  if (path.empty())
+    return Status();
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+      !S_ISREG(info.st_mode))
+    return Status(); // A device or pipe: only writing tells.
+  size_t slash = path.rfind('/', path.size() - 2);
+  std::string folder = slash == std::string::npos ? "."
+                       : slash == 0               ? "/"
+                                                  : path.substr(0, slash);
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return cannotWrite(path, std::strerror(errno));
+  return Status();
+}
+
+/// A copy of the package with the session's values in weights.safetensors.
+/// Values that a package fills by itself (slots, counters) start anew.
+static Status writePackage(const std::string &package, Session &session,
+                           const std::string &target) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  bool there = fs::exists(target, error);
+  if (there && !isPackage(target) && !fs::is_empty(target, error))
+    return Status::error(StatusCode::InvalidInput, "cannot write package",
+                         target, "something else is there",
+                         "give another name, or one that ends in .onnx or "
+                         ".safetensors");
+  std::string name = target;
+  while (name.size() > 1 && name.back() == '/')
+    name.pop_back();
+  std::string beside = name + ".part" + std::to_string(getpid());
+  struct Remover {
+    std::string path;
+    ~Remover() { removeAll(path); }
+  } remover{beside};
+  DIST_RETURN_IF_ERROR(makeFolders(beside));
+  for (const auto &item : fs::directory_iterator(package, error)) {
+    if (item.path().filename() == "weights.safetensors")
+      continue;
+    fs::copy(item.path(), beside / item.path().filename(), error);
+    if (error)
+      return cannotWrite(beside, error.message());
+  }
+  std::string weights = package + "/weights.safetensors";
+  std::unique_ptr<SafetensorsFile> old;
+  if (fs::exists(weights, error))
+    DIST_RETURN_IF_ERROR(SafetensorsFile::map(weights, &old));
+  std::deque<Tensor> values;
+  SafetensorsWriter writer(beside + "/weights.safetensors");
+  const manifest::Manifest &manifest = session.manifest();
+  std::map<std::string, bool> written;
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    const std::string &key = manifest.variables(i).weights_key();
+    if (key.empty() || written[key])
+      continue;
+    Tensor &value = values.emplace_back();
+    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
+    written[key] = true;
+    writer.add(key, value.type, value.shape, value.data.data());
+  }
+  if (old)
+    for (auto &[key, view] : old->tensors())
+      if (!written[key])
+        writer.add(key, view.type, view.shape, view.data);
+  DIST_RETURN_IF_ERROR(writer.finish());
+  manifest::Manifest changed = manifest;
+  std::string digest;
+  DIST_RETURN_IF_ERROR(digestPackage(beside, &digest));
+  changed.set_digest(digest);
+  DIST_RETURN_IF_ERROR(
+      writeFile(beside + "/manifest", changed.SerializeAsString()));
+  if (there)
+    removeAll(name);
+  if (::rename(beside.c_str(), name.c_str()) != 0)
+    return cannotWrite(target, std::strerror(errno));
+  return Status();
+}
+
+/// The imported model with new weights, from the skeleton in the package.
+static Status writeOnnx(const std::string &package, Session &session,
+                        const std::string &target) {
+  return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
+                       "the package has no model skeleton",
+                       "give a .safetensors file or a folder");
+}
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+Status writeModel(const std::string &package, Session &session,
+                  const std::string &target) {
+  // A device has no name to tell the form by; what is written is lost anyway.
+  struct stat info;
+  bool device = stat(target.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+                !S_ISREG(info.st_mode);
+  if (endsWith(target, ".safetensors") || device)
+    return saveVariables(target, session);
+  if (endsWith(target, ".onnx"))
+    return writeOnnx(package, session, target);
+  return writePackage(package, session, target);
+}
+
+} // namespace dist::tools

@@ -1,0 +1,298 @@
+//===- predict.cpp - dist-run predict -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/predict.h"
+#include "runtime/formats/convert.h"
+#include "runtime/formats/npy.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/program.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <dirent.h>
+#include <unistd.h>
+#include <map>
+
+namespace dist::tools {
+
+namespace {
+
+struct NamedInput {
+  std::string name, file;
+  HostArray array;
+};
+
+} // namespace
+
+static Status readInputs(const std::vector<std::string> &words,
+                         std::vector<NamedInput> *out) {
+  for (const std::string &word : words) {
+    // Names may hold '=' as little as files may be nameless.
+    size_t equals = word.find('=');
+    NamedInput input{word.substr(0, equals), word.substr(equals + 1), {}};
+    for (const NamedInput &other : *out)
+      if (other.name == input.name)
+        return Status::error(StatusCode::InvalidArgument,
+                             "input is given twice", "'" + input.name + "'",
+                             "", "give one file");
+    DIST_RETURN_IF_ERROR(readInputFile(input.file, &input.array));
+    out->push_back(std::move(input));
+  }
+  return Status();
+}
+
+/// The input whose value the compiler asks for, of `--bind NAME=FILE` in its
+/// error; empty when it asks for none that is given.
+static const NamedInput *askedFor(const std::string &text,
+                                  const std::vector<NamedInput> &inputs) {
+  size_t at = text.find("--bind ");
+  if (at == std::string::npos)
+    return nullptr;
+  std::string rest = text.substr(at + 7);
+  for (const NamedInput &input : inputs)
+    if (rest.compare(0, input.name.size() + 1, input.name + "=") == 0)
+      return &input;
+  return nullptr;
+}
+
+/// Compiles with the values that decide shapes, asking again for each that the
+/// compiler names.
+static Status makePredictor(const Options &options,
+                            const std::vector<NamedInput> &inputs,
+                            Program *program, CompileFailure *failure,
+                            std::vector<std::string> *bound) {
+  std::vector<std::string> more;
+  if (options.batchSize.value == 0) {
+    // The examples in the files are the batch of a model that leaves it open.
+    int64_t batch = 1;
+    for (const NamedInput &input : inputs)
+      if (!input.array.shape.empty() && input.array.shape[0] > 0) {
+        batch = input.array.shape[0];
+        break;
+      }
+    more.push_back("--batch-size=" + std::to_string(batch));
+  }
+  for (auto &[name, file] : options.binds)
+    bound->push_back(name);
+  for (;;) {
+    *failure = CompileFailure();
+    Status status = makeProgram(options, more, program, failure);
+    if (status.ok() || failure->exitCode == 0)
+      return status;
+    const NamedInput *asked = askedFor(failure->text, inputs);
+    if (!asked ||
+        std::find(bound->begin(), bound->end(), asked->name) != bound->end())
+      return status;
+    bound->push_back(asked->name);
+    more.push_back("--bind=" + asked->name + "=" + asked->file);
+  }
+}
+
+/// Compiles, opens and runs. `failure` as in `makeProgram`.
+static Status
+predictModel(const Options &options, std::vector<NamedInput> inputs,
+             CompileFailure *failure,
+             std::vector<std::pair<std::string, Tensor>> *outputs) {
+  Program program;
+  std::vector<std::string> bound;
+  DIST_RETURN_IF_ERROR(
+      makePredictor(options, inputs, &program, failure, &bound));
+  std::unique_ptr<Session> session;
+  DIST_RETURN_IF_ERROR(openSession(options, program, &session, nullptr));
+  std::vector<std::pair<std::string, HostArray>> given;
+  for (NamedInput &input : inputs)
+    if (std::find(bound.begin(), bound.end(), input.name) == bound.end())
+      given.emplace_back(input.name, std::move(input.array));
+  return predict(*session, given, outputs);
+}
+
+static std::string fileName(std::string name) {
+  for (char &c : name)
+    if (c == '/' || c == ':')
+      c = '_';
+  return name + ".npy";
+}
+
+static std::string summary(const std::string &name, const Tensor &tensor) {
+  std::string text =
+      name + ": " + dist::name(tensor.type) + " " + toString(tensor.shape) + " =";
+  int64_t count = elementCount(tensor.shape);
+  for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i) {
+    char number[32];
+    std::snprintf(number, sizeof number, " %.6g",
+                  elementAsDouble(tensor.type, tensor.data.data(), i));
+    text += number;
+  }
+  return text + (count > 8 ? " ...\n" : "\n");
+}
+
+static Status writeOutputs(const Options &options,
+                           std::vector<std::pair<std::string, Tensor>> &outputs) {
+  if (!options.outputDir.empty()) {
+    DIST_RETURN_IF_ERROR(makeFolders(options.outputDir));
+    for (auto &[name, tensor] : outputs)
+      DIST_RETURN_IF_ERROR(
+          writeNpy(options.outputDir + "/" + fileName(name), tensor.view()));
+  }
+  for (const std::string &word : options.outputs) {
+    size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                           "--output", "expected NAME=FILE.npy, but got '" +
+                           word + "'", "name the output");
+    std::string wanted = word.substr(0, equals), names;
+    const Tensor *found = nullptr;
+    for (auto &[name, tensor] : outputs) {
+      names += (names.empty() ? "" : ", ") + name;
+      if (name == wanted)
+        found = &tensor;
+    }
+    if (!found)
+      return Status::error(StatusCode::InvalidInput,
+                           "the model has no such output", "'" + wanted + "'",
+                           "it has " + names, "name one of them");
+    DIST_RETURN_IF_ERROR(writeNpy(word.substr(equals + 1), found->view()));
+  }
+  if (options.outputDir.empty() && options.outputs.empty())
+    for (auto &[name, tensor] : outputs)
+      DIST_RETURN_IF_ERROR(printResult(summary(name, tensor)));
+  return Status();
+}
+
+int runPredict(const Options &options) {
+  std::vector<NamedInput> inputs;
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  CompileFailure failure;
+  Status status = readInputs(options.inputs, &inputs);
+  if (status.ok())
+    status = predictModel(options, std::move(inputs), &failure, &outputs);
+  if (failure.exitCode) {
+    std::fputs(failure.text.c_str(), stderr);
+    return failure.exitCode;
+  }
+  if (status.ok())
+    status = writeOutputs(options, outputs);
+  return report(status);
+}
+
+//===----------------------------------------------------------------------===//
+// Many cases at once
+//===----------------------------------------------------------------------===//
+
+/// Names in a folder, sorted.
+static std::vector<std::string> listFolder(const std::string &folder) {
+  std::vector<std::string> names;
+  if (DIR *handle = opendir(folder.c_str())) {
+    while (dirent *item = readdir(handle))
+      if (item->d_name[0] != '.')
+        names.push_back(item->d_name);
+    closedir(handle);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Tolerances as ONNX' own backend tests have them.
+static std::string difference(const HostArray &want, const Tensor &got) {
+  if (want.shape != got.shape || want.type != got.type)
+    return std::string("expected ") + name(want.type) + " " +
+           toString(want.shape) + ", got " + name(got.type) + " " +
+           toString(got.shape);
+  double relative = want.type == manifest::BF16 ? 1e-2 : 1e-3;
+  for (int64_t i = 0; i < elementCount(want.shape); ++i) {
+    double a = elementAsDouble(want.type, want.data, i);
+    double b = elementAsDouble(got.type, got.data.data(), i);
+    bool same = a == b || (std::isnan(a) && std::isnan(b)) ||
+                (isFloat(want.type) && std::isfinite(a) &&
+                 std::fabs(a - b) <= 1e-5 + relative * std::fabs(a));
+    if (same)
+      continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "element %lld is %.6g, expected %.6g",
+                  static_cast<long long>(i), b, a);
+    return text;
+  }
+  return "";
+}
+
+/// One folder of model.onnx with input_i.pb and output_i.pb, directly or in
+/// test_data_set_0, as ONNX lays its cases out.
+static std::string runCase(const Options &options, const std::string &folder) {
+  Options one = options;
+  one.model = folder + "/model.onnx";
+  std::string data = folder + "/test_data_set_0";
+  if (listFolder(data).empty())
+    data = folder;
+  std::vector<NamedInput> inputs;
+  std::vector<HostArray> wanted;
+  CompileFailure failure;
+  auto refused = [&](const Status &status) {
+    std::string text = failure.exitCode ? failure.text : status.message();
+    size_t at = text.find("error: ");
+    if (failure.exitCode && at != std::string::npos)
+      text = text.substr(at + 7);
+    return "refused: " + text.substr(0, text.find('\n'));
+  };
+  Status status;
+  for (size_t i = 0;; ++i) {
+    std::string file = data + "/input_" + std::to_string(i) + ".pb";
+    if (access(file.c_str(), R_OK) != 0)
+      break;
+    // The tensors carry the inputs' names.
+    NamedInput input{"", file, {}};
+    status = readInputFile(file, &input.array, &input.name);
+    if (!status.ok())
+      return refused(status);
+    inputs.push_back(std::move(input));
+  }
+  for (size_t i = 0;; ++i) {
+    std::string file = data + "/output_" + std::to_string(i) + ".pb";
+    if (access(file.c_str(), R_OK) != 0)
+      break;
+    wanted.emplace_back();
+    status = readInputFile(file, &wanted.back());
+    if (!status.ok())
+      return refused(status);
+  }
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  status = predictModel(one, std::move(inputs), &failure, &outputs);
+  if (!status.ok())
+    return refused(status);
+  if (outputs.size() < wanted.size())
+    return "wrong: fewer outputs than expected";
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (std::string text = difference(wanted[i], outputs[i].second);
+        !text.empty())
+      return "wrong: output '" + outputs[i].first + "': " + text;
+  return "pass";
+}
+
+int runCases(const Options &options) {
+  std::vector<std::string> folders;
+  for (const std::string &name : listFolder(options.cases))
+    if (access((options.cases + "/" + name + "/model.onnx").c_str(), R_OK) == 0)
+      folders.push_back(name);
+  if (folders.empty())
+    return report(Status::error(StatusCode::InvalidInput, "no cases",
+                                options.cases,
+                                "no folder in it holds a model.onnx",
+                                "give a folder of cases"));
+  std::map<std::string, int64_t> counts;
+  for (const std::string &name : folders) {
+    std::string result = runCase(options, options.cases + "/" + name);
+    ++counts[result.substr(0, result.find(':'))];
+    if (Status status = printResult(name + " " + result + "\n"); !status.ok())
+      return report(status);
+  }
+  Status status = printResult(
+      std::to_string(counts["pass"]) + " of " + std::to_string(folders.size()) +
+      " pass, " + std::to_string(counts["wrong"]) + " wrong, " +
+      std::to_string(counts["refused"]) + " refused\n");
+  return status.ok() ? counts["wrong"] > 0 : report(status);
+}
+
+} // namespace dist::tools

@@ -1,0 +1,57 @@
+//===- program.h - From a model to an open session -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A package is opened as it is. A model file is compiled by dist-opt in a child
+// process, and the package kept by a hash of all that decides it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_PROGRAM_H
+#define TOOLS_DIST_RUN_PROGRAM_H
+
+#include "runtime/core/session.h"
+#include "tools/options/options.h"
+
+namespace dist::tools {
+
+/// A package folder; what is temporary goes away with the object.
+struct Program {
+  std::string folder;
+  std::string temporary; // what to remove; empty: nothing
+  double compileSeconds = 0;
+  Program() = default;
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+  ~Program();
+};
+
+/// How the compiler ended, when it failed: its own words and exit code.
+struct CompileFailure {
+  int exitCode = 0;
+  std::string text; // lines for stderr, already in this tool's name
+};
+
+/// Makes the package of `options.model`. `arguments` go to dist-opt beside the
+/// user's. When the compiler itself reports, `failure` is filled and the
+/// status is an error without text.
+Status makeProgram(const Options &options,
+                   const std::vector<std::string> &arguments, Program *out,
+                   CompileFailure *failure);
+
+/// The same, then opens it; prints what failed and gives the exit code, or 0.
+/// `defaultBatch`: for a model's symbolic batch when the user gave none.
+int openProgram(const Options &options, int64_t defaultBatch, Program *program,
+                std::unique_ptr<Session> *session, double *loadSeconds);
+/// Opens a made program under the options of this run.
+Status openSession(const Options &options, const Program &program,
+                   std::unique_ptr<Session> *session, double *loadSeconds);
+
+/// Whether the path is a compiled package.
+bool isPackage(const std::string &path);
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_PROGRAM_H

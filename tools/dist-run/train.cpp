@@ -1,0 +1,232 @@
+//===- train.cpp - dist-run fit and evaluate -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/formats/file.h"
+#include "runtime/telemetry/bar.h"
+#include "runtime/telemetry/writers.h"
+#include "runtime/train/trainer.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/output.h"
+#include "tools/dist-run/program.h"
+#include <chrono>
+#include <deque>
+
+namespace dist::tools {
+
+/// Keras' own default.
+static constexpr int64_t kDefaultBatch = 32;
+/// Steps that a trace shows: the last ones, when everything is warm.
+static constexpr size_t kTracedSteps = 16;
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+namespace {
+
+/// Sends what the loop tells to terminal and files.
+class Reporter : public FitObserver {
+public:
+  Reporter(const Options &options, Session &session)
+      : options(options), session(session) {}
+
+  Status begin(int64_t resumedStep, int64_t epochCount) override {
+    epochs = epochCount;
+    bar = std::make_unique<Bar>(terminalColumns(), epochs);
+    if (!options.history.empty())
+      DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep));
+    if (!options.tensorboard.empty())
+      DIST_RETURN_IF_ERROR(events.open(options.tensorboard));
+    return Status();
+  }
+  Status step(const StepRow &row) override {
+    DIST_RETURN_IF_ERROR(history.add(row));
+    if (!options.tensorboard.empty())
+      DIST_RETURN_IF_ERROR(events.add(
+          row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
+    if (!options.plot.empty())
+      steps.push_back(row);
+    if (!options.trace.empty()) {
+      traces.push_back(session.takeTrace());
+      if (traces.size() > kTracedSteps)
+        traces.pop_front();
+    }
+    if (hasTerminal())
+      drawBar(bar->step(row, now()));
+    lastStep = row.step;
+    return Status();
+  }
+  Status epoch(const EpochRow &row, int64_t examples) override {
+    DIST_RETURN_IF_ERROR(history.add(row));
+    if (!options.tensorboard.empty()) {
+      std::vector<std::pair<std::string, double>> values;
+      for (auto &[name, value] : row.values)
+        values.emplace_back("epoch/" + name, value);
+      DIST_RETURN_IF_ERROR(events.add(lastStep, values));
+    }
+    last = row;
+    if (!options.plot.empty())
+      rows.push_back(row);
+    printNote(epochLine(row, epochs, examples));
+    return Status();
+  }
+  void note(const std::string &text) override {
+    printNote("dist-run: note: " + text);
+  }
+
+  /// Writes what is written once.
+  Status finish() {
+    if (!options.trace.empty()) {
+      std::vector<TraceEvent> all;
+      for (auto &trace : traces)
+        all.insert(all.end(), trace.begin(), trace.end());
+      DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(all)));
+    }
+    if (!options.plot.empty())
+      DIST_RETURN_IF_ERROR(writeFile(
+          options.plot,
+          plotSvg(steps, rows, session.manifest().model_name())));
+    if (!options.json)
+      return Status();
+    return printResult(toJson(last) + "\n");
+  }
+
+private:
+  const Options &options;
+  Session &session;
+  HistoryFile history;
+  EventFile events;
+  std::unique_ptr<Bar> bar;
+  int64_t epochs = 0, lastStep = 0;
+  std::vector<StepRow> steps;
+  std::vector<EpochRow> rows;
+  EpochRow last;
+  std::deque<std::vector<TraceEvent>> traces;
+};
+
+} // namespace
+
+static DataOptions dataOptions(const Options &options, const std::string &spec,
+                               bool validation) {
+  DataOptions data;
+  data.spec = spec;
+  data.scale = {options.scale.begin(), options.scale.end()};
+  data.mean = {options.mean.begin(), options.mean.end()};
+  data.std = {options.std.begin(), options.std.end()};
+  data.layout = {options.layout.begin(), options.layout.end()};
+  data.validation = validation;
+  data.cache = options.cache;
+  return data;
+}
+
+static Status needs(const char *what, const char *option) {
+  return Status::error(StatusCode::InvalidArgument, what, option, "",
+                       std::string("add ") + option);
+}
+
+int runFit(const Options &options) {
+  if (options.data.empty())
+    return report(needs("no training data", "--data"));
+  if (!isPackage(options.model) && options.loss.empty())
+    return report(needs("no loss", "--loss"));
+  if (options.outputs.size() > 1)
+    return report(Status::error(StatusCode::InvalidArgument,
+                                "more than one --output", "fit", "",
+                                "give one file or folder"));
+  for (const std::string *file : {&options.plot, &options.trace})
+    if (Status status = checkWritable(*file); !status.ok())
+      return report(status);
+  if (!options.outputs.empty())
+    if (Status status = checkWritable(options.outputs[0]); !status.ok())
+      return report(status);
+
+  Program program;
+  std::unique_ptr<Session> session;
+  if (int code = openProgram(options, kDefaultBatch, &program, &session, nullptr))
+    return code;
+  const manifest::Entry *entry = trainingEntry(*session);
+  if (!entry)
+    return report(Status::error(StatusCode::InvalidInput,
+                                "the package has no training step",
+                                options.model, "",
+                                "compile it again with --loss"));
+  std::unique_ptr<Dataset> data, validation;
+  Status status =
+      Dataset::open(dataOptions(options, options.data, false), *entry, &data);
+  if (status.ok() && !options.validationData.empty())
+    status = Dataset::open(dataOptions(options, options.validationData, true),
+                           *entry, &validation);
+  if (!status.ok())
+    return report(status);
+
+  FitOptions fitOptions;
+  fitOptions.epochs = options.epochs;
+  fitOptions.steps = options.steps;
+  fitOptions.stepsPerEpoch = options.stepsPerEpoch;
+  fitOptions.shuffle = options.shuffle;
+  fitOptions.dropRemainder = options.dropRemainder;
+  fitOptions.prefetch = options.prefetch;
+  fitOptions.onNonfinite = options.onNonfinite == "continue"
+                               ? OnNonfinite::Continue
+                           : options.onNonfinite == "skip" ? OnNonfinite::Skip
+                                                           : OnNonfinite::Stop;
+  fitOptions.checkpoint = options.checkpoint;
+  fitOptions.saveEvery = options.saveEvery;
+  fitOptions.keep = options.keep;
+  fitOptions.resume = options.resume;
+  Reporter reporter(options, *session);
+  status = fit(*session, *data, validation.get(), fitOptions, reporter);
+  if (status.ok())
+    status = reporter.finish();
+  if (status.ok() && !options.outputs.empty())
+    status = writeModel(program.folder, *session, options.outputs[0]);
+  return report(status);
+}
+
+int runEvaluate(const Options &options) {
+  if (options.data.empty())
+    return report(needs("no data", "--data"));
+  if (!isPackage(options.model) && options.loss.empty())
+    return report(needs("no loss", "--loss"));
+  Program program;
+  std::unique_ptr<Session> session;
+  if (int code = openProgram(options, kDefaultBatch, &program, &session, nullptr))
+    return code;
+  const manifest::Entry *entry = session->findEntry("eval_step");
+  if (!entry)
+    entry = session->findEntry("eval_step_partial");
+  if (!entry)
+    return report(Status::error(StatusCode::InvalidInput,
+                                "the package has no evaluation step",
+                                options.model, "",
+                                "compile it again with --loss"));
+  std::unique_ptr<Dataset> data;
+  Status status =
+      Dataset::open(dataOptions(options, options.data, true), *entry, &data);
+  Evaluation result;
+  if (status.ok())
+    status = evaluate(*session, *data, options.prefetch, &result);
+  if (!status.ok())
+    return report(status);
+  std::string text;
+  if (options.json) {
+    text = "{\"examples\":" + std::to_string(result.examples);
+    for (auto &[name, value] : result.values)
+      text += "," + jsonString(name) + ":" + jsonNumber(value);
+    text += "}\n";
+  } else {
+    text = "examples " + std::to_string(result.examples);
+    for (auto &[name, value] : result.values)
+      text += ", " + name + " " + jsonNumber(float(value));
+    text += "\n";
+  }
+  return report(printResult(text));
+}
+
+} // namespace dist::tools
