@@ -1,0 +1,235 @@
+//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphConv.h"
+#include "dialects/Graph/IR/LoopBuilder.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+//===----------------------------------------------------------------------===//
+// Reference: one list of products, three ways to sum them
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
+    strides[dim] = strides[dim + 1] * shape[dim + 1];
+  return strides;
+}
+
+/// Calls `fn(input, filter, output)` with the row-major positions of every
+/// product input[..] * filter[..] that belongs to output[..].
+template <typename Fn>
+static void forEachProduct(const ConvShape &c, Fn fn) {
+  SmallVector<int64_t> inputStrides = getStrides(c.input.pack<int64_t>(
+      c.batch, c.inputChannels, c.inputSizes));
+  SmallVector<int64_t> filterStrides = getStrides(c.filter.pack<int64_t>(
+      c.outputChannels, c.getInputChannelsAGroup(), c.filterSizes));
+  SmallVector<int64_t> outputStrides = getStrides(c.output.pack<int64_t>(
+      c.batch, c.outputChannels, c.outputSizes));
+  int64_t inputChannels = c.getInputChannelsAGroup();
+  int64_t outputChannels = c.getOutputChannelsAGroup();
+  forEachIndex(c.outputSizes, [&](ArrayRef<int64_t> place) {
+    forEachIndex(c.filterSizes, [&](ArrayRef<int64_t> tap) {
+      int64_t inputBase = 0, filterBase = 0, outputBase = 0;
+      for (unsigned d = 0; d < c.getNumSpatial(); ++d) {
+        int64_t position =
+            place[d] * c.strides[d] + tap[d] * c.dilations[d] - c.padLow[d];
+        if (position < 0 || position >= c.inputSizes[d])
+          return;
+        inputBase += position * inputStrides[c.input.spatial[d]];
+        filterBase += tap[d] * filterStrides[c.filter.spatial[d]];
+        outputBase += place[d] * outputStrides[c.output.spatial[d]];
+      }
+      for (int64_t n = 0; n < c.batch; ++n)
+        for (int64_t o = 0; o < c.outputChannels; ++o)
+          for (int64_t i = 0; i < inputChannels; ++i)
+            fn(inputBase + n * inputStrides[c.input.major] +
+                   (o / outputChannels * inputChannels + i) *
+                       inputStrides[c.input.minor],
+               filterBase + o * filterStrides[c.filter.major] +
+                   i * filterStrides[c.filter.minor],
+               outputBase + n * outputStrides[c.output.major] +
+                   o * outputStrides[c.output.minor]);
+    });
+  });
+}
+
+static HostTensor toTensor(RankedTensorType type, ArrayRef<double> sums) {
+  HostTensor result(type);
+  for (auto [i, sum] : llvm::enumerate(sums))
+    result.setDouble(i, sum);
+  return result;
+}
+
+LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
+                               SmallVectorImpl<HostTensor> &results) {
+  std::vector<double> sums(getType().getNumElements());
+  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
+    sums[o] += operands[0].getDouble(i) * operands[1].getDouble(f);
+  });
+  results.push_back(toTensor(getType(), sums));
+  return success();
+}
+
+LogicalResult ConvInputGradOp::evaluate(ArrayRef<HostTensor> operands,
+                                        SmallVectorImpl<HostTensor> &results) {
+  std::vector<double> sums(getType().getNumElements());
+  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
+    sums[i] += operands[0].getDouble(o) * operands[1].getDouble(f);
+  });
+  results.push_back(toTensor(getType(), sums));
+  return success();
+}
+
+LogicalResult ConvFilterGradOp::evaluate(ArrayRef<HostTensor> operands,
+                                         SmallVectorImpl<HostTensor> &results) {
+  std::vector<double> sums(getType().getNumElements());
+  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
+    sums[f] += operands[0].getDouble(i) * operands[1].getDouble(o);
+  });
+  results.push_back(toTensor(getType(), sums));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scalar code: for the types that no library kernel takes
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> pickSpatial(const LayoutDims &dims,
+                                      ValueRange indices) {
+  return llvm::map_to_vector(dims.spatial,
+                             [&](unsigned dim) { return indices[dim]; });
+}
+
+static Value divide(ScalarBuilder &s, Value x, int64_t y) {
+  return y == 1 ? x : s.create<arith::DivUIOp>(x, s.index(y));
+}
+static Value remainder(ScalarBuilder &s, Value x, int64_t y) {
+  return y == 1 ? s.index(0) : s.create<arith::RemUIOp>(x, s.index(y));
+}
+static Value plus(ScalarBuilder &s, Value x, Value y) {
+  return s.create<arith::AddIOp>(x, y);
+}
+
+/// Where tap `tap` of output place `place` reads the input in spatial dim `d`.
+static Value emitInputPosition(ScalarBuilder &s, const ConvShape &c, unsigned d,
+                               Value place, Value tap, BoundsGuard &guard) {
+  Value position = plus(s, s.mulIndex(place, c.strides[d]),
+                        s.mulIndex(tap, c.dilations[d]));
+  position = s.addIndex(position, -c.padLow[d]);
+  int64_t last = (c.outputSizes[d] - 1) * c.strides[d] +
+                 (c.filterSizes[d] - 1) * c.dilations[d] - c.padLow[d];
+  return guard.clamp(position, c.inputSizes[d], c.padLow[d] > 0,
+                     last >= c.inputSizes[d]);
+}
+
+Value ConvOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
+                          ValueRange indices, ElementLoader load) {
+  ScalarBuilder s(builder, loc, getType());
+  ConvShape c = ConvShape::get(*this);
+  Value n = indices[c.output.major], o = indices[c.output.minor];
+  SmallVector<Value> place = pickSpatial(c.output, indices);
+  Value group = divide(s, o, c.getOutputChannelsAGroup());
+  Value firstChannel = s.mulIndex(group, c.getInputChannelsAGroup());
+  SmallVector<int64_t> loops(c.filterSizes);
+  loops.push_back(c.getInputChannelsAGroup());
+  return emitReductionLoops(
+      s, loops, s.constant(0), [&](ValueRange positions, ValueRange sums) {
+        Value i = positions.back();
+        SmallVector<Value> taps(positions.drop_back()), read;
+        BoundsGuard guard(s);
+        for (unsigned d = 0; d < c.getNumSpatial(); ++d)
+          read.push_back(
+              emitInputPosition(s, c, d, place[d], taps[d], guard));
+        Value channel = c.groups == 1 ? i : plus(s, firstChannel, i);
+        Value x = load(0, c.input.pack<Value>(n, channel, read));
+        Value w = load(1, c.filter.pack<Value>(o, i, taps));
+        Value product = guard.select(s.mul(x, w), s.constant(0));
+        return SmallVector<Value>{s.add(sums[0], product)};
+      })[0];
+}
+
+Value ConvInputGradOp::emitElement(OpBuilder &builder, Location loc,
+                                   unsigned result, ValueRange indices,
+                                   ElementLoader load) {
+  ScalarBuilder s(builder, loc, getType());
+  ConvShape c = ConvShape::get(*this);
+  Value n = indices[c.input.major], channel = indices[c.input.minor];
+  SmallVector<Value> place = pickSpatial(c.input, indices);
+  Value group = divide(s, channel, c.getInputChannelsAGroup());
+  Value i = remainder(s, channel, c.getInputChannelsAGroup());
+  if (c.groups == 1)
+    i = channel;
+  Value firstOutput = s.mulIndex(group, c.getOutputChannelsAGroup());
+  SmallVector<int64_t> loops(c.filterSizes);
+  loops.push_back(c.getOutputChannelsAGroup());
+  return emitReductionLoops(
+      s, loops, s.constant(0), [&](ValueRange positions, ValueRange sums) {
+        Value o = c.groups == 1 ? positions.back()
+                                : plus(s, firstOutput, positions.back());
+        SmallVector<Value> taps(positions.drop_back()), read;
+        BoundsGuard guard(s);
+        for (unsigned d = 0; d < c.getNumSpatial(); ++d) {
+          // place = output * stride + tap * dilation - pad_low, solved for the
+          // output, which must exist.
+          int64_t reach = (c.filterSizes[d] - 1) * c.dilations[d];
+          Value distance = s.create<arith::SubIOp>(
+              s.addIndex(place[d], c.padLow[d]),
+              s.mulIndex(taps[d], c.dilations[d]));
+          if (reach > c.padLow[d]) {
+            Value zero = s.index(0);
+            guard.require(s.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
+                                                  distance, zero));
+            distance = s.create<arith::MaxSIOp>(distance, zero);
+          }
+          if (c.strides[d] > 1)
+            guard.require(s.create<arith::CmpIOp>(
+                arith::CmpIPredicate::eq,
+                remainder(s, distance, c.strides[d]), s.index(0)));
+          int64_t last =
+              (c.inputSizes[d] - 1 + c.padLow[d]) / c.strides[d];
+          read.push_back(guard.clamp(divide(s, distance, c.strides[d]),
+                                     c.outputSizes[d], false,
+                                     last >= c.outputSizes[d]));
+        }
+        Value dy = load(0, c.output.pack<Value>(n, o, read));
+        Value w = load(1, c.filter.pack<Value>(o, i, taps));
+        Value product = guard.select(s.mul(dy, w), s.constant(0));
+        return SmallVector<Value>{s.add(sums[0], product)};
+      })[0];
+}
+
+Value ConvFilterGradOp::emitElement(OpBuilder &builder, Location loc,
+                                    unsigned result, ValueRange indices,
+                                    ElementLoader load) {
+  ScalarBuilder s(builder, loc, getType());
+  ConvShape c = ConvShape::get(*this);
+  Value o = indices[c.filter.major], i = indices[c.filter.minor];
+  SmallVector<Value> taps = pickSpatial(c.filter, indices);
+  Value group = divide(s, o, c.getOutputChannelsAGroup());
+  Value channel =
+      c.groups == 1
+          ? i
+          : plus(s, s.mulIndex(group, c.getInputChannelsAGroup()), i);
+  SmallVector<int64_t> loops = {c.batch};
+  llvm::append_range(loops, c.outputSizes);
+  return emitReductionLoops(
+      s, loops, s.constant(0), [&](ValueRange positions, ValueRange sums) {
+        Value n = positions.front();
+        SmallVector<Value> place(positions.drop_front()), read;
+        BoundsGuard guard(s);
+        for (unsigned d = 0; d < c.getNumSpatial(); ++d)
+          read.push_back(
+              emitInputPosition(s, c, d, place[d], taps[d], guard));
+        Value x = load(0, c.input.pack<Value>(n, channel, read));
+        Value dy = load(1, c.output.pack<Value>(n, o, place));
+        Value product = guard.select(s.mul(x, dy), s.constant(0));
+        return SmallVector<Value>{s.add(sums[0], product)};
+      })[0];
+}
