@@ -1,0 +1,148 @@
+//===- telemetry_test.cpp - What a run writes of itself -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/telemetry/bar.h"
+#include "runtime/core/event.pb.h"
+#include "runtime/formats/file.h"
+#include "runtime/telemetry/writers.h"
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace dist;
+
+namespace {
+
+struct TelemetryTest : testing::Test {
+  std::filesystem::path folder;
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "dist-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  static std::string contents(const std::filesystem::path &path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  static StepRow step(int64_t number, float loss) {
+    StepRow row;
+    row.step = row.stepOfEpoch = number;
+    row.stepsOfEpoch = 10;
+    row.examples = 32;
+    row.loss = loss;
+    row.learningRate = 0.001f;
+    row.seconds = 0.5;
+    return row;
+  }
+};
+
+TEST_F(TelemetryTest, RowsHaveAllTheirDigits) {
+  float loss = 2.3025851f;
+  auto json = nlohmann::json::parse(toJson(step(1, loss)));
+  EXPECT_EQ(json["kind"], "step");
+  EXPECT_EQ(float(json["loss"].get<double>()), loss);
+  EXPECT_EQ(json["lr"].dump(), "0.001");
+  EXPECT_TRUE(nlohmann::json::parse(toJson(step(1, NAN)))["loss"].is_null());
+  EpochRow row;
+  row.values = {{"loss", 0.1}, {"val_\"odd\"", 1.0 / 3}};
+  json = nlohmann::json::parse(toJson(row));
+  EXPECT_EQ(json["val_\"odd\""].get<double>(), 1.0 / 3);
+}
+
+TEST_F(TelemetryTest, HistoryOfAResumedRunDropsLaterLines) {
+  std::string path = folder / "h.jsonl";
+  {
+    HistoryFile history;
+    ASSERT_TRUE(history.open(path, 0).ok());
+    for (int i = 1; i <= 5; ++i)
+      ASSERT_TRUE(history.add(step(i, float(i))).ok());
+  }
+  std::ofstream(path, std::ios::app) << "{\"kind\":\"st"; // A kill's rest.
+  HistoryFile history;
+  ASSERT_TRUE(history.open(path, 3).ok());
+  ASSERT_TRUE(history.add(step(4, 40)).ok());
+  std::istringstream lines(contents(path));
+  std::string line;
+  std::vector<double> losses;
+  while (std::getline(lines, line))
+    losses.push_back(nlohmann::json::parse(line)["loss"]);
+  EXPECT_EQ(losses, (std::vector<double>{1, 2, 3, 40}));
+  HistoryFile nowhere;
+  EXPECT_EQ(nowhere.open("/nonexistent/h.jsonl", 0).code(),
+            StatusCode::Unavailable);
+}
+
+TEST_F(TelemetryTest, EventFilesAreTensorBoards) {
+  // The check value of CRC-32C, masked as TensorFlow does.
+  uint32_t crc = 0xe3069283;
+  EXPECT_EQ(maskedCrc32c("123456789", 9), (crc >> 15 | crc << 17) + 0xa282ead8);
+  {
+    EventFile events;
+    ASSERT_TRUE(events.open(folder / "tb").ok());
+    ASSERT_TRUE(events.add(7, {{"loss", 0.5}}).ok());
+  }
+  auto item = *std::filesystem::directory_iterator(folder / "tb");
+  std::string bytes = contents(item.path());
+  std::vector<events::Event> read;
+  for (size_t at = 0; at < bytes.size();) {
+    uint64_t size;
+    uint32_t crcs[2];
+    std::memcpy(&size, &bytes[at], 8);
+    std::memcpy(&crcs[0], &bytes[at + 8], 4);
+    EXPECT_EQ(crcs[0], maskedCrc32c(&bytes[at], 8));
+    std::memcpy(&crcs[1], &bytes[at + 12 + size], 4);
+    EXPECT_EQ(crcs[1], maskedCrc32c(&bytes[at + 12], size));
+    read.emplace_back();
+    ASSERT_TRUE(read.back().ParseFromString(bytes.substr(at + 12, size)));
+    at += 16 + size;
+  }
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].file_version(), "brain.Event:2");
+  EXPECT_EQ(read[1].step(), 7);
+  EXPECT_EQ(read[1].summary().value(0).tag(), "loss");
+  EXPECT_EQ(read[1].summary().value(0).simple_value(), 0.5f);
+}
+
+TEST_F(TelemetryTest, PlotsHoldEveryCurve) {
+  std::vector<StepRow> steps;
+  for (int i = 1; i <= 5000; ++i)
+    steps.push_back(step(i, 1.f / float(i)));
+  steps.push_back(step(5001, NAN));
+  EpochRow row;
+  row.values = {{"loss", 1}, {"val_loss", 2}, {"a<b", 0.5}};
+  std::string svg = plotSvg(steps, {row}, "model");
+  EXPECT_LT(svg.size(), 100000u);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_NE(svg.find(">val_loss<"), std::string::npos);
+  EXPECT_NE(svg.find("a&lt;b by epoch"), std::string::npos);
+  EXPECT_NE(plotSvg({}, {}, "none").find("</svg>"), std::string::npos);
+}
+
+TEST_F(TelemetryTest, TracesAreJson) {
+  std::vector<TraceEvent> events = {{0, "conv\"1", "kernel", 1.5, 3},
+                                    {1, "all_reduce", "collective", 3, 4}};
+  auto json = nlohmann::json::parse(traceJson(events));
+  EXPECT_EQ(json["traceEvents"].size(), 4u);
+  EXPECT_EQ(json["traceEvents"][0]["dur"].get<double>(), 1.5);
+  EXPECT_EQ(json["traceEvents"][0]["name"], "conv\"1");
+}
+
+TEST_F(TelemetryTest, TheBarFitsItsTerminal) {
+  Bar bar(60, 3);
+  std::string line = bar.step(step(1, 2.5f), 10);
+  EXPECT_NE(line.find("epoch 1/3"), std::string::npos);
+  EXPECT_NE(line.find("loss 2.5000"), std::string::npos);
+  EXPECT_NE(line.find("ETA"), std::string::npos);
+  EXPECT_LT(line.size(), 60u);
+  EXPECT_EQ(bar.step(step(2, 2.5f), 10.01), ""); // Too soon.
+  EXPECT_NE(bar.step(step(10, 2.5f), 10.02), "");  // The last one always.
+}
+
+} // namespace
