@@ -13,38 +13,91 @@ include "dialects/Graph/IR/GraphBase.td"
 
 def Graph_GatherOp : Graph_Op<"gather", [InferTypeOpAdaptor]> {
   let summary = "operand slices along `axis` at `indices`: shape = operand[:axis] + indices + operand[axis+1:]";
+  let description = [{
+    Constraints: (C1) `axis` names a dim of at least one element.
+  }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+  }];
 }
 def Graph_ScatterAddOp : Graph_Op<"scatter_add", [InferTypeOpAdaptor]> {
   let summary = "operand, with updates added along `axis` at `indices`: the transpose of `gather`";
+  let description = [{
+    Constraints: (C1) `axis` names a dim of at least one element. (C2) updates have
+    the type that `gather` would give.
+  }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    bool isElemental();
+    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
+                                    ::mlir::Location loc,
+                                    ::mlir::ValueRange operands,
+                                    ::mlir::ValueRange results);
+  }];
 }
 def Graph_GatherElementsOp : Graph_Op<"gather_elements", [InferTypeOpAdaptor]> {
   let summary = "result[i..] = operand[i..] with coordinate `axis` replaced by indices[i..]; result has the shape of indices";
+  let description = [{
+    Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
+    are no larger than the operand in any other dim.
+  }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+  }];
 }
 def Graph_ScatterElementsOp : Graph_Op<"scatter_elements", [InferTypeOpAdaptor]> {
   let summary = "operand, with each update combined at its own index and coordinate `axis` from indices";
+  let description = [{
+    Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
+    and updates have one shape, no larger than the operand in any other dim.
+  }];
   let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    bool isElemental();
+    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
+                                    ::mlir::Location loc,
+                                    ::mlir::ValueRange operands,
+                                    ::mlir::ValueRange results);
+  }];
 }
 def Graph_GatherNDOp : Graph_Op<"gather_nd", [InferTypeOpAdaptor]> {
   let summary = "ONNX GatherND: the last dim of indices holds coordinates of the dims after `batch_dims`";
+  let description = [{
+    Constraints: (C1) the last dim of indices holds at most the coordinates that
+    the operand has after the batch dims. (C2) batch dims agree.
+  }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, I64Attr:$batch_dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+  }];
 }
 def Graph_ScatterNDOp : Graph_Op<"scatter_nd", [InferTypeOpAdaptor]> {
   let summary = "operand, with slices of updates combined at the coordinates in the last dim of indices (after `batch_dims` shared dims)";
+  let description = [{
+    Constraints: (C1), (C2) those of `gather_nd`. (C3) updates have the type that
+    `gather_nd` would give.
+  }];
   let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$batch_dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    bool isElemental();
+    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
+                                    ::mlir::Location loc,
+                                    ::mlir::ValueRange operands,
+                                    ::mlir::ValueRange results);
+  }];
 }
 #endif

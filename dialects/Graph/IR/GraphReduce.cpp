@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/GraphSupport.h"
+#include "dialects/Graph/IR/GraphArg.h"
 #include <limits>
 
 using namespace mlir;

@@ -24,28 +24,83 @@ def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-class Graph_ArgOp<string mnemonic, string what> : Graph_Op<mnemonic, [InferTypeOpAdaptor]> {
+class Graph_ArgOp<string mnemonic, string what, string largest>
+    : Graph_Op<mnemonic, [InferTypeOpAdaptor]> {
   let summary = what # " along `axis` (removed), as i64; the first of equals, or the last if `select_last`";
+  let description = [{ Constraints: (C1) `axis` names a dim of at least one element. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
     DefaultValuedAttr<BoolAttr, "false">:$select_last);
   let results = (outs Graph_IntTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+  }];
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, std::optional<::mlir::Location> loc,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return inferArgType(getOperationName(), loc, adaptor.getOperand(),
+                          adaptor.getAxis(), types);
+    }
+    ::llvm::LogicalResult $cppClass::differentiate(
+        ::mlir::OpBuilder &, ::mlir::ValueRange, ::llvm::ArrayRef<bool>,
+        ::llvm::SmallVectorImpl<::mlir::Value> &cotangents) {
+      cotangents.push_back({});
+      return ::mlir::success();
+    }
+    ::mlir::dist::ShardingRule $cppClass::getShardingRule() {
+      return getArgRule(*this);
+    }
+    ::mlir::dist::OpCost $cppClass::getCost() {
+      ::mlir::dist::OpCost cost = ::mlir::dist::getElementwiseCost(*this);
+      cost.flops = getOperand().getType().getNumElements();
+      return cost;
+    }
+    ::llvm::LogicalResult $cppClass::evaluate(
+        ::llvm::ArrayRef<::mlir::dist::HostTensor> operands,
+        ::llvm::SmallVectorImpl<::mlir::dist::HostTensor> &results) {
+      return evaluateArg(*this, }]#largest#[{, operands, results);
+    }
+    ::mlir::Value $cppClass::emitElement(
+        ::mlir::OpBuilder &builder, ::mlir::Location loc, unsigned result,
+        ::mlir::ValueRange indices, ::mlir::dist::ElementLoader load) {
+      return emitArg(*this, }]#largest#[{, builder, loc, indices, load);
+    }
+  }];
 }
-def Graph_ArgMaxOp : Graph_ArgOp<"arg_max", "index of the largest">;
-def Graph_ArgMinOp : Graph_ArgOp<"arg_min", "index of the smallest">;
+def Graph_ArgMaxOp : Graph_ArgOp<"arg_max", "index of the largest", "true">;
+def Graph_ArgMinOp : Graph_ArgOp<"arg_min", "index of the smallest", "false">;
 def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
   let summary = "running sum along `axis`";
+  let description = [{ Constraints: (C1) `axis` names a dim. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
     DefaultValuedAttr<BoolAttr, "false">:$exclusive,
     DefaultValuedAttr<BoolAttr, "false">:$reverse);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isElemental();
+    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
+                                    ::mlir::Location loc,
+                                    ::mlir::ValueRange operands,
+                                    ::mlir::ValueRange results);
+  }];
 }
 def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
   let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals";
+  let description = [{ Constraints: (C1) 1 <= k <= size of the last dim. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$k,
     DefaultValuedAttr<BoolAttr, "true">:$largest);
   let results = (outs Graph_Tensor:$values, Graph_IntTensor:$indices);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, results)";
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+    bool isElemental();
+    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
+                                    ::mlir::Location loc,
+                                    ::mlir::ValueRange operands,
+                                    ::mlir::ValueRange results);
+  }];
 }
 #endif

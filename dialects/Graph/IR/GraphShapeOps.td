@@ -25,6 +25,7 @@ def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptor]> 
 }
 def Graph_IotaOp : Graph_Op<"iota"> {
   let summary = "0, 1, 2, ... along `dim`";
+  let description = [{ Constraints: (C1) `dim` is a dim of the result. }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -35,6 +36,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast"> {
   let description = [{
     Constraints: (C1) `dims` has one entry an operand dim, strictly increasing.
     (C2) an operand dim equals its result dim, or is 1 (and then repeats).
+    (C3) one element type.
     ```mlir
     %1 = graph.broadcast %0 {dims = array<i64: 1>} : (tensor<10xf32>) -> tensor<32x10xf32>
     ```
@@ -47,6 +49,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast"> {
 }
 def Graph_ReshapeOp : Graph_Op<"reshape"> {
   let summary = "the same elements in row-major order under another shape";
+  let description = [{ Constraints: (C1) equal numbers of elements. (C2) one element type. }];
   let arguments = (ins Graph_Tensor:$operand);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
@@ -55,6 +58,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape"> {
 }
 def Graph_TransposeOp : Graph_Op<"transpose", [InferTypeOpAdaptor]> {
   let summary = "result dim i is operand dim `permutation[i]`";
+  let description = [{ Constraints: (C1) `permutation` names each dim once. }];
   let arguments = (ins Graph_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
@@ -72,6 +76,7 @@ def Graph_SliceOp : Graph_Op<"slice", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
   let hasFolder = 1;
   let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
     ::mlir::FailureOr<::mlir::Operation *>
     partition(::mlir::OpBuilder &builder, ::mlir::ValueRange operands,
               ::mlir::TypeRange resultTypes,
@@ -82,7 +87,7 @@ def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor]> {
   let summary = "pads each dim with the scalar `value`: `low` before, `high` after, `interior` between elements";
   let description = [{
     Negative `low` and `high` crop. Constraints: (C1) one entry a dim in each
-    list. (C2) interior >= 0. (C3) result sizes >= 0.
+    list. (C2) interior >= 0. (C3) result sizes >= 0. (C4) the value is a scalar tensor of the element type.
   }];
   let arguments = (ins Graph_Tensor:$operand, Graph_Tensor:$value, DenseI64ArrayAttr:$low,
     DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior);
@@ -91,6 +96,8 @@ def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor]> {
 }
 def Graph_ConcatOp : Graph_Op<"concat", [InferTypeOpAdaptor]> {
   let summary = "operands one after another along `axis`";
+  let description = [{ Constraints: (C1) at least one operand. (C2) `axis` is a dim. (C3) operands
+    differ in that dim only. }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
@@ -98,6 +105,7 @@ def Graph_ConcatOp : Graph_Op<"concat", [InferTypeOpAdaptor]> {
 }
 def Graph_ReverseOp : Graph_Op<"reverse", [SameOperandsAndResultType]> {
   let summary = "reverses the order along `dims`";
+  let description = [{ Constraints: (C1) `dims` are distinct dims of the operand. }];
   let arguments = (ins Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";

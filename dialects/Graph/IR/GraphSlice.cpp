@@ -93,6 +93,12 @@ ShardingRule SliceOp::getShardingRule() {
   return rule.build();
 }
 
+OpCost SliceOp::getCost() {
+  OpCost cost = getElementwiseCost(*this);
+  cost.bytesRead = cost.bytesWritten;
+  return cost;
+}
+
 FailureOr<Operation *> SliceOp::partition(OpBuilder &builder,
                                           ValueRange operands,
                                           TypeRange resultTypes,

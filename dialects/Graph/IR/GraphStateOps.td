@@ -17,7 +17,8 @@ def Graph_VariableOp : Op<Graph_Dialect, "variable", [Symbol]> {
     (moving statistics), "slot" (optimizer), "accumulator", "metric", "counter".
     `slot_of` names the parameter of a slot or accumulator. `why` tells the user
     why it is trainable or not. `sharding` is a dist.sharding once a strategy
-    has run.
+    has run. Constraints: (C1) the initial value has the variable's type. (C2) a
+    trainable variable is of floats.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type,
     ElementsAttr:$initial, UnitAttr:$trainable, DefaultValuedAttr<StrAttr, "\"parameter\"">:$group,
@@ -31,6 +32,7 @@ def Graph_VariableOp : Op<Graph_Dialect, "variable", [Symbol]> {
 def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a variable (gone after graph-functionalize-state)";
+  let description = [{ Constraints: (C1) the symbol is a variable of the result's type. }];
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -38,6 +40,7 @@ def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>,
 def Graph_AssignOp : Op<Graph_Dialect, "assign", [MemoryEffects<[MemWrite]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "sets a variable (gone after graph-functionalize-state)";
+  let description = [{ Constraints: (C1) the symbol is a variable of the value's type. }];
   let arguments = (ins FlatSymbolRefAttr:$variable, Graph_Tensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }

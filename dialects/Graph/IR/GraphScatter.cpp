@@ -1,0 +1,507 @@
+//===- GraphScatter.cpp - scatter_add, scatter_elements, scatter_nd -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All three go over the updates, in row-major order, and combine each with the
+// result's element at a place that the op computes: they differ in that place.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphIndexSupport.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+static double combine(ScatterKind kind, double x, double y) {
+  bool isNan = std::isnan(x) || std::isnan(y);
+  switch (kind) {
+  case ScatterKind::Set:
+    return y;
+  case ScatterKind::Add:
+    return x + y;
+  case ScatterKind::Mul:
+    return x * y;
+  case ScatterKind::Max:
+    return isNan ? NAN : std::fmax(x, y);
+  case ScatterKind::Min:
+    return isNan ? NAN : std::fmin(x, y);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+static int64_t combine(ScatterKind kind, int64_t x, int64_t y, bool isUnsigned) {
+  bool less = isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
+  switch (kind) {
+  case ScatterKind::Set:
+    return y;
+  case ScatterKind::Add:
+    return int64_t(uint64_t(x) + uint64_t(y));
+  case ScatterKind::Mul:
+    return int64_t(uint64_t(x) * uint64_t(y));
+  case ScatterKind::Max:
+    return less ? y : x;
+  case ScatterKind::Min:
+    return less ? x : y;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+static Value combine(ScatterKind kind, ScalarBuilder &b, Value x, Value y) {
+  switch (kind) {
+  case ScatterKind::Set:
+    return y;
+  case ScatterKind::Add:
+    return b.add(x, y);
+  case ScatterKind::Mul:
+    return b.mul(x, y);
+  case ScatterKind::Max:
+    return b.max(x, y);
+  case ScatterKind::Min:
+    return b.min(x, y);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// `place` gives the result's index for an update's; empty on a bad index.
+static LogicalResult evaluateScatter(
+    ScatterKind kind, ArrayRef<HostTensor> operands,
+    SmallVectorImpl<HostTensor> &results,
+    llvm::function_ref<std::optional<SmallVector<int64_t>>(ArrayRef<int64_t>)> place) {
+  HostTensor result = operands[0];
+  const HostTensor &updates = operands[2];
+  bool isGood = true;
+  int64_t i = 0;
+  forEachIndex(updates.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t from = i++;
+    std::optional<SmallVector<int64_t>> to;
+    if (isGood)
+      to = place(index);
+    if (!(isGood &= to.has_value()))
+      return;
+    int64_t at = result.linearize(*to);
+    if (result.isFloat())
+      result.setDouble(at, combine(kind, result.getDouble(at), updates.getDouble(from)));
+    else
+      result.setInt(at, combine(kind, result.getInt(at), updates.getInt(from),
+                                result.isUnsigned()));
+  });
+  results.push_back(std::move(result));
+  return success(isGood);
+}
+
+static LogicalResult
+emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
+            RankedTensorType type, RankedTensorType updatesType,
+            ValueRange operands, Value result,
+            llvm::function_ref<SmallVector<Value>(ValueRange)> place) {
+  Type elementType = type.getElementType();
+  emitLoopNest(builder, loc, type.getShape(), {},
+               [&](OpBuilder &, Location, ValueRange index,
+                   ValueRange) -> SmallVector<Value> {
+                 Value x = emitLoad(builder, loc, operands[0], index, elementType);
+                 emitStore(builder, loc, x, result, index, elementType);
+                 return {};
+               });
+  emitLoopNest(builder, loc, updatesType.getShape(), {},
+               [&](OpBuilder &, Location, ValueRange index,
+                   ValueRange) -> SmallVector<Value> {
+                 SmallVector<Value> to = place(index);
+                 Value update = emitLoad(builder, loc, operands[2], index, elementType);
+                 ScalarBuilder b(builder, loc, elementType);
+                 Value old = kind == ScatterKind::Set
+                                 ? update
+                                 : emitLoad(builder, loc, result, to, elementType);
+                 emitStore(builder, loc, combine(kind, b, old, update), result, to,
+                           elementType);
+                 return {};
+               });
+  return success();
+}
+
+/// Dims of the updates that no result dim corresponds to: partial results add
+/// up only where the operand adds nothing itself.
+static void addUpdatesFactor(ShardingRuleBuilder &rule, Operation *op,
+                             ScatterKind kind, int64_t size,
+                             ArrayRef<Place> places) {
+  if (kind == ScatterKind::Add && isZero(op->getOperand(0)))
+    rule.reduction(size, places);
+  else
+    rule.factor(size, places, {}, FactorKind::NeedReplication);
+}
+
+static void addLinearSets(ShardingRuleBuilder &rule, Operation *op,
+                          ScatterKind kind) {
+  if (kind != ScatterKind::Add && kind != ScatterKind::Set)
+    return;
+  rule.linear({0, 2});
+  if (isZero(op->getOperand(0)))
+    rule.linear({2});
+}
+
+/// Cotangents of operand and updates; `gather` reads at the updates' places,
+/// `scatter` is the op itself with another kind, operand and updates. Where
+/// several updates meet, those of set, mul, max and min are not defined (ONNX
+/// forbids duplicates there).
+static LogicalResult
+differentiateScatter(Operation *op, ScatterKind kind, OpBuilder &builder, Value dy,
+                     ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
+                     llvm::function_ref<Value(Value)> gather,
+                     llvm::function_ref<Value(ScatterKind, Value, Value)> scatter) {
+  cotangents.append(3, Value());
+  Value operand = op->getOperand(0), updates = op->getOperand(2);
+  if (!dy || !isa<FloatType>(getElementTypeOrSelf(operand)))
+    return success();
+  GraphBuilder g(builder, op->getLoc());
+  auto equal = [&](Value x, Value y) {
+    return g.compare(ComparePredicate::EQ, x, y);
+  };
+  switch (kind) {
+  case ScatterKind::Add:
+    if (wanted[0])
+      cotangents[0] = dy;
+    if (wanted[2])
+      cotangents[2] = gather(dy);
+    break;
+  case ScatterKind::Set:
+    if (wanted[0])
+      cotangents[0] = scatter(ScatterKind::Set, dy, g.like(updates, 0));
+    if (wanted[2])
+      cotangents[2] = gather(dy);
+    break;
+  case ScatterKind::Mul:
+    if (wanted[0])
+      cotangents[0] = scatter(ScatterKind::Mul, dy, updates);
+    if (wanted[2])
+      cotangents[2] = gather(g.mul(dy, operand));
+    break;
+  case ScatterKind::Max:
+  case ScatterKind::Min: {
+    Value result = op->getResult(0);
+    if (wanted[0])
+      cotangents[0] = g.select(equal(result, operand), dy, g.like(dy, 0));
+    if (wanted[2])
+      cotangents[2] = g.select(equal(gather(result), updates), gather(dy),
+                               g.like(updates, 0));
+    break;
+  }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// scatter_add
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterAddOp::inferReturnTypes(MLIRContext *,
+                                             std::optional<Location> loc,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  if (failed(verifyAxis(getOperationName(), loc, operand, adaptor.getAxis())))
+    return failure();
+  Type expected = operand.clone(getSlicesShape(operand, indices, adaptor.getAxis()));
+  if (adaptor.getUpdates().getType() != expected)
+    return emitOptionalError(loc, "'graph.scatter_add' op expected updates of type ",
+                             expected, ", but got ", adaptor.getUpdates().getType());
+  types.push_back(operand);
+  return success();
+}
+
+LogicalResult ScatterAddOp::differentiate(OpBuilder &builder,
+                                          ValueRange resultCotangents,
+                                          ArrayRef<bool> wanted,
+                                          SmallVectorImpl<Value> &cotangents) {
+  return differentiateScatter(
+      *this, ScatterKind::Add, builder, resultCotangents[0], wanted, cotangents,
+      [&](Value from) -> Value {
+        return GatherOp::create(builder, getLoc(), from, getIndices(), getAxis());
+      },
+      nullptr);
+}
+
+ShardingRule ScatterAddOp::getShardingRule() {
+  ShardingRuleBuilder rule(*this);
+  auto operand = getOperand().getType(), indices = getIndices().getType();
+  unsigned axis = getAxis(), count = indices.getRank();
+  for (unsigned d = 0; d < operand.getRank(); ++d) {
+    if (d == axis)
+      rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+                  FactorKind::NeedReplication);
+    else
+      rule.factor(operand.getDimSize(d),
+                  {Place{0, d}, Place{2, d < axis ? d : d - 1 + count}}, Place{0, d});
+  }
+  for (unsigned d = 0; d < count; ++d)
+    addUpdatesFactor(rule, *this, ScatterKind::Add, indices.getDimSize(d),
+                     {Place{1, d}, Place{2, axis + d}});
+  addLinearSets(rule, *this, ScatterKind::Add);
+  return rule.build();
+}
+
+LogicalResult ScatterAddOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &indices = operands[1];
+  unsigned axis = getAxis(), count = indices.getShape().size();
+  return evaluateScatter(
+      ScatterKind::Add, operands, results,
+      [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
+        int64_t chosen =
+            readIndex(*this, indices, indices.linearize(index.slice(axis, count)),
+                      getType().getDimSize(axis));
+        if (chosen < 0)
+          return std::nullopt;
+        SmallVector<int64_t> place(index.take_front(axis));
+        place.push_back(chosen);
+        llvm::append_range(place, index.drop_front(axis + count));
+        return place;
+      });
+}
+
+LogicalResult ScatterAddOp::emitLoops(OpBuilder &builder, Location loc,
+                                      ValueRange operands, ValueRange results) {
+  auto type = getIndices().getType();
+  unsigned axis = getAxis(), count = type.getRank();
+  return emitScatter(ScatterKind::Add, builder, loc, getType(), getUpdates().getType(),
+                     operands, results[0], [&](ValueRange index) {
+                       Value given = emitLoad(builder, loc, operands[1],
+                                              index.slice(axis, count),
+                                              type.getElementType());
+                       SmallVector<Value> place(index.take_front(axis));
+                       place.push_back(emitIndex(builder, loc, given, type,
+                                                 getType().getDimSize(axis)));
+                       llvm::append_range(place, index.drop_front(axis + count));
+                       return place;
+                     });
+}
+
+//===----------------------------------------------------------------------===//
+// scatter_elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
+                                                  std::optional<Location> loc,
+                                                  Adaptor adaptor,
+                                                  SmallVectorImpl<Type> &types) {
+  auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  uint64_t axis = adaptor.getAxis();
+  if (failed(verifyAxis(getOperationName(), loc, operand, axis)))
+    return failure();
+  bool fits = indices.getRank() == operand.getRank() &&
+              adaptor.getUpdates().getType() == operand.clone(indices.getShape());
+  for (uint64_t d = 0; fits && d < uint64_t(operand.getRank()); ++d)
+    fits &= d == axis || indices.getDimSize(d) <= operand.getDimSize(d);
+  if (!fits)
+    return emitOptionalError(loc,
+                             "'graph.scatter_elements' op expected indices and "
+                             "updates of one shape, no larger than the operand's in "
+                             "any but axis ",
+                             int64_t(axis), ", but got ", indices, " and ",
+                             adaptor.getUpdates().getType(), " for ", operand);
+  types.push_back(operand);
+  return success();
+}
+
+LogicalResult ScatterElementsOp::differentiate(OpBuilder &builder,
+                                               ValueRange resultCotangents,
+                                               ArrayRef<bool> wanted,
+                                               SmallVectorImpl<Value> &cotangents) {
+  return differentiateScatter(
+      *this, getKind(), builder, resultCotangents[0], wanted, cotangents,
+      [&](Value from) -> Value {
+        return GatherElementsOp::create(builder, getLoc(), from, getIndices(),
+                                        getAxis());
+      },
+      [&](ScatterKind kind, Value operand, Value updates) -> Value {
+        return create(builder, getLoc(), kind, operand, getIndices(), updates,
+                      getAxis());
+      });
+}
+
+ShardingRule ScatterElementsOp::getShardingRule() {
+  ShardingRuleBuilder rule(*this);
+  auto operand = getOperand().getType(), indices = getIndices().getType();
+  for (unsigned d = 0; d < operand.getRank(); ++d) {
+    if (d != getAxis() && operand.getDimSize(d) == indices.getDimSize(d)) {
+      rule.factor(operand.getDimSize(d), {Place{0, d}, Place{1, d}, Place{2, d}},
+                  Place{0, d});
+      continue;
+    }
+    rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+                FactorKind::NeedReplication);
+    // Off the axis the update's own index is its place: a part's would shift.
+    if (d == getAxis())
+      addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
+                       {Place{1, d}, Place{2, d}});
+    else
+      rule.factor(indices.getDimSize(d), {Place{1, d}, Place{2, d}}, {},
+                  FactorKind::NeedReplication);
+  }
+  addLinearSets(rule, *this, getKind());
+  return rule.build();
+}
+
+LogicalResult ScatterElementsOp::evaluate(ArrayRef<HostTensor> operands,
+                                          SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &indices = operands[1];
+  return evaluateScatter(
+      getKind(), operands, results,
+      [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
+        SmallVector<int64_t> place(index);
+        place[getAxis()] = readIndex(*this, indices, indices.linearize(index),
+                                     getType().getDimSize(getAxis()));
+        if (place[getAxis()] < 0)
+          return std::nullopt;
+        return place;
+      });
+}
+
+LogicalResult ScatterElementsOp::emitLoops(OpBuilder &builder, Location loc,
+                                           ValueRange operands,
+                                           ValueRange results) {
+  auto type = getIndices().getType();
+  return emitScatter(getKind(), builder, loc, getType(), getUpdates().getType(),
+                     operands, results[0], [&](ValueRange index) {
+                       Value given = emitLoad(builder, loc, operands[1], index,
+                                              type.getElementType());
+                       SmallVector<Value> place(index);
+                       place[getAxis()] =
+                           emitIndex(builder, loc, given, type,
+                                     getType().getDimSize(getAxis()));
+                       return place;
+                     });
+}
+
+//===----------------------------------------------------------------------===//
+// scatter_nd
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
+  FailureOr<SmallVector<int64_t>> shape = inferCoordinatesShape(
+      getOperationName(), loc, operand,
+      cast<RankedTensorType>(adaptor.getIndices().getType()),
+      adaptor.getBatchDims());
+  if (failed(shape))
+    return failure();
+  if (adaptor.getUpdates().getType() != operand.clone(*shape))
+    return emitOptionalError(loc, "'graph.scatter_nd' op expected updates of type ",
+                             operand.clone(*shape), ", but got ",
+                             adaptor.getUpdates().getType());
+  types.push_back(operand);
+  return success();
+}
+
+LogicalResult ScatterNDOp::differentiate(OpBuilder &builder,
+                                         ValueRange resultCotangents,
+                                         ArrayRef<bool> wanted,
+                                         SmallVectorImpl<Value> &cotangents) {
+  return differentiateScatter(
+      *this, getKind(), builder, resultCotangents[0], wanted, cotangents,
+      [&](Value from) -> Value {
+        return GatherNDOp::create(builder, getLoc(), from, getIndices(),
+                                  getBatchDims());
+      },
+      [&](ScatterKind kind, Value operand, Value updates) -> Value {
+        return create(builder, getLoc(), kind, operand, getIndices(), updates,
+                      getBatchDims());
+      });
+}
+
+ShardingRule ScatterNDOp::getShardingRule() {
+  ShardingRuleBuilder rule(*this);
+  auto operand = getOperand().getType(), indices = getIndices().getType();
+  unsigned batch = getBatchDims(), last = indices.getRank() - 1;
+  unsigned count = indices.getShape().back();
+  for (unsigned d = 0; d < last; ++d) {
+    if (d < batch)
+      rule.factor(indices.getDimSize(d), {Place{0, d}, Place{1, d}, Place{2, d}},
+                  Place{0, d});
+    else
+      addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
+                       {Place{1, d}, Place{2, d}});
+  }
+  rule.factor(count, Place{1, last}, {}, FactorKind::NeedReplication);
+  for (unsigned d = batch; d < operand.getRank(); ++d) {
+    if (d < batch + count)
+      rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+                  FactorKind::NeedReplication);
+    else
+      rule.factor(operand.getDimSize(d),
+                  {Place{0, d}, Place{2, last + d - batch - count}}, Place{0, d});
+  }
+  addLinearSets(rule, *this, getKind());
+  return rule.build();
+}
+
+LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &indices = operands[1];
+  unsigned batch = getBatchDims(), last = indices.getShape().size() - 1;
+  return evaluateScatter(
+      getKind(), operands, results,
+      [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
+        SmallVector<int64_t> place(index.take_front(batch));
+        SmallVector<int64_t> at(index.take_front(last));
+        at.push_back(0);
+        int64_t first = indices.linearize(at);
+        for (int64_t c = 0; c < indices.getShape().back(); ++c) {
+          place.push_back(
+              readIndex(*this, indices, first + c, getType().getDimSize(batch + c)));
+          if (place.back() < 0)
+            return std::nullopt;
+        }
+        llvm::append_range(place, index.drop_front(last));
+        return place;
+      });
+}
+
+LogicalResult ScatterNDOp::emitLoops(OpBuilder &builder, Location loc,
+                                     ValueRange operands, ValueRange results) {
+  auto type = getIndices().getType();
+  unsigned batch = getBatchDims(), last = type.getRank() - 1;
+  return emitScatter(
+      getKind(), builder, loc, getType(), getUpdates().getType(), operands,
+      results[0], [&](ValueRange index) {
+        SmallVector<Value> place(index.take_front(batch));
+        SmallVector<Value> at(index.take_front(last));
+        at.push_back({});
+        for (int64_t c = 0; c < type.getShape().back(); ++c) {
+          at.back() = ScalarBuilder(builder, loc, type).index(c);
+          Value given = emitLoad(builder, loc, operands[1], at, type.getElementType());
+          place.push_back(
+              emitIndex(builder, loc, given, type, getType().getDimSize(batch + c)));
+        }
+        llvm::append_range(place, index.drop_front(last));
+        return place;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// None of them is elemental: an element of the result depends on all indices.
+//===----------------------------------------------------------------------===//
+
+bool ScatterAddOp::isElemental() { return false; }
+bool ScatterElementsOp::isElemental() { return false; }
+bool ScatterNDOp::isElemental() { return false; }
+
+Value ScatterAddOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
+                                ElementLoader) {
+  return {};
+}
+Value ScatterElementsOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
+                                     ElementLoader) {
+  return {};
+}
+Value ScatterNDOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
+                               ElementLoader) {
+  return {};
+}
