@@ -8,10 +8,16 @@
 #define PASSES_INITALLPASSES_H
 
 #include "mlir/Transforms/Passes.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Strategy/Passes.h"
 
 namespace mlir::dist {
 
-inline void registerAllPasses() { mlir::registerTransformsPasses(); }
+inline void registerAllPasses() {
+  mlir::registerTransformsPasses();
+  registerStrategyPasses();
+  registerPartitionPasses();
+}
 
 } // namespace mlir::dist
 

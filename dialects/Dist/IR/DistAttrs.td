@@ -32,12 +32,20 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let parameters = (ins "FlatSymbolRefAttr":$mesh,
     ArrayRefParameter<"DimShardingAttr">:$dims,
     OptionalArrayRefParameter<"StringAttr">:$unreduced);
-  let builders = [AttrBuilder<(ins "::mlir::FlatSymbolRefAttr":$mesh,
+  let builders = [AttrBuilderWithInferredContext<(ins
+      "::mlir::FlatSymbolRefAttr":$mesh,
       "::llvm::ArrayRef<::llvm::SmallVector<::mlir::StringAttr>>":$dimAxes,
-      CArg<"::llvm::ArrayRef<::mlir::StringAttr>", "{}">:$unreduced)>];
+      CArg<"::llvm::ArrayRef<::mlir::StringAttr>", "{}">:$unreduced), [{
+    return $_get(mesh.getContext(), mesh,
+                 getClosedDims(mesh.getContext(), dimAxes), unreduced);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Closed dims that are split over `dimAxes`.
+    static ::llvm::SmallVector<DimShardingAttr>
+    getClosedDims(::mlir::MLIRContext *context,
+                  ::llvm::ArrayRef<::llvm::SmallVector<StringAttr>> dimAxes);
     /// A closed sharding that splits nothing.
     static ShardingAttr getReplicated(FlatSymbolRefAttr mesh, unsigned numDims);
     unsigned getNumDims() const { return getDims().size(); }

@@ -152,19 +152,19 @@ ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return check(unreduced);
 }
 
-ShardingAttr ShardingAttr::get(MLIRContext *context, FlatSymbolRefAttr mesh,
-                               ArrayRef<SmallVector<StringAttr>> dimAxes,
-                               ArrayRef<StringAttr> unreduced) {
+SmallVector<DimShardingAttr>
+ShardingAttr::getClosedDims(MLIRContext *context,
+                            ArrayRef<SmallVector<StringAttr>> dimAxes) {
   SmallVector<DimShardingAttr> dims;
   for (const SmallVector<StringAttr> &axes : dimAxes)
     dims.push_back(DimShardingAttr::get(context, axes, /*open=*/false));
-  return get(context, mesh, dims, unreduced);
+  return dims;
 }
 
 ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh,
                                          unsigned numDims) {
   SmallVector<SmallVector<StringAttr>> dims(numDims);
-  return get(mesh.getContext(), mesh, dims);
+  return get(mesh, dims);
 }
 
 bool ShardingAttr::splitsNoDim() const {

@@ -1,0 +1,209 @@
+//===- CombineCollectives.cpp - All-reduces in buckets -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Cost.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "passes/Partition/Passes.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_COMBINECOLLECTIVESPASS
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "passes/Partition/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct CombineCollectivesPass
+    : mlir::dist::impl::CombineCollectivesPassBase<CombineCollectivesPass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+
+struct OverlapCollectivesPass
+    : mlir::dist::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Whether `to` uses, directly or not, a result of `from`.
+static bool reaches(Operation *from, Operation *to) {
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  SmallVector<Operation *> work(from->getUsers());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (op == to)
+      return true;
+    if (seen.insert(op).second)
+      llvm::append_range(work, op->getUsers());
+  }
+  return false;
+}
+
+static int64_t getBytes(Operation *op) {
+  int64_t bytes = 0;
+  for (Type type : op->getOperandTypes())
+    bytes += getByteSize(type);
+  return bytes;
+}
+
+static bool isScalar(Operation *op) {
+  return llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getNumElements() == 1;
+  });
+}
+
+/// Whether one transfer can do both.
+static bool isCompatible(AllReduceOp a, AllReduceOp b) {
+  return a.getMesh() == b.getMesh() && a.getAxes() == b.getAxes() &&
+         a.getReduction() == b.getReduction() &&
+         getElementTypeOrSelf(a->getOperand(0)) ==
+             getElementTypeOrSelf(b->getOperand(0));
+}
+
+/// Texts that name several sources, each once.
+static std::string joinTexts(StringRef a, StringRef b) {
+  llvm::StringSet<> seen;
+  std::string joined;
+  for (StringRef list : {a, b}) {
+    SmallVector<StringRef> parts;
+    list.split(parts, "; ");
+    for (StringRef part : parts)
+      if (seen.insert(part).second)
+        joined += (joined.empty() ? "" : "; ") + part.str();
+  }
+  return joined;
+}
+
+static AllReduceOp merge(AllReduceOp first, AllReduceOp second) {
+  OpBuilder builder(second);
+  SmallVector<Value> operands(first->getOperands());
+  llvm::append_range(operands, second->getOperands());
+  auto op = AllReduceOp::create(
+      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}),
+      TypeRange(ValueRange(operands)), operands, first.getReduction(),
+      first.getMesh(), first.getAxes(),
+      joinTexts(first.getReason(), second.getReason()),
+      joinTexts(first.getOrigin(), second.getOrigin()));
+  SmallVector<Attribute> shardings;
+  for (Operation *part : {first.getOperation(), second.getOperation()})
+    if (auto list = part->getAttrOfType<ArrayAttr>(DistDialect::kShardings))
+      llvm::append_range(shardings, list);
+  if (shardings.size() == operands.size())
+    op->setAttr(DistDialect::kShardings, builder.getArrayAttr(shardings));
+  unsigned next = 0;
+  for (Operation *part : {first.getOperation(), second.getOperation()}) {
+    for (Value result : part->getResults())
+      result.replaceAllUsesWith(op.getResult(next++));
+    part->erase();
+  }
+  return op;
+}
+
+void CombineCollectivesPass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (function.isExternal())
+    return;
+  Block &block = function.front();
+  SmallVector<AllReduceOp> large, scalars;
+  for (auto op : block.getOps<AllReduceOp>())
+    (isScalar(op) ? scalars : large).push_back(op);
+
+  SmallVector<AllReduceOp> buckets;
+  auto place = [&](AllReduceOp op, bool ignoreLimit) {
+    // The newest bucket first: a full or unreachable one closes for good only
+    // for the gradients that come after it, not for scalars.
+    for (AllReduceOp &bucket : llvm::reverse(buckets)) {
+      if (!isCompatible(bucket, op))
+        continue;
+      bool full = bytesPerPack > 0 && getBytes(bucket) > bytesPerPack;
+      if ((!full || ignoreLimit) && !reaches(bucket, op) &&
+          !reaches(op, bucket)) {
+        bucket = merge(bucket, op);
+        return;
+      }
+      if (!ignoreLimit)
+        break;
+    }
+    buckets.push_back(op);
+  };
+  for (AllReduceOp op : large)
+    place(op, /*ignoreLimit=*/false);
+  for (AllReduceOp op : scalars)
+    place(op, /*ignoreLimit=*/true);
+
+  // A bucket stands where its last member stood; users of the others move
+  // behind it.
+  sortTopologically(&block);
+  int64_t id = 0;
+  function.walk([&](CollectiveOpInterface collective) {
+    if (!collective.isLocal())
+      collective.setCollectiveId(id++);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// dist-overlap-collectives
+//===----------------------------------------------------------------------===//
+
+template <typename StartOp, typename OpTy, typename... Own>
+static void split(OpTy op, Operation *after, Operation *before, Own... own) {
+  OpBuilder builder(op.getContext());
+  if (after)
+    builder.setInsertionPointAfter(after);
+  else
+    builder.setInsertionPointToStart(op->getBlock());
+  auto token = TokenType::get(op.getContext(),
+                              llvm::to_vector(op->getResultTypes()));
+  auto start = StartOp::create(builder, op.getLoc(), token, op.getInputs(),
+                               own..., op.getMesh(), op.getAxes(),
+                               op.getReason(), op.getOrigin(), op.getOpId());
+  builder.setInsertionPoint(before);
+  auto wait = WaitOp::create(builder, op.getLoc(), op->getResultTypes(), start);
+  for (StringRef name : {DistDialect::kOrigin, DistDialect::kShardings})
+    if (Attribute attribute = op->getAttr(name))
+      wait->setAttr(name, attribute);
+  op->replaceAllUsesWith(wait);
+  op->erase();
+}
+
+void OverlapCollectivesPass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (function.isExternal())
+    return;
+  Block &block = function.front();
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp>(op))
+      continue;
+    Operation *after = nullptr;
+    for (Value operand : op.getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        if (!after || after->isBeforeInBlock(definition))
+          after = definition;
+    Operation *before = block.getTerminator();
+    for (Operation *user : op.getUsers())
+      if (user->isBeforeInBlock(before))
+        before = user;
+    // Something must be there to overlap with.
+    bool useful = false;
+    for (Operation *between = after ? after->getNextNode() : &block.front();
+         between != before; between = between->getNextNode())
+      useful |= between != &op && between->getNumOperands() > 0;
+    if (!useful)
+      continue;
+    if (auto reduce = dyn_cast<AllReduceOp>(op))
+      split<AllReduceStartOp>(reduce, after, before, reduce.getReduction());
+    else if (auto gather = dyn_cast<AllGatherOp>(op))
+      split<AllGatherStartOp>(gather, after, before, gather.getDims());
+    else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+      split<ReduceScatterStartOp>(scatter, after, before, scatter.getDims(),
+                                  scatter.getReduction());
+  }
+}

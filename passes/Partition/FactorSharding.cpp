@@ -1,0 +1,94 @@
+//===- FactorSharding.cpp - Shardings of dims as shardings of factors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Partition/FactorSharding.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isPrefix(ArrayRef<StringAttr> a, ArrayRef<StringAttr> b) {
+  return a.size() <= b.size() && b.take_front(a.size()) == a;
+}
+
+bool mlir::dist::isSplittable(const Factor &factor) {
+  return factor.kind == FactorKind::PassThrough ||
+         factor.kind == FactorKind::Reduction;
+}
+
+AxisLists mlir::dist::getDimAxes(ShardingAttr sharding) {
+  AxisLists dims;
+  for (DimShardingAttr dim : sharding.getDims())
+    dims.emplace_back(dim.getAxes());
+  return dims;
+}
+
+bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
+                                  const TensorFactors &tensor,
+                                  const ShardingRule &rule, MeshOp mesh,
+                                  AxisLists &factors) {
+  bool complete = true;
+  for (auto [axes, dimFactors] : llvm::zip(dims, tensor)) {
+    if (axes.empty())
+      continue;
+    unsigned next = 0;
+    int64_t left =
+        dimFactors.empty() ? 1 : rule.factors[dimFactors.front()].size;
+    for (StringAttr axis : axes) {
+      // A factor that is used up passes on to the next, minor one.
+      while (left == 1 && next + 1 < dimFactors.size())
+        left = rule.factors[dimFactors[++next]].size;
+      int64_t size = mesh.getAxisSize(axis);
+      if (dimFactors.empty() || left % size) {
+        complete = false;
+        break;
+      }
+      left /= size;
+      factors[dimFactors[next]].push_back(axis);
+    }
+  }
+  return complete;
+}
+
+AxisList mlir::dist::projectToDim(const DimFactors &dim,
+                                  const AxisLists &factors,
+                                  const ShardingRule &rule, MeshOp mesh) {
+  AxisList axes;
+  for (unsigned factor : dim) {
+    llvm::append_range(axes, factors[factor]);
+    if (mesh.getGroupSize(factors[factor]) != rule.factors[factor].size)
+      break;
+  }
+  return axes;
+}
+
+AxisLists mlir::dist::projectToDims(const TensorFactors &tensor,
+                                    const AxisLists &factors,
+                                    const ShardingRule &rule, MeshOp mesh) {
+  AxisLists dims;
+  for (const DimFactors &dim : tensor)
+    dims.push_back(projectToDim(dim, factors, rule, mesh));
+  return dims;
+}
+
+AxisLists mlir::dist::getFactorAxes(Operation *op, const ShardingRule &rule,
+                                    MeshOp mesh) {
+  AxisLists axes(rule.factors.size());
+  auto add = [&](Value value, const TensorFactors &tensor) {
+    ShardingAttr sharding = findSharding(value);
+    if (!sharding)
+      return;
+    AxisLists own(rule.factors.size());
+    projectToFactors(getDimAxes(sharding), tensor, rule, mesh, own);
+    for (auto [all, mine] : llvm::zip(axes, own))
+      if (mine.size() > all.size())
+        all = mine;
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    add(value, tensor);
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    add(value, tensor);
+  return axes;
+}

@@ -1,0 +1,436 @@
+//===- InsertAllReduce.cpp - Completes partial sums where it costs least -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Axis by axis, three steps: values that must come out unreduced pull their
+// other summands along; costs flow backward through the linear chains; a sweep
+// forward inserts the all-reduces, so that whatever is decided, no op sees a
+// partial sum it may not see.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Cost.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Partition/Unreduced.h"
+#include <limits>
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_INSERTALLREDUCEPASS
+#include "passes/Partition/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// The work for one axis.
+class AxisReducer {
+public:
+  AxisReducer(func::FuncOp function, MeshOp mesh, StringAttr axis)
+      : function(function), mesh(mesh), axis(axis) {}
+  LogicalResult run();
+
+private:
+  bool isUnreduced(Value value) const { return unreduced.contains(value); }
+  UnreducedEffect getEffect(Operation *op) const {
+    return getUnreducedEffect(op, axis, mesh,
+                              [&](Value value) { return isUnreduced(value); });
+  }
+  void findUnreduced();
+  LogicalResult pullSummands();
+  LogicalResult makeUnreduced(OpOperand &use);
+  LogicalResult divide(OpOperand &use);
+  double getUseCost(OpOperand &use);
+  void computeCosts();
+  void insert();
+  bool keepsPartial(OpOperand &use);
+  Value getReduced(Value value, ReductionKind kind);
+  std::string getReason(Value value) const;
+  void reduceOtherKinds(Operation *op, ReductionKind kind);
+  bool isWantedUnreduced(unsigned result) {
+    auto sharding = function.getResultAttrOfType<ShardingAttr>(
+        result, DistDialect::kSharding);
+    return sharding && sharding.isUnreducedOver(axis);
+  }
+
+  func::FuncOp function;
+  MeshOp mesh;
+  StringAttr axis;
+  /// Sums over the axis.
+  DenseSet<Value> unreduced;
+  /// The op whose split factor made a value unreduced.
+  DenseMap<Value, Operation *> sources;
+  /// Bytes to reduce so that all users of a value are served.
+  DenseMap<Value, double> costs;
+  DenseSet<Value> reduceHere;
+  DenseMap<Value, Value> reduced;
+};
+
+struct InsertAllReducePass
+    : mlir::dist::impl::InsertAllReducePassBase<InsertAllReducePass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+} // namespace
+
+static Reduction toReduction(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum: return Reduction::Sum;
+  case ReductionKind::Max: return Reduction::Max;
+  case ReductionKind::Min: return Reduction::Min;
+  case ReductionKind::Product: return Reduction::Product;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+//===----------------------------------------------------------------------===//
+// What is unreduced
+//===----------------------------------------------------------------------===//
+
+void AxisReducer::findUnreduced() {
+  unreduced.clear();
+  sources.clear();
+  Block &block = function.front();
+  for (BlockArgument argument : block.getArguments())
+    if (ShardingAttr sharding = findSharding(argument))
+      if (sharding.isUnreducedOver(axis))
+        unreduced.insert(argument);
+  for (Operation &op : block) {
+    if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      for (auto [operand, result] :
+           llvm::zip(op.getOperands(), op.getResults()))
+        if (isUnreduced(operand) &&
+            !llvm::is_contained(reduce.getGroupAxes(), axis))
+          unreduced.insert(result);
+      continue;
+    }
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      if (isUnreduced(reshard.getOperand()) &&
+          !reshard.getTarget().splitsOver(axis)) {
+        unreduced.insert(reshard.getResult());
+        sources[reshard.getResult()] = sources.lookup(reshard.getOperand());
+      }
+      continue;
+    }
+    UnreducedEffect effect = getEffect(&op);
+    if (!effect.partial || effect.kind != ReductionKind::Sum)
+      continue;
+    for (Value result : op.getResults()) {
+      unreduced.insert(result);
+      sources[result] = &op;
+      if (effect.linearSet)
+        for (Value operand : op.getOperands())
+          if (Operation *source = sources.lookup(operand))
+            sources[result] = source;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Results that are declared unreduced
+//===----------------------------------------------------------------------===//
+
+LogicalResult AxisReducer::divide(OpOperand &use) {
+  Value value = use.get();
+  auto type = cast<RankedTensorType>(value.getType());
+  auto floatType = dyn_cast<FloatType>(type.getElementType());
+  if (!floatType)
+    return use.getOwner()->emitOpError()
+           << "adds a whole value of integers to one that is a sum over '"
+           << axis.getValue() << "'; make the variable a float one";
+  OpBuilder builder(use.getOwner());
+  Location loc = use.getOwner()->getLoc();
+  double ranks = mesh.getAxisSize(axis);
+  ShardingAttr sharding = findSharding(value);
+  DenseElementsAttr constant;
+  Value share;
+  if (matchPattern(value, m_Constant(&constant)) && constant.isSplat()) {
+    double part =
+        HostTensor::fromAttribute(constant.resizeSplat(
+            RankedTensorType::get({}, floatType)))->getDouble(0) / ranks;
+    share = graph::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(
+            type, cast<Attribute>(builder.getFloatAttr(floatType, part))));
+  } else {
+    Value divisor = graph::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(
+            type, cast<Attribute>(builder.getFloatAttr(floatType, ranks))));
+    setSharding(divisor, sharding);
+    share = graph::DivOp::create(builder, loc, type, value, divisor);
+  }
+  setSharding(share, sharding);
+  use.set(share);
+  // Each rank has its share: together they are the value.
+  unreduced.insert(share);
+  return success();
+}
+
+LogicalResult AxisReducer::makeUnreduced(OpOperand &use) {
+  Value value = use.get();
+  if (isUnreduced(value) || isZero(value))
+    return success();
+  // A sum of partial and whole values becomes partial with its whole summands.
+  if (Operation *op = value.getDefiningOp()) {
+    UnreducedEffect effect = getEffect(op);
+    if (effect.misuse && !effect.missing.empty()) {
+      for (unsigned i : effect.missing)
+        if (failed(makeUnreduced(op->getOpOperand(i))))
+          return failure();
+      findUnreduced();
+      return success();
+    }
+  }
+  return divide(use);
+}
+
+LogicalResult AxisReducer::pullSummands() {
+  for (OpOperand &use : function.front().getTerminator()->getOpOperands())
+    if (isWantedUnreduced(use.getOperandNumber()) && failed(makeUnreduced(use)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Where to reduce
+//===----------------------------------------------------------------------===//
+
+double AxisReducer::getUseCost(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<func::ReturnOp>(op))
+    return isWantedUnreduced(use.getOperandNumber()) ? 0 : kNever;
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    if (llvm::is_contained(reduce.getGroupAxes(), axis))
+      return 0;
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    if (reshard.getTarget().splitsOver(axis))
+      // A reduce-scatter: half of an all-reduce.
+      return getByteSize(reshard.getType()) / 2.0;
+  double cost = 0;
+  for (Value result : op->getResults()) {
+    if (!isUnreduced(result))
+      return kNever;
+    cost += costs.lookup(result);
+  }
+  return cost;
+}
+
+void AxisReducer::computeCosts() {
+  auto visit = [&](Value value) {
+    if (!isUnreduced(value))
+      return;
+    double later = 0;
+    for (OpOperand &use : value.getUses())
+      later += getUseCost(use);
+    double here = getByteSize(value.getType());
+    if (later > here)
+      reduceHere.insert(value);
+    costs[value] = std::min(here, later);
+  };
+  Block &block = function.front();
+  for (Operation &op : llvm::reverse(block))
+    for (Value result : op.getResults())
+      visit(result);
+  for (BlockArgument argument : block.getArguments())
+    visit(argument);
+}
+
+std::string AxisReducer::getReason(Value value) const {
+  std::string reason;
+  if (Operation *source = sources.lookup(value))
+    reason = (source->getName().getStringRef() + " of '" +
+              getOriginName(source) + "' sums over a dim split over '" +
+              axis.getValue() + "'")
+                 .str();
+  else
+    reason = ("a value kept as a sum over '" + axis.getValue() + "' is read")
+                 .str();
+  if (auto why = mesh->getAttrOfType<DictionaryAttr>("why"))
+    if (auto text = why.getAs<StringAttr>(axis))
+      reason += " (" + text.str() + ")";
+  return reason;
+}
+
+Value AxisReducer::getReduced(Value value, ReductionKind kind) {
+  Value &result = reduced[value];
+  if (result)
+    return result;
+  OpBuilder builder(function.getContext());
+  Operation *definition = value.getDefiningOp();
+  if (definition)
+    builder.setInsertionPointAfter(definition);
+  else
+    builder.setInsertionPointToStart(&function.front());
+  std::string origin = definition ? getOriginName(definition)
+                                  : getLocationName(value.getLoc());
+  if (origin.empty())
+    origin = function.getSymName().str();
+  auto op = AllReduceOp::create(
+      builder, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
+      toReduction(kind), mesh.getSymName(), builder.getArrayAttr({axis}),
+      getReason(value), origin);
+  result = op.getResult(0);
+  ShardingAttr sharding = findSharding(value);
+  SmallVector<StringAttr> left;
+  for (StringAttr other : sharding.getUnreduced())
+    if (other != axis)
+      left.push_back(other);
+  setSharding(result, sharding.withUnreduced(left));
+  if (definition)
+    if (Attribute number = definition->getAttr(DistDialect::kOrigin))
+      op->setAttr(DistDialect::kOrigin, number);
+  return result;
+}
+
+/// A partial maximum, minimum or product has no linear users to wait for.
+void AxisReducer::reduceOtherKinds(Operation *op, ReductionKind kind) {
+  for (Value result : op->getResults()) {
+    Value whole = getReduced(result, kind);
+    result.replaceAllUsesExcept(whole, whole.getDefiningOp());
+  }
+}
+
+/// Whether a use of a value that is reduced anyway takes the partial one, as it
+/// ends in state that is kept as a sum.
+bool AxisReducer::keepsPartial(OpOperand &use) {
+  return getUseCost(use) == 0;
+}
+
+void AxisReducer::insert() {
+  Block &block = function.front();
+  // Keeps only what is still true while the sweep changes operands.
+  DenseSet<Value> found = std::move(unreduced);
+  unreduced.clear();
+  auto settle = [&](Value value) {
+    // The declared sharding follows what the value really is.
+    ShardingAttr sharding = findSharding(value);
+    if (!sharding || isUnreduced(value) == sharding.isUnreducedOver(axis))
+      return;
+    SmallVector<StringAttr> axes;
+    for (StringAttr other : sharding.getUnreduced())
+      if (other != axis)
+        axes.push_back(other);
+    if (isUnreduced(value))
+      axes.push_back(axis);
+    setSharding(value, sharding.withUnreduced(axes));
+    if (auto reshard = value.getDefiningOp<ReshardOp>())
+      reshard.setTargetAttr(reshard.getTarget().withUnreduced(axes));
+  };
+  auto decide = [&](Value value) {
+    if (!isUnreduced(value))
+      return;
+    settle(value);
+    if (!reduceHere.contains(value))
+      return;
+    SmallVector<OpOperand *> uses;
+    DenseSet<Value> partial = std::move(unreduced);
+    unreduced = found;
+    for (OpOperand &use : value.getUses())
+      if (!keepsPartial(use))
+        uses.push_back(&use);
+    unreduced = std::move(partial);
+    Value whole = getReduced(value, ReductionKind::Sum);
+    for (OpOperand *use : uses)
+      use->set(whole);
+  };
+  for (BlockArgument argument : block.getArguments())
+    if (found.contains(argument)) {
+      unreduced.insert(argument);
+      decide(argument);
+    }
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto needWhole = [&](OpOperand &use) {
+      if (isUnreduced(use.get()))
+        use.set(getReduced(use.get(), ReductionKind::Sum));
+    };
+    if (isa<func::ReturnOp>(op)) {
+      for (OpOperand &use : op.getOpOperands())
+        if (!isWantedUnreduced(use.getOperandNumber()))
+          needWhole(use);
+      continue;
+    }
+    if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      for (auto [operand, result] :
+           llvm::zip(op.getOperands(), op.getResults()))
+        if (isUnreduced(operand) &&
+            !llvm::is_contained(reduce.getGroupAxes(), axis)) {
+          unreduced.insert(result);
+          decide(result);
+        }
+      continue;
+    }
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      if (isUnreduced(reshard.getOperand()) &&
+          !reshard.getTarget().splitsOver(axis)) {
+        unreduced.insert(reshard.getResult());
+        decide(reshard.getResult());
+      }
+      continue;
+    }
+    UnreducedEffect effect = getEffect(&op);
+    if (effect.misuse) {
+      for (OpOperand &use : op.getOpOperands())
+        needWhole(use);
+      effect = getEffect(&op);
+    }
+    if (!effect.partial)
+      continue;
+    if (effect.kind != ReductionKind::Sum) {
+      reduceOtherKinds(&op, effect.kind);
+      continue;
+    }
+    for (Value result : op.getResults()) {
+      unreduced.insert(result);
+      decide(result);
+    }
+  }
+}
+
+LogicalResult AxisReducer::run() {
+  findUnreduced();
+  if (failed(pullSummands()))
+    return failure();
+  findUnreduced();
+  computeCosts();
+  insert();
+  return success();
+}
+
+/// all_reduce of an all_reduce that nobody else reads: one over both axes.
+static void mergeChains(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    auto outer = dyn_cast<AllReduceOp>(op);
+    if (!outer || op.getNumOperands() != 1)
+      continue;
+    auto inner = outer.getInputs()[0].getDefiningOp<AllReduceOp>();
+    if (!inner || !inner->hasOneUse() ||
+        inner.getReduction() != outer.getReduction())
+      continue;
+    SmallVector<Attribute> axes(inner.getAxes().begin(), inner.getAxes().end());
+    llvm::append_range(axes, outer.getAxes());
+    outer.setAxesAttr(ArrayAttr::get(op.getContext(), axes));
+    outer.setReason((inner.getReason() + "; " + outer.getReason()).str());
+    op.setOperand(0, inner.getInputs()[0]);
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<AllReduceOp>(op) && op.use_empty())
+      op.erase();
+}
+
+void InsertAllReducePass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  MeshOp mesh = findMesh(function);
+  if (!mesh || function.isExternal())
+    return;
+  for (auto axis : mesh.getAxisNames().getAsRange<StringAttr>())
+    if (failed(AxisReducer(function, mesh, axis).run()))
+      return signalPassFailure();
+  mergeChains(function.front());
+}

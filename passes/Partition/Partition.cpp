@@ -1,0 +1,222 @@
+//===- Partition.cpp - Global to local shapes -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/IR/IRMapping.h"
+#include "passes/Partition/FactorSharding.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Partition/Reshard.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "passes/Partition/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// Rewrites one function.
+class Partitioner {
+public:
+  Partitioner(func::FuncOp function, MeshOp mesh)
+      : function(function), mesh(mesh) {}
+  LogicalResult run();
+
+private:
+  FailureOr<Type> getLocal(Operation *op, Value value);
+  LogicalResult partition(Operation *op);
+  LogicalResult partitionRule(ShardingRuleOpInterface op);
+  LogicalResult partitionCollective(Operation *op);
+  void partitionReshard(ReshardOp op);
+  void setSignature();
+
+  func::FuncOp function;
+  MeshOp mesh;
+  IRMapping locals;
+};
+
+struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+} // namespace
+
+FailureOr<Type> Partitioner::getLocal(Operation *op, Value value) {
+  ShardingAttr sharding = findSharding(value);
+  if (!sharding)
+    return op->emitOpError() << "has a value without a sharding; run "
+                                "dist-propagate-sharding first";
+  auto type = cast<RankedTensorType>(value.getType());
+  auto local = getLocalType(type, sharding, mesh);
+  if (failed(local))
+    return op->emitOpError() << "cannot split " << type << " as " << sharding;
+  return Type(*local);
+}
+
+/// Copies what every partitioned op keeps.
+static void keepAttributes(Operation *from, Operation *to) {
+  for (StringRef name : {DistDialect::kOrigin, DistDialect::kShardings})
+    if (Attribute attribute = from->getAttr(name))
+      to->setAttr(name, attribute);
+}
+
+LogicalResult Partitioner::partitionRule(ShardingRuleOpInterface op) {
+  ShardingRule rule = op.getShardingRule();
+  AxisLists axes = getFactorAxes(op, rule, mesh);
+  SmallVector<int64_t> shards;
+  for (const AxisList &list : axes)
+    shards.push_back(mesh.getGroupSize(list));
+  // What the op says of its values must be what its factors give.
+  auto check = [&](Value value, const TensorFactors &tensor) -> LogicalResult {
+    ShardingAttr sharding = findSharding(value);
+    if (sharding && getDimAxes(sharding) != projectToDims(tensor, axes, rule, mesh))
+      return op->emitOpError() << "has operands and results that are split "
+                                  "differently; run dist-insert-reshards first";
+    return success();
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    if (failed(check(value, tensor)))
+      return failure();
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    if (failed(check(value, tensor)))
+      return failure();
+
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(locals.lookup(operand));
+  SmallVector<Type> types;
+  for (Value result : op->getResults()) {
+    auto type = getLocal(op, result);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+  }
+  OpBuilder builder(op);
+  auto part = op.partition(builder, operands, types, shards);
+  if (failed(part))
+    return failure();
+  (*part)->setLoc(op->getLoc());
+  keepAttributes(op, *part);
+  locals.map(op->getResults(), (*part)->getResults());
+  return success();
+}
+
+LogicalResult Partitioner::partitionCollective(Operation *op) {
+  OpBuilder builder(op);
+  Operation *part = builder.clone(*op, locals);
+  for (Value result : op->getResults()) {
+    auto type = getLocal(op, result);
+    if (failed(type))
+      return failure();
+    part->getResult(cast<OpResult>(result).getResultNumber()).setType(*type);
+  }
+  return success();
+}
+
+void Partitioner::partitionReshard(ReshardOp op) {
+  OpBuilder builder(op);
+  std::string origin = op.getOrigin().empty() ? getOriginName(op)
+                                              : op.getOrigin().str();
+  Value local = emitReshard(builder, op.getLoc(), locals.lookup(op.getOperand()),
+                            findSharding(op.getOperand()), op.getTarget(), mesh,
+                            op.getReason(), origin);
+  if (Attribute number = op->getAttr(DistDialect::kOrigin))
+    for (Operation *made = local.getDefiningOp();
+         made && isa<CollectiveOpInterface>(made) &&
+         local != locals.lookup(op.getOperand()) &&
+         !made->hasAttr(DistDialect::kOrigin);
+         made = made->getOperand(0).getDefiningOp())
+      made->setAttr(DistDialect::kOrigin, number);
+  locals.map(op.getResult(), local);
+}
+
+LogicalResult Partitioner::partition(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    if (!findSharding(reshard.getOperand()))
+      return op->emitOpError() << "has an operand without a sharding; run "
+                                  "dist-propagate-sharding first";
+    partitionReshard(reshard);
+    return success();
+  }
+  if (auto sharded = dyn_cast<ShardingRuleOpInterface>(op))
+    return partitionRule(sharded);
+  if (isa<AllReduceOp>(op))
+    return partitionCollective(op);
+  return op->emitOpError() << "cannot be partitioned: it has no sharding rule; "
+                              "compile it for one device";
+}
+
+void Partitioner::setSignature() {
+  Block &block = function.front();
+  SmallVector<Type> arguments, results;
+  for (BlockArgument argument : block.getArguments()) {
+    auto global = cast<RankedTensorType>(argument.getType());
+    Type local = *getLocalType(global, findSharding(argument), mesh);
+    function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
+                        TypeAttr::get(global));
+    argument.setType(local);
+    arguments.push_back(local);
+  }
+  for (auto [i, operand] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    function.setResultAttr(i, DistDialect::kGlobalType,
+                           TypeAttr::get(function.getResultTypes()[i]));
+    results.push_back(operand.getType());
+  }
+  function.setType(FunctionType::get(function.getContext(), arguments, results));
+}
+
+LogicalResult Partitioner::run() {
+  Block &block = function.front();
+  for (BlockArgument argument : block.getArguments()) {
+    if (failed(getLocal(function, argument)))
+      return failure();
+    locals.map(argument, argument);
+  }
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  // While ops are rewritten, arguments keep their global types: rules are asked
+  // of global shapes only. `partition` gets the types it builds from, though,
+  // so local arguments stand in.
+  SmallVector<Value> standIns;
+  for (BlockArgument argument : llvm::to_vector(block.getArguments())) {
+    auto type = getLocal(function, argument);
+    standIns.push_back(block.addArgument(cast<RankedTensorType>(*type),
+                                         argument.getLoc()));
+    locals.map(argument, standIns.back());
+  }
+  for (Operation *op : ops)
+    if (failed(partition(op)))
+      return failure();
+  Operation *terminator = block.getTerminator();
+  for (OpOperand &use : terminator->getOpOperands())
+    use.set(locals.lookup(use.get()));
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  unsigned count = standIns.size();
+  for (auto [i, standIn] : llvm::enumerate(standIns))
+    standIn.replaceAllUsesWith(block.getArgument(i));
+  block.eraseArguments(count, count);
+  setSignature();
+  return success();
+}
+
+void PartitionPass::runOnOperation() {
+  MeshOp mesh = findMesh(getOperation());
+  if (!mesh)
+    return;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (failed(Partitioner(function, mesh).run()))
+      return signalPassFailure();
+    int64_t id = 0;
+    function.walk([&](CollectiveOpInterface collective) {
+      if (!collective.isLocal())
+        collective.setCollectiveId(id++);
+    });
+  }
+}

@@ -1,0 +1,85 @@
+//===- Unreduced.cpp - Who makes, passes on, and must not see partial sums -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Partition/Unreduced.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isZero(Value value) {
+  // Through broadcasts, which only repeat.
+  while (Operation *op = value.getDefiningOp()) {
+    DenseElementsAttr constant;
+    if (matchPattern(value, m_Constant(&constant))) {
+      if (!constant.isSplat())
+        return false;
+      if (isa<FloatType>(constant.getElementType()))
+        return constant.getSplatValue<APFloat>().isPosZero();
+      return constant.getElementType().isIntOrIndex() &&
+             constant.getSplatValue<APInt>().isZero();
+    }
+    if (!isa<graph::BroadcastOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+UnreducedEffect
+mlir::dist::getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
+                               llvm::function_ref<bool(Value)> isUnreduced) {
+  UnreducedEffect effect;
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  bool any = llvm::any_of(op->getOperands(), isUnreduced);
+  if (!sharded) {
+    effect.misuse = any;
+    return effect;
+  }
+  ShardingRule rule = sharded.getShardingRule();
+  AxisLists factors = getFactorAxes(op, rule, mesh);
+  bool splitsAFactor = false;
+  for (auto [factor, axes] : llvm::zip(rule.factors, factors)) {
+    if (!llvm::is_contained(axes, axis))
+      continue;
+    splitsAFactor = true;
+    if (factor.kind == FactorKind::Reduction) {
+      effect.partial = true;
+      effect.kind = factor.reduction;
+    }
+  }
+  if (!any)
+    return effect;
+  // An axis cannot both split the op's work and number its partial operands.
+  if (splitsAFactor) {
+    effect.misuse = true;
+    return effect;
+  }
+  std::optional<SmallVector<unsigned>> missing;
+  for (auto [number, set] : llvm::enumerate(rule.linear)) {
+    bool covers = true;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      covers &= !isUnreduced(operand) || llvm::is_contained(set, i);
+    if (!covers)
+      continue;
+    SmallVector<unsigned> lacking;
+    for (unsigned i : set)
+      if (!isUnreduced(op->getOperand(i)) && !isZero(op->getOperand(i)))
+        lacking.push_back(i);
+    if (lacking.empty()) {
+      effect.partial = true;
+      effect.linearSet = number;
+      return effect;
+    }
+    if (!missing || lacking.size() < missing->size())
+      missing = lacking;
+  }
+  effect.misuse = true;
+  if (missing)
+    effect.missing = *missing;
+  return effect;
+}
