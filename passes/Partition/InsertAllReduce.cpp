@@ -219,7 +219,12 @@ double AxisReducer::getUseCost(OpOperand &use) {
       return kNever;
     cost += costs.lookup(result);
   }
-  return cost;
+  // Partial summands that meet here share what reducing their sum costs.
+  DenseSet<Value> summands;
+  for (Value operand : op->getOperands())
+    if (isUnreduced(operand))
+      summands.insert(operand);
+  return cost / std::max<size_t>(summands.size(), 1);
 }
 
 void AxisReducer::computeCosts() {
@@ -230,7 +235,9 @@ void AxisReducer::computeCosts() {
     for (OpOperand &use : value.getUses())
       later += getUseCost(use);
     double here = getByteSize(value.getType());
-    if (later > here)
+    // Of equals the first: what comes after then works on whole values, and
+    // the transfer can start early and in place.
+    if (later >= here && here > 0)
       reduceHere.insert(value);
     costs[value] = std::min(here, later);
   };

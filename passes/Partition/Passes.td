@@ -67,8 +67,8 @@ def InsertAllReducePass : Pass<"dist-insert-all-reduce", "::mlir::func::FuncOp">
     An op that sums over a split factor gives an unreduced value, and ops that
     are linear in their unreduced operands pass that on. Where a value must be
     reduced, the `dist.all_reduce` stands at the point of the linear chain with
-    the fewest bytes, the latest of equals, and a value with several users is
-    reduced once. Reductions other than sums are completed at once. Results
+    the fewest bytes, the first of equals (but summands that meet are added
+    first), and a value with several users is reduced once. Reductions other than sums are completed at once. Results
     declared unreduced (ON_READ state) cost nothing; a replicated summand of one
     is divided by the number of ranks.
 
