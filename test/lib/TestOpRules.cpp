@@ -8,14 +8,16 @@
 // `test-op-rules` runs each op of a function on random operands and holds its
 // interfaces against each other, with the evaluator as the judge: the derivative
 // against central differences, each split that the sharding rule allows and each
-// linear set against the whole op, the decomposition against the op. It emits
-// an error for what differs and otherwise a remark
+// linear set against the whole op, the decomposition and the scalar code (or
+// loops) against the op. It emits an error for what differs and otherwise a
+// remark
 //   rules hold: F factors, L linear sets, D derivatives
 // A function argument's values come from `test.range = [low, high]` on the
 // argument, or on its first user; integers likewise. An op with `test.skip` is
 // evaluated only.
 //
 //===----------------------------------------------------------------------===//
+#include "CheckElements.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -181,7 +183,8 @@ public:
     if (op->hasAttr("test.skip"))
       return success();
     if (failed(checkSharding()) || failed(checkLinear()) ||
-        failed(checkDerivative()) || failed(checkDecomposition()))
+        failed(checkDerivative()) || failed(checkDecomposition()) ||
+        failed(checkScalarCode()))
       return failure();
     op->emitRemark("rules hold: ") << numFactors << " factors, " << numLinear
                                    << " linear sets, " << numDerivatives
@@ -222,6 +225,7 @@ private:
   LogicalResult checkLinear();
   LogicalResult checkDerivative();
   LogicalResult checkDecomposition();
+  LogicalResult checkScalarCode();
 
   Operation *op;
   Tensors operands, whole;
@@ -502,6 +506,20 @@ LogicalResult OpChecker::checkDecomposition() {
   return success();
 }
 
+LogicalResult OpChecker::checkScalarCode() {
+  auto elemental = dyn_cast<ElementalOpInterface>(op);
+  if (!elemental)
+    return success();
+  auto results = interpretScalarCode(elemental, operands);
+  if (failed(results))
+    return failure();
+  for (auto [r, result] : llvm::enumerate(*results))
+    if (auto difference = findDifference(result, whole[r]))
+      return op->emitError("scalar code of result ")
+             << r << " differs from the evaluator: " << *difference;
+  return success();
+}
+
 struct TestOpRules : PassWrapper<TestOpRules, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestOpRules)
   StringRef getArgument() const override { return "test-op-rules"; }
@@ -510,7 +528,8 @@ struct TestOpRules : PassWrapper<TestOpRules, OperationPass<ModuleOp>> {
            "evaluator agree";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<func::FuncDialect, graph::GraphDialect>();
+    registry.insert<graph::GraphDialect>();
+    registerScalarDialects(registry);
   }
   void runOnOperation() override {
     getOperation().walk([&](func::FuncOp function) {
