@@ -231,16 +231,16 @@ void removeAll(const std::string &path) {
 bool checkedBytes(const std::vector<int64_t> &shape, size_t elementSize,
                   size_t *bytes) {
   uint64_t total = elementSize;
-  for (int64_t dim : shape)
-    if (dim == 0) {
-      *bytes = 0;
-      return true;
-    }
-  for (int64_t dim : shape)
-    if (dim < 0 || __builtin_mul_overflow(total, uint64_t(dim), &total) ||
+  bool empty = false;
+  for (int64_t dim : shape) {
+    // A dim of 0 excuses no others: their product is taken elsewhere too.
+    empty |= dim == 0;
+    if (dim < 0 ||
+        __builtin_mul_overflow(total, std::max<uint64_t>(dim, 1), &total) ||
         total > uint64_t(INT64_MAX))
       return false;
-  *bytes = total;
+  }
+  *bytes = empty ? 0 : total;
   return true;
 }
 

@@ -212,6 +212,9 @@ TEST(Idx, ReadsBigEndianDims) {
   EXPECT_FALSE(parseIdx(bytes.substr(0, 7), nullptr, "f", &array).ok());
   std::string huge("\0\0\x0e\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16);
   EXPECT_FALSE(parseIdx(huge, nullptr, "f", &array).ok());
+  // No bytes are claimed, but the product of the others still overflows.
+  std::string zero("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 16);
+  EXPECT_FALSE(parseIdx(zero, nullptr, "f", &array).ok());
 }
 
 TEST(Csv, HeaderLabelAndErrors) {
