@@ -11,6 +11,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
+#include <google/protobuf/stubs/logging.h>
 #include <iterator>
 #include <sys/stat.h>
 
@@ -112,10 +113,17 @@ Status readManifest(const std::string &folder, manifest::Manifest *out) {
   if (!file.good() && !file.eof())
     return Status::error(StatusCode::Unavailable, "cannot read the package",
                          path, std::strerror(errno));
+  return parseManifest(bytes, path, out);
+}
+
+Status parseManifest(const std::string &bytes, const std::string &where,
+                     manifest::Manifest *out) {
   out->Clear();
+  // The library would print what is wrong with the bytes.
+  google::protobuf::LogSilencer silencer;
   if (!out->ParseFromString(bytes))
-    return damaged(path, "it is no manifest");
-  return check(*out, path);
+    return damaged(where, "it is no manifest");
+  return check(*out, where);
 }
 
 Status Package::load(const std::string &folder, const Host &host,

@@ -24,6 +24,9 @@ struct Host {
 /// Reads and checks `folder`/manifest: not whether the machine fits, which
 /// tools that only look do not care about.
 Status readManifest(const std::string &folder, manifest::Manifest *out);
+/// The same of a manifest's bytes; `where` names them in errors.
+Status parseManifest(const std::string &bytes, const std::string &where,
+                     manifest::Manifest *out);
 
 /// A package's code and its manifest.
 class Package {
