@@ -1,0 +1,106 @@
+//===- Importer.cpp - Model files to the graph dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/Importer.h"
+#include "dialects/Graph/Import/OnnxModel.h"
+#include "runtime/formats/arrays.h"
+#include "runtime/formats/onnx_tensor.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+static Location fileLoc(MLIRContext *context, StringRef path) {
+  return FileLineColLoc::get(context, path, 0, 0);
+}
+
+bool mlir::dist::graph::isModelBytes(StringRef bytes) {
+  // MLIR text is text; bytecode has its own magic. Protocol Buffers have
+  // control characters from the first field's tag on.
+  if (bytes.starts_with("ML\xefR"))
+    return false;
+  for (unsigned char c : bytes.take_front(4096))
+    if (c < 9 || (c > 13 && c < 32))
+      return true;
+  return false;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::dist::graph::importModelBytes(MLIRContext *context, StringRef bytes,
+                                    StringRef path, StringRef folder,
+                                    const ImportOptions &options) {
+  OnnxModel model(context, path, folder, options);
+  if (failed(model.load(bytes)))
+    return failure();
+  return model.import();
+}
+
+/// Opens the file; errors are emitted.
+static std::shared_ptr<const ::dist::FileBytes> openFile(MLIRContext *context,
+                                                         StringRef path) {
+  std::shared_ptr<const ::dist::FileBytes> file;
+  ::dist::Status status = ::dist::FileBytes::open(path.str(), &file);
+  if (status.ok())
+    return file;
+  emitError(fileLoc(context, path)) << status.message();
+  return nullptr;
+}
+
+static std::string folderOf(StringRef path) {
+  std::string folder = llvm::sys::path::parent_path(path).str();
+  return folder.empty() ? "." : folder;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::dist::graph::importModel(MLIRContext *context, StringRef path,
+                               const ImportOptions &options) {
+  auto file = openFile(context, path);
+  if (!file)
+    return failure();
+  return importModelBytes(context, file->bytes(), path, folderOf(path),
+                          options);
+}
+
+FailureOr<std::vector<CoverageRow>>
+mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
+                                  const ImportOptions &options) {
+  auto file = openFile(context, path);
+  if (!file)
+    return failure();
+  OnnxModel model(context, path, folderOf(path), options);
+  if (failed(model.load(file->bytes())))
+    return failure();
+  return model.coverage();
+}
+
+FailureOr<HostTensor> mlir::dist::graph::readTensorFile(MLIRContext *context,
+                                                        StringRef path) {
+  auto file = openFile(context, path);
+  if (!file)
+    return failure();
+  ::dist::HostArray array;
+  ::dist::Status status;
+  if (path.ends_with(".pb")) {
+    status =
+        ::dist::parseOnnxTensor(file->bytes(), path.str(), nullptr, &array);
+  } else {
+    std::vector<::dist::NamedArray> arrays;
+    status = ::dist::parseArrays(file->bytes(), file, path.str(), &arrays);
+    if (status.ok() && arrays.size() != 1)
+      status = ::dist::Status::error(::dist::StatusCode::InvalidInput,
+                                     "cannot bind an input", path.str(),
+                                     "the file must hold one array");
+    if (status.ok())
+      array = arrays.front().array;
+  }
+  if (!status.ok())
+    return emitError(fileLoc(context, path)) << status.message();
+  FailureOr<HostTensor> tensor = toHostTensor(context, array);
+  if (failed(tensor))
+    return emitError(fileLoc(context, path)) << "the array is too large";
+  return tensor;
+}

@@ -1,0 +1,69 @@
+//===- Importer.h - Model files to the graph dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model file becomes a module of `graph.variable`s and `func.func @predict`.
+// Every op carries the name of the node it came from as its location.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IMPORT_IMPORTER_H
+#define DIALECTS_GRAPH_IMPORT_IMPORTER_H
+
+#include "dialects/Interfaces/HostTensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mlir::dist::graph {
+
+struct ImportOptions {
+  /// Value of the first symbolic dim (0: not given).
+  int64_t batchSize = 0;
+  /// Values of symbolic dims by name.
+  std::map<std::string, int64_t> dims;
+  /// Inputs whose value is compiled in as a constant.
+  std::map<std::string, HostTensor> bindings;
+  /// Initializers that are trained, or not, against the rule; empty: none.
+  std::string trainRegex, freezeRegex;
+};
+
+/// Imports a model file of any known form (told by content). Errors go to the
+/// context's diagnostics, one per failure.
+FailureOr<OwningOpRef<ModuleOp>> importModel(MLIRContext *context,
+                                             StringRef path,
+                                             const ImportOptions &options);
+/// The same of bytes; `folder` is where external data lie (empty: refused).
+FailureOr<OwningOpRef<ModuleOp>>
+importModelBytes(MLIRContext *context, StringRef bytes, StringRef path,
+                 StringRef folder, const ImportOptions &options);
+
+/// Whether a file's bytes look like a model that `importModel` reads, rather
+/// than MLIR text or bytecode.
+bool isModelBytes(StringRef bytes);
+
+/// The tensor in a `.pb` (TensorProto), `.npy` or other array file, for
+/// `bindings`.
+FailureOr<HostTensor> readTensorFile(MLIRContext *context, StringRef path);
+
+/// One node of a model file, for `--coverage`.
+struct CoverageRow {
+  std::string node, op;
+  int64_t opset = 0;
+  bool supported = false;
+  /// Why not.
+  std::string reason;
+};
+/// Tries every node. Fails only when the file is no model.
+FailureOr<std::vector<CoverageRow>>
+importCoverage(MLIRContext *context, StringRef path,
+               const ImportOptions &options);
+
+} // namespace mlir::dist::graph
+
+#endif // DIALECTS_GRAPH_IMPORT_IMPORTER_H

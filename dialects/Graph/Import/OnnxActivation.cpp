@@ -1,0 +1,200 @@
+//===- OnnxActivation.cpp - Activation functions of ONNX -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Composed of element-wise ops, by the formulas of the ONNX operator reference.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxNode.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+static Value isPositive(OnnxNode &n, Value x) {
+  return n.compare(ComparePredicate::GT, x, n.scalar(0, n.elementOf(x)));
+}
+static Value isNegative(OnnxNode &n, Value x) {
+  return n.compare(ComparePredicate::LT, x, n.scalar(0, n.elementOf(x)));
+}
+static Value clamp(OnnxNode &n, Value x, double low, double high) {
+  Type type = n.elementOf(x);
+  return n.minimum(n.maximum(x, n.scalar(low, type)), n.scalar(high, type));
+}
+/// log(1 + e^x) that does not overflow.
+static Value softplus(OnnxNode &n, Value x) {
+  Value tail = n.unary<Log1pOp>(n.exp(n.neg(n.unary<AbsOp>(x))));
+  return n.add(n.unary<ReluOp>(x), tail);
+}
+
+static LogicalResult importRelu(OnnxNode &n) {
+  return n.out(n.unary<ReluOp>(n.in(0)));
+}
+static LogicalResult importSigmoid(OnnxNode &n) {
+  return n.out(n.unary<LogisticOp>(n.in(0)));
+}
+static LogicalResult importTanh(OnnxNode &n) {
+  return n.out(n.tanh(n.in(0)));
+}
+static LogicalResult importLeakyRelu(OnnxNode &n) {
+  Value x = n.in(0);
+  double alpha = n.floatAttr("alpha", 0.01);
+  return n.out(n.select(isNegative(n, x), n.mul(x, alpha), x));
+}
+static LogicalResult importPRelu(OnnxNode &n) {
+  Value x = n.in(0), slope = n.in(1);
+  FailureOr<SmallVector<int64_t>> shape =
+      n.commonShape(n.shapeOf(x), n.shapeOf(slope));
+  if (failed(shape) || ArrayRef<int64_t>(*shape) != n.shapeOf(x))
+    return n.fail("the slope's shape does not broadcast to the input's");
+  return n.out(n.select(isNegative(n, x), n.mul(x, slope), x));
+}
+static LogicalResult importElu(OnnxNode &n) {
+  Value x = n.in(0);
+  double alpha = n.floatAttr("alpha", 1);
+  return n.out(n.select(isNegative(n, x),
+                        n.mul(n.unary<Expm1Op>(x), alpha), x));
+}
+static LogicalResult importSelu(OnnxNode &n) {
+  Value x = n.in(0);
+  double alpha = n.floatAttr("alpha", 1.67326319217681884765625);
+  double gamma = n.floatAttr("gamma", 1.05070102214813232421875);
+  Value negative = n.mul(n.unary<Expm1Op>(x), alpha);
+  return n.out(n.mul(n.select(isPositive(n, x), x, negative), gamma));
+}
+static LogicalResult importCelu(OnnxNode &n) {
+  Value x = n.in(0);
+  double alpha = n.floatAttr("alpha", 1);
+  Value negative = n.mul(n.unary<Expm1Op>(n.div(x, alpha)), alpha);
+  return n.out(n.select(isNegative(n, x), negative, x));
+}
+static LogicalResult importThresholdedRelu(OnnxNode &n) {
+  Value x = n.in(0);
+  Type type = n.elementOf(x);
+  Value alpha = n.scalar(n.floatAttr("alpha", 1), type);
+  return n.out(n.select(n.compare(ComparePredicate::GT, x, alpha), x,
+                        n.scalar(0, type)));
+}
+static LogicalResult importHardSigmoid(OnnxNode &n) {
+  double alpha = n.floatAttr("alpha", 0.2), beta = n.floatAttr("beta", 0.5);
+  return n.out(clamp(n, n.add(n.mul(n.in(0), alpha), beta), 0, 1));
+}
+static LogicalResult importHardSwish(OnnxNode &n) {
+  Value x = n.in(0);
+  Value gate = clamp(n, n.add(n.mul(x, 1.0 / 6), 0.5), 0, 1);
+  return n.out(n.mul(x, gate));
+}
+static LogicalResult importSwish(OnnxNode &n) {
+  Value x = n.in(0);
+  double alpha = n.floatAttr("alpha", 1);
+  Value scaled = alpha == 1 ? x : n.mul(x, alpha);
+  return n.out(n.mul(x, n.unary<LogisticOp>(scaled)));
+}
+static LogicalResult importMish(OnnxNode &n) {
+  return n.out(n.mul(n.in(0), n.tanh(softplus(n, n.in(0)))));
+}
+static LogicalResult importSoftplus(OnnxNode &n) {
+  return n.out(softplus(n, n.in(0)));
+}
+static LogicalResult importSoftsign(OnnxNode &n) {
+  Value x = n.in(0);
+  return n.out(n.div(x, n.add(n.unary<AbsOp>(x), 1)));
+}
+static LogicalResult importGelu(OnnxNode &n) {
+  Value x = n.in(0);
+  std::string form = n.textAttr("approximate", "none");
+  Value inner;
+  if (form == "none")
+    inner = n.unary<ErfOp>(n.mul(x, 0.70710678118654752));
+  else if (form == "tanh")
+    inner = n.tanh(n.mul(
+        n.add(x, n.mul(n.mul(n.mul(x, x), x), 0.044715)), 0.79788456080286536));
+  else
+    return n.fail("approximate must be none or tanh, not '" + form + "'");
+  return n.out(n.mul(n.mul(x, 0.5), n.add(inner, 1)));
+}
+static LogicalResult importShrink(OnnxNode &n) {
+  Value x = n.in(0);
+  double lambda = n.floatAttr("lambd", 0.5), bias = n.floatAttr("bias", 0);
+  Type type = n.elementOf(x);
+  Value above =
+      n.compare(ComparePredicate::GT, x, n.scalar(lambda, type));
+  Value below =
+      n.compare(ComparePredicate::LT, x, n.scalar(-lambda, type));
+  Value inner =
+      n.select(below, n.add(x, bias), n.splat(0, x));
+  return n.out(n.select(above, n.add(x, -bias), inner));
+}
+
+/// Before opset 13, softmax and its kin work on the input as a matrix: dims
+/// from `axis` on are one.
+template <typename Fn>
+static LogicalResult importAlongAxis(OnnxNode &n, Fn compute) {
+  Value x = n.in(0);
+  bool flattens = n.opset < 13;
+  int64_t given = n.intAttr("axis", flattens ? 1 : -1);
+  if (flattens && given == n.rankOf(x)) {
+    // One-element rows.
+    SmallVector<int64_t> shape(n.shapeOf(x));
+    shape.push_back(1);
+    return n.out(n.reshape(compute(n.reshape(x, shape), n.rankOf(x)),
+                           n.shapeOf(x)));
+  }
+  FailureOr<int64_t> axis = n.dim(given, n.rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (!flattens || *axis == n.rankOf(x) - 1)
+    return n.out(compute(x, *axis));
+  SmallVector<int64_t> shape(n.shapeOf(x).take_front(*axis));
+  int64_t rest = 1;
+  for (int64_t size : n.shapeOf(x).drop_front(*axis))
+    rest *= size;
+  shape.push_back(rest);
+  return n.out(n.reshape(compute(n.reshape(x, shape), *axis), n.shapeOf(x)));
+}
+
+template <typename OpTy> static LogicalResult importSoftmax(OnnxNode &n) {
+  return importAlongAxis(n, [&](Value x, int64_t axis) {
+    return n.make<OpTy>({x}, {n.i64("axis", axis)});
+  });
+}
+static LogicalResult importHardmax(OnnxNode &n) {
+  return importAlongAxis(n, [&](Value x, int64_t axis) -> Value {
+    Value best = n.make<ArgMaxOp>({x}, {n.i64("axis", axis)});
+    if (!best)
+      return {};
+    Value position = n.iota(n.shapeOf(x), axis, n.elementOf(best));
+    best = n.broadcastMissing(best, n.shapeOf(x), {axis});
+    return n.convert(n.compare(ComparePredicate::EQ, position, best),
+                     n.elementOf(x));
+  });
+}
+
+ArrayRef<OnnxOp> mlir::dist::graph::getOnnxActivationOps() {
+  static const OnnxOp rows[] = {
+      {"Relu", 6, 1, 1, importRelu},
+      {"Sigmoid", 6, 1, 1, importSigmoid},
+      {"Tanh", 6, 1, 1, importTanh},
+      {"LeakyRelu", 6, 1, 1, importLeakyRelu},
+      {"PRelu", 7, 2, 2, importPRelu},
+      {"Elu", 6, 1, 1, importElu},
+      {"Selu", 6, 1, 1, importSelu},
+      {"Celu", 12, 1, 1, importCelu},
+      {"ThresholdedRelu", 10, 1, 1, importThresholdedRelu},
+      {"HardSigmoid", 6, 1, 1, importHardSigmoid},
+      {"HardSwish", 14, 1, 1, importHardSwish},
+      {"Swish", 24, 1, 1, importSwish},
+      {"Mish", 18, 1, 1, importMish},
+      {"Softplus", 1, 1, 1, importSoftplus},
+      {"Softsign", 1, 1, 1, importSoftsign},
+      {"Gelu", 20, 1, 1, importGelu},
+      {"Shrink", 9, 1, 1, importShrink},
+      {"Softmax", 1, 1, 1, importSoftmax<SoftmaxOp>},
+      {"LogSoftmax", 1, 1, 1, importSoftmax<LogSoftmaxOp>},
+      {"Hardmax", 1, 1, 1, importHardmax},
+  };
+  return rows;
+}

@@ -1,0 +1,308 @@
+//===- OnnxImport.cpp - An ONNX graph as a function -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxModel.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+int64_t OnnxModel::opsetOf(const onnx::NodeProto &node) const {
+  auto it = opsets.find(node.domain() == "ai.onnx" ? "" : node.domain());
+  return it == opsets.end() ? 0 : it->second;
+}
+
+Location OnnxModel::locOf(StringRef name) {
+  return NameLoc::get(storage.getStringAttr(name));
+}
+
+static StringRef nameOf(const onnx::NodeProto &node) {
+  if (!node.name().empty())
+    return node.name();
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      return output;
+  return node.op_type();
+}
+
+FailureOr<HostTensor> OnnxModel::readInitial(StringRef variable) {
+  auto it = initializers.find(variable);
+  if (it == initializers.end())
+    return failure();
+  return toHostTensor(getContext(), it->second);
+}
+
+Value OnnxModel::lookup(const std::string &name) {
+  auto known = values.find(name);
+  if (known != values.end())
+    return known->second;
+  auto it = initializers.find(name);
+  if (it == initializers.end()) {
+    auto bad = badInitializers.find(name);
+    if (bad != badInitializers.end())
+      (void)fail("initializer '" + name + "': " + bad->second);
+    else
+      (void)fail("its input '" + name +
+                     "' is not computed before it (a cycle, or nodes out of "
+                     "order)",
+                 "check the model with onnx.checker");
+    return {};
+  }
+  // Numbers that are not trained are constants: kernels are made for them.
+  RankedTensorType type = toTensorType(getContext(), it->second);
+  auto state = trainability.find(name);
+  ElementsAttr initial = toElements(getContext(), name, it->second);
+  OpBuilder::InsertionGuard guard(storage);
+  storage.setInsertionPointToStart(&function.getBody().front());
+  Location outer = loc;
+  loc = locOf(name);
+  Value value;
+  if (state == trainability.end() ||
+      (!state->second.trainable && type.getNumElements() == 1)) {
+    value = make<ConstantOp>({}, {attr("value", initial)});
+  } else {
+    value = make<ReadOp>(
+        {}, {attr("variable", FlatSymbolRefAttr::get(getContext(), name))},
+        type);
+    storage.setInsertionPoint(function);
+    SmallVector<NamedAttribute> attributes = {
+        text("sym_name", name), attr("type", TypeAttr::get(type)),
+        attr("initial", initial), text("group", state->second.group),
+        text("why", state->second.why)};
+    if (state->second.trainable)
+      attributes.push_back(attr("trainable", storage.getUnitAttr()));
+    makeAll<VariableOp>({}, attributes);
+  }
+  loc = outer;
+  values[name] = value;
+  return value;
+}
+
+LogicalResult OnnxModel::beginFunction() {
+  module = ModuleOp::create(fileLocation);
+  (*module)->setAttr("graph.model_path", storage.getStringAttr(path));
+  (*module)->setAttr("graph.model_format", storage.getStringAttr("onnx"));
+  SmallVector<Type> types;
+  SmallVector<NamedAttrList> attributes;
+  SmallVector<std::string> names;
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    if (initializers.count(input.name()) || options.bindings.count(input.name()))
+      continue;
+    int64_t batchDim;
+    FailureOr<RankedTensorType> type = inputType(input, &batchDim);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+    names.push_back(input.name());
+    NamedAttrList &list = attributes.emplace_back();
+    list.set("graph.role", storage.getStringAttr("input"));
+    list.set("graph.name", storage.getStringAttr(input.name()));
+    if (batchDim >= 0)
+      list.set("graph.batch_dim", storage.getI64IntegerAttr(batchDim));
+  }
+  storage.setInsertionPointToEnd(module->getBody());
+  function = func::FuncOp::create(storage, locOf(model.graph().name()),
+                                  "predict",
+                                  storage.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  for (auto [i, list] : llvm::enumerate(attributes)) {
+    function.setArgAttrs(i, list.getDictionary(getContext()));
+    BlockArgument argument = block->getArgument(i);
+    argument.setLoc(locOf(names[i]));
+    values[names[i]] = argument;
+  }
+  storage.setInsertionPointToEnd(block);
+  for (const auto &[name, tensor] : options.bindings) {
+    loc = locOf(name);
+    values[name] = constant(tensor);
+  }
+  return success();
+}
+
+std::vector<bool> OnnxModel::findLiveNodes() const {
+  llvm::StringSet<> needed;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    needed.insert(output.name());
+  std::vector<bool> live(model.graph().node_size());
+  for (int i = model.graph().node_size() - 1; i >= 0; --i) {
+    const onnx::NodeProto &node = model.graph().node(i);
+    for (const std::string &output : node.output())
+      live[i] = live[i] || (!output.empty() && needed.count(output));
+    if (live[i])
+      for (const std::string &input : node.input())
+        needed.insert(input);
+  }
+  return live;
+}
+
+LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
+  begin(node, opsetOf(node), locOf(nameOf(node)), {});
+  std::string emitted;
+  ScopedDiagnosticHandler collect(getContext(), [&](Diagnostic &diagnostic) {
+    if (emitted.empty() &&
+        diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      emitted = diagnostic.str();
+    return success();
+  });
+  auto fromDiagnostics = [&] {
+    return fail(emitted.empty() ? "the op cannot be made" : emitted);
+  };
+  const OnnxOp *row = findOnnxOp(node.domain(), node.op_type(), opset);
+  if (!row)
+    return fail("the op is not supported",
+                "see dist-opt --print-ops for those that are");
+  if (!row->import)
+    return fail(row->reason ? row->reason : "the op is not supported");
+  unsigned count = node.input_size();
+  while (count > 0 && node.input(count - 1).empty())
+    --count;
+  if (count < row->minInputs || count > row->maxInputs)
+    return fail("it has " + llvm::Twine(count) + " inputs, but " +
+                (count < row->minInputs ? "at least " : "at most ") +
+                llvm::Twine(count < row->minInputs ? row->minInputs
+                                                   : row->maxInputs) +
+                " are expected");
+  for (unsigned i = 0; i < count; ++i) {
+    const std::string &name = node.input(i);
+    if (name.empty() && i < row->minInputs)
+      return fail("input " + llvm::Twine(i) + " is missing");
+    Value value = name.empty() ? Value() : lookup(name);
+    if (!name.empty() && !value)
+      return why.empty() ? fromDiagnostics() : failure();
+    inputs.push_back(value);
+  }
+  if (failed(row->import(*this)) || !emitted.empty())
+    return why.empty() ? fromDiagnostics() : failure();
+  if (!why.empty())
+    return failure();
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (!askedAttributes.contains(attribute.name()))
+      return fail("attribute '" + attribute.name() + "' is not known");
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty())
+      continue;
+    // An output nobody computed is an error at its first use.
+    if (outputs[i])
+      values[node.output(i)] = outputs[i];
+    else if (i == 0)
+      return fail("it has no result");
+  }
+  return success();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> OnnxModel::import() {
+  if (failed(beginFunction()))
+    return failure();
+  std::vector<bool> live = findLiveNodes();
+  for (int i = 0; i < model.graph().node_size(); ++i) {
+    const onnx::NodeProto &node = model.graph().node(i);
+    if (!live[i] || succeeded(importNode(node)))
+      continue;
+    return error("cannot import " + node.op_type() + " node '" +
+                     nameOf(node) + "' (opset " +
+                     llvm::Twine(opsetOf(node)) + ")",
+                 why, todo);
+  }
+  if (failed(finishFunction()))
+    return failure();
+  return std::move(module);
+}
+
+LogicalResult OnnxModel::finishFunction() {
+  SmallVector<Value> results;
+  SmallVector<Type> types;
+  SmallVector<NamedAttrList> attributes;
+  for (const onnx::ValueInfoProto &output : model.graph().output()) {
+    why.clear();
+    todo.clear();
+    Value value = lookup(output.name());
+    if (!value)
+      return error("cannot import output '" + output.name() + "'",
+                   "the node that computes it does not give it");
+    const auto &declared = output.type().tensor_type();
+    if (declared.elem_type() != 0 &&
+        toElementType(getContext(), declared.elem_type()) != elementOf(value))
+      return error("cannot import output '" + output.name() + "'",
+                   "its declared element type is not that of its value");
+    results.push_back(value);
+    types.push_back(value.getType());
+    NamedAttrList &list = attributes.emplace_back();
+    list.set("graph.role", storage.getStringAttr("output"));
+    list.set("graph.name", storage.getStringAttr(output.name()));
+    int64_t batch = -1;
+    for (int i = 0; batchName && !batchName->empty() &&
+                    i < declared.shape().dim_size() && i < rankOf(value);
+         ++i)
+      if (batch < 0 && declared.shape().dim(i).dim_param() == *batchName)
+        batch = i;
+    // Exporters that do not name the batch dim put it first.
+    bool named = batchName && !batchName->empty() && declared.has_shape();
+    if (batch < 0 && !named && options.batchSize && rankOf(value) > 0 &&
+        shapeOf(value)[0] == options.batchSize)
+      batch = 0;
+    if (batch >= 0)
+      list.set("graph.batch_dim", storage.getI64IntegerAttr(batch));
+  }
+  storage.setInsertionPointToEnd(&function.getBody().front());
+  func::ReturnOp::create(storage, function.getLoc(), results);
+  function.setType(storage.getFunctionType(
+      function.getFunctionType().getInputs(), types));
+  for (auto [i, list] : llvm::enumerate(attributes))
+    function.setResultAttrs(i, list.getDictionary(getContext()));
+  eraseDead();
+  if (failed(verify(*module)))
+    return failure();
+  return success();
+}
+
+void OnnxModel::eraseDead() {
+  // One sweep backwards finds all: uses come after definitions.
+  Block &block = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+  llvm::StringSet<> read;
+  function.walk([&](ReadOp op) { read.insert(op.getVariable()); });
+  for (auto variable :
+       llvm::make_early_inc_range(module->getBody()->getOps<VariableOp>()))
+    if (!read.contains(variable.getSymName()))
+      variable.erase();
+}
+
+std::vector<CoverageRow> OnnxModel::coverage() {
+  std::vector<CoverageRow> rows;
+  llvm::StringSet<> unknown;
+  bool begun = succeeded(beginFunction());
+  for (const onnx::NodeProto &node : model.graph().node()) {
+    CoverageRow &row = rows.emplace_back();
+    row.node = nameOf(node).str();
+    row.op = (node.domain().empty() ? "" : node.domain() + ".") +
+             node.op_type();
+    row.opset = opsetOf(node);
+    const OnnxOp *entry = findOnnxOp(node.domain(), node.op_type(), row.opset);
+    std::string missing;
+    for (const std::string &input : node.input())
+      if (unknown.contains(input))
+        missing = input;
+    if (!begun || !missing.empty()) {
+      // What can still be told is whether the op is in the table.
+      row.supported = entry && entry->import;
+      if (!row.supported)
+        row.reason = entry && entry->reason ? entry->reason
+                                            : "the op is not supported";
+      else if (begun)
+        row.reason = "not tried: '" + missing + "' is not known";
+    } else {
+      row.supported = succeeded(importNode(node));
+      row.reason = why;
+    }
+    if (!row.supported || !missing.empty())
+      for (const std::string &output : node.output())
+        unknown.insert(output);
+  }
+  return rows;
+}

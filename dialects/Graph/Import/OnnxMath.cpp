@@ -1,0 +1,191 @@
+//===- OnnxMath.cpp - Element-wise ONNX ops -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxNode.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+template <typename OpTy> static LogicalResult importUnary(OnnxNode &n) {
+  return n.out(n.unary<OpTy>(n.in(0)));
+}
+
+template <typename OpTy> static LogicalResult importBinary(OnnxNode &n) {
+  return n.out(n.binary<OpTy>(n.in(0), n.in(1)));
+}
+
+template <typename OpTy> static LogicalResult importVariadic(OnnxNode &n) {
+  Value result = n.in(0);
+  for (unsigned i = 1; i < n.numInputs(); ++i)
+    result = n.binary<OpTy>(result, n.in(i));
+  return n.out(result);
+}
+
+template <ComparePredicate predicate>
+static LogicalResult importCompare(OnnxNode &n) {
+  return n.out(n.compare(predicate, n.in(0), n.in(1)));
+}
+
+/// Sign and magnitude of what has no sign.
+template <typename OpTy> static LogicalResult importAbs(OnnxNode &n) {
+  bool isUnsigned = n.elementOf(n.in(0)).isUnsignedInteger();
+  return n.out(isUnsigned ? n.in(0) : n.unary<OpTy>(n.in(0)));
+}
+
+static LogicalResult importReciprocal(OnnxNode &n) {
+  return n.out(n.div(n.splat(1, n.in(0)), n.in(0)));
+}
+
+static LogicalResult importMean(OnnxNode &n) {
+  Value sum = n.in(0);
+  for (unsigned i = 1; i < n.numInputs(); ++i)
+    sum = n.add(sum, n.in(i));
+  return n.out(n.div(sum, double(n.numInputs())));
+}
+
+/// `fmod`: C's remainder; else the divisor's sign, as in Python.
+static LogicalResult importMod(OnnxNode &n) {
+  bool cStyle = n.intAttr("fmod", 0) != 0;
+  Value x = n.in(0), y = n.in(1);
+  Value rem = n.binary<RemOp>(x, y);
+  if (cStyle || n.elementOf(x).isUnsignedInteger())
+    return n.out(rem);
+  Value zero = n.scalar(0, n.elementOf(x));
+  Value wrong = n.compare(
+      ComparePredicate::NE, n.compare(ComparePredicate::LT, rem, zero),
+      n.compare(ComparePredicate::LT, y, zero));
+  wrong = n.binary<AndOp>(wrong, n.compare(ComparePredicate::NE, rem, zero));
+  return n.out(n.select(wrong, n.add(rem, y), rem));
+}
+
+static LogicalResult importPow(OnnxNode &n) {
+  Value x = n.in(0), y = n.in(1);
+  Type type = n.elementOf(x);
+  // An integer to a fractional power is computed in floating point.
+  if (!n.isFloat(x) && n.isFloat(y)) {
+    Type wide = Float64Type::get(n.getContext());
+    return n.out(n.convert(
+        n.binary<PowOp>(n.convert(x, wide), n.convert(y, wide)), type));
+  }
+  return n.out(n.binary<PowOp>(x, n.convert(y, type)));
+}
+
+static LogicalResult importBitShift(OnnxNode &n) {
+  std::string direction = n.textAttr("direction", "");
+  if (direction == "LEFT")
+    return importBinary<ShiftLeftOp>(n);
+  if (direction == "RIGHT")
+    return importBinary<ShiftRightOp>(n);
+  return n.fail("direction must be LEFT or RIGHT, not '" + direction + "'");
+}
+
+static LogicalResult importWhere(OnnxNode &n) {
+  return n.out(n.select(n.in(0), n.in(1), n.in(2)));
+}
+
+static LogicalResult importClip(OnnxNode &n) {
+  Value x = n.in(0), low, high;
+  if (n.opset < 11) {
+    // The attributes' defaults are the type's limits: no bound.
+    bool hasLow = n.hasAttr("min"), hasHigh = n.hasAttr("max");
+    if (hasLow)
+      low = n.scalar(n.floatAttr("min", 0), n.elementOf(x));
+    if (hasHigh)
+      high = n.scalar(n.floatAttr("max", 0), n.elementOf(x));
+  } else {
+    low = n.in(1);
+    high = n.in(2);
+  }
+  for (Value bound : {low, high})
+    if (bound && n.typeOf(bound).getNumElements() != 1)
+      return n.fail("a bound must be one number");
+  if (low)
+    x = n.maximum(x, n.reshape(low, {}));
+  if (high)
+    x = n.minimum(x, n.reshape(high, {}));
+  return n.out(x);
+}
+
+static LogicalResult importCast(OnnxNode &n) {
+  n.ignore({"saturate", "round_mode"}); // of 8-bit floats
+  Type type = n.elementType(n.intAttr("to", 0));
+  return type ? n.out(n.convert(n.in(0), type)) : failure();
+}
+
+static LogicalResult importCastLike(OnnxNode &n) {
+  n.ignore({"saturate", "round_mode"});
+  return n.out(n.convert(n.in(0), n.elementOf(n.in(1))));
+}
+
+static LogicalResult importIsInf(OnnxNode &n) {
+  bool positive = n.intAttr("detect_positive", 1) != 0;
+  bool negative = n.intAttr("detect_negative", 1) != 0;
+  return n.out(n.make<IsInfOp>(
+      {n.in(0)}, {n.flag("positive", positive), n.flag("negative", negative)}));
+}
+
+static LogicalResult importNotOf(OnnxNode &n) {
+  return n.out(n.unary<NotOp>(n.in(0)));
+}
+
+ArrayRef<OnnxOp> mlir::dist::graph::getOnnxMathOps() {
+  static const OnnxOp rows[] = {
+      {"Neg", 6, 1, 1, importUnary<NegOp>},
+      {"Abs", 6, 1, 1, importAbs<AbsOp>},
+      {"Sign", 9, 1, 1, importUnary<SignOp>},
+      {"Exp", 6, 1, 1, importUnary<ExpOp>},
+      {"Log", 6, 1, 1, importUnary<LogOp>},
+      {"Sqrt", 6, 1, 1, importUnary<SqrtOp>},
+      {"Reciprocal", 6, 1, 1, importReciprocal},
+      {"Erf", 9, 1, 1, importUnary<ErfOp>},
+      {"Sin", 7, 1, 1, importUnary<SinOp>},
+      {"Cos", 7, 1, 1, importUnary<CosOp>},
+      {"Tan", 7, 1, 1, importUnary<TanOp>},
+      {"Asin", 7, 1, 1, importUnary<AsinOp>},
+      {"Acos", 7, 1, 1, importUnary<AcosOp>},
+      {"Atan", 7, 1, 1, importUnary<AtanOp>},
+      {"Sinh", 9, 1, 1, importUnary<SinhOp>},
+      {"Cosh", 9, 1, 1, importUnary<CoshOp>},
+      {"Asinh", 9, 1, 1, importUnary<AsinhOp>},
+      {"Acosh", 9, 1, 1, importUnary<AcoshOp>},
+      {"Atanh", 9, 1, 1, importUnary<AtanhOp>},
+      {"Floor", 6, 1, 1, importUnary<FloorOp>},
+      {"Ceil", 6, 1, 1, importUnary<CeilOp>},
+      {"Round", 11, 1, 1, importUnary<RoundOp>},
+      {"Not", 1, 1, 1, importNotOf},
+      {"BitwiseNot", 18, 1, 1, importNotOf},
+      {"Add", 7, 2, 2, importBinary<AddOp>},
+      {"Sub", 7, 2, 2, importBinary<SubOp>},
+      {"Mul", 7, 2, 2, importBinary<MulOp>},
+      {"Div", 7, 2, 2, importBinary<DivOp>},
+      {"Pow", 7, 2, 2, importPow},
+      {"Mod", 10, 2, 2, importMod},
+      {"And", 7, 2, 2, importBinary<AndOp>},
+      {"Or", 7, 2, 2, importBinary<OrOp>},
+      {"Xor", 7, 2, 2, importBinary<XorOp>},
+      {"BitwiseAnd", 18, 2, 2, importBinary<AndOp>},
+      {"BitwiseOr", 18, 2, 2, importBinary<OrOp>},
+      {"BitwiseXor", 18, 2, 2, importBinary<XorOp>},
+      {"BitShift", 11, 2, 2, importBitShift},
+      {"Equal", 7, 2, 2, importCompare<ComparePredicate::EQ>},
+      {"Less", 7, 2, 2, importCompare<ComparePredicate::LT>},
+      {"Greater", 7, 2, 2, importCompare<ComparePredicate::GT>},
+      {"LessOrEqual", 12, 2, 2, importCompare<ComparePredicate::LE>},
+      {"GreaterOrEqual", 12, 2, 2, importCompare<ComparePredicate::GE>},
+      {"Max", 6, 1, kManyInputs, importVariadic<MaxOp>},
+      {"Min", 6, 1, kManyInputs, importVariadic<MinOp>},
+      {"Sum", 6, 1, kManyInputs, importVariadic<AddOp>},
+      {"Mean", 6, 1, kManyInputs, importMean},
+      {"Where", 9, 3, 3, importWhere},
+      {"Clip", 6, 1, 3, importClip},
+      {"Cast", 6, 1, 1, importCast},
+      {"CastLike", 15, 2, 2, importCastLike},
+      {"IsNaN", 9, 1, 1, importUnary<IsNanOp>},
+      {"IsInf", 10, 1, 1, importIsInf},
+  };
+  return rows;
+}

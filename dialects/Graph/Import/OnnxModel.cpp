@@ -1,0 +1,235 @@
+//===- OnnxModel.cpp - Reading and checking an ONNX model -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxModel.h"
+#include "runtime/formats/onnx_tensor.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+/// Opsets that the op table knows the changes of.
+static constexpr int64_t kFirstOpset = 7, kLastOpset = 28;
+static constexpr int64_t kMaxBatch = int64_t(1) << 31;
+
+OnnxModel::OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
+                     const ImportOptions &options)
+    : BuilderStorage(context), OnnxNode(storage), options(options),
+      path(path.str()), folder(folder.str()),
+      fileLocation(FileLineColLoc::get(context, path, 0, 0)) {
+  context->loadDialect<GraphDialect, func::FuncDialect>();
+}
+
+LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
+                               const llvm::Twine &todo) {
+  std::string text = (what + " (" + path + "): " + why).str();
+  if (!todo.isTriviallyEmpty())
+    text += ("; " + todo).str();
+  mlir::emitError(fileLocation) << text;
+  return failure();
+}
+
+LogicalResult OnnxModel::load(StringRef bytes) {
+  ::dist::Status status = ::dist::parseOnnxModel(bytes, path, &model);
+  if (!status.ok()) {
+    mlir::emitError(fileLocation) << status.message();
+    return failure();
+  }
+  if (model.graph().output_size() == 0)
+    return error("cannot import the model", "it has no output");
+  if (failed(loadOpsets()) || failed(loadInitializers()) ||
+      failed(checkNames()) || failed(chooseBatch()))
+    return failure();
+  trainability = findTrainable(model.graph(), initializers);
+  return applyRegexes();
+}
+
+LogicalResult OnnxModel::loadOpsets() {
+  for (const onnx::OperatorSetIdProto &set : model.opset_import()) {
+    std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
+    opsets[domain] = set.version();
+    if (domain.empty() &&
+        (set.version() < kFirstOpset || set.version() > kLastOpset))
+      return error("cannot import the model",
+                   "opset " + llvm::Twine(set.version()) +
+                       " is not one of 7 to 28",
+                   "convert it with onnx.version_converter");
+  }
+  return success();
+}
+
+LogicalResult OnnxModel::loadInitializers() {
+  ::dist::ExternalFiles files(folder);
+  for (onnx::TensorProto &tensor :
+       *model.mutable_graph()->mutable_initializer()) {
+    std::string name = tensor.name();
+    if (name.empty())
+      return error("cannot import the model", "an initializer has no name");
+    if (initializers.count(name) || badInitializers.count(name))
+      return error("cannot import the model",
+                   "two initializers are named '" + name + "'");
+    if (::dist::fromOnnxType(tensor.data_type()) ==
+        ::dist::manifest::DATA_TYPE_UNKNOWN) {
+      badInitializers[name] = "elements of " +
+                              ::dist::onnxTypeName(tensor.data_type()) +
+                              " are not supported";
+      continue;
+    }
+    ::dist::HostArray array;
+    ::dist::Status status = ::dist::takeOnnxTensor(
+        tensor, folder.empty() ? nullptr : &files, path, &array);
+    if (!status.ok()) {
+      mlir::emitError(fileLocation) << status.message();
+      return failure();
+    }
+    if (!isSaneShape(array.shape))
+      return error("cannot import the model",
+                   "initializer '" + name + "' is too large");
+    initializers[name] = array;
+  }
+  return success();
+}
+
+LogicalResult OnnxModel::checkNames() {
+  llvm::StringSet<> defined;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!defined.insert(input.name()).second)
+      return error("cannot import the model",
+                   "two inputs are named '" + input.name() + "'");
+  for (const auto &entry : initializers)
+    defined.insert(entry.getKey());
+  for (const auto &entry : badInitializers)
+    defined.insert(entry.getKey());
+  for (const onnx::NodeProto &node : model.graph().node())
+    for (const std::string &output : node.output())
+      if (!output.empty() && !defined.insert(output).second)
+        return error("cannot import the model",
+                     "'" + output + "' is defined twice");
+  llvm::StringSet<> outputs;
+  for (const onnx::ValueInfoProto &output : model.graph().output()) {
+    if (!defined.count(output.name()))
+      return error("cannot import the model",
+                   "nothing computes output '" + output.name() + "'");
+    if (!outputs.insert(output.name()).second)
+      return error("cannot import the model",
+                   "two outputs are named '" + output.name() + "'");
+  }
+  for (const auto &[name, value] : options.bindings) {
+    bool found = false;
+    for (const onnx::ValueInfoProto &input : model.graph().input())
+      found |= input.name() == name;
+    if (!found)
+      return error("cannot bind an input",
+                   "the model has no input '" + name + "'");
+  }
+  return success();
+}
+
+LogicalResult OnnxModel::chooseBatch() {
+  bool fixed = true;
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    if (initializers.count(input.name()) || options.bindings.count(input.name()))
+      continue;
+    const auto &dims = input.type().tensor_type().shape().dim();
+    for (const auto &dim : dims) {
+      if (dim.has_dim_value() && dim.dim_value() > 0)
+        continue;
+      if (!batchName)
+        batchName = dim.dim_param();
+    }
+    fixed &= dims.size() > 0 && dims[0].has_dim_value() &&
+             dims[0].dim_value() == options.batchSize;
+  }
+  if (options.batchSize < 0 || options.batchSize > kMaxBatch)
+    return error("cannot import the model",
+                 "a batch of " + llvm::Twine(options.batchSize) +
+                     " is not possible");
+  if (options.batchSize && !batchName && !fixed)
+    return error("cannot import the model",
+                 "its inputs have no symbolic dim, and their first dim is not " +
+                     llvm::Twine(options.batchSize),
+                 "leave --batch-size out or export the model with a symbolic "
+                 "batch dim");
+  return success();
+}
+
+FailureOr<RankedTensorType>
+OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
+  std::string what = "cannot import input '" + input.name() + "'";
+  if (!input.type().has_tensor_type())
+    return error(what, "it is no tensor (a sequence, a map or an optional)",
+                 "only models of tensors are supported");
+  const auto &tensor = input.type().tensor_type();
+  Type element = toElementType(getContext(), tensor.elem_type());
+  if (!element)
+    return error(what, "elements of " +
+                           ::dist::onnxTypeName(tensor.elem_type()) +
+                           " are not supported");
+  if (!tensor.has_shape())
+    return error(what, "its shape is not in the file",
+                 "export the model with shapes");
+  SmallVector<int64_t> shape;
+  *batchDim = -1;
+  for (const auto &dim : tensor.shape().dim()) {
+    int64_t at = shape.size();
+    // A zero is an empty tensor when said so, and unknown when negative.
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      shape.push_back(dim.dim_value());
+      continue;
+    }
+    const std::string &name = dim.dim_param();
+    auto given = options.dims.find(name);
+    bool isBatch = batchName && name == *batchName;
+    if (isBatch && *batchDim < 0)
+      *batchDim = at;
+    if (!name.empty() && given != options.dims.end())
+      shape.push_back(given->second);
+    else if (isBatch && options.batchSize)
+      shape.push_back(options.batchSize);
+    else if (isBatch)
+      return error(what, "dim " + llvm::Twine(at) + (name.empty() ? "" : " '" + name + "'") +
+                             " is symbolic",
+                   "give --batch-size N");
+    else if (name.empty())
+      return error(what, "dim " + llvm::Twine(at) + " has no size and no name",
+                   "export the model with a name or a size there");
+    else
+      return error(what, "dim " + llvm::Twine(at) + " '" + name + "' is symbolic",
+                   "give --dim " + name + "=N");
+  }
+  // Without a symbolic dim, --batch-size says that the first dim is the batch.
+  if (!batchName && options.batchSize && !shape.empty())
+    *batchDim = 0;
+  if (!isSaneShape(shape))
+    return error(what, "its shape is impossible");
+  return RankedTensorType::get(shape, element);
+}
+
+LogicalResult OnnxModel::applyRegexes() {
+  auto apply = [&](StringRef option, StringRef text, bool train) {
+    if (text.empty())
+      return success();
+    llvm::Regex regex(text);
+    std::string problem;
+    if (!regex.isValid(problem))
+      return error("bad --" + option + " '" + text + "'", problem);
+    bool any = false;
+    for (auto &entry : trainability) {
+      if (!regex.match(entry.getKey()))
+        continue;
+      any = true;
+      entry.second.trainable = train;
+      entry.second.why = ("--" + option + " " + text).str();
+    }
+    return any ? success()
+               : error("bad --" + option + " '" + text + "'",
+                       "it matches no variable of the model");
+  };
+  if (failed(apply("train", options.trainRegex, true)))
+    return failure();
+  return apply("freeze", options.freezeRegex, false);
+}

@@ -1,0 +1,78 @@
+//===- OnnxModel.h - A whole ONNX model while it is imported -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IMPORT_ONNXMODEL_H
+#define DIALECTS_GRAPH_IMPORT_ONNXMODEL_H
+
+#include "dialects/Graph/Import/Importer.h"
+#include "dialects/Graph/Import/OnnxNode.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/formats/file.h"
+
+namespace mlir::dist::graph {
+
+/// A base, so that the builder exists before the node that refers to it.
+struct BuilderStorage {
+  explicit BuilderStorage(MLIRContext *context) : storage(context) {}
+  OpBuilder storage;
+};
+
+class OnnxModel : private BuilderStorage, private OnnxNode {
+public:
+  OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
+            const ImportOptions &options);
+
+  /// Parses and checks everything that does not need the op table. Errors are
+  /// emitted.
+  LogicalResult load(StringRef bytes);
+  FailureOr<OwningOpRef<ModuleOp>> import();
+  std::vector<CoverageRow> coverage();
+
+private:
+  LogicalResult error(const llvm::Twine &what, const llvm::Twine &why,
+                      const llvm::Twine &todo = "");
+  LogicalResult loadOpsets();
+  LogicalResult loadInitializers();
+  LogicalResult chooseBatch();
+  LogicalResult checkNames();
+  LogicalResult applyRegexes();
+  /// The type of a graph input with symbolic dims replaced; `batchDim` is -1
+  /// when no dim is the batch.
+  FailureOr<RankedTensorType> inputType(const onnx::ValueInfoProto &input,
+                                        int64_t *batchDim);
+  /// Module, function and its arguments.
+  LogicalResult beginFunction();
+  /// Which nodes the outputs need.
+  std::vector<bool> findLiveNodes() const;
+  /// Runs the op table's function of a node. On failure `why` and `todo` say
+  /// why; nothing is emitted.
+  LogicalResult importNode(const onnx::NodeProto &node);
+  LogicalResult finishFunction();
+  void eraseDead();
+  Value lookup(const std::string &name);
+  int64_t opsetOf(const onnx::NodeProto &node) const;
+  Location locOf(StringRef name);
+  FailureOr<HostTensor> readInitial(StringRef variable) override;
+
+  const ImportOptions &options;
+  std::string path, folder;
+  Location fileLocation;
+  onnx::ModelProto model;
+  std::map<std::string, int64_t> opsets;
+  llvm::StringMap<::dist::HostArray> initializers;
+  /// Initializers that cannot be read, and why: an error only when used.
+  llvm::StringMap<std::string> badInitializers;
+  llvm::StringMap<Trainability> trainability;
+  llvm::StringMap<Value> values;
+  /// Name of the symbolic dim that is the batch; "" when it has no name.
+  std::optional<std::string> batchName;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+};
+
+} // namespace mlir::dist::graph
+
+#endif // DIALECTS_GRAPH_IMPORT_ONNXMODEL_H

@@ -1,0 +1,44 @@
+//===- onnx_export.h - A trained model as an ONNX file -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A trained model is the imported one with new weights: a package keeps the
+// model without them (the skeleton), and the export puts them back. All that is
+// not understood here (names, metadata, functions) stays as it was.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_EXPORT_ONNX_EXPORT_H
+#define RUNTIME_EXPORT_ONNX_EXPORT_H
+
+#include "runtime/core/types.h"
+#include "runtime/core/status.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dist {
+
+/// The name of the skeleton in a package.
+inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
+
+/// Writes the model without the elements of the initializers in `variables`;
+/// names that are none are left out of account. External data of the others
+/// are taken in.
+Status writeOnnxSkeleton(const std::string &model,
+                         const std::vector<std::string> &variables,
+                         const std::string &skeleton);
+
+/// Gives the value of a variable by its name in the model.
+using VariableReader = std::function<Status(const std::string &, Tensor *)>;
+
+/// Writes `skeleton` with the elements that it lacks to `path`, atomically. A
+/// value must have the type and size of its initializer.
+Status writeOnnxModel(const std::string &skeleton, const VariableReader &read,
+                      const std::string &path);
+
+} // namespace dist
+
+#endif // RUNTIME_EXPORT_ONNX_EXPORT_H

@@ -1,0 +1,208 @@
+//===- evaluate_onnx.cpp - ONNX node cases through import and evaluator -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// evaluate-onnx CASE...: each a folder of `model.onnx` and `test_data_set_0`
+// with `input_i.pb` and `output_i.pb`. Prints a line a case: pass, wrong or
+// refused with the reason, and a count. Exit 1 when one is wrong.
+// evaluate-onnx --print MODEL [BATCH]: the imported module.
+// evaluate-onnx --coverage MODEL: which nodes can be imported.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/Import/Importer.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+/// Runs a function op by op.
+static LogicalResult evaluate(ModuleOp module, func::FuncOp function,
+                              ArrayRef<HostTensor> arguments,
+                              SmallVectorImpl<HostTensor> &results) {
+  DenseMap<Value, HostTensor> values;
+  for (auto [argument, value] : llvm::zip(function.getArguments(), arguments)) {
+    if (value.getType() != argument.getType())
+      return function.emitError() << "an input is of another type";
+    values[argument] = value;
+  }
+  for (Operation &op : function.getBody().front()) {
+    SmallVector<HostTensor> operands, outs;
+    for (Value operand : op.getOperands())
+      operands.push_back(values[operand]);
+    if (isa<func::ReturnOp>(op)) {
+      results = operands;
+      return success();
+    }
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(
+          &op, read.getVariableAttr());
+      FailureOr<HostTensor> initial =
+          HostTensor::fromAttribute(variable.getInitial());
+      if (failed(initial))
+        return failure();
+      outs.push_back(*initial);
+    } else if (failed(cast<ReferenceOpInterface>(op).evaluate(operands, outs)))
+      return failure();
+    for (auto [result, value] : llvm::zip(op.getResults(), outs)) {
+      if (value.getType() != result.getType())
+        return op.emitError() << "evaluates to another type";
+      values[result] = value;
+    }
+  }
+  return failure();
+}
+
+/// NumPy's allclose: bf16 has 8 bits, so it gets more room.
+static bool isClose(const HostTensor &got, const HostTensor &want) {
+  if (got.getType() != want.getType())
+    return false;
+  double tolerance = want.getType().getElementType().isBF16() ? 1e-2 : 1e-3;
+  for (int64_t i = 0; i < got.getNumElements(); ++i) {
+    if (!got.isFloat()) {
+      if (got.getInt(i) != want.getInt(i))
+        return false;
+      continue;
+    }
+    double a = got.getDouble(i), b = want.getDouble(i);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    if (!(std::abs(a - b) <= 1e-5 + tolerance * std::abs(b)))
+      return false;
+  }
+  return true;
+}
+
+static std::pair<std::string, std::string> runCase(const std::string &folder) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<GraphDialect, func::FuncDialect>();
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  std::string data = folder + "/test_data_set_0/";
+  ImportOptions options;
+  FailureOr<OwningOpRef<ModuleOp>> module = failure();
+  // Inputs that decide a shape are asked for one at a time, as the tools do.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    message.clear();
+    module = importModel(&context, folder + "/model.onnx", options);
+    size_t at = message.find("--bind ");
+    if (succeeded(module) || at == std::string::npos)
+      break;
+    std::string name = message.substr(at + 7);
+    name.resize(name.find('='));
+    bool found = false;
+    for (int i = 0; llvm::sys::fs::exists(data + "names") && !found; ++i) {
+      auto names = llvm::MemoryBuffer::getFile(data + "names");
+      SmallVector<StringRef> list;
+      (*names)->getBuffer().split(list, '\n');
+      if (i >= int(list.size()))
+        break;
+      if (list[i] != name)
+        continue;
+      FailureOr<HostTensor> value = readTensorFile(
+          &context, data + "input_" + std::to_string(i) + ".pb");
+      if (failed(value))
+        break;
+      options.bindings[name] = *value;
+      found = true;
+    }
+    if (!found)
+      break;
+  }
+  if (failed(module))
+    return {"refused", message};
+  message.clear();
+  auto function = (*module)->lookupSymbol<func::FuncOp>("predict");
+  auto names = llvm::MemoryBuffer::getFile(data + "names");
+  SmallVector<StringRef> list;
+  if (names)
+    (*names)->getBuffer().split(list, '\n');
+  SmallVector<HostTensor> arguments;
+  for (unsigned a = 0; a < function.getNumArguments(); ++a) {
+    StringRef name =
+        function.getArgAttrOfType<StringAttr>(a, "graph.name").getValue();
+    for (auto [i, candidate] : llvm::enumerate(list))
+      if (candidate == name) {
+        FailureOr<HostTensor> value = readTensorFile(
+            &context, data + "input_" + std::to_string(i) + ".pb");
+        if (failed(value))
+          return {"skip", message};
+        arguments.push_back(*value);
+        break;
+      }
+  }
+  if (arguments.size() != function.getNumArguments())
+    return {"skip", "no file for an input"};
+  SmallVector<HostTensor> results;
+  if (failed(evaluate(**module, function, arguments, results)))
+    return {"wrong", message.empty() ? "not evaluated" : message};
+  for (auto [i, got] : llvm::enumerate(results)) {
+    std::string file = data + "output_" + std::to_string(i) + ".pb";
+    if (!llvm::sys::fs::exists(file))
+      return {"skip", "no " + file};
+    FailureOr<HostTensor> want = readTensorFile(&context, file);
+    if (failed(want))
+      return {"skip", message};
+    if (!isClose(got, *want)) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      stream << "output " << i << ": " << got.getType() << ", expected "
+             << want->getType();
+      for (int64_t e = 0; e < got.getNumElements() && e < 6; ++e)
+        if (e < want->getNumElements())
+          stream << " " << got.getDouble(e) << "|" << want->getDouble(e);
+      return {"wrong", text};
+    }
+  }
+  return {"pass", ""};
+}
+
+int main(int argc, char **argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() >= 2 && arguments[0] == "--print") {
+    MLIRContext context;
+    ImportOptions options;
+    if (arguments.size() > 2)
+      options.batchSize = std::atoi(arguments[2].c_str());
+    auto module = importModel(&context, arguments[1], options);
+    if (failed(module))
+      return 1;
+    (*module)->print(llvm::outs(),
+                     OpPrintingFlags().elideLargeElementsAttrs().
+                     elideLargeResourceString());
+    return 0;
+  }
+  if (arguments.size() == 2 && arguments[0] == "--coverage") {
+    MLIRContext context;
+    auto rows = importCoverage(&context, arguments[1], {});
+    if (failed(rows))
+      return 1;
+    for (const CoverageRow &row : *rows)
+      llvm::outs() << row.node << " " << row.op << " " << row.opset << " "
+                   << (row.supported ? "yes" : "no") << " " << row.reason
+                   << "\n";
+    return 0;
+  }
+  std::map<std::string, int> counts;
+  for (const std::string &folder : arguments) {
+    auto [verdict, reason] = runCase(folder);
+    ++counts[verdict];
+    llvm::outs() << verdict << " " << folder << " " << reason << "\n";
+    llvm::outs().flush();
+  }
+  for (const auto &[verdict, count] : counts)
+    llvm::outs() << "total " << verdict << " " << count << "\n";
+  return counts["wrong"] ? 1 : 0;
+}
