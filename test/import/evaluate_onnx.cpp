@@ -10,6 +10,7 @@
 // refused with the reason, and a count. Exit 1 when one is wrong.
 // evaluate-onnx --print MODEL [BATCH]: the imported module.
 // evaluate-onnx --coverage MODEL: which nodes can be imported.
+// evaluate-onnx --try MODEL...: imports each; only a crash makes it fail.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
@@ -193,6 +194,27 @@ int main(int argc, char **argv) {
       llvm::outs() << row.node << " " << row.op << " " << row.opset << " "
                    << (row.supported ? "yes" : "no") << " " << row.reason
                    << "\n";
+    return 0;
+  }
+  if (!arguments.empty() && arguments[0] == "--try") {
+    int imported = 0, refused = 0;
+    for (size_t i = 1; i < arguments.size(); ++i) {
+      MLIRContext context(MLIRContext::Threading::DISABLED);
+      int errors = 0;
+      ScopedDiagnosticHandler count(&context, [&](Diagnostic &) {
+        ++errors;
+        return success();
+      });
+      ImportOptions options;
+      options.batchSize = 2;
+      bool good = succeeded(importModel(&context, arguments[i], options));
+      ++(good ? imported : refused);
+      if (good != (errors == 0)) {
+        llvm::errs() << arguments[i] << ": refused without an error\n";
+        return 1;
+      }
+    }
+    llvm::outs() << imported << " imported, " << refused << " refused\n";
     return 0;
   }
   std::map<std::string, int> counts;

@@ -7,6 +7,7 @@
 #include "tools/dist-run/output.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/digest.h"
+#include "runtime/export/onnx_export.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/program.h"
 #include <cerrno>
@@ -105,9 +106,23 @@ static Status writePackage(const std::string &package, Session &session,
 /// The imported model with new weights, from the skeleton in the package.
 static Status writeOnnx(const std::string &package, Session &session,
                         const std::string &target) {
-  return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
-                       "the package has no model skeleton",
-                       "give a .safetensors file or a folder");
+  std::string skeleton = package + "/" + kOnnxSkeletonName;
+  std::error_code error;
+  if (!fs::exists(skeleton, error))
+    return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
+                         "the package was made from no ONNX model",
+                         "give a .safetensors file or a folder");
+  const manifest::Manifest &manifest = session.manifest();
+  return writeOnnxModel(
+      skeleton,
+      [&](const std::string &name, Tensor *value) {
+        for (int i = 0; i < manifest.variables_size(); ++i)
+          if (manifest.variables(i).model_name() == name)
+            return session.readVariable(i, value);
+        return Status::error(StatusCode::Internal, "cannot write ONNX", target,
+                             "the package has no variable '" + name + "'");
+      },
+      target);
 }
 
 static bool endsWith(const std::string &text, const std::string &end) {

@@ -72,6 +72,7 @@ mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
   if (!file)
     return failure();
   OnnxModel model(context, path, folderOf(path), options);
+  model.assumeSizes();
   if (failed(model.load(file->bytes())))
     return failure();
   return model.coverage();

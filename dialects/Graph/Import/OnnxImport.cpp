@@ -57,7 +57,11 @@ Value OnnxModel::lookup(const std::string &name) {
   auto state = trainability.find(name);
   ElementsAttr initial = toElements(getContext(), name, it->second);
   OpBuilder::InsertionGuard guard(storage);
-  storage.setInsertionPointToStart(&function.getBody().front());
+  // In the order of use, before all else.
+  if (lastRead)
+    storage.setInsertionPointAfter(lastRead);
+  else
+    storage.setInsertionPointToStart(&function.getBody().front());
   Location outer = loc;
   loc = locOf(name);
   Value value;
@@ -78,7 +82,10 @@ Value OnnxModel::lookup(const std::string &name) {
     makeAll<VariableOp>({}, attributes);
   }
   loc = outer;
-  values[name] = value;
+  if (value) {
+    lastRead = value.getDefiningOp();
+    values[name] = value;
+  }
   return value;
 }
 

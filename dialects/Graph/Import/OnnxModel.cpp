@@ -190,6 +190,8 @@ OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
       shape.push_back(given->second);
     else if (isBatch && options.batchSize)
       shape.push_back(options.batchSize);
+    else if (assumedSize)
+      shape.push_back(assumedSize);
     else if (isBatch)
       return error(what, "dim " + llvm::Twine(at) + (name.empty() ? "" : " '" + name + "'") +
                              " is symbolic",

@@ -25,6 +25,8 @@ public:
   OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
             const ImportOptions &options);
 
+  /// Symbolic dims without a value are 2: for questions about ops, not sizes.
+  void assumeSizes() { assumedSize = 2; }
   /// Parses and checks everything that does not need the op table. Errors are
   /// emitted.
   LogicalResult load(StringRef bytes);
@@ -58,6 +60,7 @@ private:
   FailureOr<HostTensor> readInitial(StringRef variable) override;
 
   const ImportOptions &options;
+  int64_t assumedSize = 0;
   std::string path, folder;
   Location fileLocation;
   onnx::ModelProto model;
@@ -71,6 +74,7 @@ private:
   std::optional<std::string> batchName;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
+  Operation *lastRead = nullptr;
 };
 
 } // namespace mlir::dist::graph

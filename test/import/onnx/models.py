@@ -1,0 +1,124 @@
+"""Writes the small models of the import tests: models.py NAME FILE. Needs no
+package: the few messages are put together by hand."""
+import struct
+import sys
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def num(field, n):
+    return varint(field << 3) + varint(n)
+
+
+def sub(field, data):
+    data = data.encode() if isinstance(data, str) else data
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def attr(name, value):
+    out = sub(1, name)
+    if isinstance(value, int):
+        return out + num(3, value) + num(20, 2)
+    if isinstance(value, float):
+        return out + varint(2 << 3 | 5) + struct.pack("<f", value) + num(20, 1)
+    if isinstance(value, str):
+        return out + sub(4, value) + num(20, 3)
+    return out + b"".join(num(8, v) for v in value) + num(20, 7)
+
+
+def node(op, inputs, outputs, name="", **attributes):
+    out = b"".join(sub(1, i) for i in inputs) + b"".join(sub(2, o) for o in outputs)
+    out += sub(3, name or outputs[0]) + sub(4, op)
+    return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items()))
+
+
+def tensor(name, dims, values, kind="f"):
+    types = {"f": 1, "q": 7, "i": 6}
+    raw = struct.pack("<%d%s" % (len(values), kind), *values)
+    return sub(5, b"".join(num(1, d) for d in dims) + num(2, types[kind]) + sub(8, name) + sub(9, raw))
+
+
+def value(field, name, dims, kind=1):
+    shape = b"".join(sub(1, sub(2, d) if isinstance(d, str) else num(1, d)) for d in dims)
+    return sub(field, sub(1, name) + sub(2, sub(1, num(1, kind) + sub(2, shape))))
+
+
+def model(*parts, opset=17):
+    return num(1, 8) + sub(7, b"".join(parts) + sub(2, "g")) + sub(8, sub(1, "") + num(2, opset))
+
+
+def mlp(**change):
+    """Two layers; the second weight comes through a Transpose."""
+    first = [0.5] * 12
+    return model(
+        node("Gemm", ["x", "w1", "b1"], ["h"], "fc1", transB=1),
+        node("Relu", ["h"], ["r"], "act"),
+        node("Transpose", ["w2"], ["w2t"], "turn", perm=[1, 0]),
+        node("MatMul", ["r", "w2t"], ["m"], "fc2"),
+        node("Add", ["m", "b2"], ["a"], "bias"),
+        node("Mul", ["a", "scale"], ["s"], "scaled"),
+        node("Add", ["s", "mask"], ["y"], "masked"),
+        tensor("w1", [3, 4], first), tensor("b1", [3], [0.0] * 3),
+        tensor("w2", [2, 3], [0.25] * 6), tensor("b2", [2], [1.0, 2.0]),
+        tensor("scale", [1], [2.0]), tensor("mask", [2], [0.0, -1e9]),
+        value(11, "x", ["batch", 4]), value(12, "y", ["batch", 2]), **change)
+
+
+def shapes():
+    """Flattens by arithmetic on Shape, as exporters write it."""
+    return model(
+        node("Shape", ["x"], ["all"]),
+        node("Gather", ["all", "zero"], ["n"], axis=0),
+        node("Unsqueeze", ["n", "axes"], ["n1"]),
+        node("Concat", ["n1", "rest"], ["target"], axis=0),
+        node("Reshape", ["x", "target"], ["y"], "flat"),
+        tensor("zero", [], [0], "q"), tensor("axes", [1], [0], "q"), tensor("rest", [1], [-1], "q"),
+        value(11, "x", ["batch", 2, 3]), value(12, "y", ["batch", 6]))
+
+
+def unary(op, *extra, inputs=("x",), opset=17, **attributes):
+    return model(node(op, inputs, ["y"], "n", **attributes), *extra,
+                 value(11, "x", [2, 3]), value(12, "y", [2, 3]), opset=opset)
+
+
+MODELS = {
+    "mlp": mlp,
+    "shapes": shapes,
+    "conv": lambda: model(
+        node("Conv", ["x", "w", "b"], ["c"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("BatchNormalization", ["c", "g", "b", "mean", "var"], ["y"], "bn"),
+        tensor("w", [2, 1, 3, 3], [0.1] * 18), tensor("b", [2], [0.0] * 2), tensor("g", [2], [1.0] * 2),
+        tensor("mean", [2], [0.0] * 2), tensor("var", [2], [1.0] * 2),
+        value(11, "x", ["n", 1, 8, 8]), value(12, "y", ["n", 2, 4, 4])),
+    "bind": lambda: model(
+        node("Reshape", ["x", "shape"], ["y"], "r"),
+        value(11, "x", [2, 3]), value(11, "shape", [1], 7), value(12, "y", [6])),
+    "unknown-op": lambda: unary("Frobnicate"),
+    "refused-op": lambda: unary("LSTM"),
+    "unknown-attribute": lambda: unary("Relu", slope=2),
+    "wrong-attribute": lambda: unary("LeakyRelu", alpha="much"),
+    "missing-input": lambda: unary("Add"),
+    "undefined": lambda: unary("Add", inputs=("x", "nowhere")),
+    "cycle": lambda: unary("Add", inputs=("x", "y")),
+    "bad-axis": lambda: unary("Softmax", axis=5),
+    "bad-shapes": lambda: unary("Add", tensor("t", [4], [0.0] * 4), inputs=("x", "t")),
+    "old-opset": lambda: unary("Relu", opset=6),
+    "short-weights": lambda: unary("Add", tensor("t", [5], [0.0] * 4), inputs=("x", "t")),
+    "huge-weights": lambda: unary("Add", tensor("t", [1 << 40, 1 << 40], [0.0]), inputs=("x", "t")),
+    "negative-dim": lambda: unary("Add", tensor("t", [-3, 0], []), inputs=("x", "t")),
+    "twice": lambda: unary("Add", tensor("t", [3], [0.0] * 3), tensor("t", [3], [0.0] * 3), inputs=("x", "t")),
+    "outside": lambda: unary(
+        "Add", sub(5, num(1, 3) + num(2, 1) + sub(8, "t") + num(14, 1)
+                   + sub(13, sub(1, "location") + sub(2, "../secret"))), inputs=("x", "t")),
+}
+
+if __name__ == "__main__":
+    with open(sys.argv[2], "wb") as file:
+        file.write(MODELS[sys.argv[1]]())
