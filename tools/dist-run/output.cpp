@@ -108,7 +108,7 @@ static Status writeOnnx(const std::string &package, Session &session,
                         const std::string &target) {
   std::string skeleton = package + "/" + kOnnxSkeletonName;
   std::error_code error;
-  if (!fs::exists(skeleton, error))
+  if (!std::filesystem::exists(skeleton, error))
     return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
                          "the package was made from no ONNX model",
                          "give a .safetensors file or a folder");
