@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/Cost.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -82,8 +81,33 @@ static std::string joinTexts(StringRef a, StringRef b) {
   return joined;
 }
 
+/// Moves what uses `bucket` but stands before it right behind it.
+static void moveUsersBehind(Operation *bucket, Operation *from) {
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  Operation *last = bucket;
+  for (Operation *op = from; op != bucket;) {
+    Operation *next = op->getNextNode();
+    bool uses = llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *definition = operand.getDefiningOp();
+      return definition && (definition == bucket || moved.contains(definition));
+    });
+    if (uses) {
+      op->moveAfter(last);
+      moved.insert(op);
+      last = op;
+    }
+    op = next;
+  }
+}
+
+/// One op for both, where the later of them stands.
 static AllReduceOp merge(AllReduceOp first, AllReduceOp second) {
-  OpBuilder builder(second);
+  bool inOrder = first->isBeforeInBlock(second);
+  Operation *earlier = inOrder ? first : second;
+  OpBuilder builder(inOrder ? second : first);
+  // Right behind the later one, and from right behind the earlier one on.
+  builder.setInsertionPointAfter(inOrder ? second : first);
+  Operation *from = earlier->getNextNode();
   SmallVector<Value> operands(first->getOperands());
   llvm::append_range(operands, second->getOperands());
   auto op = AllReduceOp::create(
@@ -102,8 +126,11 @@ static AllReduceOp merge(AllReduceOp first, AllReduceOp second) {
   for (Operation *part : {first.getOperation(), second.getOperation()}) {
     for (Value result : part->getResults())
       result.replaceAllUsesWith(op.getResult(next++));
+    if (part == from)
+      from = from->getNextNode();
     part->erase();
   }
+  moveUsersBehind(op, from);
   return op;
 }
 
@@ -139,9 +166,6 @@ void CombineCollectivesPass::runOnOperation() {
   for (AllReduceOp op : scalars)
     place(op, /*ignoreLimit=*/true);
 
-  // A bucket stands where its last member stood; users of the others move
-  // behind it.
-  sortTopologically(&block);
   int64_t id = 0;
   function.walk([&](CollectiveOpInterface collective) {
     if (!collective.isLocal())

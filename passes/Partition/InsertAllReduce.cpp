@@ -11,9 +11,7 @@
 // partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Unreduced.h"
 #include <limits>
@@ -42,10 +40,16 @@ private:
     return getUnreducedEffect(op, axis, mesh,
                               [&](Value value) { return isUnreduced(value); });
   }
+  /// Whether a reshard's result is a sum: as its operand is, unless that is
+  /// scattered, or because it was made to share a whole value out.
+  bool staysUnreduced(ReshardOp op) const {
+    return isUnreduced(op.getOperand()) ? !op.getTarget().splitsOver(axis)
+                                        : shares.contains(op.getResult());
+  }
   void findUnreduced();
   LogicalResult pullSummands();
   LogicalResult makeUnreduced(OpOperand &use);
-  LogicalResult divide(OpOperand &use);
+  LogicalResult shareOut(OpOperand &use);
   double getUseCost(OpOperand &use);
   void computeCosts();
   void insert();
@@ -64,6 +68,8 @@ private:
   StringAttr axis;
   /// Sums over the axis.
   DenseSet<Value> unreduced;
+  /// Whole values of which each rank takes its share.
+  DenseSet<Value> shares;
   /// The op whose split factor made a value unreduced.
   DenseMap<Value, Operation *> sources;
   /// Bytes to reduce so that all users of a value are served.
@@ -111,8 +117,7 @@ void AxisReducer::findUnreduced() {
       continue;
     }
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
-      if (isUnreduced(reshard.getOperand()) &&
-          !reshard.getTarget().splitsOver(axis)) {
+      if (staysUnreduced(reshard)) {
         unreduced.insert(reshard.getResult());
         sources[reshard.getResult()] = sources.lookup(reshard.getOperand());
       }
@@ -136,40 +141,26 @@ void AxisReducer::findUnreduced() {
 // Results that are declared unreduced
 //===----------------------------------------------------------------------===//
 
-LogicalResult AxisReducer::divide(OpOperand &use) {
+LogicalResult AxisReducer::shareOut(OpOperand &use) {
   Value value = use.get();
-  auto type = cast<RankedTensorType>(value.getType());
-  auto floatType = dyn_cast<FloatType>(type.getElementType());
-  if (!floatType)
-    return use.getOwner()->emitOpError()
+  Operation *user = use.getOwner();
+  if (!isa<FloatType>(getElementTypeOrSelf(value)))
+    return user->emitOpError()
            << "adds a whole value of integers to one that is a sum over '"
            << axis.getValue() << "'; make the variable a float one";
-  OpBuilder builder(use.getOwner());
-  Location loc = use.getOwner()->getLoc();
-  double ranks = mesh.getAxisSize(axis);
+  OpBuilder builder(user);
   ShardingAttr sharding = findSharding(value);
-  DenseElementsAttr constant;
-  Value share;
-  if (matchPattern(value, m_Constant(&constant)) && constant.isSplat()) {
-    double part =
-        HostTensor::fromAttribute(constant.resizeSplat(
-            RankedTensorType::get({}, floatType)))->getDouble(0) / ranks;
-    share = graph::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(
-            type, cast<Attribute>(builder.getFloatAttr(floatType, part))));
-  } else {
-    Value divisor = graph::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(
-            type, cast<Attribute>(builder.getFloatAttr(floatType, ranks))));
-    setSharding(divisor, sharding);
-    share = graph::DivOp::create(builder, loc, type, value, divisor);
-  }
-  setSharding(share, sharding);
-  use.set(share);
-  // Each rank has its share: together they are the value.
-  unreduced.insert(share);
+  SmallVector<StringAttr> axes(sharding.getUnreduced());
+  axes.push_back(axis);
+  auto share = ReshardOp::create(
+      builder, user->getLoc(), value, sharding.withUnreduced(axes),
+      "each rank's share of a value added to a sum over '" +
+          axis.getValue().str() + "'",
+      getOriginName(user));
+  setSharding(share.getResult(), share.getTarget());
+  use.set(share.getResult());
+  shares.insert(share.getResult());
+  unreduced.insert(share.getResult());
   return success();
 }
 
@@ -188,7 +179,7 @@ LogicalResult AxisReducer::makeUnreduced(OpOperand &use) {
       return success();
     }
   }
-  return divide(use);
+  return shareOut(use);
 }
 
 LogicalResult AxisReducer::pullSummands() {
@@ -374,8 +365,7 @@ void AxisReducer::insert() {
       continue;
     }
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
-      if (isUnreduced(reshard.getOperand()) &&
-          !reshard.getTarget().splitsOver(axis)) {
+      if (staysUnreduced(reshard)) {
         unreduced.insert(reshard.getResult());
         decide(reshard.getResult());
       }
@@ -420,10 +410,11 @@ static void mergeChains(Block &block) {
     if (!inner || !inner->hasOneUse() ||
         inner.getReduction() != outer.getReduction())
       continue;
-    SmallVector<Attribute> axes(inner.getAxes().begin(), inner.getAxes().end());
-    llvm::append_range(axes, outer.getAxes());
+    // Axes were reduced in the mesh's order, each right behind the value.
+    SmallVector<Attribute> axes(outer.getAxes().begin(), outer.getAxes().end());
+    llvm::append_range(axes, inner.getAxes());
     outer.setAxesAttr(ArrayAttr::get(op.getContext(), axes));
-    outer.setReason((inner.getReason() + "; " + outer.getReason()).str());
+    outer.setReason((outer.getReason() + "; " + inner.getReason()).str());
     op.setOperand(0, inner.getInputs()[0]);
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/Reshard.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "passes/Partition/FactorSharding.h"
 
 using namespace mlir;
@@ -24,6 +25,7 @@ public:
   Value run() {
     while (reduce() || cut() || exchange() || gather())
       ;
+    share();
     return value;
   }
 
@@ -32,6 +34,7 @@ private:
   bool cut();
   bool exchange();
   bool gather();
+  void share();
 
   bool isUsed(StringAttr axis) const {
     return llvm::any_of(current, [&](const AxisList &axes) {
@@ -149,6 +152,27 @@ bool Resharder::gather() {
     return true;
   }
   return false;
+}
+
+/// Each rank takes an equal share: exact for powers of two, and what
+/// TensorFlow does when a SUM variable is assigned.
+void Resharder::share() {
+  AxisList missing;
+  for (StringAttr axis : wantedPartial)
+    if (!llvm::is_contained(partial, axis))
+      missing.push_back(axis);
+  if (missing.empty())
+    return;
+  auto type = cast<RankedTensorType>(value.getType());
+  double ranks = mesh.getGroupSize(missing);
+  Attribute divisor =
+      builder.getFloatAttr(cast<FloatType>(type.getElementType()), ranks);
+  Value divisors = graph::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, divisor));
+  setSharding(divisors, ShardingAttr::get(meshName, current));
+  llvm::append_range(partial, missing);
+  value = graph::DivOp::create(builder, loc, type, value, divisors);
+  setSharding(value, ShardingAttr::get(meshName, current, partial));
 }
 
 Value mlir::dist::emitReshard(OpBuilder &builder, Location loc, Value local,

@@ -17,7 +17,8 @@ namespace mlir::dist {
 /// The steps, repeated until the layouts agree: partial sums are completed (by
 /// a reduce_scatter if a dim is to be split over that axis anyway); dims that
 /// only lack axes are cut (early, so that later steps are small); an axis that
-/// moves between dims is an all_to_all; what is left over is gathered.
+/// moves between dims is an all_to_all; what is left over is gathered. A whole
+/// value that is to be a sum is divided by the number of ranks.
 Value emitReshard(OpBuilder &builder, Location loc, Value local,
                   ShardingAttr from, ShardingAttr to, MeshOp mesh,
                   StringRef reason, StringRef origin);

@@ -7,7 +7,11 @@
 
 namespace mlir::dist {
 void registerTestOpRules();
+void registerTestPartition();
 
 void registerTestPasses();
-void registerTestPasses() { registerTestOpRules(); }
+void registerTestPasses() {
+  registerTestOpRules();
+  registerTestPartition();
+}
 } // namespace mlir::dist

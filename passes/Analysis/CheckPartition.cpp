@@ -1,0 +1,279 @@
+//===- CheckPartition.cpp - A partitioned program against the whole -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/CheckPartition.h"
+#include "passes/Analysis/Evaluator.h"
+#include "passes/Analysis/RandomInputs.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// A value of the whole program: the op's number and which of its results, or
+/// -1 - i for argument i.
+using Key = std::pair<int64_t, unsigned>;
+
+class FunctionChecker {
+public:
+  FunctionChecker(func::FuncOp global, func::FuncOp local, MeshOp mesh,
+                  const CheckOptions &options)
+      : global(global), local(local), mesh(mesh), options(options) {}
+  FailureOr<FunctionCheck> run();
+
+private:
+  LogicalResult runGlobal();
+  LogicalResult runLocal();
+  LogicalResult compareOp(Operation *op, ArrayRef<RankTensors> results);
+  void compareResults(ArrayRef<RankTensors> results);
+  void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
+               const HostTensor &expected, StringRef op, StringRef place);
+  std::optional<Key> findKey(Value value) const;
+
+  func::FuncOp global, local;
+  MeshOp mesh;
+  const CheckOptions &options;
+  SmallVector<HostTensor> arguments;
+  RankTensors globalResults;
+  DenseMap<Key, HostTensor> expected;
+  /// The whole program's value of a collective's result is its operand's.
+  DenseMap<Value, Key> keys;
+  FunctionCheck check;
+};
+} // namespace
+
+static double getTolerance(Type elementType, const CheckOptions &options) {
+  if (isa<IntegerType>(elementType))
+    return 0;
+  if (options.tolerance > 0)
+    return options.tolerance;
+  if (elementType.isF64())
+    return 1e-9;
+  return elementType.isF32() ? 1e-5 : 2e-2;
+}
+
+void FunctionChecker::compare(ArrayRef<HostTensor> shards,
+                              ShardingAttr sharding, const HostTensor &whole,
+                              StringRef op, StringRef place) {
+  double copyDifference = 0;
+  HostTensor actual = sharding
+                          ? joinShards(shards, sharding, mesh, &copyDifference)
+                          : shards.front();
+  if (actual.getType() != whole.getType())
+    return;
+  ++check.comparedOps;
+  double magnitude = 0, largest = 0;
+  int64_t at = 0;
+  for (int64_t i = 0, e = whole.getNumElements(); i < e; ++i) {
+    double a = whole.getDouble(i), b = actual.getDouble(i);
+    if (std::isfinite(a))
+      magnitude = std::max(magnitude, std::abs(a));
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    double difference = std::abs(a - b);
+    if (std::isnan(difference))
+      difference = std::numeric_limits<double>::infinity();
+    if (difference > largest) {
+      largest = difference;
+      at = i;
+    }
+  }
+  // Tensors that are zero but for rounding have no scale of their own.
+  double relative = largest == 0 ? 0 : largest / std::max(magnitude, 1e-6);
+  double tolerance = getTolerance(whole.getType().getElementType(), options);
+  bool copiesDiffer = copyDifference > tolerance;
+  double worst = std::max(relative, copyDifference);
+  if (worst > check.largestDifference) {
+    check.largestDifference = worst;
+    check.largestPlace = place.str();
+  }
+  if (check.first || (relative <= tolerance && !copiesDiffer))
+    return;
+  Divergence divergence;
+  divergence.op = op.str();
+  divergence.place = place.str();
+  if (whole.getNumElements() > 0) {
+    SmallVector<int64_t> index = whole.delinearize(at);
+    divergence.index.assign(index.begin(), index.end());
+    divergence.expected = whole.getDouble(at);
+    divergence.actual = actual.getDouble(at);
+  }
+  divergence.difference = worst;
+  divergence.copiesDiffer = relative <= tolerance;
+  check.first = divergence;
+}
+
+std::optional<Key> FunctionChecker::findKey(Value value) const {
+  auto found = keys.find(value);
+  if (found != keys.end())
+    return found->second;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return Key(-1 - int64_t(argument.getArgNumber()), 0);
+  auto result = cast<OpResult>(value);
+  auto number = result.getOwner()->getAttrOfType<IntegerAttr>(DistDialect::kOrigin);
+  if (!number || isa<CollectiveOpInterface, ReshardOp>(result.getOwner()))
+    return std::nullopt;
+  return Key(number.getInt(), result.getResultNumber());
+}
+
+LogicalResult FunctionChecker::runGlobal() {
+  arguments = makeRandomArguments(global, options.seed);
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    expected[{-1 - int64_t(i), 0}] = argument;
+  auto record = [&](Operation *op, ArrayRef<RankTensors> results) {
+    if (auto number = op->getAttrOfType<IntegerAttr>(DistDialect::kOrigin))
+      for (auto [i, tensor] : llvm::enumerate(results.front()))
+        expected[{number.getInt(), i}] = tensor;
+    return success();
+  };
+  auto results = evaluateFunction(global, arguments, record);
+  if (failed(results))
+    return failure();
+  globalResults = *results;
+  return success();
+}
+
+LogicalResult FunctionChecker::compareOp(Operation *op,
+                                         ArrayRef<RankTensors> results) {
+  // Collectives, a wait included, hand on which value of the whole they are.
+  if (isa<CollectiveOpInterface>(op) && op->getNumResults() == op->getNumOperands()) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults()))
+      if (auto key = findKey(operand))
+        keys[result] = *key;
+  } else if (isa<WaitOp>(op)) {
+    Operation *start = op->getOperand(0).getDefiningOp();
+    for (auto [operand, result] : llvm::zip(start->getOperands(), op->getResults()))
+      if (auto key = findKey(operand))
+        keys[result] = *key;
+  }
+  for (OpResult result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    auto key = findKey(result);
+    ShardingAttr sharding = findSharding(result);
+    if (!key || (mesh && !sharding))
+      continue;
+    auto found = expected.find(*key);
+    if (found == expected.end())
+      continue;
+    SmallVector<HostTensor> shards;
+    for (const RankTensors &tensors : results)
+      shards.push_back(tensors[result.getResultNumber()]);
+    compare(shards, sharding, found->second, op->getName().getStringRef(),
+            getOriginName(op));
+  }
+  return success();
+}
+
+void FunctionChecker::compareResults(ArrayRef<RankTensors> results) {
+  for (unsigned i = 0; i < globalResults.size(); ++i) {
+    auto sharding =
+        local.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
+    if (mesh && !sharding)
+      continue;
+    SmallVector<HostTensor> shards;
+    for (const RankTensors &tensors : results)
+      shards.push_back(tensors[i]);
+    std::string name = "result " + std::to_string(i);
+    for (StringRef attribute : {"graph.variable", "graph.name", "graph.role"}) {
+      if (Attribute given = local.getResultAttr(i, attribute)) {
+        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(given))
+          name += " (" + symbol.getValue().str() + ")";
+        else if (auto text = dyn_cast<StringAttr>(given))
+          name += " (" + text.str() + ")";
+        break;
+      }
+    }
+    compare(shards, sharding, globalResults[i], "return", name);
+  }
+}
+
+LogicalResult FunctionChecker::runLocal() {
+  int64_t ranks = mesh ? mesh.getNumRanks() : 1;
+  SmallVector<RankTensors> parts(ranks);
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto sharding =
+        local.getArgAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      parts[rank].push_back(
+          mesh && sharding ? cutShard(argument, sharding, mesh, rank)
+                           : argument);
+  }
+  auto results = evaluateRanks(
+      local, mesh, parts, [&](Operation *op, ArrayRef<RankTensors> tensors) {
+        return compareOp(op, tensors);
+      });
+  if (failed(results))
+    return failure();
+  compareResults(*results);
+  return success();
+}
+
+FailureOr<FunctionCheck> FunctionChecker::run() {
+  check.function = global.getSymName().str();
+  if (global.getNumArguments() != local.getNumArguments() ||
+      global.getNumResults() != local.getNumResults())
+    return local.emitOpError() << "cannot be compared: its arguments or results "
+                                  "are not those of the whole program";
+  if (failed(runGlobal()) || failed(runLocal()))
+    return failure();
+  return check;
+}
+
+FailureOr<std::vector<FunctionCheck>>
+mlir::dist::checkPartition(ModuleOp global, ModuleOp local,
+                           const CheckOptions &options) {
+  std::vector<FunctionCheck> checks;
+  MeshOp mesh = findMesh(local);
+  for (auto function : global.getOps<func::FuncOp>()) {
+    auto part = local.lookupSymbol<func::FuncOp>(function.getSymName());
+    if (!part || function.isExternal())
+      continue;
+    auto check = FunctionChecker(function, part, mesh, options).run();
+    if (failed(check))
+      return failure();
+    checks.push_back(*check);
+  }
+  return checks;
+}
+
+bool mlir::dist::isEqual(const std::vector<FunctionCheck> &checks) {
+  return llvm::none_of(checks, [](const FunctionCheck &check) {
+    return check.first.has_value();
+  });
+}
+
+std::string mlir::dist::formatCheck(const std::vector<FunctionCheck> &checks) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const FunctionCheck &check : checks) {
+    os << "@" << check.function << ": " << check.comparedOps
+       << " values compared, largest difference "
+       << llvm::formatv("{0:e2}", check.largestDifference);
+    if (!check.largestPlace.empty())
+      os << " at '" << check.largestPlace << "'";
+    os << "\n";
+    if (!check.first)
+      continue;
+    const Divergence &first = *check.first;
+    os << "  diverges first at " << first.op << " of '" << first.place << "': ";
+    if (first.copiesDiffer) {
+      os << "ranks that should hold copies differ by "
+         << llvm::formatv("{0:e2}", first.difference) << "\n";
+      continue;
+    }
+    os << "element [";
+    llvm::interleaveComma(first.index, os);
+    os << "] is " << llvm::formatv("{0}", first.actual) << ", but "
+       << llvm::formatv("{0}", first.expected)
+       << " on one device (relative difference "
+       << llvm::formatv("{0:e2}", first.difference) << ")\n";
+  }
+  return text;
+}

@@ -1,0 +1,38 @@
+//===- Evaluator.h - Runs functions on the host, rank by rank -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_ANALYSIS_EVALUATOR_H
+#define PASSES_ANALYSIS_EVALUATOR_H
+
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Interfaces/Reference.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// The results of one op (or of several) on one rank.
+using RankTensors = SmallVector<HostTensor>;
+
+/// Called after each op with its results on every rank. A failure stops the
+/// evaluation.
+using EvaluationObserver =
+    llvm::function_ref<LogicalResult(Operation *op, ArrayRef<RankTensors> results)>;
+
+/// Evaluates a function of one block op by op, on all ranks of `mesh` in
+/// lockstep (`mesh` null: one rank). `arguments[rank]` are the rank's. On
+/// failure an error is emitted on the op.
+FailureOr<SmallVector<RankTensors>>
+evaluateRanks(func::FuncOp function, MeshOp mesh,
+              ArrayRef<RankTensors> arguments, EvaluationObserver observer = {});
+
+/// The same for a function of one device.
+FailureOr<RankTensors> evaluateFunction(func::FuncOp function,
+                                        ArrayRef<HostTensor> arguments,
+                                        EvaluationObserver observer = {});
+
+} // namespace mlir::dist
+
+#endif // PASSES_ANALYSIS_EVALUATOR_H

@@ -1,0 +1,224 @@
+//===- Explain.cpp - What a program moves, holds and costs -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/Explain.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Cost.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// Reads one entry.
+class EntryExplainer {
+public:
+  EntryExplainer(func::FuncOp function, MeshOp mesh,
+                 const MachineModel &machine)
+      : function(function), mesh(mesh), machine(machine) {}
+  EntryReport run();
+
+private:
+  void addTransfer(CollectiveOpInterface op);
+  void addArgument(BlockArgument argument);
+  void addCosts();
+  void addActivations();
+  graph::VariableOp findVariable(unsigned argument);
+
+  func::FuncOp function;
+  MeshOp mesh;
+  const MachineModel &machine;
+  EntryReport report;
+};
+} // namespace
+
+graph::VariableOp EntryExplainer::findVariable(unsigned argument) {
+  auto name =
+      function.getArgAttrOfType<FlatSymbolRefAttr>(argument, "graph.variable");
+  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
+                                                                       name)
+              : graph::VariableOp();
+}
+
+/// `fc1/kernel tensor<784x128xf32>`, and how many more a bucket has.
+static std::string describeTensors(ValueRange values) {
+  constexpr unsigned kShown = 3;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [i, value] : llvm::enumerate(values.take_front(kShown))) {
+    Operation *definition = value.getDefiningOp();
+    std::string name = definition ? getOriginName(definition)
+                                  : getLocationName(value.getLoc());
+    os << (i ? ", " : "") << (name.empty() ? "" : name + " ");
+    auto type = cast<RankedTensorType>(value.getType());
+    llvm::interleave(type.getShape(), os, "x");
+    os << (type.getRank() ? "x" : "") << type.getElementType();
+  }
+  if (values.size() > kShown)
+    os << " and " << values.size() - kShown << " more";
+  return text;
+}
+
+void EntryExplainer::addTransfer(CollectiveOpInterface op) {
+  if (op.isLocal() || !mesh)
+    return;
+  TransferRow row;
+  llvm::StringSet<> seen;
+  for (Value operand : op->getOperands()) {
+    Operation *definition = operand.getDefiningOp();
+    std::string name = definition
+                           ? definition->getName().stripDialect().str()
+                           : std::string("argument");
+    if (seen.insert(name).second)
+      row.op += (row.op.empty() ? "" : ", ") + name;
+    row.bytes += getByteSize(operand.getType());
+  }
+  row.tensor = describeTensors(op->getOperands());
+  row.collective = op->getName().stripDialect().str();
+  SmallVector<StringAttr> axes = op.getGroupAxes();
+  int64_t size = mesh.getGroupSize(axes);
+  row.group = formatAxes(axes) + " (" + std::to_string(size) + " ranks)";
+  row.bytesSent = op.getBytesSent(size);
+  row.often = function.getSymName().contains("step") ||
+                      function.getSymName().contains("apply") ||
+                      function.getSymName().contains("gradients")
+                  ? "each step"
+                  : "each batch";
+  row.reason = op.getCollectiveReason().str();
+  row.place = op.getCollectiveOrigin().str();
+  report.predictedTransferSeconds +=
+      machine.transferLatency + row.bytesSent / machine.transferBytesPerSecond;
+  report.transfers.push_back(row);
+}
+
+void EntryExplainer::addArgument(BlockArgument argument) {
+  int64_t bytes = getByteSize(argument.getType());
+  MemoryReport &memory = report.memory;
+  graph::VariableOp variable = findVariable(argument.getArgNumber());
+  if (!variable) {
+    memory.inputs += bytes;
+    return;
+  }
+  if (variable.getGroup() == "parameter")
+    memory.parameters += bytes;
+  else if (variable.getGroup() == "slot")
+    memory.slots += bytes;
+  else
+    memory.otherState += bytes;
+}
+
+void EntryExplainer::addCosts() {
+  double seconds = 0;
+  function.walk([&](Operation *op) {
+    auto costed = dyn_cast<CostOpInterface>(op);
+    if (!costed)
+      return;
+    OpCost cost = costed.getCost();
+    report.flops += cost.flops;
+    report.bytesMoved += cost.bytesRead + cost.bytesWritten;
+    double threads = std::max<int64_t>(machine.threads, 1);
+    // Element-wise chains are fused: what counts for them is one write.
+    bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
+    double bytes = contraction ? cost.bytesRead + cost.bytesWritten
+                               : cost.bytesWritten;
+    seconds += std::max(cost.flops / (machine.flopsPerSecond * threads),
+                        bytes / (machine.memoryBytesPerSecond * threads));
+  });
+  report.predictedSeconds = seconds + report.predictedTransferSeconds;
+}
+
+/// Peak of what is live between ops, each value in a buffer of its own.
+void EntryExplainer::addActivations() {
+  Block &block = function.front();
+  MemoryReport &memory = report.memory;
+  llvm::SmallPtrSet<void *, 32> gradients, buckets;
+  for (Operation &op : block)
+    if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      for (Value operand : reduce->getOperands()) {
+        buckets.insert(operand.getAsOpaquePointer());
+        memory.communication += getByteSize(operand.getType());
+      }
+      // Reduced in place: the result needs nothing of its own.
+      for (Value result : reduce->getResults())
+        gradients.insert(result.getAsOpaquePointer());
+    }
+  llvm::SmallPtrSet<void *, 16> state;
+  for (auto [i, operand] : llvm::enumerate(block.getTerminator()->getOperands()))
+    if (function.getResultAttr(i, "graph.variable"))
+      state.insert(operand.getAsOpaquePointer());
+  // A trainable variable that the entry writes had a gradient of its size.
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto name = function.getResultAttrOfType<FlatSymbolRefAttr>(
+            i, "graph.variable"))
+      if (auto variable =
+              SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
+                                                                      name))
+        if (variable.getTrainable())
+          memory.gradients += getByteSize(function.getResultTypes()[i]);
+
+  auto counts = [&](Value value) {
+    void *key = value.getAsOpaquePointer();
+    if (isa<BlockArgument>(value) || gradients.contains(key) ||
+        state.contains(key) || buckets.contains(key))
+      return false;
+    Operation *op = value.getDefiningOp();
+    return !op->hasTrait<OpTrait::ConstantLike>();
+  };
+  int64_t live = 0, peak = 0;
+  for (Operation &op : block) {
+    for (Value result : op.getResults())
+      if (counts(result))
+        live += getByteSize(result.getType());
+    peak = std::max(peak, live);
+    llvm::SmallPtrSet<void *, 4> seen;
+    for (Value operand : op.getOperands()) {
+      if (!counts(operand) || !seen.insert(operand.getAsOpaquePointer()).second)
+        continue;
+      bool last = llvm::all_of(operand.getUsers(), [&](Operation *user) {
+        return user == &op || user->isBeforeInBlock(&op);
+      });
+      if (last)
+        live -= getByteSize(operand.getType());
+    }
+    for (Value result : op.getResults())
+      if (result.use_empty() && counts(result))
+        live -= getByteSize(result.getType());
+  }
+  memory.activations = std::max<int64_t>(
+      0, peak - (memory.communication ? 0 : memory.gradients));
+  memory.peak = memory.parameters + memory.slots + memory.otherState +
+                memory.inputs + memory.activations +
+                std::max(memory.gradients, memory.communication);
+}
+
+EntryReport EntryExplainer::run() {
+  report.name = function.getSymName().str();
+  for (BlockArgument argument : function.getArguments())
+    addArgument(argument);
+  function.walk([&](CollectiveOpInterface op) { addTransfer(op); });
+  addActivations();
+  addCosts();
+  return report;
+}
+
+ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine) {
+  ExplainReport report;
+  MeshOp mesh = findMesh(module);
+  if (mesh) {
+    report.ranks = mesh.getNumRanks();
+    for (auto [axis, size] : llvm::zip(
+             mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes()))
+      report.mesh += (report.mesh.empty() ? "" : ",") + axis.str() + "=" +
+                     std::to_string(size);
+  }
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      report.entries.push_back(EntryExplainer(function, mesh, machine).run());
+  return report;
+}

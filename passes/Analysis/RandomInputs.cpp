@@ -1,0 +1,134 @@
+//===- RandomInputs.cpp - Arguments to try a function with -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/RandomInputs.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// SplitMix64: the same numbers on every machine, unlike std's distributions.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  double uniform(double low, double high) {
+    return low + (high - low) * (next() >> 11) * 0x1.0p-53;
+  }
+
+private:
+  uint64_t state;
+};
+} // namespace
+
+int64_t mlir::dist::findIntegerRange(Value value) {
+  int64_t range = std::numeric_limits<int64_t>::max();
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Value current = work.pop_back_val();
+    for (OpOperand &use : current.getUses()) {
+      Operation *op = use.getOwner();
+      if (auto loss = dyn_cast<graph::CrossEntropyOp>(op)) {
+        if (use.getOperandNumber() == 1)
+          range = std::min(range, loss.getLogits().getType().getShape().back());
+      } else if (isa<graph::GatherOp, graph::GatherElementsOp>(op)) {
+        int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
+        if (use.getOperandNumber() == 1)
+          range = std::min(range, cast<RankedTensorType>(
+                                      op->getOperand(0).getType())
+                                      .getDimSize(axis));
+      } else if (auto compare = dyn_cast<graph::CompareOp>(op)) {
+        // A one-hot encoding: labels against 0, 1, 2, ...
+        Value other = op->getOperand(1 - use.getOperandNumber());
+        while (auto broadcast = other.getDefiningOp<graph::BroadcastOp>())
+          other = broadcast.getOperand();
+        if (auto iota = other.getDefiningOp<graph::IotaOp>())
+          range = std::min(range, cast<RankedTensorType>(iota.getType())
+                                      .getDimSize(iota.getDim()));
+      } else if (op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+                 seen.insert(op).second &&
+                 isa<graph::ConvertOp, graph::ReshapeOp, graph::BroadcastOp,
+                     graph::TransposeOp>(op)) {
+        work.push_back(op->getResult(0));
+      }
+    }
+  }
+  return range == std::numeric_limits<int64_t>::max() ? 2
+                                                      : std::max<int64_t>(range, 1);
+}
+
+static void fill(HostTensor &tensor, Random &random, double low, double high,
+                 int64_t range) {
+  for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+    if (tensor.isFloat())
+      tensor.setDouble(i, random.uniform(low, high));
+    else
+      tensor.setInt(i, int64_t(random.next() % uint64_t(range)));
+  }
+}
+
+/// The initial value of a variable; metrics and sums get random ones below,
+/// since zeros would hide a sum that is counted twice.
+static std::optional<HostTensor> getInitialValue(func::FuncOp function,
+                                                 FlatSymbolRefAttr name) {
+  auto variable =
+      SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function, name);
+  if (!variable || variable.getGroup() == "metric" ||
+      variable.getGroup() == "accumulator")
+    return std::nullopt;
+  auto value = HostTensor::fromAttribute(variable.getInitial());
+  if (failed(value))
+    return std::nullopt;
+  return *value;
+}
+
+SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
+                                                        uint64_t seed) {
+  SmallVector<HostTensor> arguments;
+  int64_t count = -1;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = cast<RankedTensorType>(argument.getType());
+    // Each argument has its own stream: adding one does not change the others.
+    Random random(seed * 1000003 + number);
+    auto role = function.getArgAttrOfType<StringAttr>(number, "graph.role");
+    StringRef roleName = role ? role.getValue() : "";
+    HostTensor tensor(type);
+    if (roleName == "mask") {
+      int64_t rows = tensor.getNumElements();
+      count = rows > 1 ? rows - (rows + 3) / 4 : rows;
+      for (int64_t i = 0; i < count; ++i)
+        tensor.setInt(i, 1);
+    } else if (roleName == "variable") {
+      auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(number,
+                                                               "graph.variable");
+      auto initial = name ? getInitialValue(function, name) : std::nullopt;
+      if (initial && initial->getType() == type)
+        tensor = *initial;
+      else
+        fill(tensor, random, 0, 1, 2);
+    } else {
+      fill(tensor, random, roleName == "label" ? 0 : -1, 1,
+           isa<IntegerType>(type.getElementType()) ? findIntegerRange(argument)
+                                                   : 1);
+    }
+    arguments.push_back(tensor);
+  }
+  for (unsigned i = 0; i < arguments.size(); ++i)
+    if (auto role = function.getArgAttrOfType<StringAttr>(i, "graph.role"))
+      if (role.getValue() == "count" && arguments[i].getNumElements() == 1)
+        arguments[i].setDouble(0, count < 0 ? 1 : count);
+  return arguments;
+}

@@ -1,0 +1,28 @@
+//===- RandomInputs.h - Arguments to try a function with -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_ANALYSIS_RANDOMINPUTS_H
+#define PASSES_ANALYSIS_RANDOMINPUTS_H
+
+#include "dialects/Interfaces/HostTensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// Arguments of an entry by their roles: variables have their initial values
+/// (sums and metrics random ones), a mask leaves out the last examples and the
+/// count agrees with it, integers are in the range that their uses allow, all
+/// else is uniform in [-1, 1) (labels in [0, 1)).
+SmallVector<HostTensor> makeRandomArguments(func::FuncOp function,
+                                            uint64_t seed);
+
+/// The number of values an integer may have by its uses (classes of a loss,
+/// rows of a gather's table); 2 if they do not tell.
+int64_t findIntegerRange(Value value);
+
+} // namespace mlir::dist
+
+#endif // PASSES_ANALYSIS_RANDOMINPUTS_H

@@ -1,0 +1,132 @@
+//===- TestPartition.cpp - Partitioned programs against whole ones -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// test-check-partition partitions the module and compares the result with what
+// it was, on simulated ranks; `mutate` first breaks the partitioned program, to
+// show that the comparison notices. test-explain prints the explanation.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Pass/PassManager.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Analysis/CheckPartition.h"
+#include "passes/Analysis/Explain.h"
+#include "passes/Partition/Passes.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct TestCheckPartition
+    : PassWrapper<TestCheckPartition, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestCheckPartition)
+  TestCheckPartition() = default;
+  TestCheckPartition(const TestCheckPartition &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "test-check-partition"; }
+  StringRef getDescription() const final {
+    return "partitions, and compares with the whole program";
+  }
+
+  void runOnOperation() override {
+    ModuleOp local = getOperation();
+    OpPassManager number("builtin.module");
+    number.addNestedPass<func::FuncOp>(createNumberOpsPass());
+    if (failed(runPipeline(number, local)))
+      return signalPassFailure();
+    OwningOpRef<ModuleOp> global = local.clone();
+    OpPassManager pipeline("builtin.module");
+    pipeline.addNestedPass<func::FuncOp>(createPropagateShardingPass());
+    pipeline.addNestedPass<func::FuncOp>(createInsertReshardsPass());
+    pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
+    pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());
+    pipeline.addPass(createPartitionPass());
+    pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
+    if (overlap)
+      pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
+    if (failed(runPipeline(pipeline, local)))
+      return signalPassFailure();
+    mutateProgram(local);
+    CheckOptions options;
+    options.seed = 1;
+    auto checks = checkPartition(*global, local, options);
+    if (failed(checks))
+      return signalPassFailure();
+    llvm::outs() << (isEqual(*checks) ? "equal\n" : "different\n")
+                 << formatCheck(*checks);
+  }
+
+private:
+  void mutateProgram(ModuleOp module) {
+    if (mutate.empty())
+      return;
+    Operation *target = nullptr;
+    module.walk([&](Operation *op) {
+      bool wanted = mutate == "wrong-slice" ? isa<AllSliceOp>(op)
+                                            : isa<AllReduceOp>(op);
+      if (wanted && !target)
+        target = op;
+    });
+    if (!target)
+      return;
+    OpBuilder builder(target->getContext());
+    builder.setInsertionPointAfter(target);
+    if (mutate == "drop") {
+      target->replaceAllUsesWith(target->getOperands());
+      target->erase();
+    } else if (mutate == "double") {
+      Operation *again = builder.clone(*target);
+      target->replaceAllUsesWith(again->getResults());
+      again->setOperands(target->getResults());
+    } else if (mutate == "wrong-slice") {
+      auto slice = cast<AllSliceOp>(target);
+      int64_t size = findMesh(module).getGroupSize(
+          cast<CollectiveOpInterface>(target).getGroupAxes());
+      SmallVector<int64_t> sources;
+      for (int64_t i = 0; i < size; ++i)
+        sources.push_back((i + 1) % size);
+      auto rotated = PermuteOp::create(
+          builder, slice.getLoc(), slice->getResultTypes(), slice->getResults(),
+          sources, slice.getMesh(), slice.getAxes(), "mutation", "mutation");
+      rotated->setAttr(DistDialect::kShardings,
+                       slice->getAttr(DistDialect::kShardings));
+      slice->replaceUsesWithIf(rotated, [&](OpOperand &use) {
+        return use.getOwner() != rotated;
+      });
+    }
+  }
+
+  Option<std::string> mutate{*this, "mutate",
+                             llvm::cl::desc("drop, double or wrong-slice")};
+  Option<bool> overlap{*this, "overlap", llvm::cl::desc("Start and wait"),
+                       llvm::cl::init(false)};
+};
+
+struct TestExplain : PassWrapper<TestExplain, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestExplain)
+  TestExplain() = default;
+  TestExplain(const TestExplain &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "test-explain"; }
+  StringRef getDescription() const final { return "prints the explanation"; }
+  void runOnOperation() override {
+    ExplainReport report = explain(getOperation());
+    llvm::outs() << (json ? formatExplainJson(report)
+                          : formatExplainTable(report));
+  }
+
+private:
+  Option<bool> json{*this, "json", llvm::cl::desc("As JSON"),
+                    llvm::cl::init(false)};
+};
+} // namespace
+
+namespace mlir::dist {
+void registerTestPartition();
+void registerTestPartition() {
+  PassRegistration<TestCheckPartition>();
+  PassRegistration<TestExplain>();
+}
+} // namespace mlir::dist

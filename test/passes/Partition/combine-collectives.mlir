@@ -1,0 +1,45 @@
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-combine-collectives))" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-combine-collectives{bytes-per-pack=32}))" | FileCheck %s --check-prefix=PACK
+dist.mesh @mesh ["data"=2, "model"=2]
+
+// Users of the first move behind the bucket; the scalar comes last in it.
+// CHECK-LABEL: func @bucket
+// PACK-LABEL: func @bucket
+func.func @bucket(%loss: tensor<f32>, %a: tensor<8xf32>, %b: tensor<4x4xf32>, %c: tensor<4xf32>) -> (tensor<f32>, tensor<8xf32>, tensor<4x4xf32>, tensor<4xf32>) {
+  // CHECK: %[[R:.+]]:4 = dist.all_reduce %arg1, %arg2, %arg3, %arg0 over @mesh ["data"] {{.*}}op_id = 0 : i64, origin = "a; b; c; loss", reason = "sum"
+  // CHECK: graph.neg %[[R]]#0
+  // CHECK: return %[[R]]#3, %{{.+}}, %[[R]]#1, %[[R]]#2
+  // PACK: %[[P:.+]]:2 = dist.all_reduce %arg1, %arg2 over
+  // PACK: %[[Q:.+]]:2 = dist.all_reduce %arg3, %arg0 over {{.*}}op_id = 1
+  %0 = dist.all_reduce %loss over @mesh ["data"] {reason = "sum", origin = "loss"} : (tensor<f32>) -> tensor<f32>
+  %1 = dist.all_reduce %a over @mesh ["data"] {reason = "sum", origin = "a"} : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = graph.neg %1 : tensor<8xf32>
+  %3 = dist.all_reduce %b over @mesh ["data"] {reason = "sum", origin = "b"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = dist.all_reduce %c over @mesh ["data"] {reason = "sum", origin = "c"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %2, %3, %4 : tensor<f32>, tensor<8xf32>, tensor<4x4xf32>, tensor<4xf32>
+}
+
+// Other groups, reductions and element types stay apart.
+// CHECK-LABEL: func @apart
+func.func @apart(%a: tensor<8xf32>, %b: tensor<8xf64>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf64>) {
+  // CHECK-COUNT-4: = dist.all_reduce
+  // CHECK: return
+  %0 = dist.all_reduce %a over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = dist.all_reduce %a over @mesh ["model"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = dist.all_reduce %a over @mesh ["data"] by max {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %3 = dist.all_reduce %b over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf64>) -> tensor<8xf64>
+  return %0, %1, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf64>
+}
+
+// What depends on a bucket cannot join it.
+// CHECK-LABEL: func @dependent
+func.func @dependent(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: %[[A:.+]]:2 = dist.all_reduce %arg0, %arg1
+  // CHECK: %[[X:.+]] = graph.mul %[[A]]#0, %[[A]]#1
+  // CHECK: dist.all_reduce %[[X]]
+  %0 = dist.all_reduce %a over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = dist.all_reduce %b over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = graph.mul %0, %1 : tensor<8xf32>
+  %3 = dist.all_reduce %2 over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+}

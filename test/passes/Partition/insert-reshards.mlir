@@ -1,0 +1,53 @@
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-propagate-sharding,dist-insert-reshards))" | FileCheck %s
+dist.mesh @mesh ["data"=2, "model"=2]
+
+// Equal layouts need nothing.
+// CHECK-LABEL: func @agree
+func.func @agree(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<4xf32> {
+  // CHECK-NOT: dist.reshard
+  // CHECK: graph.exp
+  %0 = graph.exp %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Two users share one reshard of the smaller split; equal bytes: the first found.
+// CHECK-LABEL: func @shared
+func.func @shared(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>},
+                  %y: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: %[[Y:.+]] = dist.reshard %arg1 to <@mesh, [{"data"}]> because "'graph.add' of {{.*}} needs its operands split alike"
+  // CHECK: graph.add %arg0, %[[Y]]
+  %0 = graph.add %x, %y : tensor<4xf32>
+  // CHECK-NOT: dist.reshard
+  // CHECK: graph.mul %arg0, %[[Y]]
+  %1 = graph.mul %x, %y : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A dim that the op needs whole is gathered.
+// CHECK-LABEL: func @whole_dim
+func.func @whole_dim(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>}) -> tensor<4x8xf32> {
+  // CHECK: %[[X:.+]] = dist.reshard %arg0 to <@mesh, [{}, {}]>
+  // CHECK: graph.softmax %[[X]]
+  %0 = graph.softmax %x {axis = 1 : i64} : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func @wanted_result
+func.func @wanted_result(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
+    -> (tensor<4xf32> {graph.name = "out", dist.sharding = #dist.sharding<@mesh, [{"model"}]>}) {
+  // CHECK: %[[E:.+]] = graph.exp
+  %0 = graph.exp %x : tensor<4xf32>
+  // CHECK: %[[R:.+]] = dist.reshard %[[E]] to <@mesh, [{"model"}]> because "'out' is wanted in this layout"
+  // CHECK: return %[[R]]
+  return %0 : tensor<4xf32>
+}
+
+// Two factors of one op never share an axis.
+// CHECK-LABEL: func @axis_twice
+func.func @axis_twice(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                      %w: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>}) -> tensor<8x2xf32> {
+  // CHECK: %[[W:.+]] = dist.reshard %arg1 to <@mesh, [{}, {}]>
+  // CHECK: graph.dot_general %arg0, %[[W]]
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}

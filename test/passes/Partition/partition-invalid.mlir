@@ -1,0 +1,21 @@
+// RUN: dist-opt %s --dist-partition -split-input-file -verify-diagnostics
+
+dist.mesh @mesh ["data"=2]
+// expected-error @+1 {{has a value without a sharding; run dist-propagate-sharding first}}
+func.func @no_sharding(%x: tensor<4xf32>) { return }
+
+// -----
+dist.mesh @mesh ["data"=2]
+func.func @disagree(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  // expected-error @+1 {{has operands and results that are split differently; run dist-insert-reshards first}}
+  %0 = graph.exp %x {dist.shardings = [#dist.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  return
+}
+
+// -----
+dist.mesh @mesh ["data"=2]
+func.func @no_rule(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  // expected-error @+1 {{cannot be partitioned: it has no sharding rule}}
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return
+}
