@@ -82,6 +82,16 @@ static Status writePackage(const std::string &package, Session &session,
       continue;
     Tensor &value = values.emplace_back();
     DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
+    // A mean over replicas becomes each replica's again.
+    const auto &type = manifest.variables(i).global_type();
+    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
+    if (value.shape != shape && !value.data.empty()) {
+      Buffer one = value.data;
+      value.shape = shape;
+      value.data.clear();
+      while (value.data.size() < value.view().bytes())
+        value.data.insert(value.data.end(), one.begin(), one.end());
+    }
     written[key] = true;
     writer.add(key, value.type, value.shape, value.data.data());
   }
@@ -117,7 +127,9 @@ static Status writeOnnx(const std::string &package, Session &session,
       skeleton,
       [&](const std::string &name, Tensor *value) {
         for (int i = 0; i < manifest.variables_size(); ++i)
-          if (manifest.variables(i).model_name() == name)
+          if (manifest.variables(i).model_name() == name ||
+              (manifest.variables(i).model_name().empty() &&
+               manifest.variables(i).name() == name))
             return session.readVariable(i, value);
         return Status::error(StatusCode::Internal, "cannot write ONNX", target,
                              "the package has no variable '" + name + "'");
