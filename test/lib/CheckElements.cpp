@@ -313,7 +313,9 @@ FailureOr<SmallVector<HostTensor>>
 mlir::dist::interpretScalarCode(ElementalOpInterface op,
                                 ArrayRef<HostTensor> operands) {
   SmallVector<HostTensor> results;
-  if (isa<DecomposableOpInterface>(op.getOperation()))
+  // Constants are data of the program, composites are decomposed before.
+  if (isa<DecomposableOpInterface>(op.getOperation()) ||
+      (!op.isElemental() && op->hasTrait<OpTrait::ConstantLike>()))
     return results;
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));

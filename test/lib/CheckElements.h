@@ -17,7 +17,8 @@ void registerScalarDialects(DialectRegistry &registry);
 
 /// Interprets the op's scalar code (`emitElement` at every index, or
 /// `emitLoops`) on `operands`. A load or store out of bounds is an error on the
-/// op. Gives nothing for composites, which have no scalar code.
+/// op. Gives nothing for what has no scalar code: composites and constants that
+/// are data.
 FailureOr<SmallVector<HostTensor>>
 interpretScalarCode(ElementalOpInterface op, ArrayRef<HostTensor> operands);
 

@@ -161,3 +161,10 @@ func.func @dropout(%x: tensor<4x6xf64>) {
   %0 = graph.dropout %x {rate = 5.0e-1 : f64} : tensor<4x6xf64>
   return
 }
+
+// A group in which no example counts: mean and variance 0, finite outputs.
+func.func @batch_norm_masked_none(%x: tensor<4x2x3xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>, %m: tensor<4xi1> {test.range = [0, 0]}) {
+  // expected-remark @+1 {{rules hold: 1 factors, 0 linear sets, 3 derivatives}}
+  %0:4 = graph.batch_norm %x, %s, %b, mask %m {axis = 2 : i64, epsilon = 1.0e-3 : f64, groups = 1 : i64} : (tensor<4x2x3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<4xi1>) -> (tensor<4x2x3xf64>, tensor<1x3xf64>, tensor<1x3xf64>, tensor<1xf64>)
+  return
+}
