@@ -27,7 +27,8 @@ namespace {
 
 /// The tensor's type as memory of its storage type.
 MemRefType getMemRefType(RankedTensorType type) {
-  return MemRefType::get(type.getShape(), getStorageType(type.getElementType()));
+  return MemRefType::get(type.getShape(),
+                         getStorageType(type.getElementType()));
 }
 
 class Interpreter {
@@ -76,8 +77,8 @@ private:
       auto position = locate(load.getMemRef(), load.getIndices());
       if (failed(position))
         return failure();
-      bind(load, getElement(memory[load.getMemRef()], *position,
-                            load.getType()));
+      bind(load,
+           getElement(memory[load.getMemRef()], *position, load.getType()));
       return success();
     }
     if (auto store = dyn_cast<memref::StoreOp>(op)) {
@@ -195,9 +196,9 @@ private:
   static Attribute getElement(const HostTensor &tensor, int64_t at, Type type) {
     if (auto floatType = dyn_cast<FloatType>(type))
       return FloatAttr::get(floatType, tensor.getDouble(at));
-    return IntegerAttr::get(
-        type, APInt(type.getIntOrFloatBitWidth(), uint64_t(tensor.getInt(at)),
-                    false, true));
+    return IntegerAttr::get(type,
+                            APInt(type.getIntOrFloatBitWidth(),
+                                  uint64_t(tensor.getInt(at)), false, true));
   }
   static void setElement(HostTensor &tensor, int64_t at, Attribute value) {
     if (auto number = dyn_cast<FloatAttr>(value))
@@ -216,7 +217,8 @@ struct Code {
   Code(Operation *op, bool withIndices, unsigned result)
       : builder(op->getContext()) {
     Location loc = op->getLoc();
-    function = func::FuncOp::create(loc, "code", builder.getFunctionType({}, {}));
+    function =
+        func::FuncOp::create(loc, "code", builder.getFunctionType({}, {}));
     Block *block = function->addEntryBlock();
     auto add = [&](Value value) {
       return block->addArgument(
@@ -231,8 +233,7 @@ struct Code {
       for (int64_t d = 0; d < type.getRank(); ++d)
         indices.push_back(block->addArgument(builder.getIndexType(), loc));
     }
-    function->setType(
-        builder.getFunctionType(block->getArgumentTypes(), {}));
+    function->setType(builder.getFunctionType(block->getArgumentTypes(), {}));
     builder.setInsertionPointToEnd(block);
   }
   OwningOpRef<func::FuncOp> function;
@@ -253,8 +254,7 @@ static LogicalResult interpretElements(ElementalOpInterface op, unsigned result,
                                           code.operands[operand], indices);
     return emitToCompute(code.builder, loc, stored, element);
   };
-  Value element =
-      op.emitElement(code.builder, loc, result, code.indices, load);
+  Value element = op.emitElement(code.builder, loc, result, code.indices, load);
   RankedTensorType type = tensor.getType();
   if (!element || element.getType() != getComputeType(type.getElementType()))
     return op.emitError("scalar code does not give the compute type of ")
@@ -286,8 +286,8 @@ static LogicalResult interpretLoops(ElementalOpInterface op,
                                     ArrayRef<HostTensor> operands,
                                     MutableArrayRef<HostTensor> results) {
   Code code(op, /*withIndices=*/false, 0);
-  if (failed(op.emitLoops(code.builder, op.getLoc(), code.operands,
-                          code.results)))
+  if (failed(
+          op.emitLoops(code.builder, op.getLoc(), code.operands, code.results)))
     return op.emitError("is not elemental and has no loops");
   func::ReturnOp::create(code.builder, op.getLoc());
   if (failed(verify(*code.function)))

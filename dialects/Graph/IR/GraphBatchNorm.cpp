@@ -27,18 +27,17 @@ static LogicalResult checkChannels(std::optional<Location> location,
                              axis);
   for (auto [name, value] : perChannel)
     if (getShape(value) != ArrayRef<int64_t>(operand.getDimSize(axis)))
-      return emitOptionalError(location, "'", op, "' op expected ", name,
-                               " with an element for each of ",
-                               operand.getDimSize(axis),
-                               " channels, but got shape [", getShape(value),
-                               "]");
+      return emitOptionalError(
+          location, "'", op, "' op expected ", name,
+          " with an element for each of ", operand.getDimSize(axis),
+          " channels, but got shape [", getShape(value), "]");
   return success();
 }
 
-LogicalResult
-BatchNormOp::inferReturnTypes(MLIRContext *context,
-                              std::optional<Location> location, Adaptor adaptor,
-                              SmallVectorImpl<Type> &inferred) {
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &inferred) {
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
   int64_t axis = adaptor.getAxis(), groups = adaptor.getGroups();
   if (failed(checkChannels(
@@ -100,8 +99,7 @@ ShardingRule BatchNormOp::getShardingRule() {
   rule.factor(shape[0] / groups, batch, {{0, 0}}, FactorKind::NeedReplication);
   for (unsigned d = 1; d < shape.size(); ++d) {
     if (d == getAxis())
-      rule.factor(shape[d], {{0, d}, {1, 0}, {2, 0}},
-                  {{0, d}, {1, 1}, {2, 1}});
+      rule.factor(shape[d], {{0, d}, {1, 0}, {2, 0}}, {{0, d}, {1, 1}, {2, 1}});
     else
       rule.factor(shape[d], {{0, d}}, {{0, d}}, FactorKind::NeedReplication);
   }
@@ -124,8 +122,7 @@ ShardingRule BatchNormInferenceOp::getShardingRule() {
   for (auto [d, size] : llvm::enumerate(getShape(getOperand()))) {
     unsigned dim = d;
     if (dim == getAxis())
-      rule.factor(size, {{0, dim}, {1, 0}, {2, 0}, {3, 0}, {4, 0}},
-                  {{0, dim}});
+      rule.factor(size, {{0, dim}, {1, 0}, {2, 0}, {3, 0}, {4, 0}}, {{0, dim}});
     else
       rule.factor(size, {{0, dim}}, {{0, dim}});
   }
@@ -181,9 +178,7 @@ struct Grouped {
   Value fromResult(Value x) {
     return g.reshape(x, groups > 1 ? getShape(x) : getShape(x).drop_front());
   }
-  Value toResult(Value x) {
-    return g.reshape(x, getShape(op.getMean()));
-  }
+  Value toResult(Value x) { return g.reshape(x, getShape(op.getMean())); }
   /// Which elements count, or null if all do.
   Value getMask() {
     if (!op.getMask())
@@ -207,8 +202,8 @@ struct Grouped {
     if (!op.getMask())
       return nullptr;
     Value inverse = g.div(g.like(count, 1), g.max(count, g.like(count, 1)));
-    ArrayRef<int64_t> statistics =
-        ArrayRef<int64_t>(getShape(op.getMean())).drop_front(groups > 1 ? 0 : 1);
+    ArrayRef<int64_t> statistics = ArrayRef<int64_t>(getShape(op.getMean()))
+                                       .drop_front(groups > 1 ? 0 : 1);
     if (groups == 1)
       return g.broadcastScalar(g.reshape(inverse, {}), statistics);
     return g.broadcast(inverse, statistics, {0});
@@ -270,8 +265,7 @@ LogicalResult BatchNormOp::differentiate(OpBuilder &builder,
   Value inverseCount = grouped.getInverseCount(grouped.getCount());
   Value variance = grouped.fromResult(getVariance());
   Value inverse = g.rsqrt(g.add(variance, getEpsilon().convertToDouble()));
-  Value deviation =
-      g.sub(x, grouped.spread(grouped.fromResult(getMean())));
+  Value deviation = g.sub(x, grouped.spread(grouped.fromResult(getMean())));
   auto narrow = [&](Value cotangent, Value operand) {
     return g.convert(cotangent, getElementTypeOrSelf(operand.getType()));
   };
@@ -316,10 +310,9 @@ LogicalResult BatchNormOp::differentiate(OpBuilder &builder,
     accumulate(grouped.spread(
         grouped.divideByCount(grouped.fromResult(dMean), inverseCount)));
   if (wanted[0] && dVariance)
-    accumulate(g.mul(deviation,
-                     grouped.spread(grouped.divideByCount(
-                         g.mul(grouped.fromResult(dVariance), 2),
-                         inverseCount))));
+    accumulate(g.mul(deviation, grouped.spread(grouped.divideByCount(
+                                    g.mul(grouped.fromResult(dVariance), 2),
+                                    inverseCount))));
   if (dx)
     cotangents[0] = grouped.unview(dx);
   return success();
@@ -335,8 +328,8 @@ BatchNormInferenceOp::decompose(OpBuilder &builder,
   auto spread = [&](Value channel) {
     return g.broadcast(channel, getShape(x), {axis});
   };
-  Value inverse = g.rsqrt(g.add(g.convert(getVariance(), wide),
-                                getEpsilon().convertToDouble()));
+  Value inverse = g.rsqrt(
+      g.add(g.convert(getVariance(), wide), getEpsilon().convertToDouble()));
   Value factor = g.mul(inverse, g.convert(getScale(), wide));
   Value deviation = g.sub(x, spread(g.convert(getMean(), wide)));
   Value y = g.add(g.mul(deviation, spread(factor)),
@@ -363,8 +356,8 @@ LogicalResult BatchNormInferenceOp::differentiate(
     return g.convert(cotangent, getElementTypeOrSelf(operand.getType()));
   };
   cotangents.assign(5, nullptr);
-  Value inverse = g.rsqrt(g.add(g.convert(getVariance(), wide),
-                                getEpsilon().convertToDouble()));
+  Value inverse = g.rsqrt(
+      g.add(g.convert(getVariance(), wide), getEpsilon().convertToDouble()));
   Value scale = g.convert(getScale(), wide);
   Value factor = g.mul(inverse, scale);
   if (wanted[0])
@@ -377,8 +370,7 @@ LogicalResult BatchNormInferenceOp::differentiate(
   if (!wanted[1] && !wanted[4])
     return success();
   Value deviation = g.sub(x, spread(g.convert(getMean(), wide)));
-  Value product =
-      g.mul(g.sum(g.mul(dy, deviation), others), inverse);
+  Value product = g.mul(g.sum(g.mul(dy, deviation), others), inverse);
   if (wanted[1])
     cotangents[1] = narrow(product, getScale());
   // d(1/std)/dvariance = -1 / (2 std^3)

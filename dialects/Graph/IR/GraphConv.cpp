@@ -15,9 +15,8 @@ using namespace mlir::dist::graph;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-std::optional<LayoutDims> mlir::dist::graph::parseLayout(StringRef layout,
-                                                         char major,
-                                                         char minor) {
+std::optional<LayoutDims>
+mlir::dist::graph::parseLayout(StringRef layout, char major, char minor) {
   if (layout.size() < 2)
     return std::nullopt;
   LayoutDims dims;
@@ -78,8 +77,8 @@ ConvShape::get(const ConvAttributes &attributes, RankedTensorType inputType,
                   Twine(list.size()));
     for (int64_t value : list)
       if (value < least)
-        return fail(Twine("expected ") + name + " of at least " +
-                    Twine(least) + ", but got " + Twine(value));
+        return fail(Twine("expected ") + name + " of at least " + Twine(least) +
+                    ", but got " + Twine(value));
     return success();
   };
   if (failed(checkList(attributes.strides, 1, "strides")) ||
@@ -208,17 +207,17 @@ LogicalResult ConvOp::differentiate(OpBuilder &builder,
   Value dy = resultCotangents[0], x = getInput(), w = getFilter();
   cotangents.assign({nullptr, nullptr});
   if (wanted[0])
-    cotangents[0] =
-        emitSameConv<ConvInputGradOp>(g, *this, x.getType(), dy, w);
+    cotangents[0] = emitSameConv<ConvInputGradOp>(g, *this, x.getType(), dy, w);
   if (wanted[1])
     cotangents[1] =
         emitSameConv<ConvFilterGradOp>(g, *this, w.getType(), x, dy);
   return success();
 }
 
-LogicalResult ConvInputGradOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult
+ConvInputGradOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
+                               ArrayRef<bool> wanted,
+                               SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   Value dx = resultCotangents[0], dy = getGrad(), w = getFilter();
   cotangents.assign({nullptr, nullptr});
@@ -230,9 +229,10 @@ LogicalResult ConvInputGradOp::differentiate(
   return success();
 }
 
-LogicalResult ConvFilterGradOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult
+ConvFilterGradOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
+                                ArrayRef<bool> wanted,
+                                SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   Value dw = resultCotangents[0], x = getInput(), dy = getGrad();
   cotangents.assign({nullptr, nullptr});
@@ -316,8 +316,8 @@ ShardingRule ConvFilterGradOp::getShardingRule() {
 /// The three ops do the same products; taps in padding are counted too.
 static OpCost getConvCost(Operation *op, const ConvShape &shape) {
   OpCost cost = getElementwiseCost(op);
-  cost.flops = 2.0 * shape.batch * shape.outputChannels *
-               shape.getInputChannelsAGroup();
+  cost.flops =
+      2.0 * shape.batch * shape.outputChannels * shape.getInputChannelsAGroup();
   for (unsigned d = 0; d < shape.getNumSpatial(); ++d)
     cost.flops *= double(shape.outputSizes[d]) * shape.filterSizes[d];
   return cost;

@@ -25,8 +25,7 @@ struct ConvAttributes {
   StringRef inputLayout, filterLayout, outputLayout;
 
   /// From an op or an adaptor.
-  template <typename OpT>
-  static ConvAttributes get(OpT op) {
+  template <typename OpT> static ConvAttributes get(OpT op) {
     return {op.getStrides(),
             op.getPadLow(),
             op.getPadHigh(),
@@ -45,7 +44,8 @@ struct LayoutDims {
   unsigned getRank() const { return spatial.size() + 2; }
   /// The tensor index of (major, minor, spatial...).
   template <typename T>
-  SmallVector<T> pack(T majorIndex, T minorIndex, ArrayRef<T> spatialIndex) const {
+  SmallVector<T> pack(T majorIndex, T minorIndex,
+                      ArrayRef<T> spatialIndex) const {
     SmallVector<T> index(getRank());
     index[major] = majorIndex;
     index[minor] = minorIndex;
@@ -74,10 +74,12 @@ struct ConvShape {
   }
   RankedTensorType getOutputType(Type elementType) const;
 
-  /// From the types of the conv's two operands; calls `fail` with what is wrong.
+  /// From the types of the conv's two operands; calls `fail` with what is
+  /// wrong.
   static FailureOr<ConvShape>
   get(const ConvAttributes &attributes, RankedTensorType input,
-      RankedTensorType filter, llvm::function_ref<LogicalResult(const Twine &)> fail);
+      RankedTensorType filter,
+      llvm::function_ref<LogicalResult(const Twine &)> fail);
   /// Of a verified op.
   static ConvShape get(ConvOp op);
   static ConvShape get(ConvInputGradOp op);

@@ -1,4 +1,5 @@
-//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code -*- C++ -*-===//
+//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,14 +25,13 @@ static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
 
 /// Calls `fn(input, filter, output)` with the row-major positions of every
 /// product input[..] * filter[..] that belongs to output[..].
-template <typename Fn>
-static void forEachProduct(const ConvShape &c, Fn fn) {
-  SmallVector<int64_t> inputStrides = getStrides(c.input.pack<int64_t>(
-      c.batch, c.inputChannels, c.inputSizes));
+template <typename Fn> static void forEachProduct(const ConvShape &c, Fn fn) {
+  SmallVector<int64_t> inputStrides =
+      getStrides(c.input.pack<int64_t>(c.batch, c.inputChannels, c.inputSizes));
   SmallVector<int64_t> filterStrides = getStrides(c.filter.pack<int64_t>(
       c.outputChannels, c.getInputChannelsAGroup(), c.filterSizes));
-  SmallVector<int64_t> outputStrides = getStrides(c.output.pack<int64_t>(
-      c.batch, c.outputChannels, c.outputSizes));
+  SmallVector<int64_t> outputStrides = getStrides(
+      c.output.pack<int64_t>(c.batch, c.outputChannels, c.outputSizes));
   int64_t inputChannels = c.getInputChannelsAGroup();
   int64_t outputChannels = c.getOutputChannelsAGroup();
   forEachIndex(c.outputSizes, [&](ArrayRef<int64_t> place) {
@@ -120,8 +120,8 @@ static Value plus(ScalarBuilder &s, Value x, Value y) {
 /// Where tap `tap` of output place `place` reads the input in spatial dim `d`.
 static Value emitInputPosition(ScalarBuilder &s, const ConvShape &c, unsigned d,
                                Value place, Value tap, BoundsGuard &guard) {
-  Value position = plus(s, s.mulIndex(place, c.strides[d]),
-                        s.mulIndex(tap, c.dilations[d]));
+  Value position =
+      plus(s, s.mulIndex(place, c.strides[d]), s.mulIndex(tap, c.dilations[d]));
   position = s.addIndex(position, -c.padLow[d]);
   int64_t last = (c.outputSizes[d] - 1) * c.strides[d] +
                  (c.filterSizes[d] - 1) * c.dilations[d] - c.padLow[d];
@@ -145,8 +145,7 @@ Value ConvOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
         SmallVector<Value> taps(positions.drop_back()), read;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < c.getNumSpatial(); ++d)
-          read.push_back(
-              emitInputPosition(s, c, d, place[d], taps[d], guard));
+          read.push_back(emitInputPosition(s, c, d, place[d], taps[d], guard));
         Value channel = c.groups == 1 ? i : plus(s, firstChannel, i);
         Value x = load(0, c.input.pack<Value>(n, channel, read));
         Value w = load(1, c.filter.pack<Value>(o, i, taps));
@@ -179,9 +178,9 @@ Value ConvInputGradOp::emitElement(OpBuilder &builder, Location loc,
           // place = output * stride + tap * dilation - pad_low, solved for the
           // output, which must exist.
           int64_t reach = (c.filterSizes[d] - 1) * c.dilations[d];
-          Value distance = s.create<arith::SubIOp>(
-              s.addIndex(place[d], c.padLow[d]),
-              s.mulIndex(taps[d], c.dilations[d]));
+          Value distance =
+              s.create<arith::SubIOp>(s.addIndex(place[d], c.padLow[d]),
+                                      s.mulIndex(taps[d], c.dilations[d]));
           if (reach > c.padLow[d]) {
             Value zero = s.index(0);
             guard.require(s.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
@@ -190,10 +189,9 @@ Value ConvInputGradOp::emitElement(OpBuilder &builder, Location loc,
           }
           if (c.strides[d] > 1)
             guard.require(s.create<arith::CmpIOp>(
-                arith::CmpIPredicate::eq,
-                remainder(s, distance, c.strides[d]), s.index(0)));
-          int64_t last =
-              (c.inputSizes[d] - 1 + c.padLow[d]) / c.strides[d];
+                arith::CmpIPredicate::eq, remainder(s, distance, c.strides[d]),
+                s.index(0)));
+          int64_t last = (c.inputSizes[d] - 1 + c.padLow[d]) / c.strides[d];
           read.push_back(guard.clamp(divide(s, distance, c.strides[d]),
                                      c.outputSizes[d], false,
                                      last >= c.outputSizes[d]));
@@ -214,9 +212,8 @@ Value ConvFilterGradOp::emitElement(OpBuilder &builder, Location loc,
   SmallVector<Value> taps = pickSpatial(c.filter, indices);
   Value group = divide(s, o, c.getOutputChannelsAGroup());
   Value channel =
-      c.groups == 1
-          ? i
-          : plus(s, s.mulIndex(group, c.getInputChannelsAGroup()), i);
+      c.groups == 1 ? i
+                    : plus(s, s.mulIndex(group, c.getInputChannelsAGroup()), i);
   SmallVector<int64_t> loops = {c.batch};
   llvm::append_range(loops, c.outputSizes);
   return emitReductionLoops(
@@ -225,8 +222,7 @@ Value ConvFilterGradOp::emitElement(OpBuilder &builder, Location loc,
         SmallVector<Value> place(positions.drop_front()), read;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < c.getNumSpatial(); ++d)
-          read.push_back(
-              emitInputPosition(s, c, d, place[d], taps[d], guard));
+          read.push_back(emitInputPosition(s, c, d, place[d], taps[d], guard));
         Value x = load(0, c.input.pack<Value>(n, channel, read));
         Value dy = load(1, c.output.pack<Value>(n, o, place));
         Value product = guard.select(s.mul(x, dy), s.constant(0));

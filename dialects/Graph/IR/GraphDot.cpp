@@ -38,11 +38,10 @@ static SmallVector<int64_t> pickSizes(ArrayRef<int64_t> shape,
   return llvm::map_to_vector(dims, [&](int64_t dim) { return shape[dim]; });
 }
 
-LogicalResult
-DotGeneralOp::inferReturnTypes(MLIRContext *context,
-                               std::optional<Location> location,
-                               Adaptor adaptor,
-                               SmallVectorImpl<Type> &inferred) {
+LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *context,
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &inferred) {
   auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
   auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
   auto fail = [&](const Twine &message) {
@@ -76,15 +75,14 @@ DotGeneralOp::inferReturnTypes(MLIRContext *context,
                   " and " + Twine(right.size()));
     for (auto [l, r] : llvm::zip(left, right))
       if (lhs.getDimSize(l) != rhs.getDimSize(r))
-        return fail(Twine("expected ") + kind + " dims " + Twine(l) +
-                    " of lhs and " + Twine(r) +
-                    " of rhs to have equal sizes, but got " +
-                    Twine(lhs.getDimSize(l)) + " and " +
-                    Twine(rhs.getDimSize(r)));
+        return fail(
+            Twine("expected ") + kind + " dims " + Twine(l) + " of lhs and " +
+            Twine(r) + " of rhs to have equal sizes, but got " +
+            Twine(lhs.getDimSize(l)) + " and " + Twine(rhs.getDimSize(r)));
     return success();
   };
-  if (failed(checkPairs(adaptor.getLhsBatch(), adaptor.getRhsBatch(),
-                        "batch")) ||
+  if (failed(
+          checkPairs(adaptor.getLhsBatch(), adaptor.getRhsBatch(), "batch")) ||
       failed(checkPairs(adaptor.getLhsContract(), adaptor.getRhsContract(),
                         "contracting")))
     return failure();
@@ -92,14 +90,14 @@ DotGeneralOp::inferReturnTypes(MLIRContext *context,
     return fail("expected operands of one element type");
 
   SmallVector<int64_t> shape = pickSizes(lhs.getShape(), adaptor.getLhsBatch());
-  llvm::append_range(shape, pickSizes(lhs.getShape(),
-                                      getFreeDims(lhs.getRank(),
-                                                  adaptor.getLhsBatch(),
-                                                  adaptor.getLhsContract())));
-  llvm::append_range(shape, pickSizes(rhs.getShape(),
-                                      getFreeDims(rhs.getRank(),
-                                                  adaptor.getRhsBatch(),
-                                                  adaptor.getRhsContract())));
+  llvm::append_range(shape,
+                     pickSizes(lhs.getShape(),
+                               getFreeDims(lhs.getRank(), adaptor.getLhsBatch(),
+                                           adaptor.getLhsContract())));
+  llvm::append_range(shape,
+                     pickSizes(rhs.getShape(),
+                               getFreeDims(rhs.getRank(), adaptor.getRhsBatch(),
+                                           adaptor.getRhsContract())));
   inferred.push_back(RankedTensorType::get(shape, lhs.getElementType()));
   return success();
 }
@@ -125,9 +123,9 @@ struct Term {
 static Value emitCotangent(GraphBuilder &g, const Term &a, const Term &b,
                            ArrayRef<int64_t> batch) {
   auto product = [&](const Term &first, const Term &second) {
-    Value result = g.make<DotGeneralOp>(first.value, second.value, first.batch,
-                                        second.batch, first.contract,
-                                        second.contract);
+    Value result =
+        g.make<DotGeneralOp>(first.value, second.value, first.batch,
+                             second.batch, first.contract, second.contract);
     SmallVector<int64_t> order(batch);
     llvm::append_range(order, first.targets);
     llvm::append_range(order, second.targets);
@@ -142,10 +140,10 @@ static Value emitCotangent(GraphBuilder &g, const Term &a, const Term &b,
   return llvm::is_sorted(order) ? product(a, b) : product(b, a);
 }
 
-LogicalResult
-DotGeneralOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
-                            ArrayRef<bool> wanted,
-                            SmallVectorImpl<Value> &cotangents) {
+LogicalResult DotGeneralOp::differentiate(OpBuilder &builder,
+                                          ValueRange resultCotangents,
+                                          ArrayRef<bool> wanted,
+                                          SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   Value dy = resultCotangents[0];
   bool isFloat = isa<FloatType>(getType().getElementType());
@@ -172,17 +170,17 @@ DotGeneralOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
   if (!isFloat)
     return success();
   if (wanted[0])
-    cotangents[0] = emitCotangent(
-        g, {dy, batchDims, rhsDims, lhsFree},
-        {getRhs(), SmallVector<int64_t>(getRhsBatch()), rhsFree,
-         pairsInOrder(getRhsContract(), getLhsContract())},
-        getLhsBatch());
+    cotangents[0] =
+        emitCotangent(g, {dy, batchDims, rhsDims, lhsFree},
+                      {getRhs(), SmallVector<int64_t>(getRhsBatch()), rhsFree,
+                       pairsInOrder(getRhsContract(), getLhsContract())},
+                      getLhsBatch());
   if (wanted[1])
-    cotangents[1] = emitCotangent(
-        g,
-        {getLhs(), SmallVector<int64_t>(getLhsBatch()), lhsFree,
-         pairsInOrder(getLhsContract(), getRhsContract())},
-        {dy, batchDims, lhsDims, rhsFree}, getRhsBatch());
+    cotangents[1] =
+        emitCotangent(g,
+                      {getLhs(), SmallVector<int64_t>(getLhsBatch()), lhsFree,
+                       pairsInOrder(getLhsContract(), getRhsContract())},
+                      {dy, batchDims, lhsDims, rhsFree}, getRhsBatch());
   return success();
 }
 

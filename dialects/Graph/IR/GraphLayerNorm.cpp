@@ -11,10 +11,10 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-LogicalResult
-LayerNormOp::inferReturnTypes(MLIRContext *context,
-                              std::optional<Location> location, Adaptor adaptor,
-                              SmallVectorImpl<Type> &inferred) {
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &inferred) {
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= operand.getRank())
@@ -110,10 +110,8 @@ LogicalResult LayerNormOp::differentiate(OpBuilder &builder,
   Value x = emitWide(g, getOperand());
   Type wide = getElementTypeOrSelf(x.getType());
   Value inverse = dims.fromRows(g, getInvStd());
-  Value normalized =
-      g.mul(g.sub(x, dims.fromRows(g, getMean())), inverse);
-  SmallVector<int64_t> rows =
-      llvm::to_vector(llvm::seq<int64_t>(0, dims.axis));
+  Value normalized = g.mul(g.sub(x, dims.fromRows(g, getMean())), inverse);
+  SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, dims.axis));
   cotangents.assign({nullptr, nullptr, nullptr});
   auto narrow = [&](Value cotangent, Value operand) {
     return g.convert(cotangent, getElementTypeOrSelf(operand.getType()));
@@ -138,8 +136,7 @@ LogicalResult LayerNormOp::differentiate(OpBuilder &builder,
   }
   auto accumulate = [&](Value part) { dx = dx ? g.add(dx, part) : part; };
   if (wanted[0] && resultCotangents[1])
-    accumulate(
-        dims.fromRows(g, g.mul(resultCotangents[1], 1 / dims.count)));
+    accumulate(dims.fromRows(g, g.mul(resultCotangents[1], 1 / dims.count)));
   // d(1/std)/dx = -normalized / (count * std^2)
   if (wanted[0] && resultCotangents[2]) {
     Value factor = g.mul(g.mul(resultCotangents[2], g.square(getInvStd())),
@@ -170,10 +167,9 @@ LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
     means.setDouble(row, mean);
     inverses.setDouble(row, inverse);
     for (int64_t i = 0; i < count; ++i)
-      result.setDouble(row * count + i,
-                       (x.getDouble(row * count + i) - mean) * inverse *
-                               scale.getDouble(i) +
-                           bias.getDouble(i));
+      result.setDouble(row * count + i, (x.getDouble(row * count + i) - mean) *
+                                                inverse * scale.getDouble(i) +
+                                            bias.getDouble(i));
   }
   results.append({result, means, inverses});
   return success();

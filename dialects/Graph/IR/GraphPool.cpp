@@ -15,9 +15,9 @@ using namespace mlir::dist::graph;
 // Types
 //===----------------------------------------------------------------------===//
 
-LogicalResult WindowShape::setSizes(
-    RankedTensorType operand,
-    llvm::function_ref<LogicalResult(const Twine &)> fail) {
+LogicalResult
+WindowShape::setSizes(RankedTensorType operand,
+                      llvm::function_ref<LogicalResult(const Twine &)> fail) {
   auto checkList = [&](ArrayRef<int64_t> list, int64_t least,
                        const char *name) -> LogicalResult {
     if (static_cast<int64_t>(list.size()) != operand.getRank())
@@ -26,8 +26,8 @@ LogicalResult WindowShape::setSizes(
                   Twine(list.size()));
     for (int64_t value : list)
       if (value < least)
-        return fail(Twine("expected ") + name + " of at least " +
-                    Twine(least) + ", but got " + Twine(value));
+        return fail(Twine("expected ") + name + " of at least " + Twine(least) +
+                    ", but got " + Twine(value));
     return success();
   };
   if (failed(checkList(window, 1, "window")) ||
@@ -61,8 +61,8 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
   if (failed(shape))
     return failure();
   inferred.push_back(operand.clone(shape->resultSizes));
-  inferred.push_back(RankedTensorType::get(shape->resultSizes,
-                                           IntegerType::get(context, 32)));
+  inferred.push_back(
+      RankedTensorType::get(shape->resultSizes, IntegerType::get(context, 32)));
   return success();
 }
 
@@ -81,8 +81,7 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-template <typename OpT>
-static LogicalResult verifyGradient(OpT op) {
+template <typename OpT> static LogicalResult verifyGradient(OpT op) {
   FailureOr<WindowShape> shape =
       WindowShape::get(op, op.getType(), [&](const Twine &message) {
         return op.emitOpError(message);
@@ -121,19 +120,20 @@ LogicalResult MaxPoolOp::differentiate(OpBuilder &builder,
   Value dy = resultCotangents[0];
   cotangents.assign({nullptr});
   if (wanted[0] && dy && isFloat)
-    cotangents[0] = g.make<MaxPoolGradOp>(
-        getOperand().getType(), dy, getIndices(), getWindowAttr(),
-        getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
-        getPadHighAttr());
+    cotangents[0] = g.make<MaxPoolGradOp>(getOperand().getType(), dy,
+                                          getIndices(), getWindowAttr(),
+                                          getStridesAttr(), getDilationsAttr(),
+                                          getPadLowAttr(), getPadHighAttr());
   return success();
 }
 
 /// The gradient copies each window's cotangent to one element, so its
 /// derivative reads the cotangent at that element: for each position in the
 /// window, a strided slice, of which the windows with that index take theirs.
-LogicalResult MaxPoolGradOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult MaxPoolGradOp::differentiate(OpBuilder &builder,
+                                           ValueRange resultCotangents,
+                                           ArrayRef<bool> wanted,
+                                           SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   cotangents.assign({nullptr, nullptr});
   if (!wanted[0])
@@ -155,9 +155,8 @@ LogicalResult MaxPoolGradOp::differentiate(
                        (shape.resultSizes[d] - 1) * shape.strides[d] + 1);
     }
     Value slice = g.make<SliceOp>(padded, starts, limits, getStrides());
-    Value chosen =
-        g.compare(ComparePredicate::EQ, getIndices(),
-                  g.splat(getIndices().getType(), double(position)));
+    Value chosen = g.compare(ComparePredicate::EQ, getIndices(),
+                             g.splat(getIndices().getType(), double(position)));
     Value part = g.select(chosen, slice, zero);
     sum = position == 0 ? part : g.add(sum, part);
     ++position;
@@ -175,21 +174,22 @@ LogicalResult AvgPoolOp::differentiate(OpBuilder &builder,
   if (wanted[0])
     cotangents[0] = g.make<AvgPoolGradOp>(
         getOperand().getType(), resultCotangents[0], getWindowAttr(),
-        getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
-        getPadHighAttr(), getCountIncludePadAttr());
+        getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
+        getCountIncludePadAttr());
   return success();
 }
 
-LogicalResult AvgPoolGradOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult AvgPoolGradOp::differentiate(OpBuilder &builder,
+                                           ValueRange resultCotangents,
+                                           ArrayRef<bool> wanted,
+                                           SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   cotangents.assign({nullptr});
   if (wanted[0])
-    cotangents[0] = g.make<AvgPoolOp>(
-        resultCotangents[0], getWindowAttr(), getStridesAttr(),
-        getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
-        getCountIncludePadAttr());
+    cotangents[0] =
+        g.make<AvgPoolOp>(resultCotangents[0], getWindowAttr(),
+                          getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
+                          getPadHighAttr(), getCountIncludePadAttr());
   return success();
 }
 

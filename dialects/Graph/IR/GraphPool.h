@@ -50,23 +50,26 @@ struct WindowShape {
   static FailureOr<WindowShape>
   get(OpT op, RankedTensorType operand,
       llvm::function_ref<LogicalResult(const Twine &)> fail) {
-    WindowShape shape{op.getWindow(), op.getStrides(), op.getDilations(),
-                      op.getPadLow(), op.getPadHigh(), {}, {}};
+    WindowShape shape{op.getWindow(),
+                      op.getStrides(),
+                      op.getDilations(),
+                      op.getPadLow(),
+                      op.getPadHigh(),
+                      {},
+                      {}};
     if (failed(shape.setSizes(operand, fail)))
       return failure();
     return shape;
   }
   /// Of a verified op; `operand` is the type of the pool's operand.
-  template <typename OpT>
-  static WindowShape get(OpT op, Value operand) {
+  template <typename OpT> static WindowShape get(OpT op, Value operand) {
     return *get(op, cast<RankedTensorType>(operand.getType()),
                 [](const Twine &) { return failure(); });
   }
 
 private:
-  LogicalResult
-  setSizes(RankedTensorType operand,
-           llvm::function_ref<LogicalResult(const Twine &)> fail);
+  LogicalResult setSizes(RankedTensorType operand,
+                         llvm::function_ref<LogicalResult(const Twine &)> fail);
 };
 
 } // namespace mlir::dist::graph

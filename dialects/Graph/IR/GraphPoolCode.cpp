@@ -88,12 +88,11 @@ LogicalResult MaxPoolGradOp::evaluate(ArrayRef<HostTensor> operands,
   HostTensor result(getType());
   int64_t from = 0;
   forEachIndex(shape.resultSizes, [&](ArrayRef<int64_t> place) {
-    forEachInWindow(shape, place,
-                    [&](int64_t position, ArrayRef<int64_t> index) {
-                      if (operands[1].getInt(from) == position)
-                        sums[result.linearize(index)] +=
-                            operands[0].getDouble(from);
-                    });
+    forEachInWindow(
+        shape, place, [&](int64_t position, ArrayRef<int64_t> index) {
+          if (operands[1].getInt(from) == position)
+            sums[result.linearize(index)] += operands[0].getDouble(from);
+        });
     ++from;
   });
   for (auto [i, sum] : llvm::enumerate(sums))
@@ -109,8 +108,7 @@ static double getDivisor(const WindowShape &shape, ArrayRef<int64_t> place,
   if (countIncludePad)
     return shape.getNumElements();
   int64_t count = 0;
-  forEachInWindow(shape, place,
-                  [&](int64_t, ArrayRef<int64_t>) { ++count; });
+  forEachInWindow(shape, place, [&](int64_t, ArrayRef<int64_t>) { ++count; });
   return std::max<int64_t>(count, 1);
 }
 
@@ -272,18 +270,15 @@ struct Cover {
     Value place, tap, shifted = s.addIndex(index, padLow);
     bool low, high = last / stride >= shape.resultSizes[d];
     if (isDense(d)) {
-      Value newest =
-          stride == 1 ? shifted
-                      : s.create<arith::DivUIOp>(shifted, s.index(stride));
+      Value newest = stride == 1
+                         ? shifted
+                         : s.create<arith::DivUIOp>(shifted, s.index(stride));
       Value rest = stride == 1
                        ? s.index(0)
                        : s.create<arith::RemUIOp>(shifted, s.index(stride));
       int64_t count = llvm::divideCeil(window, stride);
-      place = count == 1 ? newest
-                         : s.create<arith::SubIOp>(newest, candidate);
-      tap = count == 1
-                ? rest
-                : plus(s, rest, s.mulIndex(candidate, stride));
+      place = count == 1 ? newest : s.create<arith::SubIOp>(newest, candidate);
+      tap = count == 1 ? rest : plus(s, rest, s.mulIndex(candidate, stride));
       // Gaps between windows, or a candidate that ended before the element.
       if (window % stride)
         guard.require(s.create<arith::CmpIOp>(arith::CmpIPredicate::slt, tap,
@@ -294,16 +289,15 @@ struct Cover {
       Value distance = s.create<arith::SubIOp>(
           shifted, s.mulIndex(candidate, shape.dilations[d]));
       Value zero = s.index(0);
-      guard.require(s.create<arith::CmpIOp>(arith::CmpIPredicate::sge, distance,
-                                            zero));
+      guard.require(
+          s.create<arith::CmpIOp>(arith::CmpIPredicate::sge, distance, zero));
       distance = s.create<arith::MaxSIOp>(distance, zero);
       if (stride > 1)
         guard.require(s.create<arith::CmpIOp>(
             arith::CmpIPredicate::eq,
             s.create<arith::RemUIOp>(distance, s.index(stride)), zero));
-      place = stride == 1
-                  ? distance
-                  : s.create<arith::DivUIOp>(distance, s.index(stride));
+      place = stride == 1 ? distance
+                          : s.create<arith::DivUIOp>(distance, s.index(stride));
       low = false;
     }
     return {guard.clamp(place, shape.resultSizes[d], low, high), tap};
@@ -318,7 +312,8 @@ Value MaxPoolGradOp::emitElement(OpBuilder &builder, Location loc,
   WindowShape shape = WindowShape::get(*this, getResult());
   Cover cover{shape};
   Value zero = s.constant(0);
-  bool single = llvm::all_of(cover.getCounts(), [](int64_t n) { return n == 1; });
+  bool single =
+      llvm::all_of(cover.getCounts(), [](int64_t n) { return n == 1; });
   return emitWindowLoops(
       s, cover.getCounts(), zero, [&](ValueRange candidates, ValueRange sums) {
         SmallVector<Value> place, tap;
@@ -353,10 +348,10 @@ static Value emitShare(ScalarBuilder &s, const WindowShape &shape,
     }
     // Taps t with 0 <= start + t * dilation < size.
     Value zero = s.index(0);
-    Value start = s.addIndex(s.mulIndex(place[d], shape.strides[d]),
-                             -shape.padLow[d]);
-    Value before = s.create<arith::MaxSIOp>(
-        s.create<arith::SubIOp>(zero, start), zero);
+    Value start =
+        s.addIndex(s.mulIndex(place[d], shape.strides[d]), -shape.padLow[d]);
+    Value before =
+        s.create<arith::MaxSIOp>(s.create<arith::SubIOp>(zero, start), zero);
     Value room = s.create<arith::MaxSIOp>(
         s.create<arith::SubIOp>(s.index(shape.operandSizes[d]), start), zero);
     auto ceil = [&](Value x) {
@@ -371,8 +366,8 @@ static Value emitShare(ScalarBuilder &s, const WindowShape &shape,
     count = count ? s.create<arith::MulIOp>(count, taps) : taps;
   }
   count = s.create<arith::MaxSIOp>(s.mulIndex(count, constant), s.index(1));
-  Value asInteger = s.create<arith::IndexCastOp>(
-      s.getBuilder().getI32Type(), count);
+  Value asInteger =
+      s.create<arith::IndexCastOp>(s.getBuilder().getI32Type(), count);
   return s.create<arith::DivFOp>(
       s.constant(1.0), s.create<arith::SIToFPOp>(s.getType(), asInteger));
 }

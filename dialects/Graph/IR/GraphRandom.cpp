@@ -41,9 +41,10 @@ LogicalResult RandomUniformOp::verify() {
   return success();
 }
 
-LogicalResult RandomUniformOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult
+RandomUniformOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
+                               ArrayRef<bool> wanted,
+                               SmallVectorImpl<Value> &cotangents) {
   cotangents.push_back(nullptr);
   return success();
 }
@@ -120,8 +121,8 @@ Value RandomUniformOp::emitElement(OpBuilder &builder, Location loc,
     x = narrow.mul(narrow.fold(x, 15), uint64_t(int64_t(int32_t(kRoundB))));
     return narrow.fold(x, 16);
   };
-  Value bits = round(narrow.add(
-      narrow.s.create<arith::IndexCastOp>(i32, position), low));
+  Value bits = round(
+      narrow.add(narrow.s.create<arith::IndexCastOp>(i32, position), low));
   bits = round(narrow.exclusiveOr(bits, high));
   // 24 bits: a signed conversion is exact, and vectorizes everywhere.
   ScalarBuilder s(builder, loc, getType());

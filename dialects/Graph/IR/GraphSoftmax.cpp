@@ -16,12 +16,11 @@ using namespace mlir::dist::graph;
 // softmax and log_softmax
 //===----------------------------------------------------------------------===//
 
-template <typename OpT>
-static LogicalResult verifyAxis(OpT op) {
+template <typename OpT> static LogicalResult verifyAxis(OpT op) {
   int64_t axis = op.getAxis(), rank = op.getType().getRank();
   if (axis < 0 || axis >= rank)
-    return op.emitOpError("expected axis in [0, ") << rank << "), but got "
-                                                   << axis;
+    return op.emitOpError("expected axis in [0, ")
+           << rank << "), but got " << axis;
   return success();
 }
 LogicalResult SoftmaxOp::verify() { return verifyAxis(*this); }
@@ -170,11 +169,9 @@ LogicalResult LogSoftmaxOp::evaluate(ArrayRef<HostTensor> operands,
 // cross_entropy
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-CrossEntropyOp::inferReturnTypes(MLIRContext *context,
-                                 std::optional<Location> location,
-                                 Adaptor adaptor,
-                                 SmallVectorImpl<Type> &inferred) {
+LogicalResult CrossEntropyOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
   auto logits = cast<RankedTensorType>(adaptor.getLogits().getType());
   auto labels = cast<RankedTensorType>(adaptor.getLabels().getType());
   if (logits.getRank() < 1)
@@ -184,8 +181,7 @@ CrossEntropyOp::inferReturnTypes(MLIRContext *context,
     return emitOptionalError(
         location, "'graph.cross_entropy' op expected labels of shape [",
         logits.getShape().drop_back(), "], but got [", labels.getShape(), "]");
-  inferred.push_back(
-      labels.clone(getStatisticsType(logits.getElementType())));
+  inferred.push_back(labels.clone(getStatisticsType(logits.getElementType())));
   return success();
 }
 
@@ -238,9 +234,10 @@ LogicalResult CrossEntropyOp::decompose(OpBuilder &builder,
   return success();
 }
 
-LogicalResult CrossEntropyOp::differentiate(
-    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
-    SmallVectorImpl<Value> &cotangents) {
+LogicalResult
+CrossEntropyOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
+                              ArrayRef<bool> wanted,
+                              SmallVectorImpl<Value> &cotangents) {
   GraphBuilder g(builder, getLoc());
   cotangents.assign({nullptr, nullptr});
   if (!wanted[0])
@@ -268,9 +265,8 @@ LogicalResult CrossEntropyOp::evaluate(ArrayRef<HostTensor> operands,
     auto [max, log] = logSumExp(logits, row);
     int64_t label = labels.getInt(out);
     bool valid = label >= 0 && label < numClasses;
-    result.setDouble(out++,
-                     valid ? log - (logits.getDouble(row[label]) - max)
-                           : std::numeric_limits<double>::quiet_NaN());
+    result.setDouble(out++, valid ? log - (logits.getDouble(row[label]) - max)
+                                  : std::numeric_limits<double>::quiet_NaN());
   });
   results.push_back(result);
   return success();

@@ -60,8 +60,7 @@ SmallVector<Value> mlir::dist::emitUnrolledLoops(ScalarBuilder &s,
 }
 
 void BoundsGuard::require(Value condition) {
-  inside =
-      inside ? s.create<arith::AndIOp>(inside, condition) : condition;
+  inside = inside ? s.create<arith::AndIOp>(inside, condition) : condition;
 }
 
 Value BoundsGuard::clamp(Value position, int64_t size, bool low, bool high) {

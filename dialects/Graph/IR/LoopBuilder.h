@@ -24,8 +24,7 @@ using ReductionBody = llvm::function_ref<SmallVector<Value>(
 
 /// Runs `body` at every index of `sizes`, in row-major order, with
 /// `accumulators` carried along; gives their last values.
-SmallVector<Value> emitReductionLoops(ScalarBuilder &s,
-                                      ArrayRef<int64_t> sizes,
+SmallVector<Value> emitReductionLoops(ScalarBuilder &s, ArrayRef<int64_t> sizes,
                                       ValueRange accumulators,
                                       ReductionBody body);
 /// The same with the loops unrolled while building.
