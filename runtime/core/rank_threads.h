@@ -15,7 +15,9 @@ namespace dist {
 
 /// Rank 0 runs on the caller's thread, so that one device costs no wake-up and
 /// several are exactly as many threads as devices; each other rank has a thread
-/// of its own, with a team of its own.
+/// of its own, with a team of its own. None is bound to cores: the caller's
+/// thread is the app's, and on cores shared with others a bound thread would
+/// make all ranks wait.
 class RankThreads {
 public:
   RankThreads(int ranks, int threadsPerRank);

@@ -104,12 +104,4 @@ std::vector<int> usableCpus() {
   return cpus;
 }
 
-void bindToCpus(const std::vector<int> &cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int cpu : cpus)
-    CPU_SET(cpu, &set);
-  (void)sched_setaffinity(0, sizeof set, &set);
-}
-
 } // namespace dist::cpu

@@ -39,10 +39,6 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
 /// cgroup's quota.
 std::vector<int> usableCpus();
 
-/// Keeps the calling thread on the given CPUs. A refusal by the system is
-/// ignored: places are a matter of speed.
-void bindToCpus(const std::vector<int> &cpus);
-
 } // namespace dist::cpu
 
 #endif // RUNTIME_DEVICE_CPU_TEAM_H

@@ -1,0 +1,103 @@
+//===- team_test.cpp - Teams of threads and the threads of ranks ----------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/rank_threads.h"
+#include "runtime/device/cpu/team.h"
+#include <atomic>
+#include <gtest/gtest.h>
+#include <set>
+
+extern "C" int omp_get_max_threads(void);
+
+using namespace dist;
+
+namespace {
+
+struct Range {
+  int64_t lo = -1, hi = -1;
+};
+
+// Each range is given once, in order, without gaps; they differ by one at most.
+TEST(ParallelFor, ExactRanges) {
+  for (int threads : {1, 2, 3}) {
+    cpu::TeamScope team(threads);
+    for (int64_t n : {0, 1, 5, 64, 1000})
+      for (int32_t chunks : {1, 2, 3, 7}) {
+        std::vector<Range> ranges(chunks);
+        std::atomic<int> calls{0};
+        void *buffers[] = {ranges.data(), &calls};
+        cpu::parallelFor(
+            [](void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
+              static_cast<Range *>(buffers[0])[chunk] = {lo, hi};
+              static_cast<std::atomic<int> *>(buffers[1])->fetch_add(1);
+            },
+            buffers, n, chunks);
+        EXPECT_EQ(calls.load(), chunks);
+        int64_t next = 0;
+        for (const Range &range : ranges) {
+          EXPECT_EQ(range.lo, next);
+          EXPECT_GE(range.hi - range.lo, n / chunks);
+          EXPECT_LE(range.hi - range.lo, n / chunks + 1);
+          next = range.hi;
+        }
+        EXPECT_EQ(next, n);
+      }
+  }
+}
+
+TEST(TeamScope, LeavesTheCallersTeamAlone) {
+  int before = omp_get_max_threads();
+  {
+    cpu::TeamScope team(before + 1);
+    EXPECT_EQ(omp_get_max_threads(), before + 1);
+    cpu::TeamScope inner(1);
+    EXPECT_EQ(omp_get_max_threads(), 1);
+  }
+  EXPECT_EQ(omp_get_max_threads(), before);
+}
+
+TEST(UsableCpus, AreSomeAndDifferent) {
+  std::vector<int> cpus = cpu::usableCpus();
+  ASSERT_FALSE(cpus.empty());
+  EXPECT_EQ(std::set<int>(cpus.begin(), cpus.end()).size(), cpus.size());
+}
+
+// All ranks run each job, rank 0 on the caller, each with its own team.
+TEST(RankThreads, RunsAllRanks) {
+  for (int ranks : {1, 2, 5}) {
+    RankThreads threads(ranks, 2);
+    std::vector<int> runs(ranks, 0), teams(ranks, 0);
+    std::vector<std::thread::id> ids(ranks);
+    for (int step = 0; step < 200; ++step)
+      threads.run([&](int rank) {
+        ++runs[rank];
+        teams[rank] = omp_get_max_threads();
+        ids[rank] = std::this_thread::get_id();
+      });
+    EXPECT_EQ(runs, std::vector<int>(ranks, 200));
+    EXPECT_EQ(teams, std::vector<int>(ranks, 2));
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(),
+              size_t(ranks));
+  }
+}
+
+TEST(RankThreads, WakesFromSleep) {
+  RankThreads threads(2, 1);
+  std::atomic<int> runs{0};
+  for (int step = 0; step < 3; ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    threads.run([&](int rank) {
+      if (rank == 1) // the caller sleeps, too
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      runs.fetch_add(1);
+    });
+    EXPECT_EQ(runs.load(), 2 * (step + 1));
+  }
+}
+
+} // namespace
