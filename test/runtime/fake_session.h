@@ -20,17 +20,18 @@ namespace dist {
 class FakeSession : public Session {
 public:
   enum { W, Iteration, Total, Count, Sum, VariableCount };
-  static constexpr int kRanks = 2;
 
   /// `rows`: of the partial entries; `accumulate` > 1: gradients and apply.
-  explicit FakeSession(int64_t batch, int64_t rows, int accumulate = 1) {
-    description.set_ranks(kRanks);
+  explicit FakeSession(int64_t batch, int64_t rows, int accumulate = 1,
+                       int ranks = 2)
+      : state(ranks, Ranks(VariableCount)), ranks(ranks) {
+    description.set_ranks(ranks);
     description.set_global_batch(batch);
     description.set_model_name("fake");
     description.set_accumulate_steps(accumulate);
     manifest::Axis *axis = description.mutable_mesh()->add_axes();
     axis->set_name("data");
-    axis->set_size(kRanks);
+    axis->set_size(ranks);
     variable("w", manifest::F32, "parameter");
     variable("optimizer/iteration", manifest::I64, "counter");
     for (const char *name : {"metric/loss/total", "metric/loss/count"}) {
@@ -49,9 +50,6 @@ public:
     if (accumulate > 1)
       description.mutable_programs(0)->add_entries()->set_name("apply");
     entry("predict", batch, false);
-    for (auto &rank : state)
-      for (auto &value : rank)
-        value = 0;
   }
 
   const manifest::Manifest &manifest() const override { return description; }
@@ -70,7 +68,7 @@ public:
       state[0][W] -= rate * state[0][Sum] / description.accumulate_steps();
       state[0][Sum] = 0;
       state[0][Iteration] += 1;
-      state[1] = mirrored();
+      mirror();
       return Status();
     }
     const float *x = static_cast<const float *>(inputs[0].data);
@@ -93,7 +91,7 @@ public:
       float error = float(state[0][W]) * x[i] - float(y[i]);
       loss += error * error / count;
       gradient += 2 * error * x[i] / count;
-      int rank = int(i * kRanks / rows);
+      int rank = int(i * ranks / rows);
       state[rank][Total] += error * error;
       state[rank][Count] += 1;
     }
@@ -106,23 +104,22 @@ public:
     } else if (entry.name().compare(0, 9, "gradients") == 0) {
       state[0][Sum] += gradient;
     }
-    Ranks copy = mirrored();
-    copy[Total] = state[1][Total];
-    copy[Count] = state[1][Count];
-    state[1] = copy;
+    mirror();
     return Status();
   }
 
   Status readVariable(int index, Tensor *out) override {
     double value = state[0][index];
     if (description.variables(index).on_read())
-      value += state[1][index];
+      for (int rank = 1; rank < ranks; ++rank)
+        value += state[rank][index];
     return pack(index, value, out);
   }
   Status writeVariable(int index, const TensorView &value) override {
-    state[0][index] = unpack(value);
-    state[1][index] =
-        description.variables(index).on_read() ? 0 : state[0][index];
+    for (int rank = 0; rank < ranks; ++rank)
+      state[rank][index] = rank && description.variables(index).on_read()
+                               ? 0
+                               : unpack(value);
     return Status();
   }
   Status readSlice(int index, int rank, Tensor *out) override {
@@ -137,16 +134,16 @@ public:
   std::vector<TraceEvent> takeTrace() override { return {}; }
 
   using Ranks = std::vector<double>;
-  std::vector<Ranks> state = std::vector<Ranks>(kRanks, Ranks(VariableCount));
+  std::vector<Ranks> state;
   std::vector<std::string> calls;
   float rate = 0.01f;
 
 private:
-  Ranks mirrored() const {
-    Ranks copy = state[0];
-    copy[Total] = state[1][Total];
-    copy[Count] = state[1][Count];
-    return copy;
+  /// Copies what is mirrored from rank 0 to the others.
+  void mirror() {
+    for (int rank = 1; rank < ranks; ++rank)
+      for (int index : {int(W), int(Iteration), int(Sum)})
+        state[rank][index] = state[0][index];
   }
   manifest::Variable *variable(const char *name, DataType type,
                                const char *group) {
@@ -216,6 +213,7 @@ private:
       return double(*static_cast<const int64_t *>(value.data));
     return *static_cast<const float *>(value.data);
   }
+  int ranks;
   manifest::Manifest description;
 };
 
