@@ -103,8 +103,10 @@ protected:
     moving->set_on_read(true);
     moving->set_aggregation("mean");
     moving->set_fill(0.5);
-    moving->mutable_sharding()->add_dims()->add_axes("data");
-    moving->mutable_sharding()->add_dims();
+    if (ranks > 1) { // one device has no shardings
+      moving->mutable_sharding()->add_dims()->add_axes("data");
+      moving->mutable_sharding()->add_dims();
+    }
 
     manifest::Program *program = m.add_programs();
     manifest::Entry *entry = program->add_entries();
