@@ -8,6 +8,7 @@
 #define PASSES_INITALLPASSES_H
 
 #include "mlir/Transforms/Passes.h"
+#include "passes/Graph/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Strategy/Passes.h"
 
@@ -15,6 +16,7 @@ namespace mlir::dist {
 
 inline void registerAllPasses() {
   mlir::registerTransformsPasses();
+  registerGraphPasses();
   registerStrategyPasses();
   registerPartitionPasses();
 }

@@ -1,0 +1,321 @@
+//===- ApplyOptimizer.cpp - Gradients as updates of variables -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Graph/Entry.h"
+#include "passes/Graph/Optimizers.h"
+#include "passes/Graph/Passes.h"
+#include "passes/Graph/Schedules.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_APPLYOPTIMIZERPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+namespace {
+struct Gradient {
+  VariableOp variable;
+  Value value;
+};
+
+struct ApplyOptimizerPass
+    : dist::impl::ApplyOptimizerPassBase<ApplyOptimizerPass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  LogicalResult parseOptions();
+  FailureOr<SmallVector<Gradient>> takeGradients(func::FuncOp entry);
+  VariableOp getIteration();
+  VariableOp getAccumulator(VariableOp variable);
+  Value addLearningRate(GraphBuilder &g, func::FuncOp entry);
+  void addFinite(GraphBuilder &g, func::FuncOp entry, Value finite);
+  void clip(GraphBuilder &g, MutableArrayRef<Gradient> gradients,
+            Value squaredNorm);
+  void update(GraphBuilder &g, func::FuncOp entry,
+              SmallVector<Gradient> gradients, Value finite);
+  void accumulateGradients(func::FuncOp entry, ArrayRef<Gradient> gradients);
+  func::FuncOp createApply(func::FuncOp after);
+
+  const Optimizer *row = nullptr;
+  TrainingSpec spec, schedule;
+  double decay = 0;
+};
+} // namespace
+
+LogicalResult ApplyOptimizerPass::parseOptions() {
+  auto emitError = [&]() { return getOperation().emitError(); };
+  auto parsed = TrainingSpec::parse(optimizer, listOptimizers(), "--optimizer",
+                                    emitError);
+  if (failed(parsed))
+    return failure();
+  auto parsedSchedule = TrainingSpec::parse(lrSchedule, listSchedules(),
+                                            "--lr-schedule", emitError);
+  if (failed(parsedSchedule))
+    return failure();
+  spec = *parsed;
+  schedule = *parsedSchedule;
+  row = findOptimizer(spec.getName());
+  decay = spec.get("weight-decay");
+  if (weightDecay >= 0) {
+    if (spec.isGiven("weight-decay"))
+      return emitError() << "--weight-decay: the optimizer's key "
+                            "'weight-decay' is given too; give one of them";
+    decay = weightDecay;
+  }
+  if (clipNorm < 0 || clipValue < 0)
+    return emitError() << (clipNorm < 0 ? "--clip-norm" : "--clip-value")
+                       << ": expected a positive number";
+  if (clipNorm > 0 && clipValue > 0)
+    return emitError() << "--clip-norm and --clip-value: give one of them; "
+                          "clipping twice has no defined order";
+  if (accumulate < 1)
+    return emitError() << "--accumulate: expected at least 1, but got "
+                       << accumulate;
+  if (onNonfinite != "stop" && onNonfinite != "skip" &&
+      onNonfinite != "continue")
+    return emitError()
+           << "--on-nonfinite: expected continue, skip or stop, but "
+              "got '"
+           << onNonfinite << "'";
+  return success();
+}
+
+FailureOr<SmallVector<Gradient>>
+ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
+  SmallVector<Gradient> gradients;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    if (getResultRole(entry, i) != "gradient")
+      continue;
+    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+    auto variable =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol)
+               : VariableOp();
+    if (!variable)
+      return entry.emitError() << "'" << entry.getSymName() << "': gradient "
+                               << i << " names no variable";
+    gradients.push_back({variable, getReturn(entry)->getOperand(i)});
+  }
+  if (gradients.empty())
+    return entry.emitError() << "'" << entry.getSymName()
+                             << "' has no gradients; run graph-differentiate "
+                                "first";
+  eraseResults(
+      entry, [&](unsigned i) { return getResultRole(entry, i) == "gradient"; });
+  return gradients;
+}
+
+VariableOp ApplyOptimizerPass::getIteration() {
+  NewVariable properties;
+  properties.group = "counter";
+  properties.aggregation = Aggregation::OnlyFirst;
+  Builder builder(&getContext());
+  return addVariable(getOperation(), "optimizer/iteration",
+                     RankedTensorType::get({}, builder.getI64Type()),
+                     properties);
+}
+
+VariableOp ApplyOptimizerPass::getAccumulator(VariableOp variable) {
+  NewVariable properties;
+  properties.group = "accumulator";
+  properties.slotOf = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  properties.synchronization = Synchronization::OnRead;
+  properties.aggregation = Aggregation::Sum;
+  return addVariable(getOperation(),
+                     ("accumulator/" + variable.getSymName()).str(),
+                     variable.getType(), properties);
+}
+
+Value ApplyOptimizerPass::addLearningRate(GraphBuilder &g, func::FuncOp entry) {
+  Value iteration = getVariableArgument(entry, getIteration());
+  Value rate = buildLearningRate(g, schedule, spec.get("lr"), iteration);
+  Port port;
+  port.role = port.name = "learning_rate";
+  addResult(entry, rate, port);
+  return rate;
+}
+
+void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
+                                   Value finite) {
+  Port port;
+  port.role = port.name = "finite";
+  addResult(entry, finite, port);
+  if (onNonfinite != "skip")
+    return;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+    if (!symbol || getResultRole(entry, i) != "variable")
+      continue;
+    auto variable =
+        SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol);
+    Value old = getVariableArgument(entry, variable);
+    Value next = getReturn(entry)->getOperand(i);
+    Value all = g.broadcastScalar(
+        finite, cast<RankedTensorType>(old.getType()).getShape());
+    getReturn(entry)->setOperand(i, g.select(all, next, old));
+  }
+}
+
+/// False for NaN and for either infinity.
+static Value isFinite(GraphBuilder &g, Value x) {
+  return g.compare(ComparePredicate::LT, g.make<AbsOp>(x),
+                   g.like(x, std::numeric_limits<double>::infinity()));
+}
+
+/// Of all gradients together, as an f32 scalar.
+static Value getSquaredNorm(GraphBuilder &g, ArrayRef<Gradient> gradients) {
+  Value sum;
+  for (const Gradient &gradient : gradients) {
+    Value x = gradient.value;
+    auto type = cast<RankedTensorType>(x.getType());
+    if (type.getElementTypeBitWidth() < 32)
+      x = g.convert(x, g.getBuilder().getF32Type());
+    Value part = g.sum(g.square(x),
+                       llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+    part = g.convert(part, g.getBuilder().getF32Type());
+    sum = sum ? g.add(sum, part) : part;
+  }
+  return sum;
+}
+
+void ApplyOptimizerPass::clip(GraphBuilder &g,
+                              MutableArrayRef<Gradient> gradients,
+                              Value squaredNorm) {
+  Value scale;
+  if (clipNorm > 0) {
+    Value norm = g.sqrt(squaredNorm);
+    scale = g.div(g.like(norm, clipNorm), g.max(norm, g.like(norm, clipNorm)));
+  }
+  for (Gradient &gradient : gradients) {
+    Value x = gradient.value;
+    auto type = cast<RankedTensorType>(x.getType());
+    if (clipNorm > 0)
+      gradient.value =
+          g.mul(x, g.broadcastScalar(g.convert(scale, type.getElementType()),
+                                     type.getShape()));
+    else if (clipValue > 0)
+      gradient.value =
+          g.min(g.max(x, g.like(x, -clipValue)), g.like(x, clipValue));
+  }
+}
+
+/// Updates the variables of `entry` by their gradients. `finite` is what is
+/// known of the loss, or null.
+void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
+                                SmallVector<Gradient> gradients, Value finite) {
+  Value rate = addLearningRate(g, entry);
+  Value iteration = getVariableArgument(entry, getIteration());
+  Value next = g.add(iteration, 1.0);
+  Value squaredNorm;
+  if (clipNorm > 0 || onNonfinite == "skip") {
+    squaredNorm = getSquaredNorm(g, gradients);
+    Value known = isFinite(g, squaredNorm);
+    finite = finite ? g.make<AndOp>(finite, known) : known;
+  }
+  clip(g, gradients, squaredNorm);
+
+  UpdateStep step(g, entry, spec, rate,
+                  g.convert(next, g.getBuilder().getF32Type()));
+  for (const Gradient &gradient : gradients) {
+    Value old = getVariableArgument(entry, gradient.variable);
+    VariableUpdate one(step, gradient.variable, old, gradient.value);
+    // Decoupled: keras/src/optimizers/base_optimizer.py, _apply_weight_decay.
+    if (decay > 0)
+      one.w = g.sub(one.w, g.mul(one.w, one.getScalar("decay", [&] {
+        return g.mul(one.getRateScalar(), decay);
+      })));
+    Value updated = row->update(one);
+    Type stored = cast<RankedTensorType>(old.getType()).getElementType();
+    setVariableResult(entry, gradient.variable, g.convert(updated, stored));
+  }
+  setVariableResult(entry, getIteration(), next);
+  if (finite)
+    addFinite(g, entry, finite);
+}
+
+/// `entry` adds its gradients to the accumulators.
+void ApplyOptimizerPass::accumulateGradients(func::FuncOp entry,
+                                             ArrayRef<Gradient> gradients) {
+  OpBuilder builder(getReturn(entry));
+  GraphBuilder g(builder, entry.getLoc());
+  addLearningRate(g, entry);
+  for (const Gradient &gradient : gradients) {
+    VariableOp accumulator = getAccumulator(gradient.variable);
+    Value old = getVariableArgument(entry, accumulator);
+    setVariableResult(entry, accumulator, g.add(old, gradient.value));
+  }
+  Value loss = getReturn(entry)->getOperand(findResult(entry, "loss"));
+  addFinite(g, entry, isFinite(g, loss));
+}
+
+func::FuncOp ApplyOptimizerPass::createApply(func::FuncOp after) {
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(after);
+  auto apply = func::FuncOp::create(builder, after.getLoc(), "apply",
+                                    builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(apply.addEntryBlock());
+  func::ReturnOp::create(builder, after.getLoc());
+  return apply;
+}
+
+void ApplyOptimizerPass::runOnOperation() {
+  if (failed(parseOptions()))
+    return signalPassFailure();
+  ModuleOp module = getOperation();
+  SmallVector<func::FuncOp> entries;
+  for (StringRef name : {"train_step", "train_step_partial"})
+    if (func::FuncOp entry = findEntry(module, name))
+      entries.push_back(entry);
+  if (entries.empty()) {
+    module.emitError()
+        << "graph-apply-optimizer: the module has no function 'train_step'";
+    return signalPassFailure();
+  }
+  SmallVector<VariableOp> accumulated;
+  for (func::FuncOp entry : entries) {
+    FailureOr<SmallVector<Gradient>> gradients = takeGradients(entry);
+    if (failed(gradients))
+      return signalPassFailure();
+    int64_t loss = findResult(entry, "loss");
+    if (loss < 0) {
+      entry.emitError() << "'" << entry.getSymName()
+                        << "' has no result of role \"loss\"";
+      return signalPassFailure();
+    }
+    if (accumulate > 1) {
+      accumulateGradients(entry, *gradients);
+      bool isPartial = entry.getSymName() == "train_step_partial";
+      entry.setSymName(isPartial ? "gradients_partial" : "gradients");
+      for (const Gradient &gradient : *gradients)
+        if (!llvm::is_contained(accumulated, gradient.variable))
+          accumulated.push_back(gradient.variable);
+      continue;
+    }
+    OpBuilder builder(getReturn(entry));
+    GraphBuilder g(builder, entry.getLoc());
+    Value finite = isFinite(g, getReturn(entry)->getOperand(loss));
+    update(g, entry, *gradients, finite);
+  }
+  if (accumulate > 1) {
+    func::FuncOp apply = createApply(entries.back());
+    OpBuilder builder(getReturn(apply));
+    GraphBuilder g(builder, apply.getLoc());
+    SmallVector<Gradient> gradients;
+    for (VariableOp variable : accumulated) {
+      Value sum = getVariableArgument(apply, getAccumulator(variable));
+      gradients.push_back({variable, g.mul(sum, 1.0 / accumulate)});
+      setVariableResult(apply, getAccumulator(variable), g.like(sum, 0));
+    }
+    // The losses were checked when they were computed.
+    update(g, apply, gradients, nullptr);
+    entries.push_back(apply);
+  }
+  for (func::FuncOp entry : entries)
+    eraseDeadOps(entry);
+}

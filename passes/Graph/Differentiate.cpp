@@ -1,0 +1,170 @@
+//===- Differentiate.cpp - Reverse-mode derivatives of entries -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphBuilder.h"
+#include "passes/Graph/Entry.h"
+#include "passes/Graph/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+namespace {
+struct DifferentiatePass
+    : dist::impl::DifferentiatePassBase<DifferentiatePass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+
+/// One reverse sweep over an entry.
+class Sweep {
+public:
+  explicit Sweep(func::FuncOp entry)
+      : entry(entry), builder(getReturn(entry)) {}
+  LogicalResult run();
+
+private:
+  void findVaried(ArrayRef<BlockArgument> parameters);
+  LogicalResult differentiate(Operation *op);
+  void accumulate(Value value, Value cotangent, Location loc);
+
+  func::FuncOp entry;
+  OpBuilder builder;
+  /// Values that depend on a trainable variable.
+  DenseSet<Value> varied;
+  DenseMap<Value, Value> cotangents;
+};
+} // namespace
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+void Sweep::findVaried(ArrayRef<BlockArgument> parameters) {
+  varied.insert(parameters.begin(), parameters.end());
+  for (Operation &op : entry.getBody().front().without_terminator())
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value operand) { return varied.contains(operand); }))
+      for (Value result : op.getResults())
+        if (isFloat(result))
+          varied.insert(result);
+}
+
+void Sweep::accumulate(Value value, Value cotangent, Location loc) {
+  Value &sum = cotangents[value];
+  sum =
+      sum ? AddOp::create(builder, loc, sum, cotangent).getResult() : cotangent;
+}
+
+LogicalResult Sweep::differentiate(Operation *op) {
+  SmallVector<Value> resultCotangents;
+  bool reached = false;
+  for (Value result : op->getResults()) {
+    resultCotangents.push_back(cotangents.lookup(result));
+    reached |= static_cast<bool>(resultCotangents.back());
+  }
+  SmallVector<bool> wanted;
+  for (Value operand : op->getOperands())
+    wanted.push_back(varied.contains(operand));
+  if (!reached || !llvm::is_contained(wanted, true))
+    return success();
+
+  auto fail = [&]() {
+    return op->emitOpError()
+           << "has no derivative, but lies between a trainable variable and "
+              "the loss; freeze the variables before it or change the model";
+  };
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return fail();
+  SmallVector<Value> operandCotangents;
+  if (failed(differentiable.differentiate(builder, resultCotangents, wanted,
+                                          operandCotangents)))
+    return fail();
+  assert(operandCotangents.size() == op->getNumOperands() &&
+         "one cotangent an operand");
+  for (auto [operand, cotangent, isWanted] :
+       llvm::zip_equal(op->getOperands(), operandCotangents, wanted))
+    if (cotangent && isWanted)
+      accumulate(operand, cotangent, op->getLoc());
+  return success();
+}
+
+LogicalResult Sweep::run() {
+  int64_t lossIndex = findResult(entry, "loss");
+  if (lossIndex < 0)
+    return entry.emitError()
+           << "'" << entry.getSymName()
+           << "' has no result of role \"loss\" to differentiate";
+  Value loss = getReturn(entry)->getOperand(lossIndex);
+  if (!isFloat(loss) || cast<RankedTensorType>(loss.getType()).getRank() != 0)
+    return entry.emitError() << "'" << entry.getSymName()
+                             << "': expected the loss to be one float, but got "
+                             << loss.getType();
+  SmallVector<BlockArgument> parameters;
+  SmallVector<VariableOp> variables;
+  for (BlockArgument argument : entry.getArguments()) {
+    auto symbol = entry.getArgAttrOfType<FlatSymbolRefAttr>(
+        argument.getArgNumber(), kVariable);
+    auto variable =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol)
+               : VariableOp();
+    if (!variable || !variable.getTrainable() || !isFloat(argument))
+      continue;
+    parameters.push_back(argument);
+    variables.push_back(variable);
+  }
+  findVaried(parameters);
+  if (!varied.contains(loss))
+    return entry.emitError() << "'" << entry.getSymName()
+                             << "': the loss depends on no trainable variable";
+
+  SmallVector<Operation *> forward;
+  for (Operation &op : entry.getBody().front().without_terminator())
+    forward.push_back(&op);
+  cotangents[loss] = GraphBuilder(builder, loss.getLoc()).like(loss, 1);
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+
+  for (auto [parameter, variable] : llvm::zip_equal(parameters, variables)) {
+    // No cotangent: the variable feeds only what the loss ignores.
+    Value gradient = cotangents.lookup(parameter);
+    if (!gradient)
+      continue;
+    Port port;
+    port.role = "gradient";
+    port.name = variable.getSymName();
+    port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+    addResult(entry, gradient, port);
+  }
+  eraseDeadOps(entry);
+  return success();
+}
+
+void DifferentiatePass::runOnOperation() {
+  SmallVector<std::string> names(entries.begin(), entries.end());
+  bool named = !names.empty();
+  if (!named)
+    names = {"train_step", "train_step_partial"};
+  for (StringRef name : names) {
+    func::FuncOp entry = findEntry(getOperation(), name);
+    if (!entry && !named)
+      continue;
+    if (!entry) {
+      getOperation().emitError()
+          << "graph-differentiate: the module has no function '" << name << "'";
+      return signalPassFailure();
+    }
+    if (failed(Sweep(entry).run()))
+      return signalPassFailure();
+  }
+}

@@ -1,0 +1,215 @@
+//===- Entry.cpp - Arguments and results of an entry by their roles -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Graph/Entry.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+static DictionaryAttr getAttributes(MLIRContext *context, const Port &port) {
+  Builder builder(context);
+  SmallVector<NamedAttribute> attributes;
+  auto add = [&](StringRef name, Attribute value) {
+    attributes.push_back(builder.getNamedAttr(name, value));
+  };
+  add(kRole, builder.getStringAttr(port.role));
+  if (!port.name.empty())
+    add(kName, builder.getStringAttr(port.name));
+  if (port.variable)
+    add(kVariable, port.variable);
+  if (port.batchDim >= 0)
+    add(kBatchDim, builder.getI64IntegerAttr(port.batchDim));
+  if (port.classCount > 0)
+    add(kClassCount, builder.getI64IntegerAttr(port.classCount));
+  return builder.getDictionaryAttr(attributes);
+}
+
+StringRef mlir::dist::graph::getArgumentRole(func::FuncOp entry,
+                                             unsigned index) {
+  auto role = entry.getArgAttrOfType<StringAttr>(index, kRole);
+  return role ? role.getValue() : StringRef();
+}
+
+StringRef mlir::dist::graph::getResultRole(func::FuncOp entry, unsigned index) {
+  auto role = entry.getResultAttrOfType<StringAttr>(index, kRole);
+  return role ? role.getValue() : StringRef();
+}
+
+BlockArgument mlir::dist::graph::findArgument(func::FuncOp entry,
+                                              StringRef role) {
+  for (BlockArgument argument : entry.getArguments())
+    if (getArgumentRole(entry, argument.getArgNumber()) == role)
+      return argument;
+  return nullptr;
+}
+
+BlockArgument mlir::dist::graph::findVariableArgument(func::FuncOp entry,
+                                                      VariableOp variable) {
+  for (BlockArgument argument : entry.getArguments()) {
+    auto symbol = entry.getArgAttrOfType<FlatSymbolRefAttr>(
+        argument.getArgNumber(), kVariable);
+    if (symbol && symbol.getAttr() == variable.getSymNameAttr())
+      return argument;
+  }
+  return nullptr;
+}
+
+int64_t mlir::dist::graph::findResult(func::FuncOp entry, StringRef role) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (getResultRole(entry, i) == role)
+      return i;
+  return -1;
+}
+
+BlockArgument mlir::dist::graph::addArgument(func::FuncOp entry, Type type,
+                                             const Port &port, Location loc) {
+  unsigned index = entry.getNumArguments();
+  LogicalResult inserted = entry.insertArgument(
+      index, type, getAttributes(entry.getContext(), port), loc);
+  (void)inserted;
+  assert(succeeded(inserted) && "a function with a body takes arguments");
+  return entry.getArgument(index);
+}
+
+BlockArgument mlir::dist::graph::getVariableArgument(func::FuncOp entry,
+                                                     VariableOp variable) {
+  if (BlockArgument argument = findVariableArgument(entry, variable))
+    return argument;
+  Port port;
+  port.role = "variable";
+  port.name = variable.getSymName();
+  port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  return addArgument(entry, variable.getType(), port, variable.getLoc());
+}
+
+void mlir::dist::graph::addResult(func::FuncOp entry, Value value,
+                                  const Port &port) {
+  unsigned index = entry.getNumResults();
+  LogicalResult inserted = entry.insertResult(
+      index, value.getType(), getAttributes(entry.getContext(), port));
+  (void)inserted;
+  assert(succeeded(inserted) && "a function with a body takes results");
+  getReturn(entry)->insertOperands(index, value);
+}
+
+void mlir::dist::graph::setVariableResult(func::FuncOp entry,
+                                          VariableOp variable, Value value) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+    if (symbol && symbol.getAttr() == variable.getSymNameAttr() &&
+        getResultRole(entry, i) == "variable") {
+      getReturn(entry)->setOperand(i, value);
+      return;
+    }
+  }
+  Port port;
+  port.role = "variable";
+  port.name = variable.getSymName();
+  port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  addResult(entry, value, port);
+}
+
+void mlir::dist::graph::eraseResults(
+    func::FuncOp entry, llvm::function_ref<bool(unsigned)> predicate) {
+  llvm::BitVector erase(entry.getNumResults());
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (predicate(i))
+      erase.set(i);
+  getReturn(entry)->eraseOperands(erase);
+  LogicalResult erased = entry.eraseResults(erase);
+  (void)erased;
+  assert(succeeded(erased) && "results of a function with a body go");
+}
+
+func::ReturnOp mlir::dist::graph::getReturn(func::FuncOp entry) {
+  return cast<func::ReturnOp>(entry.getBody().front().getTerminator());
+}
+
+FailureOr<int64_t> mlir::dist::graph::getBatchSize(func::FuncOp entry) {
+  int64_t first = -1;
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.getRank() == 0 ||
+        getArgumentRole(entry, index) != "input")
+      continue;
+    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDim))
+      if (dim.getInt() >= 0 && dim.getInt() < type.getRank())
+        return type.getDimSize(dim.getInt());
+    if (first < 0)
+      first = type.getDimSize(0);
+  }
+  if (first < 0)
+    return entry.emitError()
+           << "'" << entry.getSymName()
+           << "' has no input with a batch dim; training needs one";
+  return first;
+}
+
+BlockArgument mlir::dist::graph::getMask(func::FuncOp entry, int64_t batch) {
+  if (BlockArgument mask = findArgument(entry, "mask"))
+    return mask;
+  Port port;
+  port.role = port.name = "mask";
+  port.batchDim = 0;
+  Type type =
+      RankedTensorType::get({batch}, IntegerType::get(entry.getContext(), 1));
+  return addArgument(entry, type, port, entry.getLoc());
+}
+
+BlockArgument mlir::dist::graph::getCount(func::FuncOp entry) {
+  if (BlockArgument count = findArgument(entry, "count"))
+    return count;
+  Port port;
+  port.role = port.name = "count";
+  Type type = RankedTensorType::get({}, Float32Type::get(entry.getContext()));
+  return addArgument(entry, type, port, entry.getLoc());
+}
+
+func::FuncOp mlir::dist::graph::cloneEntry(func::FuncOp entry, StringRef name) {
+  OpBuilder builder(entry->getContext());
+  builder.setInsertionPointAfter(entry);
+  auto clone = cast<func::FuncOp>(builder.clone(*entry));
+  clone.setSymName(name);
+  return clone;
+}
+
+func::FuncOp mlir::dist::graph::findEntry(ModuleOp module, StringRef name) {
+  return module.lookupSymbol<func::FuncOp>(name);
+}
+
+VariableOp mlir::dist::graph::addVariable(ModuleOp module, StringRef name,
+                                          Type type,
+                                          const NewVariable &properties) {
+  if (auto existing = module.lookupSymbol<VariableOp>(name))
+    return existing;
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToStart(module.getBody());
+  for (auto variable : module.getOps<VariableOp>())
+    builder.setInsertionPointAfter(variable);
+  HostTensor one(
+      RankedTensorType::get({}, cast<RankedTensorType>(type).getElementType()));
+  one.setDouble(0, properties.fill);
+  Attribute element = one.toAttribute().getValues<Attribute>()[0];
+  auto initial = DenseElementsAttr::get(cast<RankedTensorType>(type), element);
+  return VariableOp::create(
+      builder, module.getLoc(), builder.getStringAttr(name),
+      TypeAttr::get(type), initial, /*trainable=*/UnitAttr(),
+      builder.getStringAttr(properties.group),
+      SynchronizationAttr::get(module.getContext(), properties.synchronization),
+      AggregationAttr::get(module.getContext(), properties.aggregation),
+      properties.slotOf, /*why=*/StringAttr(), /*sharding=*/Attribute());
+}
+
+void mlir::dist::graph::eraseDeadOps(func::FuncOp entry) {
+  Block &block = entry.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}

@@ -1,0 +1,88 @@
+//===- Entry.h - Arguments and results of an entry by their roles -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What an argument or result of an entry is for stands in attributes
+// (`graph.role`, `graph.name`, `graph.variable`, `graph.batch_dim`). The passes
+// of this folder find and add them through these functions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_GRAPH_ENTRY_H
+#define PASSES_GRAPH_ENTRY_H
+
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist::graph {
+
+inline constexpr llvm::StringLiteral kRole = "graph.role";
+inline constexpr llvm::StringLiteral kName = "graph.name";
+inline constexpr llvm::StringLiteral kVariable = "graph.variable";
+inline constexpr llvm::StringLiteral kBatchDim = "graph.batch_dim";
+inline constexpr llvm::StringLiteral kClassCount = "graph.class_count";
+
+/// What an argument or result is for. Null or empty members are absent.
+struct Port {
+  StringRef role;
+  StringRef name;
+  FlatSymbolRefAttr variable;
+  int64_t batchDim = -1;
+  int64_t classCount = 0;
+};
+
+StringRef getArgumentRole(func::FuncOp entry, unsigned index);
+StringRef getResultRole(func::FuncOp entry, unsigned index);
+
+/// The argument of that role or variable, or null.
+BlockArgument findArgument(func::FuncOp entry, StringRef role);
+BlockArgument findVariableArgument(func::FuncOp entry, VariableOp variable);
+/// Index of the first result of that role; -1 if there is none.
+int64_t findResult(func::FuncOp entry, StringRef role);
+
+BlockArgument addArgument(func::FuncOp entry, Type type, const Port &port,
+                          Location loc);
+BlockArgument getVariableArgument(func::FuncOp entry, VariableOp variable);
+void addResult(func::FuncOp entry, Value value, const Port &port);
+/// The variable's new value becomes a result, or replaces the one there is.
+void setVariableResult(func::FuncOp entry, VariableOp variable, Value value);
+void eraseResults(func::FuncOp entry,
+                  llvm::function_ref<bool(unsigned)> predicate);
+
+/// `return` of a function of one block.
+func::ReturnOp getReturn(func::FuncOp entry);
+
+/// Size of the batch: dim `graph.batch_dim` of the first input that has one,
+/// else dim 0 of the first input. Fails with an error on `entry`.
+FailureOr<int64_t> getBatchSize(func::FuncOp entry);
+
+/// The arguments of a partial entry: which rows are examples, and how many
+/// there are on all replicas.
+BlockArgument getMask(func::FuncOp entry, int64_t batch);
+BlockArgument getCount(func::FuncOp entry);
+
+/// A copy of `entry` after it, under another name.
+func::FuncOp cloneEntry(func::FuncOp entry, StringRef name);
+func::FuncOp findEntry(ModuleOp module, StringRef name);
+
+/// Adds a variable after the module's others, every element `fill`; returns
+/// the one of that name if it exists.
+struct NewVariable {
+  StringRef group;
+  double fill = 0;
+  FlatSymbolRefAttr slotOf = nullptr;
+  Synchronization synchronization = Synchronization::OnWrite;
+  Aggregation aggregation = Aggregation::None;
+};
+VariableOp addVariable(ModuleOp module, StringRef name, Type type,
+                       const NewVariable &properties);
+
+/// Erases the ops of `entry` that nothing uses.
+void eraseDeadOps(func::FuncOp entry);
+
+} // namespace mlir::dist::graph
+
+#endif // PASSES_GRAPH_ENTRY_H

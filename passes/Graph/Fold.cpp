@@ -1,0 +1,99 @@
+//===- Fold.cpp - Evaluates what depends on constants alone -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Graph/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_FOLDPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+/// The value as an attribute; one element if all are the same bits.
+static DenseElementsAttr getAttribute(const HostTensor &tensor) {
+  DenseElementsAttr dense = tensor.toAttribute();
+  if (dense.isSplat() || dense.empty())
+    return dense;
+  auto values = dense.getValues<Attribute>();
+  Attribute first = *values.begin();
+  for (Attribute value : values)
+    if (value != first)
+      return dense;
+  return DenseElementsAttr::get(tensor.getType(), first);
+}
+
+namespace {
+struct FoldConstantOperands : OpInterfaceRewritePattern<ReferenceOpInterface> {
+  FoldConstantOperands(MLIRContext *context, int64_t maxElements)
+      : OpInterfaceRewritePattern(context), maxElements(maxElements) {}
+
+  LogicalResult matchAndRewrite(ReferenceOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumOperands() == 0)
+      return rewriter.notifyMatchFailure(op, "has no operands");
+    SmallVector<ElementsAttr> values;
+    bool allSplat = true;
+    int64_t largest = 0;
+    for (Value operand : op->getOperands()) {
+      ElementsAttr value;
+      if (!matchPattern(operand, m_Constant(&value)))
+        return rewriter.notifyMatchFailure(op, "has an operand that varies");
+      allSplat &= value.isSplat();
+      largest = std::max(largest, value.getNumElements());
+      values.push_back(value);
+    }
+    for (Type type : op->getResultTypes())
+      largest =
+          std::max(largest, cast<RankedTensorType>(type).getNumElements());
+    if (largest > maxElements)
+      return rewriter.notifyMatchFailure(op, "is too large");
+    if (isa<BroadcastOp>(op.getOperation()) && !allSplat)
+      return rewriter.notifyMatchFailure(op, "would only repeat elements");
+
+    SmallVector<HostTensor> operands, results;
+    for (ElementsAttr value : values) {
+      FailureOr<HostTensor> tensor = HostTensor::fromAttribute(value);
+      if (failed(tensor))
+        return rewriter.notifyMatchFailure(op, "has an operand of a form that "
+                                               "cannot be read");
+      operands.push_back(*tensor);
+    }
+    // An op that has no value for these operands (an index out of range) stays
+    // for its user to run into: folding is no place for errors.
+    ScopedDiagnosticHandler quiet(getContext(),
+                                  [](Diagnostic &) { return success(); });
+    if (failed(op.evaluate(operands, results)))
+      return rewriter.notifyMatchFailure(op, "has no value here");
+    SmallVector<Value> constants;
+    for (const HostTensor &result : results)
+      constants.push_back(
+          ConstantOp::create(rewriter, op->getLoc(), getAttribute(result)));
+    rewriter.replaceOp(op, constants);
+    return success();
+  }
+
+  int64_t maxElements;
+};
+
+struct FoldPass : dist::impl::FoldPassBase<FoldPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldConstantOperands>(&getContext(), maxElements);
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName name : getContext().getRegisteredOperations())
+      name.getCanonicalizationPatterns(patterns, &getContext());
+    // Anything reached before the limit of iterations is right as well.
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

@@ -1,0 +1,146 @@
+//===- Losses.cpp - Losses as graph ops -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formulas of Keras 3 with its TensorFlow backend, which clips probabilities by
+// epsilon = 1e-7. To add a loss: a function and a row of the table.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Graph/Losses.h"
+
+using namespace mlir;
+using namespace mlir::dist::graph;
+
+static constexpr double kEpsilon = 1e-7;
+
+static int64_t getLastDim(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank() - 1;
+}
+
+static Value clipProbability(GraphBuilder &g, Value p) {
+  return g.min(g.max(p, g.like(p, kEpsilon)), g.like(p, 1 - kEpsilon));
+}
+
+static Value buildSparseCrossEntropy(GraphBuilder &g, const LossInputs &in,
+                                     const TrainingSpec &) {
+  // From probabilities Keras takes log(p) for the logits, and so normalizes.
+  Value logits =
+      in.logits ? in.logits : g.log(clipProbability(g, in.prediction));
+  return g.make<CrossEntropyOp>(logits, in.label);
+}
+
+static Value buildCrossEntropy(GraphBuilder &g, const LossInputs &in,
+                               const TrainingSpec &) {
+  int64_t last = getLastDim(in.prediction);
+  Value logProbability;
+  if (in.logits) {
+    logProbability = g.make<LogSoftmaxOp>(in.logits, uint64_t(last));
+  } else {
+    Value p = in.prediction;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(p.getType()).getShape();
+    p = g.div(p, g.broadcastOver(g.sum(p, {last}), shape, {last}));
+    logProbability = g.log(clipProbability(g, p));
+  }
+  return g.neg(g.sum(g.mul(in.label, logProbability), {last}));
+}
+
+static Value buildBinaryCrossEntropy(GraphBuilder &g, const LossInputs &in,
+                                     const TrainingSpec &) {
+  if (Value x = in.logits) {
+    // max(x, 0) - x y + log(1 + exp(-|x|)), which overflows for no x.
+    Value tail = g.make<Log1pOp>(g.exp(g.neg(g.make<AbsOp>(x))));
+    return g.add(g.sub(g.make<ReluOp>(x), g.mul(x, in.label)), tail);
+  }
+  Value p = clipProbability(g, in.prediction);
+  Value one = g.like(p, 1);
+  Value positive = g.mul(in.label, g.log(p));
+  Value negative = g.mul(g.sub(one, in.label), g.log(g.sub(one, p)));
+  return g.neg(g.add(positive, negative));
+}
+
+static Value buildMse(GraphBuilder &g, const LossInputs &in,
+                      const TrainingSpec &) {
+  return g.square(g.sub(in.prediction, in.label));
+}
+
+static Value buildMae(GraphBuilder &g, const LossInputs &in,
+                      const TrainingSpec &) {
+  return g.make<AbsOp>(g.sub(in.prediction, in.label));
+}
+
+static Value buildHuber(GraphBuilder &g, const LossInputs &in,
+                        const TrainingSpec &spec) {
+  double delta = spec.get("delta");
+  Value error = g.sub(in.prediction, in.label);
+  Value magnitude = g.make<AbsOp>(error);
+  Value inside =
+      g.compare(ComparePredicate::LE, magnitude, g.like(magnitude, delta));
+  return g.select(inside, g.mul(g.square(error), 0.5),
+                  g.add(g.mul(magnitude, delta), -0.5 * delta * delta));
+}
+
+static constexpr StringRef kLossSource = "keras/src/losses/losses.py";
+static constexpr StringRef kBackendSource =
+    "keras/src/backend/tensorflow/nn.py";
+
+ArrayRef<Loss> mlir::dist::graph::getLosses() {
+  static const Loss table[] = {
+      {{"sparse-categorical-crossentropy",
+        {},
+        "-log(softmax(x))[y]; of probabilities: x = log(clip(p))",
+        kBackendSource},
+       FusedActivation::Softmax,
+       true,
+       buildSparseCrossEntropy},
+      {{"categorical-crossentropy",
+        {},
+        "-sum(y log(softmax(x))); of probabilities: -sum(y log(clip(p / "
+        "sum(p))))",
+        kBackendSource},
+       FusedActivation::Softmax,
+       false,
+       buildCrossEntropy},
+      {{"binary-crossentropy",
+        {},
+        "max(x, 0) - x y + log(1 + exp(-|x|)); of probabilities: "
+        "-(y log(clip(p)) + (1 - y) log(1 - clip(p)))",
+        kBackendSource},
+       FusedActivation::Sigmoid,
+       false,
+       buildBinaryCrossEntropy},
+      {{"mse", {}, "mean((p - y)^2)", kLossSource},
+       FusedActivation::None,
+       false,
+       buildMse},
+      {{"mae", {}, "mean(|p - y|)", kLossSource},
+       FusedActivation::None,
+       false,
+       buildMae},
+      {{"huber",
+        {{"delta", 1.0, 1e-30}},
+        "mean(|e| <= delta ? e^2 / 2 : delta |e| - delta^2 / 2), e = p - y",
+        kLossSource},
+       FusedActivation::None,
+       false,
+       buildHuber},
+  };
+  return table;
+}
+
+const Loss *mlir::dist::graph::findLoss(StringRef name) {
+  for (const Loss &loss : getLosses())
+    if (loss.choice.name == name)
+      return &loss;
+  return nullptr;
+}
+
+std::vector<TrainingChoice> mlir::dist::graph::listLosses() {
+  std::vector<TrainingChoice> choices;
+  for (const Loss &loss : getLosses())
+    choices.push_back(loss.choice);
+  choices.push_back({"none", {}, "the model's own output is the loss", ""});
+  return choices;
+}

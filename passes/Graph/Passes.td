@@ -1,0 +1,257 @@
+//===- Passes.td - From a model to a training program -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_GRAPH_PASSES_TD
+#define PASSES_GRAPH_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def FoldPass : Pass<"graph-fold", "::mlir::ModuleOp"> {
+  let summary = "Evaluates what depends on constants alone, and canonicalizes";
+  let description = [{
+    An op whose operands are all constants is replaced by its value, if that has
+    at most `max-elements` elements or is one number repeated. Broadcasts of
+    more than one number stay: the kernels repeat elements for free.
+
+    Before:
+    ```mlir
+    %0 = graph.constant dense<2.0> : tensor<f32>
+    %1 = graph.exp %0 : tensor<f32>
+    ```
+    After:
+    ```mlir
+    %0 = graph.constant dense<7.3890562> : tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"maxElements", "max-elements", "int64_t", "65536",
+      "Largest result to evaluate">,
+  ];
+}
+
+def ChannelsLastPass : Pass<"graph-channels-last", "::mlir::ModuleOp"> {
+  let summary = "Gives convolutions, pools and what lies between them channels-last activations";
+  let description = [{
+    Convolutions with activations in NC0.. order get N0..C, and so do the
+    element-wise ops, pools, normalizations, pads and concatenations that follow
+    them; a transpose stays only where another order comes in or is asked for,
+    and is a reshape where it moves nothing (one channel, or one pixel). Filters
+    keep the model's layout. Run it on the forward graph: derivatives inherit
+    the layout.
+
+    Before:
+    ```mlir
+    %1 = graph.conv %0, %w {input_layout = "NC01", output_layout = "NC01", ...}
+    %2 = graph.relu %1 : tensor<8x32x26x26xf32>
+    ```
+    After:
+    ```mlir
+    %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 3, 1>}
+    %2 = graph.conv %1, %w {input_layout = "N01C", output_layout = "N01C", ...}
+    %3 = graph.relu %2 : tensor<8x26x26x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
+  let summary = "Clones @predict to the forward part of @train_step";
+  let description = [{
+    In the clone, `batch_norm_inference` whose statistics are variables becomes
+    `batch_norm`, which normalizes by the batch and moves the variables:
+    `new = old * momentum + statistic * (1 - momentum)` with the biased variance
+    (keras/src/layers/normalization/batch_normalization.py, `call`). `dropout`
+    drops with its rate and scales what stays by 1/(1-rate), drawing from a
+    counter: variable `random/step` (keras/src/layers/regularization/dropout.py).
+
+    With `groups` = R > 1 (and without `sync-batch-norm`) every replica keeps its
+    own statistics: the variables become ON_READ + MEAN with one row a replica,
+    and the other entries read the mean over the rows. A replica without
+    examples keeps its row.
+
+    With `partial`, also clones @train_step_partial with arguments `mask` and
+    `count` for batches of fewer examples than rows.
+
+    Before:
+    ```mlir
+    func.func @predict(%x) { ... graph.batch_norm_inference ... }
+    ```
+    After:
+    ```mlir
+    func.func @predict(%x) { ... graph.batch_norm_inference ... }
+    func.func @train_step(%x) { ... graph.batch_norm ... graph.assign @mean ... }
+    ```
+  }];
+  let options = [
+    Option<"groups", "groups", "int64_t", "1", "Replicas that keep batch statistics of their own">,
+    Option<"syncBatchNorm", "sync-batch-norm", "bool", "false",
+      "One group over all replicas, whatever `groups` says">,
+    Option<"partial", "partial", "bool", "false", "Also make @train_step_partial">,
+    Option<"seed", "seed", "int64_t", "0", "Seed of dropout">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
+  let summary = "Adds label, loss and metrics to the training step, and makes @eval_step";
+  let description = [{
+    Replaces the outputs of @train_step (and @train_step_partial) by the loss
+    and clones @predict to @eval_step (and, when there is a partial training
+    step or `partial` is set, @eval_step_partial). The loss is the sum of the
+    examples' losses over the number of examples: the batch size in a full
+    entry, the argument `count` in a partial one, where `mask` leaves the padded
+    rows out. Losses and metrics, with Keras' formulas: see TrainingTables.h.
+
+    An output that comes out of a softmax (cross-entropies) or a sigmoid (binary
+    cross-entropy) is not computed for the loss: it starts from the logits
+    (`from-logits=auto`). An output that comes out of neither is taken for
+    logits; `from-logits=false` takes the output for probabilities in any case.
+
+    Metrics are variables: `metric/NAME/total` (ON_READ + SUM: every replica adds
+    its part) and `metric/NAME/count`, NAME being `loss` or a metric.
+
+    Before:
+    ```mlir
+    func.func @train_step(%x) -> (tensor<8x10xf32> {graph.role = "output"})
+    ```
+    After `graph-add-loss{loss=sparse-categorical-crossentropy}`:
+    ```mlir
+    func.func @train_step(%x, %label: tensor<8xi32> {graph.role = "label"})
+        -> (tensor<f32> {graph.role = "loss"})
+    ```
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"\"", "Name of the loss, or `none`: an output is the loss">,
+    Option<"fromLogits", "from-logits", "std::string", "\"auto\"", "auto, true or false">,
+    Option<"lossOutput", "loss-output", "std::string", "\"\"", "Output that the loss reads; default: the first">,
+    ListOption<"metrics", "metrics", "std::string", "Metrics, as NAME or NAME:key=value">,
+    Option<"partial", "partial", "bool", "false", "Also make partial entries">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def FunctionalizeStatePass : Pass<"graph-functionalize-state", "::mlir::ModuleOp"> {
+  let summary = "Turns reads and assignments of variables into arguments and results";
+  let description = [{
+    Every function becomes pure: variables that it reads are arguments (after
+    the others, in the module's order), variables that it assigns are results.
+    Both carry `graph.role = "variable"` and `graph.variable`.
+
+    Before:
+    ```mlir
+    func.func @f() {
+      %0 = graph.read @w : tensor<4xf32>
+      %1 = graph.neg %0 : tensor<4xf32>
+      graph.assign @w, %1 : tensor<4xf32>
+      return
+    }
+    ```
+    After:
+    ```mlir
+    func.func @f(%0: tensor<4xf32> {graph.role = "variable", graph.variable = @w})
+        -> (tensor<4xf32> {graph.role = "variable", graph.variable = @w}) {
+      %1 = graph.neg %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
+def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Appends the gradient of the loss by every trainable variable";
+  let description = [{
+    Reverse mode: in the entries named by `entries`, from the result of role
+    "loss" backwards over DifferentiableOpInterface. Only what leads from a
+    trainable variable to the loss is differentiated; values used more than once
+    get the sum of their cotangents. Gradients are appended as results of role
+    "gradient". It is an error if an op on the way has no derivative.
+
+    Before:
+    ```mlir
+    func.func @train_step(%w: tensor<4xf32> {graph.role = "variable", graph.variable = @w})
+        -> (tensor<f32> {graph.role = "loss"})
+    ```
+    After:
+    ```mlir
+    func.func @train_step(%w: tensor<4xf32> {graph.role = "variable", graph.variable = @w})
+        -> (tensor<f32> {graph.role = "loss"},
+            tensor<4xf32> {graph.role = "gradient", graph.variable = @w})
+    ```
+  }];
+  let options = [
+    ListOption<"entries", "entries", "std::string",
+      "Functions to differentiate; default: train_step, train_step_partial">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Turns gradients into updates of the variables";
+  let description = [{
+    Replaces the gradients of @train_step (and @train_step_partial) by the new
+    variables and optimizer slots, with Keras' formulas and defaults (see
+    TrainingTables.h), and adds results `learning_rate` and `finite`. The order
+    is: accumulate, finite check, clip, weight decay, update; gradients are
+    all-reduced before the finite check, since that is their first non-linear use.
+
+    `finite` says whether the loss is finite, and with `clip-norm` or
+    `on-nonfinite=skip` also the gradients' global norm (otherwise the check would
+    cost a pass over the gradients; the loss of the next step shows it). With
+    `on-nonfinite=skip` a step that is not finite leaves all variables alone.
+
+    With `accumulate` = K > 1 the step is split in entries: @gradients (and
+    @gradients_partial) add to ON_READ + SUM accumulators, so that they need no
+    communication; @apply updates by their sum / K and clears them, as in
+    keras/src/optimizers/base_optimizer.py.
+
+    Before:
+    ```mlir
+    func.func @train_step(...) -> (tensor<f32> {graph.role = "loss"},
+        tensor<4xf32> {graph.role = "gradient", graph.variable = @w})
+    ```
+    After `graph-apply-optimizer{optimizer=sgd:lr=0.1}`:
+    ```mlir
+    func.func @train_step(...) -> (tensor<f32> {graph.role = "loss"},
+        tensor<f32> {graph.role = "learning_rate"}, tensor<i1> {graph.role = "finite"},
+        tensor<4xf32> {graph.role = "variable", graph.variable = @w},
+        tensor<i64> {graph.role = "variable", graph.variable = @"optimizer/iteration"})
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"sgd\"", "NAME or NAME:key=value,...">,
+    Option<"lrSchedule", "lr-schedule", "std::string", "\"constant\"", "NAME or NAME:key=value,...">,
+    Option<"clipNorm", "clip-norm", "double", "0", "Largest global norm of the gradients; 0: any">,
+    Option<"clipValue", "clip-value", "double", "0", "Largest magnitude of a gradient's element; 0: any">,
+    Option<"weightDecay", "weight-decay", "double", "-1",
+      "Decoupled weight decay; negative: the optimizer's own">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "Batches an update">,
+    Option<"onNonfinite", "on-nonfinite", "std::string", "\"stop\"",
+      "continue, skip or stop; the host loop stops or continues by the result `finite`">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def DecomposeCompositesPass : Pass<"graph-decompose-composites", "::mlir::ModuleOp"> {
+  let summary = "Replaces composites (softmax, layer_norm, ...) by primitive ops";
+  let description = [{
+    Calls DecomposableOpInterface on every composite, or on those that `only`
+    names, until none is left, and removes what is dead.
+
+    Before:
+    ```mlir
+    %1 = graph.softmax %0 {axis = 1 : i64} : tensor<8x10xf32>
+    ```
+    After:
+    ```mlir
+    %1 = graph.reduce max, %0 {dims = array<i64: 1>} : (tensor<8x10xf32>) -> tensor<8xf32>
+    ...
+    ```
+  }];
+  let options = [
+    ListOption<"only", "only", "std::string", "Mnemonics to decompose; default: all">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+#endif // PASSES_GRAPH_PASSES_TD

@@ -1,0 +1,98 @@
+//===- TrainingSpec.cpp - Choices as the user writes them -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Graph/TrainingTables.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dist::graph;
+
+/// The nearest of `known`, as the end of a message; all of them if none is
+/// near.
+static std::string suggest(StringRef word, ArrayRef<StringRef> known) {
+  unsigned best = 1 + word.size() / 2;
+  StringRef nearest;
+  for (StringRef candidate : known) {
+    unsigned distance = word.edit_distance(candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  if (!nearest.empty())
+    return ("did you mean '" + nearest + "'?").str();
+  if (known.empty())
+    return "it has no keys";
+  return "known are " + llvm::join(known, ", ");
+}
+
+FailureOr<TrainingSpec>
+TrainingSpec::parse(StringRef text, ArrayRef<TrainingChoice> choices,
+                    StringRef option,
+                    llvm::function_ref<InFlightDiagnostic()> emitError) {
+  StringRef name = text.split(':').first.trim();
+  StringRef rest = text.split(':').second;
+  const TrainingChoice *choice = llvm::find_if(
+      choices, [&](const TrainingChoice &c) { return c.name == name; });
+  if (choice == choices.end()) {
+    SmallVector<StringRef> known;
+    for (const TrainingChoice &c : choices)
+      known.push_back(c.name);
+    return emitError() << option << ": unknown name '" << name << "'; "
+                       << suggest(name, known);
+  }
+  TrainingSpec spec;
+  spec.name = name.str();
+  SmallVector<StringRef> known;
+  for (const TrainingKey &key : choice->keys) {
+    spec.values[key.name] = key.value;
+    known.push_back(key.name);
+  }
+  SmallVector<StringRef> pairs;
+  rest.split(pairs, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef pair : pairs) {
+    StringRef key = pair.split('=').first.trim();
+    StringRef valueText = pair.split('=').second.trim();
+    auto it = llvm::find_if(
+        choice->keys, [&](const TrainingKey &k) { return k.name == key; });
+    if (it == choice->keys.end())
+      return emitError() << option << ": '" << name << "' has no key '" << key
+                         << "'; " << suggest(key, known);
+    double value;
+    if (valueText.getAsDouble(value) || !std::isfinite(value))
+      return emitError() << option << ": expected a number after '" << key
+                         << "=', but got '" << valueText << "'";
+    if (value < it->least || value > it->most ||
+        (it->integer && value != std::floor(value))) {
+      InFlightDiagnostic error = emitError();
+      error << option << ": expected '" << key << "' of '" << name << "' to be "
+            << (it->integer ? "an integer" : "a number");
+      if (std::isfinite(it->least))
+        error << ", at least " << llvm::formatv("{0:g}", it->least).str();
+      if (std::isfinite(it->most))
+        error << ", at most " << llvm::formatv("{0:g}", it->most).str();
+      return error << ", but got '" << valueText << "'";
+    }
+    if (!spec.given.try_emplace(key, value).second)
+      return emitError() << option << ": key '" << key << "' is given twice";
+    spec.values[key] = value;
+  }
+  for (const TrainingKey &key : choice->keys)
+    if (std::isnan(spec.values[key.name]))
+      return emitError() << option << ": '" << name << "' needs a value for '"
+                         << key.name << "', as in '" << name << ":" << key.name
+                         << "=100'";
+  return spec;
+}
+
+double TrainingSpec::get(StringRef key) const {
+  auto it = values.find(key);
+  assert(it != values.end() && "a key of the choice's table");
+  return it->second;
+}
