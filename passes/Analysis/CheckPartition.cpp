@@ -139,6 +139,18 @@ LogicalResult FunctionChecker::runGlobal() {
   return success();
 }
 
+/// A maximum, minimum or product of parts is no value of the whole program
+/// before it is completed; only its completion is compared.
+static bool isPartialOfOtherKind(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (auto reduce = dyn_cast<AllReduceOp>(user))
+      return reduce.getReduction() != Reduction::Sum;
+    if (auto reduce = dyn_cast<AllReduceStartOp>(user))
+      return reduce.getReduction() != Reduction::Sum;
+    return false;
+  });
+}
+
 LogicalResult FunctionChecker::compareOp(Operation *op,
                                          ArrayRef<RankTensors> results) {
   // Collectives, a wait included, hand on which value of the whole they are.
@@ -153,7 +165,8 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
         keys[result] = *key;
   }
   for (OpResult result : op->getResults()) {
-    if (!isa<RankedTensorType>(result.getType()))
+    if (!isa<RankedTensorType>(result.getType()) ||
+        isPartialOfOtherKind(result))
       continue;
     auto key = findKey(result);
     ShardingAttr sharding = findSharding(result);
