@@ -9,6 +9,7 @@
 
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Rt/IR/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,14 +17,15 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace mlir::dist {
 
 inline void registerAllDialects(DialectRegistry &registry) {
-  registry.insert<DistDialect, graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
+  registry.insert<rt::RtDialect, DistDialect, graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect>();
+                  memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
 } // namespace mlir::dist

@@ -9,6 +9,8 @@
 
 #include "mlir/Transforms/Passes.h"
 #include "passes/Graph/Passes.h"
+#include "passes/Lowering/Lowering.h"
+#include "passes/Lowering/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Strategy/Passes.h"
 
@@ -19,6 +21,8 @@ inline void registerAllPasses() {
   registerGraphPasses();
   registerStrategyPasses();
   registerPartitionPasses();
+  registerDistLoweringPasses();
+  registerLoweringPipelines();
 }
 
 } // namespace mlir::dist

@@ -1,0 +1,76 @@
+//===- Rt.cpp - The rt dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Rt/IR/Rt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dist::rt;
+
+#include "dialects/Rt/IR/RtDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Rt/IR/RtTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Rt/IR/RtOps.cpp.inc"
+
+void RtDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Rt/IR/RtTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Rt/IR/RtOps.cpp.inc"
+      >();
+}
+
+LogicalResult FusedOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("expected block arguments of the operands' types");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getNumOperands() != getNumResults())
+    return emitOpError("expected ")
+           << getNumResults() << " yielded values, but got "
+           << (yield ? yield.getNumOperands() : 0);
+  for (auto [value, result] :
+       llvm::zip_equal(yield.getValues(), getResultTypes())) {
+    if (value.getType() == result)
+      continue;
+    auto partial = dyn_cast<RankedTensorType>(result);
+    auto whole = dyn_cast<RankedTensorType>(value.getType());
+    if (!partial || !whole || partial.getRank() != whole.getRank() + 1 ||
+        partial.getDimSize(0) != static_cast<int64_t>(getChunks()) ||
+        partial.getShape().drop_front() != whole.getShape())
+      return emitOpError("expected result type ")
+             << value.getType()
+             << ", or that with a leading dim of chunks, but got " << result;
+  }
+  if (getRowDims() > getDomain().size())
+    return emitOpError("expected row_dims of at most ")
+           << getDomain().size() << ", but got " << getRowDims();
+  return success();
+}
+
+static LogicalResult verifyKernelExists(Operation *op, FlatSymbolRefAttr name,
+                                        SymbolTableCollection &symbols) {
+  // Kernels become functions when they are emitted.
+  if (!symbols.lookupNearestSymbolFrom(op, name))
+    return op->emitOpError("expected a kernel named ") << name;
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyKernelExists(*this, getKernelAttr(), symbols);
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyKernelExists(*this, getKernelAttr(), symbols);
+}

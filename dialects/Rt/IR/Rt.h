@@ -1,0 +1,28 @@
+//===- Rt.h - The rt dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_RT_IR_RT_H
+#define DIALECTS_RT_IR_RT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Rt/IR/RtDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Rt/IR/RtTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Rt/IR/RtOps.h.inc"
+
+#endif // DIALECTS_RT_IR_RT_H

@@ -1,0 +1,163 @@
+//===- RtOps.td - Ops of the rt dialect -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_RT_IR_RTOPS_TD
+#define DIALECTS_RT_IR_RTOPS_TD
+include "dialects/Rt/IR/RtBase.td"
+
+//===----------------------------------------------------------------------===//
+// Over tensors
+//===----------------------------------------------------------------------===//
+
+def Rt_FusedOp : Rt_Op<"fused", [IsolatedFromAbove, Pure, SingleBlock]> {
+  let summary = "a group of elemental ops that one generated kernel computes";
+  let description = [{
+    The kernel's outer loop runs over `rows`, the first `row_dims` dims of the
+    iteration `domain`; `chunks` ranges of rows run at once. A yielded value
+    that is reduced over rows comes out once a chunk when chunks > 1: its result
+    has a leading dim of that size, and the accumulator's type.
+
+    Constraints: (C1) one block argument an operand, of its type. (C2) one
+    yielded value a result; equal types, but for results with a chunk dim. (C3)
+    row_dims is at most the number of dims of the domain.
+    ```mlir
+    %1 = rt.fused(%0) domain [32, 10] row_dims 1 chunks 2
+        : (tensor<32x10xf32>) -> tensor<32x10xf32> {
+    ^bb0(%x: tensor<32x10xf32>):
+      %y = graph.relu %x : tensor<32x10xf32>
+      rt.yield %y : tensor<32x10xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, DenseI64ArrayAttr:$domain,
+    I64Attr:$row_dims, I64Attr:$chunks);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $inputs `)` `domain` $domain `row_dims` $row_dims `chunks` $chunks
+    attr-dict `:` functional-type($inputs, $outputs) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Rt_YieldOp : Rt_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "the values a kernel writes";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Rt_LibraryOp : Rt_Op<"library", [Pure]> {
+  let summary = "a kernel of the device's library";
+  let description = [{
+    `kernel` is a LibraryKernel of runtime/core/manifest.proto as a dictionary:
+    `kind`, `memories` (each `type`, `dims`, and `strides` unless the layout is
+    the library's), and the attributes of its kind. Operands and result are the
+    memories in order. A packed memory is a tensor of i8. A reorder with a
+    packed side names the kernel it packs for as `packed_kernel`, and which of
+    its memories as `packed_memory`.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, DictionaryAttr:$kernel);
+  let results = (outs AnyType:$output);
+  let assemblyFormat = [{
+    `(` $inputs `)` $kernel attr-dict `:` functional-type($inputs, $output)
+  }];
+}
+
+def Rt_CallOp : Rt_Op<"call", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs an rt.kernel over tensors";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Rt_KernelOp : Rt_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "the body that equal rt.fused ops share";
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$domain,
+    I64Attr:$row_dims, I64Attr:$chunks, TypeArrayAttr:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `domain` $domain `row_dims` $row_dims `chunks` $chunks
+    `->` $outputs attr-dict-with-keyword $body
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Over buffers
+//===----------------------------------------------------------------------===//
+
+def Rt_ProgramOp : Rt_Op<"program", [IsolatedFromAbove, Symbol, NoTerminator,
+    SingleBlock]> {
+  let summary = "a step function: straight-line calls over buffers";
+  let description = [{
+    `arguments` and `results` describe the bindings, in order. `parts` says what
+    the arena's peak is made of.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena_bytes,
+    ArrayAttr:$arguments, ArrayAttr:$results,
+    DefaultValuedAttr<DictionaryAttr, "{}">:$parts);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `arena` $arena_bytes `arguments` $arguments `results` $results
+    attr-dict-with-keyword $body
+  }];
+}
+
+def Rt_ArenaOp : Rt_Op<"arena", [Pure]> {
+  let summary = "an address in the device's arena";
+  let arguments = (ins I64Attr:$offset, I64Attr:$bytes);
+  let results = (outs Rt_Buffer:$buffer);
+  let assemblyFormat = "$offset `bytes` $bytes attr-dict";
+}
+
+def Rt_BindingOp : Rt_Op<"binding", [Pure]> {
+  let summary = "the address of an argument or result of the entry";
+  let arguments = (ins I64Attr:$index);
+  let results = (outs Rt_Buffer:$buffer);
+  let assemblyFormat = "$index attr-dict";
+}
+
+def Rt_LaunchOp : Rt_Op<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a generated kernel over `rows` in `chunks` ranges";
+  let description = [{ With one chunk the kernel is called directly. }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_Buffer>:$buffers,
+    I64Attr:$rows, I64Attr:$chunks);
+  let assemblyFormat = "$kernel `(` $buffers `)` `rows` $rows `chunks` $chunks attr-dict";
+}
+
+def Rt_LibraryCallOp : Rt_Op<"library_call"> {
+  let summary = "runs a kernel of the library; the scratchpad, if any, is last";
+  let arguments = (ins DictionaryAttr:$kernel, Variadic<Rt_Buffer>:$buffers);
+  let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";
+}
+
+def Rt_AllReduceOp : Rt_Op<"all_reduce"> {
+  let summary = "reduces `count` elements in place over a group of ranks";
+  let arguments = (ins Rt_Buffer:$buffer, I64Attr:$op, I64Attr:$count,
+    TypeAttr:$type, I64Attr:$reduction, I64Attr:$group);
+  let assemblyFormat = [{
+    $buffer `op` $op `count` $count `x` $type `reduction` $reduction
+    `group` $group attr-dict
+  }];
+}
+
+def Rt_AllGatherOp : Rt_Op<"all_gather"> {
+  let summary = "gathers `bytes` of every rank of a group, in rank order";
+  let arguments = (ins Rt_Buffer:$from, Rt_Buffer:$to, I64Attr:$op,
+    I64Attr:$bytes, I64Attr:$group);
+  let assemblyFormat = "$from `to` $to `op` $op `bytes` $bytes `group` $group attr-dict";
+}
+
+def Rt_CopyOp : Rt_Op<"copy"> {
+  let summary = "copies bytes";
+  let arguments = (ins Rt_Buffer:$from, Rt_Buffer:$to, I64Attr:$bytes);
+  let assemblyFormat = "$from `to` $to `bytes` $bytes attr-dict";
+}
+#endif

@@ -1,0 +1,70 @@
+//===- EmitKernels.cpp - Kernel bodies become loops -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/KernelEmitter.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_EMITKERNELSPASS
+#define GEN_PASS_DEF_APPROXIMATEMATHPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+/// Products may be contracted into sums, and the sign of zero does not matter;
+/// anything more would change what carefully written expressions compute.
+static void setFastMath(func::FuncOp func) {
+  func.walk([](Operation *op) {
+    auto iface = dyn_cast<arith::ArithFastMathInterface>(op);
+    if (!iface || isa<arith::CmpFOp>(op))
+      return;
+    auto old = iface.getFastMathFlagsAttr().getValue();
+    op->setAttr(iface.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(
+                    op->getContext(),
+                    old | arith::FastMathFlags::contract |
+                        arith::FastMathFlags::nsz));
+  });
+}
+
+namespace {
+
+struct EmitKernelsPass : mlir::dist::impl::EmitKernelsPassBase<EmitKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    OpBuilder builder(&getContext());
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<rt::KernelOp>())) {
+      builder.setInsertionPoint(kernel);
+      FailureOr<func::FuncOp> func = emitKernel(kernel, builder);
+      if (failed(func))
+        return signalPassFailure();
+      setFastMath(*func);
+      kernel.erase();
+    }
+  }
+};
+
+struct ApproximateMathPass
+    : mlir::dist::impl::ApproximateMathPassBase<ApproximateMathPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    // Each has a relative error of some 5e-7 or less; the others' upstream
+    // polynomials are too rough, and go to the C library.
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
+             name == "math.erf";
+    });
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,478 @@
+//===- FormClusters.cpp - Groups elemental ops into kernels -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op starts as a node of its own; nodes that ClusterAnalysis accepts as
+// one kernel merge when no path through a third node would make a cycle.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/Passes.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_FORMCLUSTERSPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+
+struct Node {
+  SmallVector<Operation *> ops; // in program order
+  bool elemental = false;
+  std::optional<ClusterInfo> info;
+};
+
+/// More members than this make kernels that spill and compile slowly.
+constexpr size_t maxMembers = 96;
+constexpr size_t maxBuffers = 48;
+
+class Former {
+public:
+  Former(func::FuncOp func, int64_t threads, bool fuse)
+      : func(func), threads(threads), fuse(fuse) {}
+
+  LogicalResult run();
+
+private:
+  void collectBases(Value value, llvm::SmallSetVector<Value, 8> &bases);
+  void buildNodes();
+  void mergeNodes();
+  bool tryMerge(Node *a, Node *b);
+  bool hasOtherPath(Node *from, Node *to);
+  llvm::SmallSetVector<Node *, 8> getPredecessors(Node *node);
+  SmallVector<Node *> schedule();
+  LogicalResult emit(Node *node, OpBuilder &builder);
+  Value cloneInto(Value value, OpBuilder &builder, Block *body,
+                  SmallVectorImpl<Value> &inputs, IRMapping &mapping);
+  bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
+
+  func::FuncOp func;
+  int64_t threads;
+  bool fuse;
+  std::vector<std::unique_ptr<Node>> nodes;
+  llvm::DenseMap<Operation *, Node *> nodeOf;
+  llvm::DenseMap<Operation *, int64_t> position;
+};
+
+} // namespace
+
+/// The values behind `value` that a kernel really reads.
+void Former::collectBases(Value value, llvm::SmallSetVector<Value, 8> &bases) {
+  Operation *def = value.getDefiningOp();
+  if (!def || !isFloating(def)) {
+    bases.insert(value);
+    return;
+  }
+  for (Value operand : def->getOperands())
+    collectBases(operand, bases);
+}
+
+static bool isElemental(Operation *op) {
+  auto iface = dyn_cast<ElementalOpInterface>(op);
+  return iface && iface.isElemental();
+}
+
+void Former::buildNodes() {
+  int64_t next = 0;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    position[&op] = next++;
+    bool elemental = isElemental(&op);
+    if (isFloating(&op)) {
+      // A reshape is only another view of a buffer; the others are written to
+      // memory where something reads memory.
+      if (isa<graph::ReshapeOp>(op))
+        continue;
+      bool materialize = llvm::any_of(op.getUsers(), [](Operation *user) {
+        return !isElemental(user) ||
+               (isa<graph::ReshapeOp>(user) &&
+                llvm::any_of(user->getUsers(), [](Operation *reader) {
+                  return !isElemental(reader);
+                }));
+      });
+      if (!materialize)
+        continue;
+    }
+    if (isa<graph::ConstantOp>(op) && !isFloating(&op))
+      continue; // a binding
+    auto node = std::make_unique<Node>();
+    node->ops.push_back(&op);
+    node->elemental = elemental;
+    if (elemental)
+      node->info = analyzeCluster(node->ops);
+    nodeOf[&op] = node.get();
+    nodes.push_back(std::move(node));
+  }
+}
+
+llvm::SmallSetVector<Node *, 8> Former::getPredecessors(Node *node) {
+  llvm::SmallSetVector<Node *, 8> result;
+  for (Operation *op : node->ops) {
+    llvm::SmallSetVector<Value, 8> bases;
+    for (Value operand : op->getOperands()) {
+      // What reads memory waits for the floating op's own node.
+      Operation *def = operand.getDefiningOp();
+      while (def && isa<graph::ReshapeOp>(def) && !nodeOf.count(def) &&
+             !node->elemental) {
+        operand = def->getOperand(0);
+        def = operand.getDefiningOp();
+      }
+      if (def && !node->elemental && nodeOf.count(def))
+        result.insert(nodeOf[def]);
+      else
+        collectBases(operand, bases);
+    }
+    for (Value base : bases)
+      if (Operation *def = base.getDefiningOp())
+        if (Node *other = nodeOf.lookup(def); other && other != node)
+          result.insert(other);
+  }
+  result.remove(node);
+  return result;
+}
+
+/// Whether `to` depends on `from` through a third node.
+bool Former::hasOtherPath(Node *from, Node *to) {
+  int64_t earliest = position[from->ops.front()];
+  llvm::SmallPtrSet<Node *, 32> seen;
+  SmallVector<Node *> work;
+  for (Node *node : getPredecessors(to))
+    if (node != from)
+      work.push_back(node);
+  while (!work.empty()) {
+    Node *node = work.pop_back_val();
+    if (node == from)
+      return true;
+    if (!seen.insert(node).second || position[node->ops.back()] < earliest)
+      continue;
+    for (Node *next : getPredecessors(node))
+      work.push_back(next);
+  }
+  return false;
+}
+
+static size_t countBuffers(ArrayRef<Operation *> ops) {
+  llvm::SmallPtrSet<Operation *, 32> members(ops.begin(), ops.end());
+  llvm::SmallPtrSet<void *, 32> buffers;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (!members.contains(operand.getDefiningOp()))
+        buffers.insert(operand.getAsOpaquePointer());
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !members.contains(user);
+          }))
+        buffers.insert(result.getAsOpaquePointer());
+  }
+  return buffers.size();
+}
+
+/// Merges `b` into `a` if they make one kernel.
+bool Former::tryMerge(Node *a, Node *b) {
+  if (a == b || !a->info || !b->info ||
+      a->ops.size() + b->ops.size() > maxMembers)
+    return false;
+  SmallVector<Operation *> ops(a->ops);
+  llvm::append_range(ops, b->ops);
+  llvm::sort(ops, [&](Operation *l, Operation *r) {
+    return position[l] < position[r];
+  });
+  std::optional<ClusterInfo> info = analyzeCluster(ops);
+  if (!info || countBuffers(ops) > maxBuffers)
+    return false;
+  if (hasOtherPath(a, b) || hasOtherPath(b, a))
+    return false;
+  a->ops = std::move(ops);
+  a->info = std::move(info);
+  for (Operation *op : b->ops)
+    nodeOf[op] = a;
+  b->ops.clear();
+  return true;
+}
+
+void Former::mergeNodes() {
+  llvm::DenseMap<Value, Node *> readerOf;
+  Node *scalars = nullptr;
+  for (auto &owner : nodes) {
+    Node *node = owner.get();
+    if (node->ops.empty() || !node->info)
+      continue;
+    // With what it reads, the latest first: that is hottest in the cache.
+    llvm::SmallSetVector<Node *, 8> predecessors = getPredecessors(node);
+    SmallVector<Node *> order(predecessors.begin(), predecessors.end());
+    llvm::sort(order, [&](Node *l, Node *r) {
+      return position[l->ops.back()] > position[r->ops.back()];
+    });
+    Node *current = node;
+    for (Node *other : order)
+      if (!other->ops.empty() && tryMerge(other, current))
+        current = other;
+    // With another reader of the same value.
+    llvm::SmallSetVector<Value, 8> bases;
+    for (Operation *op : ArrayRef<Operation *>(current->ops))
+      for (Value operand : op->getOperands())
+        collectBases(operand, bases);
+    for (Value base : bases) {
+      if (cast<RankedTensorType>(base.getType()).getNumElements() < 64)
+        continue;
+      Node *&reader = readerOf[base];
+      if (reader && reader->ops.empty())
+        reader = nullptr;
+      if (reader && tryMerge(reader, current))
+        current = reader;
+      reader = current;
+    }
+    // Scalar arithmetic (counters, learning rates) goes together.
+    if (current->info->domain.empty()) {
+      if (scalars && !scalars->ops.empty() && tryMerge(scalars, current))
+        current = scalars;
+      scalars = current;
+    }
+  }
+}
+
+SmallVector<Node *> Former::schedule() {
+  llvm::MapVector<Node *, int64_t> waits;
+  llvm::DenseMap<Node *, SmallVector<Node *>> successors;
+  for (auto &node : nodes) {
+    if (node->ops.empty())
+      continue;
+    auto predecessors = getPredecessors(node.get());
+    waits[node.get()] = predecessors.size();
+    for (Node *other : predecessors)
+      successors[other].push_back(node.get());
+  }
+  auto later = [&](Node *l, Node *r) {
+    return position[l->ops.back()] > position[r->ops.back()];
+  };
+  std::priority_queue<Node *, std::vector<Node *>, decltype(later)> ready(
+      later);
+  for (auto &[node, count] : waits)
+    if (count == 0)
+      ready.push(node);
+  SmallVector<Node *> order;
+  while (!ready.empty()) {
+    Node *node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (Node *next : successors[node])
+      if (--waits[next] == 0)
+        ready.push(next);
+  }
+  assert(order.size() == waits.size() && "merging made a cycle");
+  return order;
+}
+
+Value Former::cloneInto(Value value, OpBuilder &builder, Block *body,
+                        SmallVectorImpl<Value> &inputs, IRMapping &mapping) {
+  if (mapping.contains(value))
+    return mapping.lookup(value);
+  Operation *def = value.getDefiningOp();
+  if (def && isFloating(def)) {
+    for (Value operand : def->getOperands())
+      cloneInto(operand, builder, body, inputs, mapping);
+    builder.clone(*def, mapping);
+    return mapping.lookup(value);
+  }
+  inputs.push_back(value);
+  Value argument = body->addArgument(value.getType(), value.getLoc());
+  mapping.map(value, argument);
+  return argument;
+}
+
+bool Former::isUsedOutside(Value value,
+                           const llvm::SmallPtrSetImpl<Operation *> &in) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (in.contains(user))
+      return false;
+    // A floating reader counts where its own readers are.
+    if (isFloating(user) && isElemental(user) && !nodeOf.count(user) &&
+        !isa<graph::ReshapeOp>(user))
+      return isUsedOutside(user->getResult(0), in);
+    if (isa<graph::ReshapeOp>(user) && !nodeOf.count(user))
+      return isUsedOutside(user->getResult(0), in);
+    return true;
+  });
+}
+
+/// How many leading dims are rows, and how many ranges of rows run at once.
+static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
+                                              size_t members,
+                                              int64_t threads) {
+  int64_t elements = ShapedType::getNumElements(info.domain);
+  // Below this a fork and join costs more than it saves.
+  bool parallel = threads > 1 && elements * int64_t(members + 4) > 64 * 1024;
+  int64_t rowDims = info.fixedRowDims;
+  int64_t rows = 1;
+  if (rowDims < 0) {
+    rowDims = 0;
+    while (parallel && rowDims < info.maxRowDims && rows < 8 * threads)
+      rows *= info.domain[rowDims++];
+  } else {
+    rows = ShapedType::getNumElements(
+        ArrayRef(info.domain).take_front(rowDims));
+  }
+  if (!parallel || rows < threads)
+    return {rowDims, 1};
+  return {rowDims, threads};
+}
+
+/// The type in which a sum over rows is kept between chunks.
+static Type getPartialType(Type whole, int64_t chunks) {
+  auto type = cast<RankedTensorType>(whole);
+  SmallVector<int64_t> shape{chunks};
+  llvm::append_range(shape, type.getShape());
+  Type element = type.getElementType();
+  Type accumulator =
+      isa<FloatType>(element) ? getComputeType(element) : element;
+  return RankedTensorType::get(shape, accumulator);
+}
+
+/// A kernel of one op of one operand, run serially.
+static Value fuseOne(OpBuilder &builder, Location loc, Value input, Type result,
+                     ArrayRef<int64_t> domain,
+                     llvm::function_ref<Value(OpBuilder &, Value)> make) {
+  auto fused = rt::FusedOp::create(
+      builder, loc, TypeRange{result}, ValueRange{input},
+      builder.getDenseI64ArrayAttr(domain), builder.getI64IntegerAttr(0),
+      builder.getI64IntegerAttr(1));
+  Block *block = new Block;
+  fused.getBody().push_back(block);
+  OpBuilder inner = OpBuilder::atBlockEnd(block);
+  Value value = make(inner, block->addArgument(input.getType(), loc));
+  rt::YieldOp::create(inner, loc, value);
+  return fused.getResult(0);
+}
+
+LogicalResult Former::emit(Node *node, OpBuilder &builder) {
+  if (!node->elemental) {
+    builder.clone(*node->ops.front());
+    return success();
+  }
+  if (!node->info)
+    return node->ops.front()->emitOpError(
+        "no kernel can be made of it: its results have different shapes");
+  const ClusterInfo &info = *node->info;
+  auto [rowDims, chunks] = chooseRows(info, node->ops.size(), threads);
+  llvm::SmallPtrSet<Operation *, 16> members(node->ops.begin(),
+                                             node->ops.end());
+  auto body = std::make_unique<Region>();
+  Block *block = new Block;
+  body->push_back(block);
+  OpBuilder inner(builder.getContext());
+  inner.setInsertionPointToEnd(block);
+  IRMapping mapping;
+  SmallVector<Value> inputs, outputs, yielded;
+  SmallVector<Type> types;
+  SmallVector<Location> locs;
+  for (Operation *op : node->ops) {
+    for (Value operand : op->getOperands())
+      if (!members.contains(operand.getDefiningOp()))
+        cloneInto(operand, inner, block, inputs, mapping);
+    inner.clone(*op, mapping);
+    locs.push_back(op->getLoc());
+    for (Value result : op->getResults()) {
+      if (!isUsedOutside(result, members))
+        continue;
+      outputs.push_back(result);
+      yielded.push_back(mapping.lookup(result));
+      bool outer = info.kinds.lookup(op) == MemberKind::OuterReduction;
+      auto element =
+          cast<RankedTensorType>(result.getType()).getElementType();
+      bool narrow = isa<FloatType>(element) &&
+                    getComputeType(element) != element;
+      types.push_back(outer && (chunks > 1 || narrow)
+                          ? getPartialType(result.getType(), chunks)
+                          : result.getType());
+    }
+  }
+  rt::YieldOp::create(inner, node->ops.back()->getLoc(), yielded);
+  auto fused = rt::FusedOp::create(
+      builder, FusedLoc::get(builder.getContext(), locs), types, inputs,
+      builder.getDenseI64ArrayAttr(info.domain),
+      builder.getI64IntegerAttr(rowDims), builder.getI64IntegerAttr(chunks));
+  fused.getBody().takeBody(*body);
+  // The kernel reads what the new function computes; until the old ops go, the
+  // values are matched by their results in `replacements` of the caller.
+  for (auto [output, result] : llvm::zip_equal(outputs, fused.getOutputs())) {
+    Value replacement = result;
+    if (result.getType() != output.getType()) {
+      auto reduce = cast<graph::ReduceOp>(output.getDefiningOp());
+      auto partial = cast<RankedTensorType>(result.getType());
+      auto sumType = RankedTensorType::get(partial.getShape().drop_front(),
+                                           partial.getElementType());
+      replacement = fuseOne(builder, reduce.getLoc(), result, sumType,
+                            partial.getShape(), [&](OpBuilder &b, Value x) {
+                              return graph::ReduceOp::create(
+                                  b, reduce.getLoc(), sumType,
+                                  reduce.getKind(), x,
+                                  b.getDenseI64ArrayAttr({0}));
+                            });
+      if (sumType != output.getType())
+        replacement = fuseOne(builder, reduce.getLoc(), replacement,
+                              output.getType(), sumType.getShape(),
+                              [&](OpBuilder &b, Value x) {
+                                return graph::ConvertOp::create(
+                                    b, reduce.getLoc(), output.getType(), x);
+                              });
+    }
+    output.replaceUsesWithIf(replacement, [&](OpOperand &use) {
+      return !members.contains(use.getOwner());
+    });
+  }
+  return success();
+}
+
+LogicalResult Former::run() {
+  buildNodes();
+  if (fuse)
+    mergeNodes();
+  SmallVector<Node *> order = schedule();
+  Block &block = func.getBody().front();
+  Operation *terminator = block.getTerminator();
+  // Floating ops that stay (views, and readers' own copies) come where they
+  // were; everything else is put before the terminator in the new order.
+  OpBuilder builder(terminator);
+  for (Node *node : order) {
+    if (!node->elemental) {
+      node->ops.front()->moveBefore(terminator);
+      continue;
+    }
+    builder.setInsertionPoint(terminator);
+    if (failed(emit(node, builder)))
+      return failure();
+  }
+  // The old ops are dead now, but for views that non-elemental ops read.
+  SmallVector<Operation *> old;
+  for (Operation &op : block.without_terminator())
+    old.push_back(&op);
+  for (Operation *op : llvm::reverse(old))
+    if (isOpTriviallyDead(op))
+      op->erase();
+  return success(sortTopologically(&block));
+}
+
+namespace {
+struct FormClustersPass : mlir::dist::impl::FormClustersPassBase<FormClustersPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration())
+        continue;
+      if (failed(Former(func, threads, fuse).run()))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

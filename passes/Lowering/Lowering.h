@@ -1,0 +1,44 @@
+//===- Lowering.h - From a partitioned module to a package -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_LOWERING_H
+#define PASSES_LOWERING_LOWERING_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/core/manifest.pb.h"
+#include <string>
+
+namespace mlir::dist {
+
+struct LoweringOptions {
+  /// Threads of a device: decides chunks, and what the library would do.
+  int64_t threads = 1;
+  /// CPU to generate code for; empty: this one.
+  std::string cpu;
+  /// Code generation jobs at once; 0: one a core.
+  int64_t jobs = 0;
+  /// False: each op a kernel of its own.
+  bool fuse = true;
+  /// What the manifest says of the model and the training; the lowering fills
+  /// in the rest.
+  ::dist::manifest::Manifest metadata;
+};
+
+/// From graph and dist ops with local shapes to rt.program and rt.kernel.
+void buildGraphToRtPipeline(OpPassManager &pm, const LoweringOptions &options);
+/// From there to the LLVM dialect.
+void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);
+
+/// Lowers the module (which is left in the LLVM dialect) and writes the package
+/// folder: program.so, weights.safetensors, manifest. An existing folder is
+/// replaced only when the new one is complete. Emits an error on failure.
+LogicalResult lowerToPackage(ModuleOp module, const LoweringOptions &options,
+                             StringRef folder);
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_LOWERING_H

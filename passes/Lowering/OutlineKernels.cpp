@@ -1,0 +1,115 @@
+//===- OutlineKernels.cpp - One kernel for equal bodies -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bodies are equal when they print equally without locations and without the
+// names of what they were.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+/// Attributes that say where an op came from, not what it computes.
+static void dropDiscardableAttributes(Operation *op) {
+  op->walk([](Operation *inner) {
+    SmallVector<StringAttr> names;
+    for (NamedAttribute attribute : inner->getDiscardableAttrs())
+      names.push_back(attribute.getName());
+    for (StringAttr name : names)
+      inner->removeDiscardableAttr(name);
+  });
+}
+
+/// A non-elemental op alone is a kernel of one call.
+static rt::FusedOp wrap(Operation *op) {
+  OpBuilder builder(op);
+  auto fused = rt::FusedOp::create(builder, op->getLoc(), op->getResultTypes(),
+                                   op->getOperands(),
+                                   builder.getDenseI64ArrayAttr({}),
+                                   builder.getI64IntegerAttr(0),
+                                   builder.getI64IntegerAttr(1));
+  Block *block = new Block;
+  fused.getBody().push_back(block);
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand,
+                  block->addArgument(operand.getType(), op->getLoc()));
+  fused.getInputsMutable().clear();
+  llvm::SmallPtrSet<void *, 8> seen;
+  for (Value operand : op->getOperands())
+    if (seen.insert(operand.getAsOpaquePointer()).second)
+      fused.getInputsMutable().append(operand);
+  builder.setInsertionPointToEnd(block);
+  Operation *copy = builder.clone(*op, mapping);
+  rt::YieldOp::create(builder, op->getLoc(), copy->getResults());
+  op->replaceAllUsesWith(fused.getResults());
+  op->erase();
+  return fused;
+}
+
+namespace {
+struct OutlineKernelsPass : mlir::dist::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    SmallVector<Operation *> alone;
+    for (auto func : module.getOps<func::FuncOp>())
+      func.walk([&](Operation *op) {
+        auto iface = dyn_cast<ElementalOpInterface>(op);
+        if (iface && !iface.isElemental() && isa<func::FuncOp>(op->getParentOp()))
+          alone.push_back(op);
+      });
+    for (Operation *op : alone)
+      wrap(op);
+    SmallVector<rt::FusedOp> fusions;
+    module.walk([&](rt::FusedOp op) { fusions.push_back(op); });
+    llvm::StringMap<rt::KernelOp> kernels;
+    OpBuilder builder(module.getContext());
+    for (rt::FusedOp fused : fusions) {
+      dropDiscardableAttributes(fused);
+      SmallVector<Attribute> outputs;
+      for (Type type : fused.getResultTypes())
+        outputs.push_back(TypeAttr::get(type));
+      builder.setInsertionPoint(fused);
+      auto kernel = rt::KernelOp::create(
+          builder, fused.getLoc(), "kernel", fused.getDomain(),
+          fused.getRowDims(), fused.getChunks(), builder.getArrayAttr(outputs));
+      kernel.getBody().takeBody(fused.getBody());
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      kernel->print(stream, OpPrintingFlags().printGenericOpForm());
+      auto [it, added] = kernels.try_emplace(text, kernel);
+      if (added) {
+        kernel->moveBefore(&module.getBody()->front());
+        kernel.setSymName(("kernel_" + Twine(kernels.size() - 1)).str());
+        while (symbols.lookup(kernel.getSymName()))
+          kernel.setSymName((kernel.getSymName() + "_").str());
+        symbols.insert(kernel, module.getBody()->begin());
+      } else {
+        kernel.erase();
+      }
+      auto call = rt::CallOp::create(
+          builder, fused.getLoc(), fused.getResultTypes(),
+          FlatSymbolRefAttr::get(it->second.getSymNameAttr()),
+          fused.getInputs());
+      fused->replaceAllUsesWith(call);
+      fused.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,277 @@
+//===- CodeGen.cpp - Objects and a shared library -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Package/CodeGen.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <atomic>
+#include <thread>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+struct Target {
+  std::string cpu, features;
+};
+
+struct Part {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::string path;
+  std::string error;
+};
+
+} // namespace
+
+static Target getTarget(const LoweringOptions &options) {
+  Target target;
+  if (!options.cpu.empty()) {
+    target.cpu = options.cpu;
+    return target;
+  }
+  target.cpu = llvm::sys::getHostCPUName().str();
+  std::vector<std::string> features;
+  for (auto &feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(features);
+  target.features = llvm::join(features, ",");
+  return target;
+}
+
+/// Optimises a part and writes its object; runs on a thread of its own.
+static void compilePart(Part &part, const Target &target) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, part.error);
+  if (!backend)
+    return;
+  llvm::TargetOptions targetOptions;
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      triple, target.cpu, target.features, targetOptions, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  llvm::Module &module = *part.module;
+  module.setTargetTriple(triple);
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    // Measured: 512 bits are worth a third on loops with exp, and never lose.
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = true;
+  tuning.LoopUnrolling = tuning.LoopInterleaving = true;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(part.path, code, llvm::sys::fs::OF_None);
+  if (code) {
+    part.error = "cannot write " + part.path + ": " + code.message();
+    return;
+  }
+  llvm::legacy::PassManager codegen;
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile)) {
+    part.error = "the target writes no objects";
+    return;
+  }
+  codegen.run(module);
+  stream.flush();
+  if (stream.has_error()) {
+    part.error = "cannot write " + part.path + ": " + stream.error().message();
+    stream.clear_error();
+  }
+}
+
+/// Functions spread over `count` modules; each declares what it uses of the
+/// others. Programs and globals stay in the first.
+static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
+                                                unsigned count) {
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  for (unsigned i = 0; i < count; ++i)
+    parts.push_back(ModuleOp::create(module.getLoc()));
+  SymbolTable symbols(module);
+  // A wrapper and its kernel (internal) go together.
+  llvm::DenseMap<Operation *, unsigned> home;
+  unsigned next = 0;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (function.getLinkage() == LLVM::Linkage::Internal)
+      home[function] = next++ % count;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (home.count(function) || function.isExternal())
+      continue;
+    unsigned place = 0;
+    if (function.getVisibility_() == LLVM::Visibility::Hidden)
+      function.walk([&](LLVM::CallOp call) {
+        if (auto callee = call.getCallee())
+          if (Operation *kernel = symbols.lookup(*callee))
+            if (home.count(kernel))
+              place = home[kernel];
+      });
+    home[function] = place;
+  }
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    home[global] = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    OpBuilder builder(module.getContext());
+    builder.setInsertionPointToEnd(parts[i]->getBody());
+    llvm::DenseSet<Operation *> declared;
+    for (Operation &op : *module.getBody())
+      if (auto it = home.find(&op); it != home.end() && it->second == i)
+        builder.clone(op);
+    for (Operation &op : *module.getBody()) {
+      auto it = home.find(&op);
+      if (it == home.end() || it->second != i)
+        continue;
+      auto uses = SymbolTable::getSymbolUses(&op);
+      if (!uses)
+        continue;
+      for (SymbolTable::SymbolUse use : *uses) {
+        Operation *used =
+            symbols.lookup(use.getSymbolRef().getRootReference());
+        auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(used);
+        if (!function || (home.count(used) && home[used] == i) ||
+            !declared.insert(used).second)
+          continue;
+        auto declaration = LLVM::LLVMFuncOp::create(
+            builder, function.getLoc(), function.getSymName(),
+            function.getFunctionType());
+        declaration.setVisibility_(function.getVisibility_());
+      }
+    }
+  }
+  return parts;
+}
+
+static std::string findLinker() {
+  for (StringRef name : {StringRef(DIST_LINKER), StringRef("ld.lld"),
+                         StringRef("ld.lld-22")}) {
+    if (name.empty())
+      continue;
+    if (llvm::sys::path::is_absolute(name)) {
+      if (llvm::sys::fs::can_execute(name))
+        return name.str();
+    } else if (auto path = llvm::sys::findProgramByName(name)) {
+      return *path;
+    }
+  }
+  return "";
+}
+
+static LogicalResult link(ModuleOp module, ArrayRef<Part> parts,
+                          StringRef path) {
+  std::string linker = findLinker();
+  if (linker.empty())
+    return module.emitError("no linker (ld.lld): install the package lld-22");
+  SmallVector<StringRef> arguments{linker, "-shared", "--eh-frame-hdr",
+                                   "--gc-sections", "-O1", "-o", path};
+  for (const Part &part : parts)
+    arguments.push_back(part.path);
+  // Programs that embed the runtime may not have loaded the C library's
+  // functions of mathematics.
+  for (StringRef math : {"/lib/x86_64-linux-gnu/libm.so.6",
+                         "/lib/aarch64-linux-gnu/libm.so.6",
+                         "/usr/lib64/libm.so.6"})
+    if (llvm::sys::fs::exists(math)) {
+      arguments.push_back("--as-needed");
+      arguments.push_back(math);
+      break;
+    }
+  std::string error;
+  if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, {}, 0, 0,
+                                &error) != 0)
+    return module.emitError("the linker failed (")
+           << linker << ")" << (error.empty() ? "" : ": " + error)
+           << "; check the space on the disk";
+  return success();
+}
+
+LogicalResult
+mlir::dist::generateSharedObject(ModuleOp module,
+                                 const LoweringOptions &options,
+                                 StringRef path) {
+  static const bool initialised = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  MLIRContext *context = module.getContext();
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context->appendDialectRegistry(registry);
+  unsigned jobs = options.jobs > 0 ? options.jobs
+                                   : std::thread::hardware_concurrency();
+  jobs = std::max(1u, jobs);
+  // More parts than jobs: kernels differ much in size.
+  std::vector<OwningOpRef<ModuleOp>> modules =
+      split(module, jobs == 1 ? 1 : 4 * jobs);
+  std::vector<Part> parts;
+  for (auto [i, piece] : llvm::enumerate(modules)) {
+    if (piece->getBody()->empty())
+      continue;
+    Part part;
+    part.context = std::make_unique<llvm::LLVMContext>();
+    part.module = translateModuleToLLVMIR(*piece, *part.context);
+    if (!part.module)
+      return module.emitError("a kernel cannot be translated to LLVM IR");
+    part.path = (path + "." + Twine(i) + ".o").str();
+    parts.push_back(std::move(part));
+  }
+  Target target = getTarget(options);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next++) < parts.size();)
+      compilePart(parts[i], target);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < jobs; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  LogicalResult result = success();
+  for (Part &part : parts)
+    if (!part.error.empty()) {
+      result = module.emitError(part.error);
+      break;
+    }
+  if (succeeded(result))
+    result = link(module, parts, path);
+  for (Part &part : parts)
+    llvm::sys::fs::remove(part.path);
+  return result;
+}

@@ -1,0 +1,335 @@
+//===- Manifest.cpp - What a package says of itself -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Package/Manifest.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/MemoryPlan.h"
+#include "passes/Lowering/Passes.h"
+#include "runtime/abi/abi.h"
+#include "runtime/formats/safetensors.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace manifest = ::dist::manifest;
+
+static void setType(Type type, manifest::TensorType *out) {
+  auto tensor = cast<RankedTensorType>(type);
+  out->set_type(getDataType(tensor.getElementType()));
+  for (int64_t size : tensor.getShape())
+    out->add_shape(size);
+}
+
+static void setShardingOf(Attribute attribute, manifest::Sharding *out) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(attribute);
+  if (!sharding)
+    return;
+  for (DimShardingAttr dim : sharding.getDims()) {
+    auto *entry = out->add_dims();
+    for (StringAttr axis : dim.getAxes())
+      entry->add_axes(axis.str());
+  }
+  for (StringAttr axis : sharding.getUnreduced())
+    out->add_unreduced(axis.str());
+}
+
+static manifest::Binding::Role parseRole(StringRef role) {
+  using manifest::Binding;
+  return llvm::StringSwitch<Binding::Role>(role)
+      .Case("label", Binding::LABEL)
+      .Case("mask", Binding::MASK)
+      .Case("count", Binding::COUNT)
+      .Case("variable", Binding::VARIABLE)
+      .Case("output", Binding::OUTPUT)
+      .Case("loss", Binding::LOSS)
+      .Case("learning_rate", Binding::LEARNING_RATE)
+      .Case("prepared", Binding::PREPARED)
+      .Case("finite", Binding::FINITE)
+      .Case("metric", Binding::METRIC)
+      .Default(Binding::INPUT);
+}
+
+static std::optional<double> getFill(ElementsAttr value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense)
+    return std::nullopt;
+  if (dense.getNumElements() == 0)
+    return 0.0;
+  if (!dense.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(dense.getElementType())) {
+    APFloat number = dense.getSplatValue<APFloat>();
+    bool lost;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+    return number.convertToDouble();
+  }
+  APInt number = dense.getSplatValue<APInt>();
+  auto integer = cast<IntegerType>(dense.getElementType());
+  double result = integer.isUnsigned() || integer.getWidth() == 1
+                      ? static_cast<double>(number.getZExtValue())
+                      : static_cast<double>(number.getSExtValue());
+  // Beyond 2^53 a double does not hold it.
+  if (number.getSignificantBits() > 53 && !integer.isInteger(1))
+    return std::nullopt;
+  return result;
+}
+
+namespace {
+
+class Filler {
+public:
+  Filler(ModuleOp module, manifest::Manifest *out)
+      : module(module), mesh(findMesh(module)), out(out) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult addVariables();
+  void addEntry(rt::ProgramOp program, manifest::Program *to);
+  void addBinding(DictionaryAttr description, bool isResult, unsigned number,
+                  manifest::Binding *binding);
+
+  ModuleOp module;
+  MeshOp mesh;
+  manifest::Manifest *out;
+  llvm::StringMap<int> variableIndex;
+};
+
+} // namespace
+
+LogicalResult Filler::addVariables() {
+  // What a rank holds of a variable is the type of the arguments bound to it.
+  llvm::StringMap<DictionaryAttr> bound;
+  for (auto program : module.getOps<rt::ProgramOp>())
+    for (auto argument : program.getArguments().getAsRange<DictionaryAttr>())
+      if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
+        bound.try_emplace(name.getValue(), argument);
+  int64_t offset = 0;
+  for (auto op : module.getOps<graph::VariableOp>()) {
+    variableIndex[op.getSymName()] = out->variables_size();
+    manifest::Variable *variable = out->add_variables();
+    Type global = op.getType();
+    Attribute sharding = op.getShardingAttr();
+    Type local;
+    if (DictionaryAttr argument = bound.lookup(op.getSymName())) {
+      local = argument.getAs<TypeAttr>("type").getValue();
+      if (Attribute given = argument.get(DistDialect::kSharding))
+        sharding = given;
+    }
+    auto attribute = dyn_cast_or_null<ShardingAttr>(sharding);
+    if (!local && attribute && mesh) {
+      auto type =
+          getLocalType(cast<RankedTensorType>(global), attribute, mesh);
+      if (failed(type))
+        return op.emitOpError("its dims do not divide by the mesh");
+      local = *type;
+    }
+    if (!local)
+      local = global;
+    variable->set_name(op.getSymName().str());
+    setType(global, variable->mutable_global_type());
+    setType(local, variable->mutable_local_type());
+    setShardingOf(sharding, variable->mutable_sharding());
+    variable->set_trainable(op.getTrainable());
+    variable->set_group(op.getGroup().str());
+    if (auto slot = op.getSlotOf())
+      variable->set_slot_of(slot->str());
+    if (auto why = op.getWhy())
+      variable->set_why(why->str());
+    bool onRead = op.getSynchronization() == graph::Synchronization::OnRead;
+    variable->set_on_read(onRead);
+    if (op.getAggregation() == graph::Aggregation::Sum)
+      variable->set_aggregation("sum");
+    else if (op.getAggregation() == graph::Aggregation::Mean)
+      variable->set_aggregation("mean");
+    if (auto name = op->getAttrOfType<StringAttr>("graph.model_name"))
+      variable->set_model_name(name.str());
+    if (std::optional<double> fill = getFill(op.getInitial()))
+      variable->set_fill(*fill);
+    else
+      variable->set_weights_key(op.getSymName().str());
+    variable->set_bytes(getByteSize(local));
+    variable->set_state_offset(offset);
+    offset += alignMemory(variable->bytes());
+  }
+  out->set_state_bytes(offset);
+  return success();
+}
+
+void Filler::addBinding(DictionaryAttr description, bool isResult,
+                        unsigned number, manifest::Binding *binding) {
+  Type local = description.getAs<TypeAttr>("type").getValue();
+  Type global = local;
+  if (auto type = description.getAs<TypeAttr>(DistDialect::kGlobalType))
+    global = type.getValue();
+  setType(local, binding->mutable_local_type());
+  setType(global, binding->mutable_global_type());
+  setShardingOf(description.get(DistDialect::kSharding),
+                binding->mutable_sharding());
+  auto role = description.getAs<StringAttr>("graph.role");
+  binding->set_role(role ? parseRole(role.getValue())
+                    : isResult ? manifest::Binding::OUTPUT
+                               : manifest::Binding::INPUT);
+  if (auto name = description.getAs<StringAttr>("graph.name"))
+    binding->set_name(name.str());
+  else
+    binding->set_name((isResult ? "output" : "input") +
+                      std::to_string(number));
+  binding->set_batch_dim(-1);
+  if (auto dim = description.getAs<IntegerAttr>("graph.batch_dim"))
+    binding->set_batch_dim(dim.getInt());
+  if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
+    binding->set_class_count(count.getInt());
+  if (auto variable = description.getAs<FlatSymbolRefAttr>("graph.variable")) {
+    binding->set_variable(variableIndex.lookup(variable.getValue()));
+    binding->set_name(variable.getValue().str());
+  }
+}
+
+void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
+  manifest::Entry *entry = to->add_entries();
+  entry->set_name(program.getSymName().str());
+  entry->set_symbol(program.getSymName().str());
+  entry->set_arena_bytes(program.getArenaBytes());
+  for (auto [i, attribute] : llvm::enumerate(
+           program.getArguments().getAsRange<DictionaryAttr>()))
+    addBinding(attribute, false, i, entry->add_arguments());
+  for (auto [i, attribute] :
+       llvm::enumerate(program.getResults().getAsRange<DictionaryAttr>()))
+    addBinding(attribute, true, i, entry->add_results());
+  llvm::StringMap<int64_t> groups;
+  for (auto &binding : entry->arguments())
+    if (binding.role() == manifest::Binding::VARIABLE) {
+      const auto &variable = out->variables(binding.variable());
+      groups[variable.group()] += variable.bytes();
+    }
+  for (auto &group : groups) {
+    auto *part = entry->add_parts();
+    part->set_what(group.first().str());
+    part->set_bytes(group.second);
+  }
+  for (NamedAttribute attribute : program.getParts()) {
+    auto *part = entry->add_parts();
+    part->set_what(attribute.getName().str());
+    part->set_bytes(cast<IntegerAttr>(attribute.getValue()).getInt());
+  }
+  if (auto flops = program->getAttrOfType<FloatAttr>("graph.flops"))
+    entry->set_flops(flops.getValueAsDouble());
+  auto transfers = program->getAttrOfType<ArrayAttr>("transfers");
+  if (!transfers)
+    return;
+  for (auto transfer : transfers.getAsRange<DictionaryAttr>()) {
+    auto *row = entry->add_transfers();
+    auto text = [&](StringRef name) {
+      auto attribute = transfer.getAs<StringAttr>(name);
+      return attribute ? attribute.str() : std::string();
+    };
+    row->set_id(transfer.getAs<IntegerAttr>("id").getInt());
+    row->set_op(text("op"));
+    row->set_tensor(text("tensor"));
+    row->set_reason(text("reason"));
+    row->set_origin(text("origin"));
+    row->set_bytes(transfer.getAs<IntegerAttr>("bytes").getInt());
+    for (auto axis :
+         transfer.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+      row->add_axes(axis.str());
+  }
+}
+
+LogicalResult Filler::run() {
+  out->clear_variables();
+  out->clear_programs();
+  out->clear_kernels();
+  out->clear_mesh();
+  int64_t ranks = 1;
+  out->mutable_mesh();
+  if (mesh)
+    for (auto [name, size] :
+         llvm::zip_equal(mesh.getAxisNames().getAsRange<StringAttr>(),
+                         mesh.getAxisSizes())) {
+      auto *axis = out->mutable_mesh()->add_axes();
+      axis->set_name(name.str());
+      axis->set_size(size);
+      ranks *= size;
+    }
+  out->set_ranks(ranks);
+  out->clear_program_of_rank();
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    out->add_program_of_rank(0);
+  if (failed(addVariables()))
+    return failure();
+  manifest::Program *program = out->add_programs();
+  // In the order in which rt-to-llvm numbers them.
+  LibraryTable libraries;
+  for (auto op : module.getOps<rt::ProgramOp>()) {
+    addEntry(op, program);
+    for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
+      libraries.getIndex(call.getKernel());
+  }
+  for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
+    manifest::LibraryKernel *entry = out->add_kernels();
+    *entry = libraries.getTable()[i];
+    if (auto info = askLibrary(kernel, out->threads_per_device())) {
+      entry->set_scratchpad_bytes(info->scratchpadBytes);
+      entry->set_implementation(info->implementation);
+    }
+  }
+  return success();
+}
+
+LogicalResult mlir::dist::fillManifest(ModuleOp module,
+                                       const LoweringOptions &options,
+                                       manifest::Manifest *manifest) {
+  manifest->set_abi_version(DIST_RT_ABI_VERSION);
+  manifest->set_threads_per_device(options.threads);
+  manifest->set_isa(::dist::cpu::hostIsa());
+  manifest->set_library_version(::dist::cpu::libraryVersion());
+  return Filler(module, manifest).run();
+}
+
+LogicalResult mlir::dist::writeWeights(ModuleOp module, StringRef path) {
+  ::dist::SafetensorsWriter writer(path.str());
+  // Small values that have no memory of their own in the right form.
+  std::vector<std::vector<char>> copies;
+  bool any = false;
+  for (auto op : module.getOps<graph::VariableOp>()) {
+    ElementsAttr value = op.getInitial();
+    if (getFill(value))
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    const void *data = nullptr;
+    if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+      AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+      if (!blob)
+        return op.emitOpError("its initial value is not in the file");
+      if (blob->getData().size() != static_cast<size_t>(getByteSize(type)))
+        return op.emitOpError("expected ")
+               << getByteSize(type) << " bytes of initial value, but got "
+               << blob->getData().size();
+      data = blob->getData().data();
+    } else {
+      FailureOr<HostTensor> tensor = HostTensor::fromAttribute(value);
+      if (failed(tensor))
+        return op.emitOpError("its initial value has a form that cannot be "
+                              "written");
+      copies.push_back(tensor->toBytes());
+      data = copies.back().data();
+    }
+    writer.add(op.getSymName().str(), getDataType(type.getElementType()),
+               std::vector<int64_t>(type.getShape().begin(),
+                                    type.getShape().end()),
+               data);
+    any = true;
+  }
+  if (!any)
+    return success();
+  ::dist::Status status = writer.finish();
+  if (!status.ok())
+    return module.emitError(status.message());
+  return success();
+}

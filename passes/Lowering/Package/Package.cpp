@@ -1,0 +1,80 @@
+//===- Package.cpp - Writes the package folder -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Lowering.h"
+#include "passes/Lowering/Package/CodeGen.h"
+#include "passes/Lowering/Package/Manifest.h"
+#include "runtime/core/digest.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static LogicalResult writePackage(ModuleOp module,
+                                  const LoweringOptions &options,
+                                  const std::string &folder) {
+  PassManager toRt(module.getContext());
+  buildGraphToRtPipeline(toRt, options);
+  if (failed(toRt.run(module)))
+    return failure();
+  ::dist::manifest::Manifest manifest = options.metadata;
+  if (failed(fillManifest(module, options, &manifest)) ||
+      failed(writeWeights(module, folder + "/weights.safetensors")))
+    return failure();
+  PassManager toLLVM(module.getContext());
+  buildRtToLLVMPipeline(toLLVM, options);
+  if (failed(toLLVM.run(module)) ||
+      failed(generateSharedObject(module, options, folder + "/program.so")))
+    return failure();
+  std::string digest;
+  ::dist::Status status = ::dist::digestPackage(folder, &digest);
+  if (!status.ok())
+    return module.emitError(status.message());
+  manifest.set_digest(digest);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(folder + "/manifest", code);
+  if (!code) {
+    stream << manifest.SerializeAsString();
+    stream.flush();
+    code = stream.error();
+    stream.clear_error();
+  }
+  if (code)
+    return module.emitError("cannot write ")
+           << folder << "/manifest: " << code.message();
+  return success();
+}
+
+LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
+                                         const LoweringOptions &options,
+                                         StringRef folder) {
+  while (folder.size() > 1 && folder.ends_with("/"))
+    folder = folder.drop_back();
+  std::string target = folder.str();
+  std::string fresh =
+      target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
+  if (std::error_code code = llvm::sys::fs::create_directories(fresh))
+    return module.emitError("cannot make the folder ")
+           << fresh << ": " << code.message();
+  LogicalResult result = writePackage(module, options, fresh);
+  if (succeeded(result)) {
+    // A folder is replaced by renaming only when it is empty.
+    std::string old = fresh + ".old";
+    bool existed = llvm::sys::fs::exists(target);
+    if (existed)
+      (void)llvm::sys::fs::rename(target, old);
+    if (std::error_code code = llvm::sys::fs::rename(fresh, target))
+      result = module.emitError("cannot make the package ")
+               << target << ": " << code.message();
+    if (existed)
+      (void)llvm::sys::fs::remove_directories(old);
+  }
+  if (failed(result))
+    (void)llvm::sys::fs::remove_directories(fresh);
+  return result;
+}

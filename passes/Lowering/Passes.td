@@ -1,0 +1,142 @@
+//===- Passes.td - Passes from tensors to a program -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_PASSES_TD
+#define PASSES_LOWERING_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "contractions and convolutions become library kernels";
+  let description = [{
+    `graph.dot_general`, `graph.conv` and its gradients become `rt.library`
+    where the library has a kernel for the type and the strides; transposes of
+    their operands become strides, a bias and a relu behind a forward kernel
+    become its post-ops, and weights are reordered once where the library wants
+    a layout of its own. What it does not take stays and is generated.
+    ```mlir
+    %0 = graph.dot_general %x, %w {...} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    // becomes
+    %0 = rt.library(%x, %w) {kind = "matmul", ...} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::dist::graph::GraphDialect"];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1", "threads of a device">,
+  ];
+}
+
+def FormClustersPass : Pass<"graph-form-clusters", "::mlir::ModuleOp"> {
+  let summary = "groups elemental ops into kernels";
+  let description = [{
+    Ops that share an iteration space become one `rt.fused`: chains of
+    element-wise ops with all their results, reductions over the inner dims
+    followed by their uses (softmax, layer norm), and reductions over the rows
+    (bias gradients, losses), which get partial results a chunk and a second
+    kernel that adds them up. Broadcasts, reshapes, slices and constants are
+    repeated in each kernel that reads them.
+    ```mlir
+    %1 = graph.mul %0, %0 : tensor<8xf32>
+    %2 = graph.add %1, %0 : tensor<8xf32>
+    // becomes
+    %2 = rt.fused(%0) domain [8] row_dims 0 chunks 1 : (tensor<8xf32>) -> tensor<8xf32> {...}
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::dist::graph::GraphDialect"];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1", "threads of a device">,
+    Option<"fuse", "fuse", "bool", "true", "false: each op a kernel of its own">,
+  ];
+}
+
+def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "equal rt.fused ops become calls of one rt.kernel";
+  let description = [{
+    Bodies are compared by structure, so that a model with 96 equal layers has
+    the kernels of one.
+    ```mlir
+    %1 = rt.fused(%0) ... {...}
+    // becomes
+    rt.kernel @kernel_0 ... {...}
+    %1 = rt.call @kernel_0(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect"];
+}
+
+def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "functions over tensors become programs over one arena";
+  let description = [{
+    Each value gets an address: of a binding, or an offset in the arena chosen
+    from the values' lifetimes. Updated variables are written in place where no
+    later kernel reads the old value, and copied at the end where one does.
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = rt.call @kernel_0(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // becomes
+    rt.program @f arena 0 arguments [...] results [...] {
+      %0 = rt.binding 0
+      %1 = rt.binding 1
+      rt.launch @kernel_0(%0, %1) rows 1 chunks 1
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect"];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1", "threads of a device">,
+  ];
+}
+
+def EmitKernelsPass : Pass<"rt-emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernel bodies become loops over memrefs";
+  let description = [{
+    An `rt.kernel` becomes a function of its buffers and of a range of rows,
+    whose loops are put together from the ops' `emitElement`.
+    ```mlir
+    rt.kernel @kernel_0 domain [8] row_dims 1 chunks 2 -> [tensor<8xf32>] {...}
+    // becomes
+    func.func private @kernel_0(%in: memref<8xf32>, %out: memref<8xf32>,
+                                %lo: index, %hi: index, %chunk: index) {
+      scf.for %i = %lo to %hi step %c1 {...}
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ApproximateMathPass : Pass<"rt-approximate-math", "::mlir::ModuleOp"> {
+  let summary = "f32 exp, log, tanh and erf become polynomials that vectorise";
+  let description = [{
+    Scalar polynomials before the loop vectoriser run at the speed of vector
+    code; calls of the C library would keep loops scalar. f64 keeps the library.
+    ```mlir
+    %0 = math.exp %x : f32
+    // becomes arith and math.fma ops on f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def RtToLLVMPass : Pass<"rt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "programs become functions that call kernels and the runtime";
+  let description = [{
+    An `rt.program` becomes `i32 (ptr context, ptr arena, ptr bindings)`; each
+    kernel gets a wrapper of the runtime's kernel type. The runtime is reached
+    through the table that `dist_program_init` is given, so that the shared
+    object has no undefined symbols of ours. A call that fails returns at once.
+    ```mlir
+    rt.launch @kernel_0(%0, %1) rows 8 chunks 1
+    // becomes
+    llvm.call @kernel_0_entry(%buffers, %c0, %c8, %c0) : (!llvm.ptr, i64, i64, i64) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+#endif

@@ -1,0 +1,69 @@
+//===- Pipelines.cpp - The order of the lowering's passes -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Lowering/Lowering.h"
+#include "passes/Lowering/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
+                                        const LoweringOptions &options) {
+  // Folds what the partitioner left, so that kernels see plain chains.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  GraphToKernelsPassOptions kernels;
+  kernels.threads = options.threads;
+  pm.addPass(createGraphToKernelsPass(kernels));
+  // Decomposed composites repeat each other's parts (softmax and its
+  // gradient), and one weight may have been reordered twice.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  FormClustersPassOptions clusters;
+  clusters.threads = options.threads;
+  clusters.fuse = options.fuse;
+  pm.addPass(createFormClustersPass(clusters));
+  // Each kernel cloned its own broadcasts and constants.
+  pm.addPass(createCSEPass());
+  pm.addPass(createOutlineKernelsPass());
+  PlanMemoryPassOptions memory;
+  memory.threads = options.threads;
+  pm.addPass(createPlanMemoryPass(memory));
+}
+
+void mlir::dist::buildRtToLLVMPipeline(OpPassManager &pm,
+                                       const LoweringOptions &options) {
+  pm.addPass(createEmitKernelsPass());
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createLoopInvariantCodeMotionPass());
+  // On scalars, before loops become blocks: see codegen.md's measurements.
+  pm.addPass(createApproximateMathPass());
+  OpPassManager &loops = pm.nest<func::FuncOp>();
+  loops.addPass(createCSEPass());
+  loops.addPass(createSCFToControlFlowPass());
+  loops.addPass(createConvertMathToLLVMPass());
+  // What has no intrinsic is a call of the C library.
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions functionOptions;
+  // Bare pointers keep what is known of the arguments.
+  functionOptions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(functionOptions));
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  // Last: programs call kernels, which are LLVM functions by now.
+  pm.addPass(createRtToLLVMPass());
+}

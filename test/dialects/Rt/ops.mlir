@@ -1,0 +1,45 @@
+// RUN: dist-opt %s -verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @fused
+// CHECK: rt.fused(%{{.*}}) domain [32, 10] row_dims 1 chunks 2 : (tensor<32x10xf32>) -> (tensor<32x10xf32>, tensor<2x10xf32>)
+// CHECK: rt.yield
+func.func @fused(%x: tensor<32x10xf32>) -> (tensor<32x10xf32>, tensor<2x10xf32>) {
+  %0:2 = rt.fused(%x) domain [32, 10] row_dims 1 chunks 2 : (tensor<32x10xf32>) -> (tensor<32x10xf32>, tensor<2x10xf32>) {
+  ^bb0(%a: tensor<32x10xf32>):
+    %y = graph.relu %a : tensor<32x10xf32>
+    %s = graph.reduce sum, %y {dims = array<i64: 0>} : (tensor<32x10xf32>) -> tensor<10xf32>
+    rt.yield %y, %s : tensor<32x10xf32>, tensor<10xf32>
+  }
+  return %0#0, %0#1 : tensor<32x10xf32>, tensor<2x10xf32>
+}
+
+// CHECK-LABEL: func.func @library
+// CHECK: rt.library(%{{.*}}, %{{.*}}) {kind = "matmul", memories = []} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+func.func @library(%a: tensor<8x4xf32>, %b: tensor<4x2xf32>) -> tensor<8x2xf32> {
+  %0 = rt.library(%a, %b) {kind = "matmul", memories = []} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}
+
+// CHECK-LABEL: rt.kernel @kernel_0 domain [8] row_dims 0 chunks 1 -> [tensor<8xf32>]
+rt.kernel @kernel_0 domain [8] row_dims 0 chunks 1 -> [tensor<8xf32>] {
+^bb0(%a: tensor<8xf32>):
+  %y = graph.relu %a : tensor<8xf32>
+  rt.yield %y : tensor<8xf32>
+}
+
+// CHECK-LABEL: rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = tensor<8xf32>}]
+rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = tensor<8xf32>}] {
+  // CHECK: %[[IN:.+]] = rt.binding 0
+  %0 = rt.binding 0
+  %1 = rt.binding 1
+  // CHECK: %[[A:.+]] = rt.arena 64 bytes 32
+  %2 = rt.arena 64 bytes 32
+  // CHECK: rt.launch @kernel_0(%[[IN]], %[[A]]) rows 1 chunks 1
+  rt.launch @kernel_0(%0, %2) rows 1 chunks 1
+  // CHECK: rt.library_call {kind = "reorder", memories = []}(%[[IN]], %[[A]])
+  rt.library_call {kind = "reorder", memories = []}(%0, %2)
+  // CHECK: rt.all_reduce %[[A]] op 3 count 8 x f32 reduction 0 group 1
+  rt.all_reduce %2 op 3 count 8 x f32 reduction 0 group 1
+  // CHECK: rt.copy %[[A]] to %{{.*}} bytes 32
+  rt.copy %2 to %1 bytes 32
+}
