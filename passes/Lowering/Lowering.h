@@ -33,6 +33,9 @@ void buildGraphToRtPipeline(OpPassManager &pm, const LoweringOptions &options);
 /// From there to the LLVM dialect.
 void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);
 
+/// The two as pipelines of dist-opt.
+void registerLoweringPipelines();
+
 /// Lowers the module (which is left in the LLVM dialect) and writes the package
 /// folder: program.so, weights.safetensors, manifest. An existing folder is
 /// replaced only when the new one is complete. Emits an error on failure.

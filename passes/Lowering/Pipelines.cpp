@@ -13,6 +13,37 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+namespace {
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<int64_t> threads{*this, "threads",
+                          llvm::cl::desc("threads of a device"),
+                          llvm::cl::init(1)};
+  Option<bool> fuse{*this, "fuse",
+                    llvm::cl::desc("false: each op a kernel of its own"),
+                    llvm::cl::init(true)};
+
+  LoweringOptions get() const {
+    LoweringOptions options;
+    options.threads = threads;
+    options.fuse = fuse;
+    return options;
+  }
+};
+} // namespace
+
+void mlir::dist::registerLoweringPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "dist-graph-to-rt-pipeline", "local graph ops to programs and kernels",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildGraphToRtPipeline(pm, options.get());
+      });
+  PassPipelineRegistration<PipelineOptions>(
+      "dist-rt-to-llvm-pipeline", "programs and kernels to the LLVM dialect",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildRtToLLVMPipeline(pm, options.get());
+      });
+}
+
 void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
                                         const LoweringOptions &options) {
   // Folds what the partitioner left, so that kernels see plain chains.
