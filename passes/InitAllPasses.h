@@ -12,6 +12,7 @@
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "passes/Strategy/Passes.h"
 
 namespace mlir::dist {
@@ -23,6 +24,7 @@ inline void registerAllPasses() {
   registerPartitionPasses();
   registerDistLoweringPasses();
   registerLoweringPipelines();
+  registerPipelines();
 }
 
 } // namespace mlir::dist

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/InitAllDialects.h"
 #include "passes/InitAllPasses.h"
+#include "tools/dist-opt/Driver.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
 
 using namespace mlir;
 
@@ -16,13 +19,40 @@ void registerTestPasses();
 } // namespace mlir::dist
 #endif
 
+/// Whether the command line is mlir-opt's: it names a registered pass or
+/// pipeline or one of mlir-opt's own switches, or it has no option at all and
+/// reads MLIR.
+static bool isMlirOpt(ArrayRef<StringRef> arguments) {
+  static const char *const switches[] = {
+      "pass-pipeline",       "split-input-file", "verify-diagnostics",
+      "verify-roundtrip",    "show-dialects",    "allow-unregistered-dialect",
+      "mlir-print-op-generic", "verify-each",    "emit-bytecode",
+      "mlir-print-debuginfo", "dump-pass-pipeline"};
+  bool options = false, model = false;
+  for (StringRef word : arguments) {
+    if (!word.starts_with("-") || word == "-") {
+      model |= word != "-" && !word.ends_with(".mlir");
+      continue;
+    }
+    StringRef name = word.ltrim('-').split('=').first;
+    if (PassInfo::lookup(name) || PassPipelineInfo::lookup(name) ||
+        llvm::is_contained(switches, name))
+      return true;
+    options = true;
+  }
+  return !options && !model && !arguments.empty();
+}
+
 int main(int argc, char **argv) {
   DialectRegistry registry;
-  dist::registerAllDialects(registry);
-  dist::registerAllPasses();
+  mlir::dist::registerAllDialects(registry);
+  mlir::dist::registerAllPasses();
 #ifdef DIST_TEST_PASSES
-  dist::registerTestPasses();
+  mlir::dist::registerTestPasses();
 #endif
-  return asMainReturnCode(
-      MlirOptMain(argc, argv, "dist-mlir compiler\n", registry));
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  if (isMlirOpt(arguments))
+    return asMainReturnCode(
+        MlirOptMain(argc, argv, "dist-mlir compiler\n", registry));
+  return mlir::dist::runDriver({argv + 1, argv + argc}, registry);
 }

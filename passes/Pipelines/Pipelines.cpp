@@ -1,0 +1,113 @@
+//===- Pipelines.cpp - The order of the passes -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Pipelines/Pipelines.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Graph/Passes.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Strategy/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void mlir::dist::buildImportPipeline(OpPassManager &pm) {
+  // What importers spell out as constants and shape arithmetic goes first, so
+  // that the layout pass sees only ops that stay.
+  pm.addPass(createFoldPass());
+  // Before differentiation: the backward pass inherits the layout.
+  pm.addPass(createChannelsLastPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::dist::buildTrainPipeline(OpPassManager &pm,
+                                    const TrainPipelineOptions &options) {
+  if (!options.loss.empty()) {
+    TrainingModePassOptions mode;
+    mode.groups = options.replicas;
+    mode.syncBatchNorm = options.syncBatchNorm;
+    mode.partial = true;
+    mode.seed = options.seed;
+    pm.addPass(createTrainingModePass(mode));
+    AddLossPassOptions loss;
+    loss.loss = options.loss;
+    loss.lossOutput = options.lossOutput;
+    loss.fromLogits = options.fromLogits;
+    loss.metrics.assign(options.metrics.begin(), options.metrics.end());
+    loss.partial = true;
+    pm.addPass(createAddLossPass(loss));
+  }
+  // Differentiation wants pure functions.
+  pm.addPass(createFunctionalizeStatePass());
+  if (!options.loss.empty()) {
+    // The loss has made part of the forward pass dead (the softmax); its
+    // derivative should not be built.
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(createDifferentiatePass());
+    ApplyOptimizerPassOptions apply;
+    apply.optimizer = options.optimizer;
+    apply.lrSchedule = options.lrSchedule;
+    apply.clipNorm = options.clipNorm;
+    apply.clipValue = options.clipValue;
+    apply.weightDecay = options.weightDecay;
+    apply.accumulate = options.accumulate;
+    apply.onNonfinite = options.onNonfinite;
+    pm.addPass(createApplyOptimizerPass(apply));
+    pm.addPass(createFoldPass());
+  }
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
+                                       const AnnotatePipelineOptions &options) {
+  ReplicatePassOptions replicate;
+  replicate.axes.assign(options.axes.begin(), options.axes.end());
+  replicate.strategy = options.strategy;
+  pm.addPass(createReplicatePass(replicate));
+}
+
+void mlir::dist::buildNumberPipeline(OpPassManager &pm) {
+  // Composites whose statistics span ranks (synchronized batch norm) split as
+  // their parts do.
+  DecomposeCompositesPassOptions decompose;
+  decompose.only = {"batch_norm"};
+  pm.addPass(createDecomposeCompositesPass(decompose));
+  // --check finds ops of the global program by these numbers.
+  pm.nest<func::FuncOp>().addPass(createNumberOpsPass());
+}
+
+void mlir::dist::buildPartitionPipeline(
+    OpPassManager &pm, const PartitionPipelineOptions &options) {
+  buildNumberPipeline(pm);
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createPropagateShardingPass());
+  functions.addPass(createInsertReshardsPass());
+  // Partial sums become whole as late as their uses allow.
+  functions.addPass(createInsertAllReducePass());
+  functions.addPass(createVerifyUnreducedPass());
+  pm.addPass(createPartitionPass());
+  CombineCollectivesPassOptions combine;
+  combine.bytesPerPack = options.bytesPerPack;
+  pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));
+}
+
+void mlir::dist::registerPipelines() {
+  PassPipelineRegistration<> import(
+      "dist-import-pipeline", "Folds and lays out an imported module",
+      [](OpPassManager &pm) { buildImportPipeline(pm); });
+  PassPipelineRegistration<TrainPipelineOptions> train(
+      "dist-train-pipeline", "From @predict to training entries",
+      buildTrainPipeline);
+  PassPipelineRegistration<AnnotatePipelineOptions> annotate(
+      "dist-annotate-pipeline", "The strategy's annotations",
+      buildAnnotatePipeline);
+  PassPipelineRegistration<PartitionPipelineOptions> partition(
+      "dist-partition-pipeline", "From annotations to the program of one rank",
+      buildPartitionPipeline);
+}

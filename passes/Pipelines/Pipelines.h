@@ -1,0 +1,95 @@
+//===- Pipelines.h - The order of the passes -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_PIPELINES_PIPELINES_H
+#define PASSES_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::dist {
+
+/// Of `dist-train-pipeline`. Names and defaults are those of the passes.
+struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
+  Option<std::string> loss{*this, "loss", llvm::cl::desc("Loss")};
+  Option<std::string> lossOutput{*this, "loss-output",
+                                 llvm::cl::desc("Output the loss reads")};
+  Option<std::string> fromLogits{*this, "from-logits",
+                                 llvm::cl::desc("auto, true or false"),
+                                 llvm::cl::init("auto")};
+  ListOption<std::string> metrics{*this, "metrics", llvm::cl::desc("Metrics")};
+  Option<std::string> optimizer{*this, "optimizer",
+                                llvm::cl::desc("Optimizer"),
+                                llvm::cl::init("sgd")};
+  Option<std::string> lrSchedule{*this, "lr-schedule",
+                                 llvm::cl::desc("Learning-rate schedule"),
+                                 llvm::cl::init("constant")};
+  Option<std::string> onNonfinite{*this, "on-nonfinite",
+                                  llvm::cl::desc("continue, skip or stop"),
+                                  llvm::cl::init("stop")};
+  Option<double> clipNorm{*this, "clip-norm", llvm::cl::desc("Global norm"),
+                          llvm::cl::init(0)};
+  Option<double> clipValue{*this, "clip-value", llvm::cl::desc("Magnitude"),
+                           llvm::cl::init(0)};
+  Option<double> weightDecay{*this, "weight-decay",
+                             llvm::cl::desc("Decoupled decay; < 0: default"),
+                             llvm::cl::init(-1)};
+  Option<int64_t> accumulate{*this, "accumulate",
+                             llvm::cl::desc("Batches an update"),
+                             llvm::cl::init(1)};
+  Option<int64_t> replicas{*this, "replicas",
+                           llvm::cl::desc("Replicas with their own batch "
+                                          "statistics"),
+                           llvm::cl::init(1)};
+  Option<bool> syncBatchNorm{*this, "sync-batch-norm",
+                             llvm::cl::desc("One group over all replicas"),
+                             llvm::cl::init(false)};
+  Option<int64_t> seed{*this, "seed", llvm::cl::desc("Seed of dropout"),
+                       llvm::cl::init(0)};
+};
+
+/// Of `dist-partition-pipeline`.
+struct PartitionPipelineOptions
+    : PassPipelineOptions<PartitionPipelineOptions> {
+  Option<int64_t> bytesPerPack{*this, "bytes-per-pack",
+                               llvm::cl::desc("Largest bucket; 0: one bucket"),
+                               llvm::cl::init(0)};
+};
+
+/// Of `dist-annotate-pipeline`.
+struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
+  ListOption<std::string> axes{*this, "axes",
+                               llvm::cl::desc("Mesh axes, NAME:SIZE")};
+  Option<std::string> strategy{*this, "strategy",
+                               llvm::cl::desc("Name shown in reasons"),
+                               llvm::cl::init("mirrored")};
+};
+
+/// Of an imported module: folds shape arithmetic, makes activations
+/// channels-last.
+void buildImportPipeline(OpPassManager &pm);
+
+/// From @predict to training and evaluation entries (all pure functions).
+/// Without a loss only @predict is made pure.
+void buildTrainPipeline(OpPassManager &pm, const TrainPipelineOptions &options);
+
+/// The strategy's annotations.
+void buildAnnotatePipeline(OpPassManager &pm,
+                           const AnnotatePipelineOptions &options);
+
+/// Gives ops the numbers by which --check finds them again.
+void buildNumberPipeline(OpPassManager &pm);
+
+/// From annotations to the program of one rank.
+void buildPartitionPipeline(OpPassManager &pm,
+                            const PartitionPipelineOptions &options);
+
+/// Registers dist-{import,train,annotate,partition}-pipeline.
+void registerPipelines();
+
+} // namespace mlir::dist
+
+#endif // PASSES_PIPELINES_PIPELINES_H

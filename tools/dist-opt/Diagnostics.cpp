@@ -1,0 +1,64 @@
+//===- Diagnostics.cpp - Diagnostics as the tool's one-line errors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/Diagnostics.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+std::string mlir::dist::describeLocation(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    std::string text = "node '" + name.getName().str() + "'";
+    std::string child = describeLocation(name.getChildLoc());
+    return child.empty() ? text : text + " of " + child;
+  }
+  if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+    std::string text = file.getFilename().str();
+    if (file.getLine())
+      text += ":" + std::to_string(file.getLine()) + ":" +
+              std::to_string(file.getColumn());
+    return text;
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (std::string text = describeLocation(part); !text.empty())
+        return text;
+    return "";
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return describeLocation(call.getCallee());
+  return "";
+}
+
+ErrorPrinter::ErrorPrinter(MLIRContext *context)
+    : handler(context, [this](Diagnostic &d) { return handle(d); }) {}
+
+LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
+  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  if (isError && printed)
+    return success();
+  StringRef kind = isError ? "error"
+                   : diagnostic.getSeverity() == DiagnosticSeverity::Warning
+                       ? "warning"
+                       : "note";
+  std::string text = diagnostic.str();
+  std::string where = describeLocation(diagnostic.getLocation());
+  if (!where.empty() && text.find(where) == std::string::npos) {
+    auto [what, rest] = StringRef(text).split(": ");
+    std::string joined = what.str() + " (" + where + ")";
+    text = rest.empty() ? joined : joined + ": " + rest.str();
+  }
+  // One line: what follows a line break is a note.
+  llvm::errs() << "dist-opt: " << kind << ": " << StringRef(text).rtrim()
+               << "\n";
+  for (Diagnostic &note : diagnostic.getNotes())
+    llvm::errs() << "  note: " << note.str() << "\n";
+  printed |= isError;
+  return success();
+}

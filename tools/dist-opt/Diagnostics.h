@@ -1,0 +1,34 @@
+//===- Diagnostics.h - Diagnostics as the tool's one-line errors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_OPT_DIAGNOSTICS_H
+#define TOOLS_DIST_OPT_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace mlir::dist {
+
+/// Prints the first error of a run as `dist-opt: error: WHAT (WHERE): WHY` on
+/// stderr, its notes below it, and nothing of the errors that follow from it.
+/// Warnings and remarks are printed as they come.
+class ErrorPrinter {
+public:
+  explicit ErrorPrinter(MLIRContext *context);
+  bool hadError() const { return printed; }
+
+private:
+  LogicalResult handle(Diagnostic &diagnostic);
+  bool printed = false;
+  ScopedDiagnosticHandler handler;
+};
+
+/// Where a location points to, for users: the model's node name or file:line.
+std::string describeLocation(Location loc);
+
+} // namespace mlir::dist
+
+#endif // TOOLS_DIST_OPT_DIAGNOSTICS_H

@@ -1,0 +1,325 @@
+//===- Driver.cpp - From the command line to a compiled package -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/Driver.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Lowering/Lowering.h"
+#include "passes/Pipelines/Pipelines.h"
+#include "runtime/device/cpu/team.h"
+#include "runtime/export/onnx_export.h"
+#include "runtime/formats/file.h"
+#include "tools/dist-opt/Diagnostics.h"
+#include "tools/dist-opt/ModelFile.h"
+#include "tools/dist-opt/Reports.h"
+#include "tools/options/options.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using ::dist::Status;
+using ::dist::StatusCode;
+using ::dist::tools::Options;
+
+static int exitCode(const Status &status) {
+  llvm::errs() << "dist-opt: error: " << status.message() << "\n";
+  switch (status.code()) {
+  case StatusCode::InvalidInput:
+    return 1;
+  case StatusCode::InvalidArgument:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+namespace {
+
+/// One run of the compiler on one model file.
+class Compilation {
+public:
+  Compilation(const Options &options, const DialectRegistry &registry)
+      : options(options), context(registry), printer(&context) {}
+
+  int run();
+
+private:
+  Status plan();
+  LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
+  void dropFullEntries();
+  LoweringOptions loweringOptions();
+  int print(bool bytecode);
+  int emitPackage();
+
+  const Options &options;
+  MLIRContext context;
+  ErrorPrinter printer;
+  OwningOpRef<ModuleOp> module;
+  int64_t replicas = 1;
+  /// The global batch asked for (0: the model's own), and the one compiled: a
+  /// multiple of the replicas.
+  int64_t batch = 0, paddedBatch = 0;
+  int64_t threads = 1;
+  SmallVector<std::string> axes;
+  std::string strategyName;
+};
+
+} // namespace
+
+/// What the strategy and the devices mean: mesh, replicas, batch, threads.
+Status Compilation::plan() {
+  for (const ::dist::tools::Device &device : options.devices)
+    if (device.kind != "cpu")
+      return Status::error(StatusCode::InvalidArgument,
+                           "no such device in this build", "--devices",
+                           "'" + device.kind + "' is not supported",
+                           "use cpu or cpu:N");
+  if (options.precision != "f32")
+    return Status::error(StatusCode::InvalidArgument,
+                         "no such precision in this build", "--precision",
+                         "'" + options.precision + "' is not supported",
+                         "use f32");
+  if (options.strategies.size() != 1)
+    return Status::error(StatusCode::InvalidArgument,
+                         "strategies cannot be combined in this build",
+                         "--strategy", "", "give one of them");
+  strategyName = options.strategies.front().name;
+  int64_t devices = options.devices.size();
+  if (strategyName == "one-device" && devices != 1)
+    return Status::error(StatusCode::InvalidArgument,
+                         "one-device runs on one device", "--devices",
+                         std::to_string(devices) + " were given",
+                         "choose --strategy mirrored, or one device");
+  if (strategyName == "mirrored") {
+    int64_t product = 1;
+    for (const auto &[name, size] : options.mesh) {
+      axes.push_back(name + ":" + std::to_string(size));
+      product *= size;
+    }
+    if (options.mesh.empty()) {
+      axes.push_back("data:" + std::to_string(devices));
+      product = devices;
+    }
+    if (product != devices)
+      return Status::error(StatusCode::InvalidArgument,
+                           "the mesh does not fit the devices", "--mesh",
+                           "it has " + std::to_string(product) +
+                               " places for " + std::to_string(devices) +
+                               " devices",
+                           "make the product of its axes equal");
+    replicas = devices;
+  }
+  batch = options.batchSize.global(replicas);
+  if (batch == 0 && !options.loss.empty())
+    batch = 32; // Keras' default.
+  paddedBatch = (batch + replicas - 1) / replicas * replicas;
+  if (options.threads > 0)
+    threads = options.threads;
+  else
+    threads = std::max<int64_t>(1, ::dist::cpu::usableCpus().size() / devices);
+  return Status();
+}
+
+LogicalResult
+Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(&context, ModuleOp::getOperationName());
+  build(pm);
+  return pm.run(*module);
+}
+
+/// A batch that the replicas do not divide is padded at every step: full
+/// entries would divide by the padded size.
+void Compilation::dropFullEntries() {
+  if (batch == paddedBatch)
+    return;
+  for (StringRef name : {"train_step", "eval_step", "gradients"})
+    if (auto entry = module->lookupSymbol<func::FuncOp>(name))
+      entry.erase();
+}
+
+LoweringOptions Compilation::loweringOptions() {
+  LoweringOptions lowering;
+  lowering.threads = threads;
+  ::dist::manifest::Manifest &metadata = lowering.metadata;
+  metadata.set_model_name(llvm::sys::path::filename(options.model).str());
+  metadata.set_strategy(strategyName);
+  metadata.set_global_batch(batch);
+  metadata.set_ranks(replicas);
+  metadata.set_accumulate_steps(options.accumulate);
+  metadata.set_producer(::dist::tools::versionText());
+  for (const std::string &metric : options.metrics)
+    metadata.add_metrics(metric);
+  auto &map = *metadata.mutable_options();
+  map["loss"] = options.loss;
+  map["optimizer"] = options.optimizer;
+  map["lr-schedule"] = options.lrSchedule;
+  map["on-nonfinite"] = options.onNonfinite;
+  map["precision"] = options.precision;
+  return lowering;
+}
+
+int Compilation::print(bool bytecode) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (bytecode) {
+    if (failed(writeBytecodeToFile(*module, os)))
+      return 3;
+  } else {
+    OpPrintingFlags flags;
+    flags.enableDebugInfo(false);
+    module->print(os, flags);
+    os << "\n";
+  }
+  if (options.outFile.empty() || options.outFile == "-") {
+    llvm::outs() << text;
+    return 0;
+  }
+  Status status = ::dist::writeFile(options.outFile, text);
+  return status.ok() ? 0 : exitCode(status);
+}
+
+int Compilation::emitPackage() {
+  if (options.outFile.empty())
+    return exitCode(Status::error(StatusCode::InvalidArgument,
+                                  "a package needs a place", "--emit=package",
+                                  "", "give -o FOLDER"));
+  // Names first: lowering replaces the module.
+  std::vector<std::string> variables;
+  StringRef format;
+  if (auto attr = (*module)->getAttrOfType<StringAttr>("graph.model_format"))
+    format = attr.getValue();
+  for (auto variable : module->getOps<graph::VariableOp>())
+    variables.push_back(variable.getSymName().str());
+  if (failed(lowerToPackage(*module, loweringOptions(), options.outFile)))
+    return 1;
+  if (format == "onnx") {
+    Status status = ::dist::writeOnnxSkeleton(
+        options.model, variables,
+        options.outFile + "/" + ::dist::kOnnxSkeletonName);
+    if (!status.ok())
+      return exitCode(status);
+  }
+  return 0;
+}
+
+int Compilation::run() {
+  if (Status status = plan(); !status.ok())
+    return exitCode(status);
+  if (options.coverage)
+    return printCoverage(&context, options, paddedBatch);
+  module = loadModel(&context, options, paddedBatch);
+  if (!module)
+    return 1;
+  std::string stage = options.emit;
+  if (stage.empty() && !options.explain.empty())
+    stage = "explain";
+  if (stage.empty())
+    stage = options.check            ? "partitioned"
+            : options.outFile.empty() ? "graph"
+                                      : "package";
+  bool bytecode = StringRef(options.outFile).ends_with(".mlirbc");
+  if (stage == "graph" && !options.check)
+    return print(bytecode);
+
+  TrainPipelineOptions train;
+  train.loss = options.loss;
+  train.lossOutput = options.lossOutput;
+  train.fromLogits = options.fromLogits;
+  for (const std::string &metric : options.metrics)
+    train.metrics.push_back(metric);
+  train.optimizer = options.optimizer;
+  train.lrSchedule = options.lrSchedule;
+  train.onNonfinite = options.onNonfinite;
+  train.clipNorm = options.clipNorm;
+  train.clipValue = options.clipValue;
+  train.weightDecay = options.weightDecay.value_or(-1);
+  train.accumulate = options.accumulate;
+  train.replicas = replicas;
+  train.syncBatchNorm = options.syncBatchNorm;
+  train.seed = options.seed;
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        buildImportPipeline(pm);
+        buildTrainPipeline(pm, train);
+      })))
+    return 1;
+  dropFullEntries();
+  if (stage == "train")
+    return print(bytecode);
+
+  OwningOpRef<ModuleOp> global;
+  if (options.check) {
+    // The oracle: the same ops under the same numbers, not split.
+    if (failed(runPipeline(buildNumberPipeline)))
+      return 1;
+    global = module->clone();
+  }
+  if (replicas > 1) {
+    AnnotatePipelineOptions annotate;
+    for (const std::string &axis : axes)
+      annotate.axes.push_back(axis);
+    annotate.strategy = strategyName;
+    if (failed(runPipeline(
+            [&](OpPassManager &pm) { buildAnnotatePipeline(pm, annotate); })))
+      return 1;
+  }
+  if (stage == "annotated")
+    return print(bytecode);
+  if (replicas > 1) {
+    PartitionPipelineOptions partition;
+    partition.bytesPerPack = options.bytesPerPack;
+    if (failed(runPipeline(
+            [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); })))
+      return 1;
+  }
+  if (options.check) {
+    int code = reportCheck(*global, *module, options.seed);
+    if (code || (options.emit.empty() && options.explain.empty()))
+      return code;
+  }
+  if (stage == "explain")
+    return reportExplanation(*module, options, threads);
+  if (stage == "partitioned")
+    return print(bytecode);
+  if (stage == "package")
+    return emitPackage();
+  LoweringOptions lowering = loweringOptions();
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); })))
+    return 1;
+  if (stage == "rt")
+    return print(bytecode);
+  if (stage == "llvm") {
+    if (failed(runPipeline(
+            [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); })))
+      return 1;
+    return print(bytecode);
+  }
+  return exitCode(Status::error(StatusCode::InvalidArgument,
+                                "this build cannot emit that", "--emit",
+                                "'" + stage + "' is not supported",
+                                "use graph, train, annotated, partitioned, "
+                                "explain, rt, llvm or package"));
+}
+
+int mlir::dist::runDriver(const std::vector<std::string> &arguments,
+                          const DialectRegistry &registry) {
+  Options options;
+  std::string answer;
+  Status status = ::dist::tools::parseOptions(::dist::tools::Tool::Opt,
+                                              arguments, &options, &answer);
+  if (!status.ok())
+    return exitCode(status);
+  if (!answer.empty()) {
+    llvm::outs() << answer;
+    return 0;
+  }
+  if (options.printStrategies || options.printOps || options.printCluster)
+    return printTables(options, registry);
+  return Compilation(options, registry).run();
+}

@@ -1,0 +1,92 @@
+//===- ModelFile.cpp - A model file as a module -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/ModelFile.h"
+#include "dialects/Graph/Import/Importer.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using ::dist::tools::Options;
+
+static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
+                                                        const Options &options,
+                                                        int64_t batchSize) {
+  graph::ImportOptions import;
+  import.batchSize = batchSize;
+  import.dims = options.dims;
+  import.trainRegex = options.trainRegex;
+  import.freezeRegex = options.freezeRegex;
+  for (const auto &[name, file] : options.binds) {
+    FailureOr<HostTensor> value = graph::readTensorFile(context, file);
+    if (failed(value))
+      return failure();
+    import.bindings.emplace(name, *value);
+  }
+  return import;
+}
+
+OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
+                                            const Options &options,
+                                            int64_t batchSize) {
+  Location loc = FileLineColLoc::get(context, options.model, 0, 0);
+  auto buffer = llvm::MemoryBuffer::getFile(options.model, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (std::error_code error = buffer.getError()) {
+    emitError(loc) << "cannot read the model file: " << error.message()
+                   << "; give the path of an .onnx, .mlir or .mlirbc file";
+    return nullptr;
+  }
+  StringRef bytes = (*buffer)->getBuffer();
+  StringRef start = bytes.ltrim();
+  bool isMlir = bytes.starts_with("ML\xefR") ||
+                StringRef(options.model).ends_with(".mlir") ||
+                start.starts_with("module") || start.starts_with("func.func") ||
+                start.starts_with("graph.variable") || start.starts_with("//");
+  if (isMlir) {
+    ParserConfig config(context);
+    return parseSourceFile<ModuleOp>(options.model, config);
+  }
+  FailureOr<graph::ImportOptions> import =
+      getImportOptions(context, options, batchSize);
+  if (failed(import))
+    return nullptr;
+  FailureOr<OwningOpRef<ModuleOp>> module =
+      graph::importModel(context, options.model, *import);
+  return failed(module) ? nullptr : std::move(*module);
+}
+
+int mlir::dist::printCoverage(MLIRContext *context, const Options &options,
+                              int64_t batchSize) {
+  FailureOr<graph::ImportOptions> import =
+      getImportOptions(context, options, batchSize);
+  if (failed(import))
+    return 1;
+  FailureOr<std::vector<graph::CoverageRow>> rows =
+      graph::importCoverage(context, options.model, *import);
+  if (failed(rows))
+    return 1;
+  size_t width = 4, missing = 0;
+  for (const graph::CoverageRow &row : *rows)
+    width = std::max(width, row.node.size());
+  llvm::outs() << llvm::left_justify("node", width + 2)
+               << llvm::left_justify("op", 28) << "opset  imported\n";
+  for (const graph::CoverageRow &row : *rows) {
+    llvm::outs() << llvm::left_justify(row.node, width + 2)
+                 << llvm::left_justify(row.op, 28)
+                 << llvm::format("%5lld  ", (long long)row.opset)
+                 << (row.supported ? "yes" : "no: " + row.reason) << "\n";
+    missing += !row.supported;
+  }
+  llvm::outs() << rows->size() - missing << " of " << rows->size()
+               << " nodes can be imported\n";
+  return missing ? 1 : 0;
+}

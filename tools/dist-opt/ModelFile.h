@@ -1,0 +1,29 @@
+//===- ModelFile.h - A model file as a module -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_OPT_MODELFILE_H
+#define TOOLS_DIST_OPT_MODELFILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tools/options/options.h"
+
+namespace mlir::dist {
+
+/// Reads the model file of the options, whatever its form; `batchSize` is the
+/// value of the first symbolic dim (0: none was given). Errors are diagnostics.
+OwningOpRef<ModuleOp> loadModel(MLIRContext *context,
+                                const ::dist::tools::Options &options,
+                                int64_t batchSize);
+
+/// Prints `--coverage`: a row for each node of the model file. Gives the exit
+/// code: 1 if a node can't be imported.
+int printCoverage(MLIRContext *context, const ::dist::tools::Options &options,
+                  int64_t batchSize);
+
+} // namespace mlir::dist
+
+#endif // TOOLS_DIST_OPT_MODELFILE_H

@@ -1,0 +1,106 @@
+//===- Reports.cpp - What dist-opt tells instead of compiling -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/Reports.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Analysis/CheckPartition.h"
+#include "passes/Analysis/Explain.h"
+#include "runtime/device/cpu/team.h"
+#include "runtime/formats/file.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using ::dist::tools::Options;
+
+/// Pads to `width` for tables.
+static std::string cell(llvm::StringRef text, size_t width) {
+  std::string padded = text.str();
+  padded.resize(std::max(width, padded.size()), ' ');
+  return padded;
+}
+
+int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
+                                  int64_t threads) {
+  MachineModel machine;
+  machine.threads = threads;
+  ExplainReport report = explain(module, machine);
+  std::string text = options.explain == "json" ? formatExplainJson(report)
+                                               : formatExplainTable(report);
+  if (options.outFile.empty() || options.outFile == "-") {
+    llvm::outs() << text;
+    return 0;
+  }
+  ::dist::Status status = ::dist::writeFile(options.outFile, text);
+  if (status.ok())
+    return 0;
+  llvm::errs() << "dist-opt: error: " << status.message() << "\n";
+  return 3;
+}
+
+int mlir::dist::reportCheck(ModuleOp global, ModuleOp local, uint64_t seed) {
+  CheckOptions options;
+  options.seed = seed;
+  FailureOr<std::vector<FunctionCheck>> checks =
+      checkPartition(global, local, options);
+  if (failed(checks))
+    return 1;
+  llvm::outs() << formatCheck(*checks);
+  return isEqual(*checks) ? 0 : 1;
+}
+
+static void printStrategies() {
+  struct Row {
+    const char *name, *what, *when;
+  };
+  static const Row rows[] = {
+      {"one-device", "everything on one device",
+       "the model fits and one device's cores are all there is"},
+      {"mirrored",
+       "a copy of the variables on each device, the batch split; gradients are "
+       "all-reduced (2(n-1)/n x their bytes a step)",
+       "steps are long next to the all-reduce, and the variables fit a device"},
+  };
+  for (const Row &row : rows)
+    llvm::outs() << cell(row.name, 14) << row.what << "\n"
+                 << cell("", 14) << "use it when " << row.when
+                 << "\n";
+}
+
+static void printOps(const DialectRegistry &registry) {
+  MLIRContext context(registry);
+  context.loadDialect<graph::GraphDialect>();
+  for (RegisteredOperationName name :
+       context.getRegisteredOperationsByDialect("graph"))
+    llvm::outs() << cell(name.getStringRef(), 28)
+                 << (name.hasInterface<DifferentiableOpInterface>()
+                         ? "differentiable  "
+                         : "                ")
+                 << (name.hasInterface<ShardingRuleOpInterface>()
+                         ? "sharding rule  "
+                         : "               ")
+                 << (name.hasInterface<DecomposableOpInterface>() ? "composite"
+                                                                  : "")
+                 << "\n";
+}
+
+static void printCluster() {
+  llvm::outs() << "worker 0: this machine, "
+               << ::dist::cpu::usableCpus().size() << " usable cores\n";
+}
+
+int mlir::dist::printTables(const Options &options,
+                            const DialectRegistry &registry) {
+  if (options.printStrategies)
+    printStrategies();
+  if (options.printOps)
+    printOps(registry);
+  if (options.printCluster)
+    printCluster();
+  return 0;
+}

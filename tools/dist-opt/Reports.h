@@ -1,0 +1,31 @@
+//===- Reports.h - What dist-opt tells instead of compiling -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_OPT_REPORTS_H
+#define TOOLS_DIST_OPT_REPORTS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "tools/options/options.h"
+
+namespace mlir::dist {
+
+/// `--explain`: transfers, memory, FLOPs and predicted time of a partitioned
+/// module, as a table or JSON, on stdout or in the -o file. The exit code.
+int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,
+                      int64_t threads);
+
+/// `--check`: the partitioned module on simulated ranks against the global one.
+/// Prints the largest difference; 1 if an op diverges.
+int reportCheck(ModuleOp global, ModuleOp local, uint64_t seed);
+
+/// `--print-strategies`, `--print-ops`, `--print-cluster`.
+int printTables(const ::dist::tools::Options &options,
+                const DialectRegistry &registry);
+
+} // namespace mlir::dist
+
+#endif // TOOLS_DIST_OPT_REPORTS_H
