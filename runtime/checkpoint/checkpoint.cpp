@@ -36,7 +36,8 @@ static std::string sliceName(const std::string &name, int rank) {
 
 static std::string stateFolder(const std::string &folder, int64_t step) {
   char name[32];
-  std::snprintf(name, sizeof name, "step-%012lld", static_cast<long long>(step));
+  std::snprintf(name, sizeof name, "step-%012lld",
+                static_cast<long long>(step));
   return folder + "/" + name;
 }
 

@@ -34,12 +34,12 @@ struct BatchPlan {
 };
 
 struct Batch {
-  int64_t number = 0;   // counted from the start of training
-  int64_t pass = 0;     // over the data
+  int64_t number = 0; // counted from the start of training
+  int64_t pass = 0;   // over the data
   bool lastOfPass = false;
-  bool partial = false; // for the partial entry
-  int64_t examples = 0; // true ones
-  std::vector<int64_t> indices; // of the true ones
+  bool partial = false;            // for the partial entry
+  int64_t examples = 0;            // true ones
+  std::vector<int64_t> indices;    // of the true ones
   std::vector<TensorView> tensors; // one a column
   std::vector<char> mask;          // partial: one a row
   float count = 0;

@@ -43,10 +43,10 @@ static Status parseNumbers(const std::string &option, const std::string &name,
     size_t end = std::min(text.find(',', begin), text.size());
     double top, bottom;
     if (!parseFraction(text.substr(begin, end - begin), &top, &bottom))
-      return Status::error(StatusCode::InvalidArgument, "wrong option value",
-                           option, "expected numbers for '" + name +
-                           "', but got '" + text + "'",
-                           "write for example " + name + "=0.5");
+      return Status::error(
+          StatusCode::InvalidArgument, "wrong option value", option,
+          "expected numbers for '" + name + "', but got '" + text + "'",
+          "write for example " + name + "=0.5");
     out->push_back(top / bottom);
     begin = end + 1;
   }
@@ -75,15 +75,15 @@ static Status fitShape(Column &column, const std::string *layout) {
   };
   if (layout && *layout != "NHWC" && *layout != "NCHW")
     return Status::error(StatusCode::InvalidArgument, "wrong option value",
-                         "--layout", "expected NHWC or NCHW for '" +
-                         column.name + "', but got '" + *layout + "'",
+                         "--layout",
+                         "expected NHWC or NCHW for '" + column.name +
+                             "', but got '" + *layout + "'",
                          "write " + column.name + "=NHWC");
   bool last = layout && *layout == "NHWC";
   if (from.size() >= 3) {
     column.channelCount = last ? from.back() : from.front();
     column.channelStride =
-        last ? 1
-             : elementCount({from.begin() + 1, from.end()});
+        last ? 1 : elementCount({from.begin() + 1, from.end()});
   }
   if (layout && from.size() >= 3) {
     std::vector<int64_t> moved = from;
@@ -202,8 +202,9 @@ static Status setPreprocessing(const DataOptions &options, Column &column,
   if (const std::string *text = findOption(options.scale, column, first))
     if (!parseFraction(*text, &p.scaleTop, &p.scaleBottom))
       return Status::error(StatusCode::InvalidArgument, "wrong option value",
-                           "--scale", "expected a number or fraction for '" +
-                           column.name + "', but got '" + *text + "'",
+                           "--scale",
+                           "expected a number or fraction for '" + column.name +
+                               "', but got '" + *text + "'",
                            "write for example " + column.name + "=1/255");
   for (auto &[option, table, target] :
        {std::tuple("--mean", &options.mean, &p.mean),
@@ -284,11 +285,10 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
         if (!used[i] && arrays[i].name == word)
           found = i;
     if (found == arrays.size())
-      return unfit("no data for the model's " +
-                       std::string(label ? "label" : "input"),
-                   binding.name(), "--data does not name it",
-                   "add " + std::string(label ? "label" : binding.name()) +
-                       "=FILE");
+      return unfit(
+          "no data for the model's " + std::string(label ? "label" : "input"),
+          binding.name(), "--data does not name it",
+          "add " + std::string(label ? "label" : binding.name()) + "=FILE");
     used[found] = true;
     column.array = std::move(arrays[found].array);
     const manifest::TensorType &type = binding.global_type();
@@ -315,7 +315,8 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
   }
   for (size_t i = 0; i < arrays.size(); ++i)
     // Archives may hold more than a model wants; a pair names what it wants.
-    if (!used[i] && options.spec.find(arrays[i].name + "=") != std::string::npos)
+    if (!used[i] &&
+        options.spec.find(arrays[i].name + "=") != std::string::npos)
       return unfit("the model has no such input", arrays[i].name,
                    "it has " + names, "leave it out of --data");
   if (data->count == 0)
@@ -369,7 +370,8 @@ std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
     size_t n = elementCount(column.array.shape);
     auto bytes = std::make_shared<std::string>(n * byteSize(column.type), '\0');
     std::vector<double> values(n);
-    double range = binding.class_count() > 0 ? double(binding.class_count()) : 2;
+    double range =
+        binding.class_count() > 0 ? double(binding.class_count()) : 2;
     for (double &value : values) {
       uint64_t bits = mixBits(seed, 0, counter++) >> 11;
       double unit = double(bits) / double(uint64_t(1) << 53);
@@ -377,7 +379,8 @@ std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
                   ? unit
                   : std::floor(unit * range);
     }
-    convertElements(manifest::F64, values.data(), column.type, bytes->data(), n);
+    convertElements(manifest::F64, values.data(), column.type, bytes->data(),
+                    n);
     column.array.data = bytes->data();
     column.array.owner = bytes;
     data->table.push_back(std::move(column));
@@ -393,8 +396,8 @@ int64_t Dataset::findNonfinite(size_t column,
   int64_t n = c.exampleElements();
   for (int64_t index : indices)
     for (int64_t i = 0; i < n; ++i)
-      if (!std::isfinite(elementAsDouble(c.array.type, c.array.data,
-                                         index * n + i)))
+      if (!std::isfinite(
+              elementAsDouble(c.array.type, c.array.data, index * n + i)))
         return index;
   return -1;
 }

@@ -41,9 +41,9 @@ struct Preprocessing {
 /// Examples of one argument of an entry.
 struct Column {
   std::string name;
-  HostArray array;                    // as read; dim 0 counts examples
-  DataType type;                      // the argument's
-  std::vector<int64_t> exampleShape;  // the argument's, without the batch dim
+  HostArray array;                   // as read; dim 0 counts examples
+  DataType type;                     // the argument's
+  std::vector<int64_t> exampleShape; // the argument's, without the batch dim
   Preprocessing preprocessing;
   /// Channels-last data for a channels-first input: [plane, channels] of each
   /// example is written as [channels, plane]; negative planes: the reverse.
@@ -67,8 +67,7 @@ class Dataset {
 public:
   /// Reads the files for the INPUT and LABEL arguments of an entry. Labels out
   /// of range, shapes and types that do not fit are errors here, not in a step.
-  static Status open(const DataOptions &options,
-                     const manifest::Entry &entry,
+  static Status open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out);
   /// Random data of the arguments' shapes, for benchmarks.
   static std::unique_ptr<Dataset> random(const manifest::Entry &entry,
@@ -79,7 +78,8 @@ public:
   const std::vector<Column> &columns() const { return table; }
 
   /// The first example, of `indices`, that holds a NaN or infinity; -1: none.
-  int64_t findNonfinite(size_t column, const std::vector<int64_t> &indices) const;
+  int64_t findNonfinite(size_t column,
+                        const std::vector<int64_t> &indices) const;
 
 private:
   int64_t count = 0;

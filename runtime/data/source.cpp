@@ -118,9 +118,8 @@ static Status readFolder(const std::string &folder, bool testPart,
       images = folder + "/" + name;
     if (idx && starts(name, testPart ? "t10k-labels" : "train-labels"))
       labels = folder + "/" + name;
-    bool binary = name.size() > 4 &&
-                  (name.substr(name.size() - 4) == ".bin" ||
-                   name.find(".bin.gz") == name.size() - 7);
+    bool binary = name.size() > 4 && (name.substr(name.size() - 4) == ".bin" ||
+                                      name.find(".bin.gz") == name.size() - 7);
     if (binary && starts(name, testPart ? "test" : "data_batch"))
       batches.push_back(folder + "/" + name);
   }
@@ -162,8 +161,8 @@ static Status choose(std::vector<NamedArray> &arrays, const std::string &name,
     return Status();
   }
   bool label = name == "y" || name == "label";
-  for (std::string wanted :
-       {name, std::string(label ? "label" : "x"), std::string(label ? "y" : "")})
+  for (std::string wanted : {name, std::string(label ? "label" : "x"),
+                             std::string(label ? "y" : "")})
     for (NamedArray &item : arrays)
       if (item.name == wanted) {
         *out = std::move(item.array);

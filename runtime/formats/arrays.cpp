@@ -24,13 +24,20 @@ static bool endsWith(std::string_view text, std::string_view end) {
 
 static DataType idxType(unsigned char code) {
   switch (code) {
-  case 0x08: return manifest::U8;
-  case 0x09: return manifest::I8;
-  case 0x0b: return manifest::I16;
-  case 0x0c: return manifest::I32;
-  case 0x0d: return manifest::F32;
-  case 0x0e: return manifest::F64;
-  default: return manifest::DATA_TYPE_UNKNOWN;
+  case 0x08:
+    return manifest::U8;
+  case 0x09:
+    return manifest::I8;
+  case 0x0b:
+    return manifest::I16;
+  case 0x0c:
+    return manifest::I32;
+  case 0x0d:
+    return manifest::F32;
+  case 0x0e:
+    return manifest::F64;
+  default:
+    return manifest::DATA_TYPE_UNKNOWN;
   }
 }
 
@@ -101,9 +108,10 @@ static bool readCell(std::string_view cell, double *value) {
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns) {
   auto damaged = [&](size_t line, const std::string &why) {
-    return Status::error(StatusCode::InvalidInput, "malformed CSV",
-                         where + ":" + std::to_string(line), why,
-                         "give one example a line, numbers separated by commas");
+    return Status::error(
+        StatusCode::InvalidInput, "malformed CSV",
+        where + ":" + std::to_string(line), why,
+        "give one example a line, numbers separated by commas");
   };
   auto cells = std::make_shared<std::vector<double>>();
   size_t width = 0, rows = 0, number = 0;
@@ -243,9 +251,9 @@ Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
     std::unique_ptr<SafetensorsFile> file;
     DIST_RETURN_IF_ERROR(SafetensorsFile::parse(bytes, path, &file));
     for (auto &[name, view] : file->tensors())
-      out->push_back({name, HostArray{view.type, view.shape,
-                                      static_cast<const char *>(view.data),
-                                      owner}});
+      out->push_back(
+          {name, HostArray{view.type, view.shape,
+                           static_cast<const char *>(view.data), owner}});
     return Status();
   }
   if (endsWith(path, ".bin") || endsWith(path, ".bin.gz")) {

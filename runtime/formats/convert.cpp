@@ -18,8 +18,9 @@ float halfToFloat(uint16_t bits) {
     float value = std::ldexp(float(mantissa), -24);
     return sign ? -value : value;
   }
-  uint32_t wide = exponent == 31 ? sign | 0x7f800000 | mantissa << 13
-                                 : sign | (exponent + 112) << 23 | mantissa << 13;
+  uint32_t wide = exponent == 31
+                      ? sign | 0x7f800000 | mantissa << 13
+                      : sign | (exponent + 112) << 23 | mantissa << 13;
   float value;
   std::memcpy(&value, &wide, sizeof value);
   return value;
@@ -78,7 +79,8 @@ template <typename To, typename From> inline To narrow(From value) {
     return {floatToBfloat(float(value))};
   } else if constexpr (std::is_same_v<To, Bool>) {
     return {uint8_t(value != From(0))};
-  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+  } else if constexpr (std::is_integral_v<To> &&
+                       std::is_floating_point_v<From>) {
     // Out of range is undefined in C++; here it saturates, NaN gives 0.
     if (!(value == value))
       return 0;
@@ -95,20 +97,34 @@ template <typename To, typename From> inline To narrow(From value) {
 /// Calls `use` with a value of the C++ type of `type`.
 template <typename Use> void withType(DataType type, Use use) {
   switch (type) {
-  case manifest::F32: return use(float());
-  case manifest::F64: return use(double());
-  case manifest::F16: return use(Half());
-  case manifest::BF16: return use(Bfloat());
-  case manifest::BOOL: return use(Bool());
-  case manifest::I8: return use(int8_t());
-  case manifest::I16: return use(int16_t());
-  case manifest::I32: return use(int32_t());
-  case manifest::I64: return use(int64_t());
-  case manifest::U8: return use(uint8_t());
-  case manifest::U16: return use(uint16_t());
-  case manifest::U32: return use(uint32_t());
-  case manifest::U64: return use(uint64_t());
-  default: return;
+  case manifest::F32:
+    return use(float());
+  case manifest::F64:
+    return use(double());
+  case manifest::F16:
+    return use(Half());
+  case manifest::BF16:
+    return use(Bfloat());
+  case manifest::BOOL:
+    return use(Bool());
+  case manifest::I8:
+    return use(int8_t());
+  case manifest::I16:
+    return use(int16_t());
+  case manifest::I32:
+    return use(int32_t());
+  case manifest::I64:
+    return use(int64_t());
+  case manifest::U8:
+    return use(uint8_t());
+  case manifest::U16:
+    return use(uint16_t());
+  case manifest::U32:
+    return use(uint32_t());
+  case manifest::U64:
+    return use(uint64_t());
+  default:
+    return;
   }
 }
 
@@ -139,7 +155,8 @@ void convertElements(DataType from, const void *in, DataType to, void *out,
 
 double elementAsDouble(DataType type, const void *data, size_t index) {
   double value = 0;
-  convertElements(type, static_cast<const char *>(data) + index * byteSize(type),
+  convertElements(type,
+                  static_cast<const char *>(data) + index * byteSize(type),
                   manifest::F64, &value, 1);
   return value;
 }

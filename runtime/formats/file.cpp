@@ -133,7 +133,8 @@ Status inflateBytes(std::string_view packed, bool raw, size_t limit,
       continue;
     }
     if (code != Z_OK) {
-      failure = code == Z_BUF_ERROR ? "it ends too early" : "it is no valid stream";
+      failure =
+          code == Z_BUF_ERROR ? "it ends too early" : "it is no valid stream";
       break;
     }
   }
@@ -167,8 +168,8 @@ Status FileSink::open(const std::string &target) {
     return descriptor < 0 ? failed("cannot write file") : Status();
   }
   beside = path + ".part" + std::to_string(getpid());
-  descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                      0666);
+  descriptor =
+      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     beside.clear();
     return failed("cannot write file");
@@ -205,8 +206,7 @@ Status FileSink::commit(bool durable) {
   return Status();
 }
 
-Status writeFile(const std::string &path, std::string_view text,
-                 bool durable) {
+Status writeFile(const std::string &path, std::string_view text, bool durable) {
   FileSink sink;
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(text));

@@ -64,7 +64,9 @@ public:
   FileSink &operator=(const FileSink &) = delete;
   Status open(const std::string &path);
   Status write(const void *data, size_t size);
-  Status write(std::string_view text) { return write(text.data(), text.size()); }
+  Status write(std::string_view text) {
+    return write(text.data(), text.size());
+  }
   /// `durable`: also through the disk's cache, for checkpoints.
   Status commit(bool durable = false);
 

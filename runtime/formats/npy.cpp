@@ -22,12 +22,11 @@ static const struct {
   char kind;
   size_t size;
   DataType type;
-} kTypes[] = {{'f', 4, manifest::F32}, {'f', 8, manifest::F64},
-              {'f', 2, manifest::F16}, {'b', 1, manifest::BOOL},
-              {'i', 1, manifest::I8},  {'i', 2, manifest::I16},
-              {'i', 4, manifest::I32}, {'i', 8, manifest::I64},
-              {'u', 1, manifest::U8},  {'u', 2, manifest::U16},
-              {'u', 4, manifest::U32}, {'u', 8, manifest::U64}};
+} kTypes[] = {
+    {'f', 4, manifest::F32},  {'f', 8, manifest::F64}, {'f', 2, manifest::F16},
+    {'b', 1, manifest::BOOL}, {'i', 1, manifest::I8},  {'i', 2, manifest::I16},
+    {'i', 4, manifest::I32},  {'i', 8, manifest::I64}, {'u', 1, manifest::U8},
+    {'u', 2, manifest::U16},  {'u', 4, manifest::U32}, {'u', 8, manifest::U64}};
 
 namespace {
 

@@ -19,10 +19,10 @@ static const struct {
   const char *name;
   DataType type;
 } kTypes[] = {
-    {"F32", manifest::F32}, {"F64", manifest::F64},   {"F16", manifest::F16},
+    {"F32", manifest::F32},   {"F64", manifest::F64},   {"F16", manifest::F16},
     {"BF16", manifest::BF16}, {"BOOL", manifest::BOOL}, {"I8", manifest::I8},
-    {"I16", manifest::I16}, {"I32", manifest::I32},   {"I64", manifest::I64},
-    {"U8", manifest::U8},   {"U16", manifest::U16},   {"U32", manifest::U32},
+    {"I16", manifest::I16},   {"I32", manifest::I32},   {"I64", manifest::I64},
+    {"U8", manifest::U8},     {"U16", manifest::U16},   {"U32", manifest::U32},
     {"U64", manifest::U64}};
 
 static Status damaged(const std::string &where, const std::string &why) {
@@ -57,7 +57,8 @@ Status SafetensorsFile::parse(std::string_view bytes, const std::string &where,
   if (bytes.size() < sizeof headerSize)
     return damaged(where, "it is shorter than its header's length");
   std::memcpy(&headerSize, bytes.data(), sizeof headerSize);
-  if (headerSize > kHeaderLimit || headerSize > bytes.size() - sizeof headerSize)
+  if (headerSize > kHeaderLimit ||
+      headerSize > bytes.size() - sizeof headerSize)
     return damaged(where, "its header claims " + std::to_string(headerSize) +
                               " bytes, the file has " +
                               std::to_string(bytes.size()));
@@ -138,8 +139,8 @@ Status SafetensorsWriter::finish(bool durable, uint32_t *outCrc) {
         dtype = row.name;
     uint64_t end = offset + item->view.bytes();
     header[item->name] = {{"dtype", dtype},
-                         {"shape", item->view.shape},
-                         {"data_offsets", {offset, end}}};
+                          {"shape", item->view.shape},
+                          {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text =

@@ -37,10 +37,9 @@ std::string Bar::step(const StepRow &row, double now) {
   double elapsed = std::max(now - began, 1e-9);
   double rest = elapsed / double(std::max<int64_t>(row.stepOfEpoch, 1)) *
                 double(row.stepsOfEpoch - row.stepOfEpoch);
-  std::string head = fmt::format("epoch {}/{} {:>{}}/{} ", row.epoch, epochs,
-                                 row.stepOfEpoch,
-                                 std::to_string(row.stepsOfEpoch).size(),
-                                 row.stepsOfEpoch);
+  std::string head =
+      fmt::format("epoch {}/{} {:>{}}/{} ", row.epoch, epochs, row.stepOfEpoch,
+                  std::to_string(row.stepsOfEpoch).size(), row.stepsOfEpoch);
   std::string tail =
       fmt::format(" loss {:.4f} {:.0f} examples/s {} {}",
                   lossSum / double(std::max<int64_t>(examples, 1)),

@@ -15,7 +15,8 @@ namespace dist {
 class Bar {
 public:
   /// `columns`: of the terminal.
-  explicit Bar(int columns, int64_t epochs) : columns(columns), epochs(epochs) {}
+  explicit Bar(int columns, int64_t epochs)
+      : columns(columns), epochs(epochs) {}
   /// The line after a step, or empty when the last one is recent (a terminal is
   /// slower than a step). `now`: seconds on any clock.
   std::string step(const StepRow &row, double now);

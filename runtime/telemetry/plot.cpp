@@ -88,9 +88,9 @@ std::string panel(const std::string &title, const std::vector<Curve> &curves,
     return y0 + kHeight - kBottom -
            (y - low) / (high - low) * (kHeight - kTop - kBottom);
   };
-  std::string text = fmt::format(
-      "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", kLeft,
-      y0 + 20, escaped(title));
+  std::string text =
+      fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n",
+                  kLeft, y0 + 20, escaped(title));
   double step = tickStep(high - low);
   for (double y = std::ceil(low / step) * step; y <= high; y += step)
     text += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" "
@@ -140,12 +140,14 @@ std::string plotSvg(const std::vector<StepRow> &steps,
   std::vector<std::string> order;
   for (const EpochRow &row : epochs)
     for (auto &[name, value] : row.values) {
-      std::string base = name.compare(0, 4, "val_") == 0 ? name.substr(4) : name;
+      std::string base =
+          name.compare(0, 4, "val_") == 0 ? name.substr(4) : name;
       std::vector<Curve> &curves = byMetric[base];
       if (curves.empty())
         order.push_back(base);
-      auto it = std::find_if(curves.begin(), curves.end(),
-                             [&, &name = name](const Curve &c) { return c.name == name; });
+      auto it = std::find_if(
+          curves.begin(), curves.end(),
+          [&, &name = name](const Curve &c) { return c.name == name; });
       if (it == curves.end())
         it = curves.insert(it, Curve{name, {}});
       if (std::isfinite(value))
@@ -163,11 +165,12 @@ std::string plotSvg(const std::vector<StepRow> &steps,
     body += text;
     y += kHeight;
   }
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
-                     "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                     "font-family=\"sans-serif\" font-size=\"12\">\n<rect "
-                     "width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}</svg>\n",
-                     kWidth, std::max(y, kHeight), body);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
+      "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n<rect "
+      "width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}</svg>\n",
+      kWidth, std::max(y, kHeight), body);
 }
 
 } // namespace dist

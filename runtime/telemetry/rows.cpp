@@ -24,10 +24,11 @@ std::string jsonString(const std::string &text) {
 
 std::string toJson(const StepRow &row) {
   // Seconds are a measurement: six digits, for lines that stay readable.
-  return fmt::format("{{\"kind\":\"step\",\"epoch\":{},\"step\":{},"
-                     "\"examples\":{},\"loss\":{},\"lr\":{},\"seconds\":{:.6f}}}",
-                     row.epoch, row.step, row.examples, jsonNumber(row.loss),
-                     jsonNumber(row.learningRate), row.seconds);
+  return fmt::format(
+      "{{\"kind\":\"step\",\"epoch\":{},\"step\":{},"
+      "\"examples\":{},\"loss\":{},\"lr\":{},\"seconds\":{:.6f}}}",
+      row.epoch, row.step, row.examples, jsonNumber(row.loss),
+      jsonNumber(row.learningRate), row.seconds);
 }
 
 std::string toJson(const EpochRow &row) {

@@ -20,9 +20,9 @@
 namespace dist {
 
 struct StepRow {
-  int64_t epoch = 1;      // from 1
-  int64_t step = 1;       // from 1, counted from the start of training
-  int64_t examples = 0;   // of this batch
+  int64_t epoch = 1;    // from 1
+  int64_t step = 1;     // from 1, counted from the start of training
+  int64_t examples = 0; // of this batch
   float loss = 0;
   float learningRate = 0; // NaN: not known yet
   double seconds = 0;

@@ -68,7 +68,8 @@ Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
         break;
       std::string_view line = text.substr(0, end);
       text.remove_prefix(end + 1);
-      auto row = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+      auto row =
+          nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
       if (!row.is_object())
         continue;
       if (row.contains("step") && row["step"].is_number_integer())
@@ -116,10 +117,10 @@ Status EventFile::open(const std::string &folder) {
   DIST_RETURN_IF_ERROR(makeFolders(folder));
   char host[256] = "host";
   gethostname(host, sizeof host - 1);
-  DIST_RETURN_IF_ERROR(file.open(
-      fmt::format("{}/events.out.tfevents.{:010}.{}.{}", folder,
-                  int64_t(wallTime()), host, getpid()),
-      true));
+  DIST_RETURN_IF_ERROR(
+      file.open(fmt::format("{}/events.out.tfevents.{:010}.{}.{}", folder,
+                            int64_t(wallTime()), host, getpid()),
+                true));
   events::Event event;
   event.set_wall_time(wallTime());
   event.set_file_version("brain.Event:2");
@@ -137,8 +138,9 @@ Status EventFile::record(const std::string &message) {
   return file.append(bytes);
 }
 
-Status EventFile::add(int64_t step,
-                      const std::vector<std::pair<std::string, double>> &values) {
+Status
+EventFile::add(int64_t step,
+               const std::vector<std::pair<std::string, double>> &values) {
   if (!file.isOpen())
     return Status();
   events::Event event;

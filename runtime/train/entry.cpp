@@ -137,9 +137,11 @@ Metrics::Metrics(Session &session) : session(session) {
     size_t slash = name.rfind('/');
     if (slash < 7)
       continue;
-    std::string metric = name.substr(7, slash - 7), part = name.substr(slash + 1);
-    auto it = std::find_if(items.begin(), items.end(),
-                           [&](const Item &item) { return item.name == metric; });
+    std::string metric = name.substr(7, slash - 7),
+                part = name.substr(slash + 1);
+    auto it = std::find_if(items.begin(), items.end(), [&](const Item &item) {
+      return item.name == metric;
+    });
     if (it == items.end())
       // The loss leads every row.
       it = items.insert(metric == "loss" ? items.begin() : items.end(),

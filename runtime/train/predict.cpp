@@ -51,10 +51,9 @@ Status predict(Session &session,
                std::vector<std::pair<std::string, Tensor>> *outputs) {
   const manifest::Entry *entry = session.findEntry("predict");
   if (!entry)
-    return Status::error(StatusCode::InvalidInput,
-                         "the program has no entry 'predict'",
-                         session.manifest().model_name(), "",
-                         "compile the model again");
+    return Status::error(
+        StatusCode::InvalidInput, "the program has no entry 'predict'",
+        session.manifest().model_name(), "", "compile the model again");
   std::vector<HostArray> inputs;
   std::vector<const Binding *> bindings;
   int64_t rows = -1, batch = -1;
@@ -68,7 +67,8 @@ Status predict(Session &session,
                            [&](auto &pair) { return pair.first == name; });
     if (it == given.end())
       return Status::error(StatusCode::InvalidInput, "input is missing",
-                           "'" + name + "'", "", "add --input " + name + "=FILE");
+                           "'" + name + "'", "",
+                           "add --input " + name + "=FILE");
     HostArray array = it->second;
     const auto &type = binding.global_type();
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
@@ -106,9 +106,8 @@ Status predict(Session &session,
     bindings.push_back(&binding);
   }
   for (auto &[name, array] : given)
-    if (std::none_of(bindings.begin(), bindings.end(), [&, &name = name](auto *b) {
-          return b->name() == name;
-        }))
+    if (std::none_of(bindings.begin(), bindings.end(),
+                     [&, &name = name](auto *b) { return b->name() == name; }))
       return unfit(name, "the model has no such input, it has " + names);
   if (rows == 0 && batch != 0)
     return unfit(bindings.empty() ? "" : bindings[0]->name(),

@@ -19,8 +19,8 @@ static double now() {
 }
 
 const manifest::Entry *trainingEntry(Session &session) {
-  for (const char *name : {"train_step", "gradients", "train_step_partial",
-                           "gradients_partial"})
+  for (const char *name :
+       {"train_step", "gradients", "train_step_partial", "gradients_partial"})
     if (const manifest::Entry *entry = session.findEntry(name))
       return entry;
   return nullptr;
@@ -46,9 +46,9 @@ struct EntryPair {
     EntryCall &call = batch.partial ? partial : full;
     if (!call)
       return Status::error(
-          StatusCode::InvalidInput, "the program takes full batches only",
-          name, "this batch has " + std::to_string(batch.examples) +
-          " examples", "give --drop-remainder or compile the model again");
+          StatusCode::InvalidInput, "the program takes full batches only", name,
+          "this batch has " + std::to_string(batch.examples) + " examples",
+          "give --drop-remainder or compile the model again");
     return call.run(batch, result);
   }
   /// The batch as the program wants it.
@@ -69,9 +69,8 @@ static Status nonfinite(Session &session, const Dataset &data,
                         const Batch &batch, const StepResult &result,
                         const BatchPlan &plan) {
   std::string where = "step " + std::to_string(batch.number + 1);
-  std::string what = std::isfinite(result.loss)
-                         ? "a gradient is not finite"
-                         : "the loss is not finite";
+  std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
+                                                : "the loss is not finite";
   auto stop = [&](const std::string &why, const std::string &todo) {
     return Status::error(StatusCode::InvalidInput, what, where, why, todo);
   };
@@ -79,8 +78,9 @@ static Status nonfinite(Session &session, const Dataset &data,
     int64_t index = data.findNonfinite(c, batch.indices);
     if (index < 0)
       continue;
-    int64_t place = std::find(batch.indices.begin(), batch.indices.end(),
-                              index) - batch.indices.begin();
+    int64_t place =
+        std::find(batch.indices.begin(), batch.indices.end(), index) -
+        batch.indices.begin();
     int64_t rank = 0;
     while (rank + 1 < plan.replicas) {
       place -= BatchStream::shareOf(batch.examples, plan.replicas, rank);
@@ -88,9 +88,11 @@ static Status nonfinite(Session &session, const Dataset &data,
         break;
       ++rank;
     }
-    return stop("tensor '" + data.columns()[c].name + "' holds NaN or infinity "
-                "in example " + std::to_string(index) + " (rank " +
-                    std::to_string(rank) + ")",
+    return stop("tensor '" + data.columns()[c].name +
+                    "' holds NaN or infinity "
+                    "in example " +
+                    std::to_string(index) + " (rank " + std::to_string(rank) +
+                    ")",
                 "clean the data");
   }
   const manifest::Manifest &manifest = session.manifest();
@@ -103,8 +105,9 @@ static Status nonfinite(Session &session, const Dataset &data,
     DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
     for (int64_t k = 0; k < elementCount(value.shape); ++k)
       if (!std::isfinite(elementAsDouble(value.type, value.data.data(), k)))
-        return stop("tensor '" + variable.name() + "' holds NaN or infinity "
-                    "after the update (all ranks)",
+        return stop("tensor '" + variable.name() +
+                        "' holds NaN or infinity "
+                        "after the update (all ranks)",
                     "lower the learning rate or give --clip-norm; "
                     "--on-nonfinite=continue goes on");
   }
@@ -189,8 +192,7 @@ Status Trainer::prepare() {
     return Status::error(StatusCode::InvalidInput, "no full batch",
                          "--drop-remainder",
                          "the data have " + std::to_string(data.examples()) +
-                             " examples, a batch " +
-                             std::to_string(plan.batch),
+                             " examples, a batch " + std::to_string(plan.batch),
                          "lower --batch-size or leave --drop-remainder out");
   stepsPerEpoch = options.stepsPerEpoch > 0 ? options.stepsPerEpoch : perPass;
   lastStep = options.steps;
@@ -244,8 +246,7 @@ Status Trainer::resume() {
     return differs("the shuffle's seed", int64_t(read.seed),
                    int64_t(state.seed));
   if (read.dropRemainder != state.dropRemainder)
-    return differs("--drop-remainder", read.dropRemainder,
-                   state.dropRemainder);
+    return differs("--drop-remainder", read.dropRemainder, state.dropRemainder);
   if (read.stepsPerEpoch != state.stepsPerEpoch)
     return differs("the steps of an epoch", read.stepsPerEpoch,
                    state.stepsPerEpoch);
@@ -296,8 +297,8 @@ Status Trainer::step(const Batch &batch) {
   row.learningRate = learningRate;
   row.seconds = time - stepBegan;
   row.stepOfEpoch = (state.step - 1) % stepsPerEpoch + 1;
-  row.stepsOfEpoch = std::min(stepsPerEpoch,
-                              lastStep - (row.epoch - 1) * stepsPerEpoch);
+  row.stepsOfEpoch =
+      std::min(stepsPerEpoch, lastStep - (row.epoch - 1) * stepsPerEpoch);
   stepBegan = time;
   return observer.step(row);
 }
@@ -306,8 +307,8 @@ Status Trainer::endEpoch() {
   EpochRow row;
   row.epoch = (state.step - 1) / stepsPerEpoch + 1;
   if (!metrics.has("loss"))
-    row.values.emplace_back("loss", state.epochLoss /
-                                        double(state.epochExamples));
+    row.values.emplace_back("loss",
+                            state.epochLoss / double(state.epochExamples));
   DIST_RETURN_IF_ERROR(metrics.read(&row.values));
   DIST_RETURN_IF_ERROR(metrics.reset());
   if (validation) {
@@ -341,12 +342,11 @@ Status Trainer::run() {
   epochBegan = stepBegan - state.epochSeconds;
   while (const Batch *batch = stream.next()) {
     DIST_RETURN_IF_ERROR(step(*batch));
-    bool epochEnds =
-        state.step % stepsPerEpoch == 0 || state.step == lastStep;
+    bool epochEnds = state.step % stepsPerEpoch == 0 || state.step == lastStep;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());
-    bool due = options.saveEvery > 0 ? state.step % options.saveEvery == 0
-                                     : epochEnds;
+    bool due =
+        options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
     if (due || state.step == lastStep)
       DIST_RETURN_IF_ERROR(save());
   }

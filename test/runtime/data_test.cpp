@@ -122,8 +122,7 @@ TEST_F(DataTest, ChannelsMoveByLayout) {
   options.mean["image"] = "0,1,2";
   options.std["image"] = "1,2,4";
   auto data = opened(options, entry({4, 3, 1, 2}));
-  EXPECT_EQ(example(*data, 0),
-            (std::vector<float>{0, 3, 0, 1.5f, 0, 0.75f}));
+  EXPECT_EQ(example(*data, 0), (std::vector<float>{0, 3, 0, 1.5f, 0, 0.75f}));
 }
 
 TEST_F(DataTest, CsvAndArchives) {
@@ -178,11 +177,11 @@ TEST_F(DataTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(has(error(spec("x=" + x + ",y=" + y), entry({4, 5})),
                   "expected examples of shape"));
   // Classes are 0..2, the labels 0..5.
-  EXPECT_TRUE(has(error(spec("x=" + x + ",y=" + y),
-                        entry({4, 4}, {4}, manifest::I64, 3)),
-                  "example 3 has label 3"));
-  auto negative = npy("n.npy", manifest::I8, {6},
-                      std::vector<int8_t>{0, -1, 0, 0, 0, 0});
+  EXPECT_TRUE(has(
+      error(spec("x=" + x + ",y=" + y), entry({4, 4}, {4}, manifest::I64, 3)),
+      "example 3 has label 3"));
+  auto negative =
+      npy("n.npy", manifest::I8, {6}, std::vector<int8_t>{0, -1, 0, 0, 0, 0});
   EXPECT_TRUE(has(message("x=" + x + ",y=" + negative), "label -1"));
   auto half = npy("h.npy", manifest::F32, {6}, std::vector<float>(6, 0.5f));
   EXPECT_TRUE(has(message("x=" + x + ",y=" + half), "label 0.5"));
@@ -192,8 +191,8 @@ TEST_F(DataTest, FindsNonfiniteExamples) {
   std::vector<float> values(12, 1.f);
   values[7] = NAN;
   DataOptions options;
-  options.spec = "x=" + npy("x.npy", manifest::F32, {6, 2}, values) + ",y=" +
-                 npy("y.npy", manifest::U8, {6}, counting(6));
+  options.spec = "x=" + npy("x.npy", manifest::F32, {6, 2}, values) +
+                 ",y=" + npy("y.npy", manifest::U8, {6}, counting(6));
   auto data = opened(options, entry({4, 2}));
   EXPECT_EQ(data->findNonfinite(0, {0, 1, 2}), -1);
   EXPECT_EQ(data->findNonfinite(0, {5, 3}), 3);

@@ -61,7 +61,8 @@ public:
     return nullptr;
   }
 
-  Status run(const manifest::Entry &entry, const std::vector<TensorView> &inputs,
+  Status run(const manifest::Entry &entry,
+             const std::vector<TensorView> &inputs,
              std::vector<Tensor> *outputs) override {
     calls.push_back(entry.name());
     if (entry.name() == "apply") {
@@ -81,9 +82,10 @@ public:
     }
     const int64_t *y = static_cast<const int64_t *>(inputs[1].data);
     bool partial = inputs.size() == 4;
-    const char *mask = partial ? static_cast<const char *>(inputs[2].data) : nullptr;
-    float count = partial ? *static_cast<const float *>(inputs[3].data)
-                          : float(rows);
+    const char *mask =
+        partial ? static_cast<const char *>(inputs[2].data) : nullptr;
+    float count =
+        partial ? *static_cast<const float *>(inputs[3].data) : float(rows);
     float loss = 0, gradient = 0;
     for (int64_t i = 0; i < rows; ++i) {
       if (mask && !mask[i])
@@ -117,9 +119,8 @@ public:
   }
   Status writeVariable(int index, const TensorView &value) override {
     for (int rank = 0; rank < ranks; ++rank)
-      state[rank][index] = rank && description.variables(index).on_read()
-                               ? 0
-                               : unpack(value);
+      state[rank][index] =
+          rank && description.variables(index).on_read() ? 0 : unpack(value);
     return Status();
   }
   Status readSlice(int index, int rank, Tensor *out) override {
@@ -180,7 +181,8 @@ private:
     }
     bind(added->add_arguments(), Binding::LABEL, "y", manifest::I64, {rows});
     if (partial) {
-      bind(added->add_arguments(), Binding::MASK, "mask", manifest::BOOL, {rows});
+      bind(added->add_arguments(), Binding::MASK, "mask", manifest::BOOL,
+           {rows});
       bind(added->add_arguments(), Binding::COUNT, "count", manifest::F32, {});
     }
     added->add_arguments()->set_role(Binding::VARIABLE);

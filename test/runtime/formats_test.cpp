@@ -109,22 +109,22 @@ TEST(Safetensors, RefusesDamagedFiles) {
   std::string four(4, '\0');
   EXPECT_FALSE(refused(safetensorsBytes(
       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", four)));
-  for (const char *header :
-       {"", "[]", "{", R"({"a":1})",
-        R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
-        R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-        R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
-        R"({"a":{"dtype":"X","shape":[1],"data_offsets":[0,4]}})",
-        R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
-        R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})",
-        R"({"a":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})",
-        R"({"a":{"dtype":"F32","shape":[9223372036854775807,2],"data_offsets":[0,4]}})",
-        R"({"__metadata__":3})"})
+  for (
+      const char *header :
+      {"", "[]", "{", R"({"a":1})",
+       R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
+       R"({"a":{"dtype":"X","shape":[1],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[9223372036854775807,2],"data_offsets":[0,4]}})",
+       R"({"__metadata__":3})"})
     EXPECT_TRUE(refused(safetensorsBytes(header, four))) << header;
   EXPECT_TRUE(refused("short"));
   EXPECT_TRUE(refused(std::string(8, '\xff') + "{}"));
 }
-
 
 std::string npyBytes(const std::string &header, const std::string &data) {
   std::string bytes("\x93NUMPY\1\0", 8);
@@ -174,11 +174,11 @@ TEST(Npy, FortranOrderAndBigEndian) {
   std::string big = data;
   for (size_t i = 0; i < big.size(); i += 2)
     std::swap(big[i], big[i + 1]);
-  for (auto &[descr, bytes] : {std::pair<std::string, std::string>{"<i2", data},
-                               {">i2", big}}) {
-    std::string file = npyBytes("{'descr': '" + descr +
-                                    "', 'fortran_order': True, 'shape': (2, 3)}",
-                                bytes);
+  for (auto &[descr, bytes] :
+       {std::pair<std::string, std::string>{"<i2", data}, {">i2", big}}) {
+    std::string file = npyBytes(
+        "{'descr': '" + descr + "', 'fortran_order': True, 'shape': (2, 3)}",
+        bytes);
     Status status = readNpy(file, &array);
     ASSERT_TRUE(status.ok()) << status.message();
     for (int i = 0; i < 6; ++i)
@@ -188,14 +188,16 @@ TEST(Npy, FortranOrderAndBigEndian) {
 
 TEST(Npy, RefusesDamagedFiles) {
   HostArray array;
-  const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+  const std::string good =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
   EXPECT_TRUE(readNpy(npyBytes(good, "1234"), &array).ok());
   EXPECT_FALSE(readNpy(npyBytes(good, "123"), &array).ok());
   for (const char *header :
        {"", "{", "{}", "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': "
+        "(9223372036854775807, 9)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1",
         "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}",
         "{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}"})
@@ -210,7 +212,8 @@ TEST(Idx, ReadsBigEndianDims) {
   EXPECT_EQ(array.data[5], 'f');
   EXPECT_FALSE(parseIdx(bytes.substr(0, 17), nullptr, "f", &array).ok());
   EXPECT_FALSE(parseIdx(bytes.substr(0, 7), nullptr, "f", &array).ok());
-  std::string huge("\0\0\x0e\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16);
+  std::string huge("\0\0\x0e\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+                   16);
   EXPECT_FALSE(parseIdx(huge, nullptr, "f", &array).ok());
   // No bytes are claimed, but the product of the others still overflows.
   std::string zero("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 16);
@@ -226,7 +229,8 @@ TEST(Csv, HeaderLabelAndErrors) {
   EXPECT_EQ(elementAsDouble(manifest::F64, arrays[0].array.data, 3), -40);
   EXPECT_EQ(arrays[1].name, "label");
   EXPECT_EQ(elementAsDouble(manifest::F64, arrays[1].array.data, 1), 1);
-  for (const char *bad : {"1,2\n3\n", "1,2\n3,x\n", "a,b\n", "a,b\nc,d\n", "1,,2\n3,4,5\n4,,1\n"}) {
+  for (const char *bad : {"1,2\n3\n", "1,2\n3,x\n", "a,b\n", "a,b\nc,d\n",
+                          "1,,2\n3,4,5\n4,,1\n"}) {
     Status status = parseArrays(bad, nullptr, "f.csv", &arrays);
     EXPECT_FALSE(status.ok()) << bad;
   }
@@ -254,7 +258,7 @@ TEST(Convert, HalvesAreExactBothWays) {
       EXPECT_EQ(floatToBfloat(wide), bits);
     }
   }
-  EXPECT_EQ(floatToHalf(65520.f), 0x7c00); // ties to infinity
+  EXPECT_EQ(floatToHalf(65520.f), 0x7c00);             // ties to infinity
   EXPECT_EQ(floatToHalf(2049.f), floatToHalf(2048.f)); // ties to even
 }
 
@@ -304,15 +308,20 @@ TEST(Formats, MutantsNeverCrash) {
     for (int round = 0; round < 3000; ++round) {
       std::string bytes = seed;
       switch (random() % 4) {
-      case 0: bytes.resize(random() % bytes.size()); break;
-      case 1: bytes.insert(random() % bytes.size(), random() % 20, char(random())); break;
+      case 0:
+        bytes.resize(random() % bytes.size());
+        break;
+      case 1:
+        bytes.insert(random() % bytes.size(), random() % 20, char(random()));
+        break;
       default:
         for (unsigned k = 0, n = 1 + random() % 6; k < n; ++k)
           bytes[random() % bytes.size()] ^= 1 << random() % 8;
       }
       // A copy of the exact size, so that overruns are seen.
       std::vector<char> exact(bytes.begin(), bytes.end());
-      if (!parseArrays({exact.data(), exact.size()}, nullptr, name, &arrays).ok())
+      if (!parseArrays({exact.data(), exact.size()}, nullptr, name, &arrays)
+               .ok())
         continue;
       for (NamedArray &item : arrays) {
         uint8_t sum = 0;

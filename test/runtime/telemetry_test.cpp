@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/telemetry/bar.h"
 #include "runtime/core/event.pb.h"
 #include "runtime/formats/file.h"
+#include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/writers.h"
 #include <cmath>
 #include <cstring>
@@ -141,8 +141,8 @@ TEST_F(TelemetryTest, TheBarFitsItsTerminal) {
   EXPECT_NE(line.find("loss 2.5000"), std::string::npos);
   EXPECT_NE(line.find("ETA"), std::string::npos);
   EXPECT_LT(line.size(), 60u);
-  EXPECT_EQ(bar.step(step(2, 2.5f), 10.01), ""); // Too soon.
-  EXPECT_NE(bar.step(step(10, 2.5f), 10.02), "");  // The last one always.
+  EXPECT_EQ(bar.step(step(2, 2.5f), 10.01), "");  // Too soon.
+  EXPECT_NE(bar.step(step(10, 2.5f), 10.02), ""); // The last one always.
 }
 
 } // namespace

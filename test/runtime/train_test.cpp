@@ -124,10 +124,9 @@ TEST_F(TrainTest, AccumulationAppliesEveryKthStep) {
   options.shuffle.reset();
   Recorder recorder;
   ASSERT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
-  EXPECT_EQ(session.calls,
-            (std::vector<std::string>{"gradients", "gradients", "apply",
-                                      "gradients", "gradients", "apply",
-                                      "gradients"}));
+  EXPECT_EQ(session.calls, (std::vector<std::string>{
+                               "gradients", "gradients", "apply", "gradients",
+                               "gradients", "apply", "gradients"}));
   EXPECT_EQ(recorder.steps.size(), 5u);
 }
 
@@ -231,8 +230,7 @@ TEST_F(TrainTest, ADamagedStateFallsBackToTheOneBefore) {
   EXPECT_NE(resumed.notes[0].find("checksum"), std::string::npos);
 
   // With every state damaged there is nothing to trust.
-  for (auto &item :
-       std::filesystem::directory_iterator(options.checkpoint))
+  for (auto &item : std::filesystem::directory_iterator(options.checkpoint))
     std::filesystem::resize_file(item.path() / "state.json", 3);
   FakeSession third(8, 8);
   EXPECT_EQ(fit(third, *train, nullptr, options, resumed).code(),

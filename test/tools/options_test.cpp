@@ -29,12 +29,27 @@ std::string refused(Tool tool, const std::vector<std::string> &words) {
 }
 
 TEST(Options, FitAsUsersTypeIt) {
-  Options o = parsed(
-      Tool::Run,
-      {"fit", "m.onnx", "--data", "x=a.npy,y=b.npy", "--batch-size", "32",
-       "--loss=mse", "--optimizer", "adam:lr=1e-3,beta1=0.9", "--metrics",
-       "accuracy,top-k:k=5", "--strategy", "mirrored", "--devices", "cpu:2",
-       "--scale", "x=1/255", "--shuffle", "off", "--clip-norm", "1.5"});
+  Options o = parsed(Tool::Run, {"fit",
+                                 "m.onnx",
+                                 "--data",
+                                 "x=a.npy,y=b.npy",
+                                 "--batch-size",
+                                 "32",
+                                 "--loss=mse",
+                                 "--optimizer",
+                                 "adam:lr=1e-3,beta1=0.9",
+                                 "--metrics",
+                                 "accuracy,top-k:k=5",
+                                 "--strategy",
+                                 "mirrored",
+                                 "--devices",
+                                 "cpu:2",
+                                 "--scale",
+                                 "x=1/255",
+                                 "--shuffle",
+                                 "off",
+                                 "--clip-norm",
+                                 "1.5"});
   EXPECT_EQ(o.command, "fit");
   EXPECT_EQ(o.model, "m.onnx");
   EXPECT_EQ(o.batchSize.value, 32);
@@ -48,11 +63,11 @@ TEST(Options, FitAsUsersTypeIt) {
   EXPECT_EQ(o.scale, (NamedValues{{"x", "1/255"}}));
   // The compiler is handed what decides the program, and nothing else.
   EXPECT_EQ(o.compileArguments,
-            (std::vector<std::string>{
-                "--batch-size=32", "--loss=mse",
-                "--optimizer=adam:lr=1e-3,beta1=0.9",
-                "--metrics=accuracy,top-k:k=5", "--clip-norm=1.5",
-                "--strategy=mirrored", "--devices=cpu:2"}));
+            (std::vector<std::string>{"--batch-size=32", "--loss=mse",
+                                      "--optimizer=adam:lr=1e-3,beta1=0.9",
+                                      "--metrics=accuracy,top-k:k=5",
+                                      "--clip-norm=1.5", "--strategy=mirrored",
+                                      "--devices=cpu:2"}));
 }
 
 TEST(Options, PerReplicaBatch) {
@@ -83,16 +98,33 @@ TEST(Options, UnknownNamesSuggestTheNearest) {
 }
 
 TEST(Options, RefusesMalformedValues) {
-  for (const char *word :
-       {"--batch-size=0", "--batch-size=-3", "--batch-size=many",
-        "--batch-size=4/core", "--batch-size=99999999999999999999",
-        "--devices=cpu:0", "--devices=gpu:9", "--devices=cpu:2",
-        "--devices=cuda", "--devices=cpu[1]", "--devices=cpu:99999",
-        "--accumulate=0", "--clip-norm=0", "--clip-norm=nan", "--mesh=data",
-        "--mesh=data=2", "--mesh=a=4611686018427387904,b=4", "--split=x",
-        "--epochs=1.5", "--shuffle=yes", "--strategy=mirrored:key=1",
-        "--precision=f8", "--metrics=,", "--scale=x", "--frobnicate",
-        "--loss=", "extra"})
+  for (const char *word : {"--batch-size=0",
+                           "--batch-size=-3",
+                           "--batch-size=many",
+                           "--batch-size=4/core",
+                           "--batch-size=99999999999999999999",
+                           "--devices=cpu:0",
+                           "--devices=gpu:9",
+                           "--devices=cpu:2",
+                           "--devices=cuda",
+                           "--devices=cpu[1]",
+                           "--devices=cpu:99999",
+                           "--accumulate=0",
+                           "--clip-norm=0",
+                           "--clip-norm=nan",
+                           "--mesh=data",
+                           "--mesh=data=2",
+                           "--mesh=a=4611686018427387904,b=4",
+                           "--split=x",
+                           "--epochs=1.5",
+                           "--shuffle=yes",
+                           "--strategy=mirrored:key=1",
+                           "--precision=f8",
+                           "--metrics=,",
+                           "--scale=x",
+                           "--frobnicate",
+                           "--loss=",
+                           "extra"})
     EXPECT_NE(refused(Tool::Run, {"fit", "m.onnx", word}), "") << word;
   EXPECT_NE(refused(Tool::Run, {"fit"}), "");
   EXPECT_NE(refused(Tool::Run, {}), "");

@@ -53,15 +53,14 @@ int runBench(const Options &options) {
                                 "--loss", "",
                                 "add --loss, or give --mode predict"));
   if (!options.data.empty() && options.data != "random")
-    return report(Status::error(StatusCode::InvalidArgument,
-                                "wrong option value", "--data",
-                                "bench runs on random data",
-                                "leave it out or give --data random"));
+    return report(Status::error(
+        StatusCode::InvalidArgument, "wrong option value", "--data",
+        "bench runs on random data", "leave it out or give --data random"));
   Program program;
   std::unique_ptr<Session> session;
   double loadSeconds = 0;
-  if (int code = openProgram(options, kDefaultBatch, &program, &session,
-                             &loadSeconds))
+  if (int code =
+          openProgram(options, kDefaultBatch, &program, &session, &loadSeconds))
     return code;
   BenchOptions settings;
   settings.seconds = options.seconds;
@@ -76,9 +75,9 @@ int runBench(const Options &options) {
     if (!status.ok())
       return report(status);
   }
-  std::string predicted = option(session->manifest(),
-                                 train ? "predicted_ms" : "predicted_predict_ms",
-                                 "null");
+  std::string predicted =
+      option(session->manifest(),
+             train ? "predicted_ms" : "predicted_predict_ms", "null");
   char *end = nullptr;
   std::strtod(predicted.c_str(), &end);
   if (predicted.empty() || *end)
@@ -155,8 +154,8 @@ static std::string infoJson(const manifest::Manifest &manifest,
             jsonString(variable.name()) + ",\"type\":\"" +
             name(variable.global_type().type()) +
             "\",\"shape\":" + shapeJson(variable.global_type()) +
-            ",\"group\":" + jsonString(variable.group()) + ",\"trainable\":" +
-            (variable.trainable() ? "true" : "false") +
+            ",\"group\":" + jsonString(variable.group()) +
+            ",\"trainable\":" + (variable.trainable() ? "true" : "false") +
             ",\"why\":" + jsonString(variable.why()) + "}";
     separator = ",";
   }
@@ -195,11 +194,10 @@ static std::string infoText(const manifest::Manifest &manifest,
     text += trainable ? "trained variables:\n" : "other variables:\n";
     for (const manifest::Variable &variable : manifest.variables())
       if (variable.trainable() == trainable)
-        text += "  " + variable.name() + " " +
-                name(variable.global_type().type()) + " " +
-                shapeText(variable.global_type()) + " " + variable.group() +
-                (variable.why().empty() ? "" : " (" + variable.why() + ")") +
-                "\n";
+        text +=
+            "  " + variable.name() + " " + name(variable.global_type().type()) +
+            " " + shapeText(variable.global_type()) + " " + variable.group() +
+            (variable.why().empty() ? "" : " (" + variable.why() + ")") + "\n";
   }
   std::string ops = option(manifest, "ops", "");
   if (!ops.empty())

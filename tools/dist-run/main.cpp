@@ -17,9 +17,9 @@ int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN);
   Options options;
   std::string answer;
-  Status status = parseOptions(
-      Tool::Run, std::vector<std::string>(argv + 1, argv + argc), &options,
-      &answer);
+  Status status =
+      parseOptions(Tool::Run, std::vector<std::string>(argv + 1, argv + argc),
+                   &options, &answer);
   if (!status.ok())
     return report(status);
   if (!answer.empty())

@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstdio>
 #include <dirent.h>
-#include <unistd.h>
 #include <map>
+#include <unistd.h>
 
 namespace dist::tools {
 
@@ -37,8 +37,8 @@ static Status readInputs(const std::vector<std::string> &words,
     for (const NamedInput &other : *out)
       if (other.name == input.name)
         return Status::error(StatusCode::InvalidArgument,
-                             "input is given twice", "'" + input.name + "'",
-                             "", "give one file");
+                             "input is given twice", "'" + input.name + "'", "",
+                             "give one file");
     DIST_RETURN_IF_ERROR(readInputFile(input.file, &input.array));
     out->push_back(std::move(input));
   }
@@ -118,8 +118,8 @@ static std::string fileName(std::string name) {
 }
 
 static std::string summary(const std::string &name, const Tensor &tensor) {
-  std::string text =
-      name + ": " + dist::name(tensor.type) + " " + toString(tensor.shape) + " =";
+  std::string text = name + ": " + dist::name(tensor.type) + " " +
+                     toString(tensor.shape) + " =";
   int64_t count = elementCount(tensor.shape);
   for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i) {
     char number[32];
@@ -130,8 +130,9 @@ static std::string summary(const std::string &name, const Tensor &tensor) {
   return text + (count > 8 ? " ...\n" : "\n");
 }
 
-static Status writeOutputs(const Options &options,
-                           std::vector<std::pair<std::string, Tensor>> &outputs) {
+static Status
+writeOutputs(const Options &options,
+             std::vector<std::pair<std::string, Tensor>> &outputs) {
   if (!options.outputDir.empty()) {
     DIST_RETURN_IF_ERROR(makeFolders(options.outputDir));
     for (auto &[name, tensor] : outputs)
@@ -141,9 +142,9 @@ static Status writeOutputs(const Options &options,
   for (const std::string &word : options.outputs) {
     size_t equals = word.find('=');
     if (equals == std::string::npos)
-      return Status::error(StatusCode::InvalidArgument, "wrong option value",
-                           "--output", "expected NAME=FILE.npy, but got '" +
-                           word + "'", "name the output");
+      return Status::error(
+          StatusCode::InvalidArgument, "wrong option value", "--output",
+          "expected NAME=FILE.npy, but got '" + word + "'", "name the output");
     std::string wanted = word.substr(0, equals), names;
     const Tensor *found = nullptr;
     for (auto &[name, tensor] : outputs) {
@@ -277,10 +278,9 @@ int runCases(const Options &options) {
     if (access((options.cases + "/" + name + "/model.onnx").c_str(), R_OK) == 0)
       folders.push_back(name);
   if (folders.empty())
-    return report(Status::error(StatusCode::InvalidInput, "no cases",
-                                options.cases,
-                                "no folder in it holds a model.onnx",
-                                "give a folder of cases"));
+    return report(Status::error(
+        StatusCode::InvalidInput, "no cases", options.cases,
+        "no folder in it holds a model.onnx", "give a folder of cases"));
   std::map<std::string, int64_t> counts;
   for (const std::string &name : folders) {
     std::string result = runCase(options, options.cases + "/" + name);
@@ -288,10 +288,10 @@ int runCases(const Options &options) {
     if (Status status = printResult(name + " " + result + "\n"); !status.ok())
       return report(status);
   }
-  Status status = printResult(
-      std::to_string(counts["pass"]) + " of " + std::to_string(folders.size()) +
-      " pass, " + std::to_string(counts["wrong"]) + " wrong, " +
-      std::to_string(counts["refused"]) + " refused\n");
+  Status status = printResult(std::to_string(counts["pass"]) + " of " +
+                              std::to_string(folders.size()) + " pass, " +
+                              std::to_string(counts["wrong"]) + " wrong, " +
+                              std::to_string(counts["refused"]) + " refused\n");
   return status.ok() ? counts["wrong"] > 0 : report(status);
 }
 

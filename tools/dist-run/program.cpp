@@ -81,8 +81,9 @@ static Status runCompiler(const std::vector<std::string> &words,
                           CompileFailure *failure) {
   auto cannot = [](const char *why) {
     return Status::error(StatusCode::Unavailable, "cannot run the compiler",
-                         "dist-opt", why, "check that it is installed beside "
-                                          "dist-run");
+                         "dist-opt", why,
+                         "check that it is installed beside "
+                         "dist-run");
   };
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0)
@@ -136,12 +137,11 @@ static Status runCompiler(const std::vector<std::string> &words,
   if (failure->text.find("error:") == std::string::npos)
     failure->text =
         "dist-run: error: the compiler failed (" + words[1] + "): " +
-        (WIFSIGNALED(code)
-             ? "signal " + std::to_string(WTERMSIG(code))
-             : "exit code " + std::to_string(WEXITSTATUS(code))) +
+        (WIFSIGNALED(code) ? "signal " + std::to_string(WTERMSIG(code))
+                           : "exit code " + std::to_string(WEXITSTATUS(code))) +
         "; please report the model and options\n" + failure->text;
-  return Status::error(crashed ? StatusCode::Internal
-                               : StatusCode::InvalidInput, "");
+  return Status::error(
+      crashed ? StatusCode::Internal : StatusCode::InvalidInput, "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,15 +263,15 @@ static Status temporaryFolder(std::string *out) {
       std::string(base && *base ? base : "/tmp") + "/dist-run-XXXXXX";
   if (!mkdtemp(pattern.data()))
     return Status::error(StatusCode::Unavailable, "cannot make folder", pattern,
-                         std::strerror(errno), "set TMPDIR to a folder that "
-                                               "can be written");
+                         std::strerror(errno),
+                         "set TMPDIR to a folder that "
+                         "can be written");
   *out = pattern;
   return Status();
 }
 
-Status makeProgram(const Options &options,
-                   const std::vector<std::string> &more, Program *out,
-                   CompileFailure *failure) {
+Status makeProgram(const Options &options, const std::vector<std::string> &more,
+                   Program *out, CompileFailure *failure) {
   if (isPackage(options.model)) {
     out->folder = options.model;
     return Status();
@@ -298,8 +298,7 @@ Status makeProgram(const Options &options,
       out->folder = target;
       std::shared_ptr<const FileBytes> seconds;
       if (FileBytes::open(target + "/compile_seconds", &seconds).ok())
-        out->compileSeconds =
-            std::atof(std::string(seconds->bytes()).c_str());
+        out->compileSeconds = std::atof(std::string(seconds->bytes()).c_str());
       return Status();
     }
     out->temporary = target + ".part" + std::to_string(getpid());

@@ -48,8 +48,8 @@ public:
   Status step(const StepRow &row) override {
     DIST_RETURN_IF_ERROR(history.add(row));
     if (!options.tensorboard.empty())
-      DIST_RETURN_IF_ERROR(events.add(
-          row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
+      DIST_RETURN_IF_ERROR(
+          events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
     if (!options.plot.empty())
       steps.push_back(row);
     if (!options.trace.empty()) {
@@ -90,8 +90,7 @@ public:
     }
     if (!options.plot.empty())
       DIST_RETURN_IF_ERROR(writeFile(
-          options.plot,
-          plotSvg(steps, rows, session.manifest().model_name())));
+          options.plot, plotSvg(steps, rows, session.manifest().model_name())));
     if (!options.json)
       return Status();
     return printResult(toJson(last) + "\n");
@@ -148,14 +147,14 @@ int runFit(const Options &options) {
 
   Program program;
   std::unique_ptr<Session> session;
-  if (int code = openProgram(options, kDefaultBatch, &program, &session, nullptr))
+  if (int code =
+          openProgram(options, kDefaultBatch, &program, &session, nullptr))
     return code;
   const manifest::Entry *entry = trainingEntry(*session);
   if (!entry)
-    return report(Status::error(StatusCode::InvalidInput,
-                                "the package has no training step",
-                                options.model, "",
-                                "compile it again with --loss"));
+    return report(Status::error(
+        StatusCode::InvalidInput, "the package has no training step",
+        options.model, "", "compile it again with --loss"));
   std::unique_ptr<Dataset> data, validation;
   Status status =
       Dataset::open(dataOptions(options, options.data, false), *entry, &data);
@@ -196,16 +195,16 @@ int runEvaluate(const Options &options) {
     return report(needs("no loss", "--loss"));
   Program program;
   std::unique_ptr<Session> session;
-  if (int code = openProgram(options, kDefaultBatch, &program, &session, nullptr))
+  if (int code =
+          openProgram(options, kDefaultBatch, &program, &session, nullptr))
     return code;
   const manifest::Entry *entry = session->findEntry("eval_step");
   if (!entry)
     entry = session->findEntry("eval_step_partial");
   if (!entry)
-    return report(Status::error(StatusCode::InvalidInput,
-                                "the package has no evaluation step",
-                                options.model, "",
-                                "compile it again with --loss"));
+    return report(Status::error(
+        StatusCode::InvalidInput, "the package has no evaluation step",
+        options.model, "", "compile it again with --loss"));
   std::unique_ptr<Dataset> data;
   Status status =
       Dataset::open(dataOptions(options, options.data, true), *entry, &data);

@@ -47,8 +47,7 @@ public:
     row->name = longName(name);
     row->compiled = compiled;
     row->target = target;
-    row->option =
-        app.add_flag(name, row->flagged, help)->group(currentGroup);
+    row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
     rows.push_back(std::move(row));
   }
 
@@ -151,12 +150,13 @@ private:
 
 static void addModelOptions(Table &table, Options &o) {
   table.group("Model", true);
-  table.value("--batch-size", "N|N/replica",
-              "global batch, divided over the replicas; it is also the value of "
-              "the model's first symbolic dim",
-              [&](const std::string &given) {
-                return parseBatchSize(given, &o.batchSize);
-              });
+  table.value(
+      "--batch-size", "N|N/replica",
+      "global batch, divided over the replicas; it is also the value of "
+      "the model's first symbolic dim",
+      [&](const std::string &given) {
+        return parseBatchSize(given, &o.batchSize);
+      });
   table.value("--dim", "NAME=VALUE", "value of a symbolic dim (repeatable)",
               [&](const std::string &given) {
                 NamedValues pair;
@@ -191,11 +191,12 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.choice("--from-logits", {"auto", "true", "false"},
                "whether the output is before its softmax or sigmoid",
                &o.fromLogits);
-  table.text("--optimizer", "NAME:key=value,...",
-             "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad; "
-             "keys lr, momentum, beta1, beta2, rho, epsilon, weight-decay, "
-             "initial-accumulator",
-             &o.optimizer);
+  table.text(
+      "--optimizer", "NAME:key=value,...",
+      "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad; "
+      "keys lr, momentum, beta1, beta2, rho, epsilon, weight-decay, "
+      "initial-accumulator",
+      &o.optimizer);
   table.text("--lr-schedule", "NAME:key=value,...",
              "constant (default), cosine, step, warmup-linear, ...",
              &o.lrSchedule);
@@ -237,13 +238,13 @@ static void addStrategyOptions(Table &table, Options &o) {
                 return parseDevices(given, &o.devices);
               });
   table.integer("--threads", "threads of each device", 1, &o.threads);
-  table.number("--memory-limit", "GiB of each device; refused before the start "
-                                 "when the program needs more",
+  table.number("--memory-limit",
+               "GiB of each device; refused before the start "
+               "when the program needs more",
                true, [&](double x) { o.memoryLimitGiB = x; });
-  table.value("--mesh", "AXIS=N,...", "axes of the devices, major first",
-              [&](const std::string &given) {
-                return parseMesh(given, &o.mesh);
-              });
+  table.value(
+      "--mesh", "AXIS=N,...", "axes of the devices, major first",
+      [&](const std::string &given) { return parseMesh(given, &o.mesh); });
   table.value("--split", "REGEX=DIM:AXIS", "splits variables (repeatable)",
               [&](const std::string &given) {
                 o.split.push_back(given);
@@ -255,8 +256,9 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
                 0, &o.bytesPerPack);
   table.group("Strategy", false);
-  table.number("--collective-timeout", "seconds a rank waits for the others "
-                                       "(default 30)",
+  table.number("--collective-timeout",
+               "seconds a rank waits for the others "
+               "(default 30)",
                true, [&](double x) { o.collectiveTimeout = x; });
 }
 
@@ -277,17 +279,17 @@ static void addCompilerOptions(Table &table, Options &o) {
   table.flag("--print-strategies", "the strategies of this build",
              &o.printStrategies);
   table.flag("--print-ops", "the operators of this build", &o.printOps);
-  table.flag("--print-cluster", "the devices of this machine",
-             &o.printCluster);
+  table.flag("--print-cluster", "the devices of this machine", &o.printCluster);
 }
 
 static void addDataOptions(Table &table, Options &o) {
   table.group("Data", false);
-  table.text("--data", "SPEC",
-             "NAME=FILE,... one an input, plus label=FILE (x=, y= for the first "
-             "input and the label); or a folder (MNIST IDX, CIFAR-10 binary); or "
-             "one .npz, .csv or .safetensors file; FILE[a:b] takes a range",
-             &o.data);
+  table.text(
+      "--data", "SPEC",
+      "NAME=FILE,... one an input, plus label=FILE (x=, y= for the first "
+      "input and the label); or a folder (MNIST IDX, CIFAR-10 binary); or "
+      "one .npz, .csv or .safetensors file; FILE[a:b] takes a range",
+      &o.data);
   table.text("--validation-data", "SPEC", "evaluated after each epoch",
              &o.validationData);
   table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
@@ -308,7 +310,8 @@ static void addDataOptions(Table &table, Options &o) {
                   return Status();
                 }
                 int64_t seed = 0;
-                DIST_RETURN_IF_ERROR(parseInteger("--shuffle", given, 0, &seed));
+                DIST_RETURN_IF_ERROR(
+                    parseInteger("--shuffle", given, 0, &seed));
                 o.shuffle = uint64_t(seed);
                 return Status();
               });
@@ -405,15 +408,14 @@ static Status settle(Tool tool, Options &o) {
     if (std::find(kCommands.begin(), kCommands.end(), o.command) ==
         kCommands.end()) {
       std::string near = nearestName(o.command, kCommands);
-      return Status::error(StatusCode::InvalidArgument, "unknown command",
-                           o.command, "",
-                           near.empty()
-                               ? "give fit, evaluate, predict, bench or info"
-                               : "did you mean " + near + "?");
+      return Status::error(
+          StatusCode::InvalidArgument, "unknown command", o.command, "",
+          near.empty() ? "give fit, evaluate, predict, bench or info"
+                       : "did you mean " + near + "?");
     }
   }
-  bool needsModel = !o.printStrategies && !o.printOps && !o.printCluster &&
-                    o.cases.empty();
+  bool needsModel =
+      !o.printStrategies && !o.printOps && !o.printCluster && o.cases.empty();
   if (needsModel && o.model.empty())
     return Status::error(StatusCode::InvalidArgument, "no model", "", "",
                          "give a model file or a package folder");

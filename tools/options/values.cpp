@@ -71,8 +71,7 @@ Status parseInteger(const std::string &option, const std::string &text,
   int64_t value = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      value < least)
+  if (error != std::errc() || end != text.data() + text.size() || value < least)
     return wrongValue(option,
                       "expected an integer of at least " +
                           std::to_string(least) + ", but got '" + text + "'",
@@ -91,11 +90,12 @@ Status parseNumber(const std::string &option, const std::string &text,
     bound.erase(bound.find_last_not_of('0') + 1);
     if (bound.back() == '.')
       bound.pop_back();
-    return wrongValue(option,
-                      "expected a number " +
-                          std::string(leastExcluded ? "above " : "of at least ") +
-                          bound + ", but got '" + text + "'",
-                      "see --help");
+    return wrongValue(
+        option,
+        "expected a number " +
+            std::string(leastExcluded ? "above " : "of at least ") + bound +
+            ", but got '" + text + "'",
+        "see --help");
   }
   *out = value;
   return Status();
@@ -119,8 +119,9 @@ Status parseBatchSize(const std::string &text, BatchSize *out) {
   size_t slash = text.find('/');
   if (slash != std::string::npos) {
     if (text.substr(slash) != "/replica")
-      return wrongValue("--batch-size", "expected N or N/replica, but got '" +
-                        text + "'", "write for example 32 or 16/replica");
+      return wrongValue("--batch-size",
+                        "expected N or N/replica, but got '" + text + "'",
+                        "write for example 32 or 16/replica");
     number = text.substr(0, slash);
     out->perReplica = true;
   }
@@ -204,8 +205,9 @@ Status parseStrategies(const std::string &given, std::vector<Strategy> *out) {
       return wrongValue("--strategy", "malformed piece '" + piece + "'",
                         "write NAME or NAME:key=value,...");
     // Neither of this build's strategies has keys.
-    return wrongValue("--strategy", "strategy '" + out->back().name +
-                      "' has no key '" + key.substr(0, equals) + "'",
+    return wrongValue("--strategy",
+                      "strategy '" + out->back().name + "' has no key '" +
+                          key.substr(0, equals) + "'",
                       "leave it out");
   }
   return Status();
