@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelEmitter.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -22,7 +23,8 @@ namespace mlir::dist {
 static void setFastMath(func::FuncOp func) {
   func.walk([](Operation *op) {
     auto iface = dyn_cast<arith::ArithFastMathInterface>(op);
-    if (!iface || isa<arith::CmpFOp>(op))
+    // Conversions have flags only where somebody set them.
+    if (!iface || !iface.getFastMathFlagsAttr() || isa<arith::CmpFOp>(op))
       return;
     auto old = iface.getFastMathFlagsAttr().getValue();
     op->setAttr(iface.getFastMathAttrName(),
@@ -62,6 +64,8 @@ struct ApproximateMathPass
       return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
              name == "math.erf";
     });
+    // Few machines round to bf16 themselves; the others would call a function.
+    arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -96,6 +96,8 @@ void addElementwise() {
       add(op + "_" + type, "%x: " + t + ", %y: " + t, t,
           "%0 = graph." + op + " %x, %y : " + t + "\nreturn %0 : " + t,
           tolerance);
+    if (type == "i16" || type == "ui16" || type == "ui32")
+      continue; // as their neighbours
     for (std::string op : {"neg", "abs", "sign", "relu"})
       add(op + "_" + type, "%x: " + t, t,
           "%0 = graph." + op + " %x : " + t + "\nreturn %0 : " + t, tolerance);
@@ -115,7 +117,10 @@ void addElementwise() {
                 "\nreturn %0 : " + tensor("5x37", to),
             1e-6);
     for (std::string kind : {"sum", "max", "min", "product"})
-      for (std::string dims : {"0", "1", "2", "0, 1", "1, 2", "0, 1, 2"}) {
+      for (std::string dims : {"0", "1", "1, 2", "0, 1, 2"}) {
+        // Types differ in the combiner, dims in the loops.
+        if (type != "f32" && dims != "1, 2" && dims != "0")
+          continue;
         std::string from = tensor("3x4x5", type);
         bool has[3] = {dims.find('0') != std::string::npos,
                        dims.find('1') != std::string::npos,

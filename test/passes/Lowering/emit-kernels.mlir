@@ -1,0 +1,35 @@
+// RUN: dist-opt %s --rt-emit-kernels --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: func.func private @rows
+// CHECK-SAME: %[[IN:.+]]: memref<64x8xf32> {llvm.noalias}, %[[OUT:.+]]: memref<64x8xf32> {llvm.noalias}, %[[SUMS:.+]]: memref<2x8xf32> {llvm.noalias}, %[[LO:.+]]: index, %[[HI:.+]]: index, %[[CHUNK:.+]]: index
+rt.kernel @rows domain [64, 8] row_dims 1 chunks 2 -> [tensor<64x8xf32>, tensor<2x8xf32>] {
+^bb0(%x: tensor<64x8xf32>):
+  // The sums of this chunk begin at 0.
+  // CHECK: scf.for
+  // CHECK: memref.store %{{.+}}, %[[SUMS]][%[[CHUNK]], %{{.+}}]
+  // CHECK: scf.for %[[R:.+]] = %[[LO]] to %[[HI]]
+  // The row's sum is carried; then the row is divided by it and added.
+  // CHECK: %[[S:.+]] = scf.for %{{.+}} iter_args
+  // CHECK: scf.for %[[I:.+]] =
+  // CHECK: %[[X:.+]] = memref.load %[[IN]][%[[R]], %[[I]]]
+  // CHECK: %[[D:.+]] = arith.divf %[[X]], %[[S]]
+  // CHECK: memref.store %[[D]], %[[OUT]][%[[R]], %[[I]]]
+  // CHECK: memref.load %[[SUMS]][%[[CHUNK]], %[[I]]]
+  // CHECK: memref.store %{{.+}}, %[[SUMS]][%[[CHUNK]], %[[I]]]
+  %s = graph.reduce sum, %x {dims = array<i64: 1>} : (tensor<64x8xf32>) -> tensor<64xf32>
+  %b = graph.broadcast %s {dims = array<i64: 0>} : (tensor<64xf32>) -> tensor<64x8xf32>
+  %d = graph.div %x, %b : tensor<64x8xf32>
+  %c = graph.reduce sum, %d {dims = array<i64: 0>} : (tensor<64x8xf32>) -> tensor<8xf32>
+  rt.yield %d, %c : tensor<64x8xf32>, tensor<8xf32>
+}
+
+// Booleans are bytes in memory; bf16 is computed in f32.
+// CHECK-LABEL: func.func private @types
+// CHECK-SAME: memref<8xi8>
+// CHECK: arith.extf %{{.+}} : bf16 to f32
+// CHECK: arith.truncf %{{.+}} : f32 to bf16
+rt.kernel @types domain [8] row_dims 0 chunks 1 -> [tensor<8xbf16>] {
+^bb0(%p: tensor<8xi1>, %x: tensor<8xbf16>, %y: tensor<8xbf16>):
+  %0 = graph.select %p, %x, %y : (tensor<8xi1>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  rt.yield %0 : tensor<8xbf16>
+}

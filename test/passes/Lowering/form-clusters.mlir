@@ -1,0 +1,78 @@
+// RUN: dist-opt %s --graph-form-clusters=threads=2 | FileCheck %s
+// RUN: dist-opt %s --graph-form-clusters="threads=2 fuse=false" | FileCheck %s --check-prefix=ALONE
+
+// A chain is one kernel, and gives what others read.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[F:.+]]:2 = rt.fused(%{{.+}}) domain [8] row_dims 0 chunks 1 : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: graph.mul
+// CHECK: graph.add
+// CHECK: rt.yield
+// CHECK: return %[[F]]#0, %[[F]]#1
+// ALONE-LABEL: func.func @chain
+// ALONE: rt.fused
+// ALONE: graph.mul
+// ALONE: rt.fused
+// ALONE: graph.add
+func.func @chain(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = graph.mul %x, %x : tensor<8xf32>
+  %1 = graph.add %0, %x : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// The phases of a softmax are one kernel over rows; large ones in two chunks.
+// CHECK-LABEL: func.func @softmax
+// CHECK: rt.fused(%{{.+}}) domain [512, 1000] row_dims 1 chunks 2
+// CHECK: graph.reduce max
+// CHECK: graph.reduce sum
+// CHECK: rt.yield
+// CHECK: return
+func.func @softmax(%x: tensor<512x1000xf32>) -> tensor<512x1000xf32> {
+  %m = graph.reduce max, %x {dims = array<i64: 1>} : (tensor<512x1000xf32>) -> tensor<512xf32>
+  %b = graph.broadcast %m {dims = array<i64: 0>} : (tensor<512xf32>) -> tensor<512x1000xf32>
+  %d = graph.sub %x, %b : tensor<512x1000xf32>
+  %e = graph.exp %d : tensor<512x1000xf32>
+  %s = graph.reduce sum, %e {dims = array<i64: 1>} : (tensor<512x1000xf32>) -> tensor<512xf32>
+  %c = graph.broadcast %s {dims = array<i64: 0>} : (tensor<512xf32>) -> tensor<512x1000xf32>
+  %p = graph.div %e, %c : tensor<512x1000xf32>
+  return %p : tensor<512x1000xf32>
+}
+
+// A sum over rows has a partial result a chunk, which a second kernel adds up.
+// CHECK-LABEL: func.func @bias_gradient
+// CHECK: %[[F:.+]]:2 = rt.fused({{.*}} chunks 2 : {{.*}} -> (tensor<64x13x13x32xf32>, tensor<2x32xf32>)
+// CHECK: %[[B:.+]] = rt.fused(%[[F]]#1) domain [2, 32] row_dims 0 chunks 1 : (tensor<2x32xf32>) -> tensor<32xf32>
+// CHECK: return %[[F]]#0, %[[B]]
+func.func @bias_gradient(%y: tensor<64x13x13x32xf32>, %g: tensor<64x13x13x32xf32>)
+    -> (tensor<64x13x13x32xf32>, tensor<32xf32>) {
+  %d = graph.mul %y, %g : tensor<64x13x13x32xf32>
+  %b = graph.reduce sum, %d {dims = array<i64: 0, 1, 2>} : (tensor<64x13x13x32xf32>) -> tensor<32xf32>
+  return %d, %b : tensor<64x13x13x32xf32>, tensor<32xf32>
+}
+
+// What reads a sum over rows waits for all rows: another kernel.
+// CHECK-LABEL: func.func @after_outer_reduction
+// CHECK: rt.fused
+// CHECK: graph.reduce
+// CHECK: rt.yield
+// CHECK: rt.fused
+// CHECK: graph.sub
+func.func @after_outer_reduction(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<4x8xf32>) -> tensor<8xf32>
+  %b = graph.broadcast %s {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<4x8xf32>
+  %d = graph.sub %x, %b : tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}
+
+// Merging the first and the last would make a cycle through the library.
+// CHECK-LABEL: func.func @no_cycle
+// CHECK: rt.fused
+// CHECK: graph.relu
+// CHECK: rt.library
+// CHECK: rt.fused
+// CHECK: graph.add
+func.func @no_cycle(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = graph.relu %x : tensor<8x8xf32>
+  %1 = rt.library(%0, %0) {kind = "matmul", memories = []} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = graph.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}

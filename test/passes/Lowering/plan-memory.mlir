@@ -1,0 +1,85 @@
+// RUN: dist-opt %s --rt-plan-memory -split-input-file | FileCheck %s
+
+rt.kernel @relu domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>] {
+^bb0(%a: tensor<16xf32>):
+  %y = graph.relu %a : tensor<16xf32>
+  rt.yield %y : tensor<16xf32>
+}
+
+// Values that are not alive together share memory; the result is a binding.
+// CHECK-LABEL: rt.program @chain arena 128
+// CHECK: %[[X:.+]] = rt.binding 0
+// CHECK: %[[A:.+]] = rt.arena 0 bytes 64
+// CHECK: rt.launch @relu(%[[X]], %[[A]]) rows 1 chunks 1
+// CHECK: %[[B:.+]] = rt.arena 64 bytes 64
+// CHECK: rt.launch @relu(%[[A]], %[[B]])
+// CHECK: rt.launch @relu(%[[B]], %[[A]])
+// CHECK: %[[Y:.+]] = rt.binding 1
+// CHECK: rt.launch @relu(%[[A]], %[[Y]])
+func.func @chain(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = rt.call @relu(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = rt.call @relu(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = rt.call @relu(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = rt.call @relu(%2) : (tensor<16xf32>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
+
+// -----
+
+graph.variable @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
+rt.kernel @relu domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>] {
+^bb0(%a: tensor<16xf32>):
+  %y = graph.relu %a : tensor<16xf32>
+  rt.yield %y : tensor<16xf32>
+}
+
+// The update is written over the old value, which nothing reads any more.
+// CHECK-LABEL: rt.program @update arena 0
+// CHECK: %[[W:.+]] = rt.binding 0
+// CHECK: rt.launch @relu(%[[W]], %[[W]])
+// CHECK-NOT: rt.copy
+func.func @update(%w: tensor<16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0 = rt.call @relu(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// The old value is a result: the update waits in the arena.
+// CHECK-LABEL: rt.program @old_value arena 64
+// CHECK: %[[W:.+]] = rt.binding 0
+// CHECK: %[[A:.+]] = rt.arena 0 bytes 64
+// CHECK: rt.launch @relu(%[[W]], %[[A]])
+// CHECK: rt.copy %[[W]] to %{{.+}} bytes 64
+// CHECK: rt.copy %[[A]] to %[[W]] bytes 64
+func.func @old_value(%w: tensor<16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<16xf32>, tensor<16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0 = rt.call @relu(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  return %w, %0 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["data"=2]
+rt.kernel @two domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>, tensor<16xf32>] {
+^bb0(%a: tensor<16xf32>):
+  %y = graph.relu %a : tensor<16xf32>
+  %z = graph.neg %a : tensor<16xf32>
+  rt.yield %y, %z : tensor<16xf32>, tensor<16xf32>
+}
+
+// A bucket's operands lie one after another and are one transfer, in place.
+// CHECK-LABEL: rt.program @bucket arena 128
+// CHECK-SAME: transfers = [{axes = ["data"], bytes = 128 : i64, id = 0 : i64, op = "all_reduce"
+// CHECK: %[[A:.+]] = rt.arena 0 bytes 64
+// CHECK: %[[B:.+]] = rt.arena 64 bytes 64
+// CHECK: rt.launch @two(%{{.+}}, %[[A]], %[[B]])
+// CHECK: rt.all_reduce %[[A]] op 0 count 32 x f32 reduction 0 group 1
+// CHECK: rt.launch @two(%[[A]],
+func.func @bucket(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %1:2 = dist.all_reduce %0#0, %0#1 over @mesh ["data"] {reason = "gradients", origin = "fc"}
+      : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %2:2 = rt.call @two(%1#0) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %3:2 = rt.call @two(%1#1) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %2#0, %2#1, %3#0, %3#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}

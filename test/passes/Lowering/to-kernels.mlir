@@ -1,0 +1,45 @@
+// RUN: dist-opt %s --graph-to-kernels=threads=2 | FileCheck %s
+
+// Bias and relu become part of the kernel, the transpose its strides.
+// CHECK-LABEL: func.func @dense
+// CHECK-SAME: %[[X:.+]]: tensor<8x4xf32>, %[[W:.+]]: tensor<2x4xf32>, %[[B:.+]]: tensor<2xf32>
+// CHECK: %[[R:.+]] = rt.library(%[[X]], %[[W]], %[[B]]) {bias, kind = "matmul", memories = [{dims = array<i64: 8, 4>, strides = array<i64: 4, 1>, type = "f32"}, {dims = array<i64: 4, 2>, strides = array<i64: 1, 4>, type = "f32"}, {{.*}}], relu}
+// CHECK: return %[[R]]
+func.func @dense(%x: tensor<8x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<8x2xf32> {
+  %t = graph.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %0 = graph.dot_general %x, %t {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %1 = graph.broadcast %b {dims = array<i64: 1>} : (tensor<2xf32>) -> tensor<8x2xf32>
+  %2 = graph.add %0, %1 : tensor<8x2xf32>
+  %3 = graph.relu %2 : tensor<8x2xf32>
+  return %3 : tensor<8x2xf32>
+}
+
+// The library has no kernel for f64 or integers: they stay and are generated.
+// CHECK-LABEL: func.func @generated
+// CHECK: graph.dot_general
+// CHECK: graph.dot_general
+// CHECK: return
+func.func @generated(%x: tensor<8x4xf64>, %y: tensor<4x2xf64>, %a: tensor<8x4xi32>, %b: tensor<4x2xi32>) -> (tensor<8x2xf64>, tensor<8x2xi32>) {
+  %0 = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xf64>, tensor<4x2xf64>) -> tensor<8x2xf64>
+  %1 = graph.dot_general %a, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xi32>, tensor<4x2xi32>) -> tensor<8x2xi32>
+  return %0, %1 : tensor<8x2xf64>, tensor<8x2xi32>
+}
+
+// CHECK-LABEL: func.func @convolution
+// CHECK: rt.library(%{{.+}}) {{.*}}kind = "conv"
+// CHECK: return
+func.func @convolution(%x: tensor<2x8x8x16xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<2x6x6x32xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<2x8x8x16xf32>, tensor<32x16x3x3xf32>) -> tensor<2x6x6x32xf32>
+  return %0 : tensor<2x6x6x32xf32>
+}
+
+// A relu's derivative looks at its result, so that its operand can go.
+// CHECK-LABEL: func.func @relu_derivative
+// CHECK: %[[Y:.+]] = graph.relu
+// CHECK: graph.compare gt, %[[Y]],
+func.func @relu_derivative(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi1>) {
+  %y = graph.relu %x : tensor<8xf32>
+  %z = graph.constant dense<0.0> : tensor<8xf32>
+  %p = graph.compare gt, %x, %z : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  return %y, %p : tensor<8xf32>, tensor<8xi1>
+}
