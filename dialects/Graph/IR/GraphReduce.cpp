@@ -32,6 +32,12 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+OpFoldResult ReduceOp::fold(FoldAdaptor) {
+  if (getDims().empty())
+    return getOperand();
+  return {};
+}
+
 /// The value that a reduction starts from: identity of its kind.
 static TypedAttr getIdentity(ReduceKind kind, Type elementType) {
   Builder builder(elementType.getContext());

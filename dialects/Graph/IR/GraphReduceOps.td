@@ -20,6 +20,7 @@ def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
   let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand attr-dict `:` functional-type($operand, $result)";
+  let hasFolder = 1;
   let extraClassDeclaration = [{
     ::mlir::dist::OpCost getCost();
   }];
