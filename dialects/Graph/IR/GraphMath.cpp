@@ -238,10 +238,6 @@ LogicalResult SelectOp::verify() {
   if (getOnTrue().getType() != getOnFalse().getType())
     return emitOpError("expected both values to have one type, but got ")
            << getOnTrue().getType() << " and " << getOnFalse().getType();
-  if (getPredicate().getType().getShape() != getType().getShape())
-    return emitOpError("expected the predicate to have the shape of the "
-                       "values, but got ")
-           << getPredicate().getType() << " for " << getType();
   return success();
 }
 

@@ -116,7 +116,7 @@ def Graph_CompareOp : Graph_ElementwiseOp<"compare", [InferTypeOpAdaptor, SameTy
 }
 def Graph_SelectOp : Graph_ElementwiseOp<"select", [InferTypeOpAdaptor]> {
   let summary = "predicate ? on_true : on_false, all of one shape";
-  let description = [{ Constraints: (C1) one type of both values. (C2) the predicate has their shape. }];
+  let description = [{ Constraints: (C1) one type of both values. }];
   let arguments = (ins Graph_BoolTensor:$predicate, Graph_Tensor:$onTrue, Graph_Tensor:$onFalse);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$predicate `,` $onTrue `,` $onFalse attr-dict `:` functional-type(operands, $result)";

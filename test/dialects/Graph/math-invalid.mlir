@@ -8,8 +8,8 @@ func.func @select_c1(%p: tensor<4x6xi1>, %x: tensor<4x6xf32>, %y: tensor<4x6xf64
 
 // -----
 
-func.func @select_c2(%p: tensor<4xi1>, %x: tensor<4x6xf32>) {
-  // expected-error @below {{expected the predicate to have the shape of the values}}
+func.func @select_shape(%p: tensor<4xi1>, %x: tensor<4x6xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape}}
   %0 = graph.select %p, %x, %x : (tensor<4xi1>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @compare_types(%x: tensor<4x6xf32>, %y: tensor<4x6xf64>) {
 // -----
 
 func.func @compare_result(%x: tensor<4x6xf32>) {
-  // expected-error @below {{are incompatible with return type}}
+  // expected-error @below {{all non-scalar operands/results must have the same shape}}
   %0 = graph.compare lt, %x, %x : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4xi1>
   return
 }

@@ -1,0 +1,28 @@
+// RUN: dist-opt %s -split-input-file -verify-diagnostics
+
+// variable_c1
+// expected-error @below {{expected the initial value to have the variable's type}}
+graph.variable @w : tensor<2xf32> = dense<0.0> : tensor<3xf32>
+
+// -----
+
+// variable_c2
+// expected-error @below {{expected a trainable variable to have a float type}}
+graph.variable @w : tensor<2xi64> trainable = dense<0> : tensor<2xi64>
+
+// -----
+
+func.func @read_c1() -> tensor<2xf32> {
+  // expected-error @below {{expected @w to be a graph.variable, but found none of that name}}
+  %0 = graph.read @w : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+graph.variable @w : tensor<2xf32> = dense<0.0> : tensor<2xf32>
+func.func @assign_c1(%x: tensor<3xf32>) {
+  // expected-error @below {{expected the type 'tensor<2xf32>' of @w, but got 'tensor<3xf32>'}}
+  graph.assign @w, %x : tensor<3xf32>
+  return
+}
