@@ -317,9 +317,6 @@ mlir::dist::interpretScalarCode(ElementalOpInterface op,
   if (isa<DecomposableOpInterface>(op.getOperation()) ||
       (!op.isElemental() && op->hasTrait<OpTrait::ConstantLike>()))
     return results;
-  // A constant that is no splat is a buffer of the program, not code.
-  if (op->hasTrait<OpTrait::ConstantLike>() && !op.isElemental())
-    return results;
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));
   if (!op.isElemental()) {
