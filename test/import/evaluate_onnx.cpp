@@ -62,24 +62,25 @@ static LogicalResult evaluate(ModuleOp module, func::FuncOp function,
   return failure();
 }
 
-/// NumPy's allclose: bf16 has 8 bits, so it gets more room.
-static bool isClose(const HostTensor &got, const HostTensor &want) {
+/// NumPy's allclose: bf16 has 8 bits, so it gets more room. Gives the position
+/// of the first difference, or -1.
+static int64_t findDifference(const HostTensor &got, const HostTensor &want) {
   if (got.getType() != want.getType())
-    return false;
+    return 0;
   double tolerance = want.getType().getElementType().isBF16() ? 1e-2 : 1e-3;
   for (int64_t i = 0; i < got.getNumElements(); ++i) {
     if (!got.isFloat()) {
       if (got.getInt(i) != want.getInt(i))
-        return false;
+        return i;
       continue;
     }
     double a = got.getDouble(i), b = want.getDouble(i);
     if (a == b || (std::isnan(a) && std::isnan(b)))
       continue;
     if (!(std::abs(a - b) <= 1e-5 + tolerance * std::abs(b)))
-      return false;
+      return i;
   }
-  return true;
+  return -1;
 }
 
 static std::pair<std::string, std::string> runCase(const std::string &folder) {
@@ -156,14 +157,14 @@ static std::pair<std::string, std::string> runCase(const std::string &folder) {
     FailureOr<HostTensor> want = readTensorFile(&context, file);
     if (failed(want))
       return {"skip", message};
-    if (!isClose(got, *want)) {
+    if (int64_t at = findDifference(got, *want); at >= 0) {
       std::string text;
       llvm::raw_string_ostream stream(text);
       stream << "output " << i << ": " << got.getType() << ", expected "
              << want->getType();
-      for (int64_t e = 0; e < got.getNumElements() && e < 6; ++e)
-        if (e < want->getNumElements())
-          stream << " " << got.getDouble(e) << "|" << want->getDouble(e);
+      if (at < got.getNumElements() && at < want->getNumElements())
+        stream << "; element " << at << " is " << got.getDouble(at)
+               << ", expected " << want->getDouble(at);
       return {"wrong", text};
     }
   }

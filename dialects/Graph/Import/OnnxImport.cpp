@@ -76,7 +76,7 @@ Value OnnxModel::lookup(const std::string &name) {
     SmallVector<NamedAttribute> attributes = {
         text("sym_name", name), attr("type", TypeAttr::get(type)),
         attr("initial", initial), text("group", state->second.group),
-        text("why", state->second.why)};
+        text("why", state->second.why), text("graph.model_name", name)};
     if (state->second.trainable)
       attributes.push_back(attr("trainable", storage.getUnitAttr()));
     makeAll<VariableOp>({}, attributes);

@@ -78,8 +78,17 @@ static LogicalResult importBitShift(OnnxNode &n) {
   std::string direction = n.textAttr("direction", "");
   if (direction == "LEFT")
     return importBinary<ShiftLeftOp>(n);
-  if (direction == "RIGHT")
-    return importBinary<ShiftRightOp>(n);
+  if (direction == "RIGHT") {
+    Value x = n.in(0), y = n.in(1);
+    if (n.elementOf(x).isUnsignedInteger())
+      return n.out(n.binary<ShiftRightOp>(x, y));
+    // Signed integers keep their sign: ~(~x >> y) for negative ones.
+    Value zero = n.scalar(0, n.elementOf(x));
+    Value negative = n.compare(ComparePredicate::LT, x, zero);
+    Value bits = n.select(negative, n.unary<NotOp>(x), x);
+    Value shifted = n.binary<ShiftRightOp>(bits, y);
+    return n.out(n.select(negative, n.unary<NotOp>(shifted), shifted));
+  }
   return n.fail("direction must be LEFT or RIGHT, not '" + direction + "'");
 }
 
