@@ -92,7 +92,7 @@ struct OutlineKernelsPass : mlir::dist::impl::OutlineKernelsPassBase<OutlineKern
       kernel.getBody().takeBody(fused.getBody());
       std::string text;
       llvm::raw_string_ostream stream(text);
-      kernel->print(stream, OpPrintingFlags().printGenericOpForm());
+      kernel->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
       auto [it, added] = kernels.try_emplace(text, kernel);
       if (added) {
         kernel->moveBefore(&module.getBody()->front());
