@@ -56,13 +56,13 @@ int main(int argc, char **argv) {
   size_t image_bytes, count;
   unsigned char *images = read_idx(argv[2], 16, &image_bytes);
   unsigned char *labels = read_idx(argv[3], 8, &count);
-  if (image.type != DIST_DATA_TYPE_F32 || label.type != DIST_DATA_TYPE_I64 ||
+  if (image.type != DIST_DATA_TYPE_F32 || label.type != DIST_DATA_TYPE_I32 ||
       image_bytes != count * pixels || count < size) {
     fprintf(stderr, "embed: error: the data do not fit the model\n");
     return 1;
   }
   float *x = aligned_alloc(64, (size * pixels * sizeof(float) + 63) / 64 * 64);
-  int64_t *y = aligned_alloc(64, (size * sizeof(int64_t) + 63) / 64 * 64);
+  int32_t *y = aligned_alloc(64, (size * sizeof(int32_t) + 63) / 64 * 64);
   batch[0].data = x;
   batch[1].data = y;
 
