@@ -23,8 +23,10 @@ static unsigned char *read_idx(const char *path, size_t header, size_t *bytes) {
     *bytes = (size_t)ftell(file) - header;
     data = malloc(*bytes);
     if (fseek(file, (long)header, SEEK_SET) != 0 ||
-        fread(data, 1, *bytes, file) != *bytes)
+        fread(data, 1, *bytes, file) != *bytes) {
+      free(data);
       data = NULL;
+    }
   }
   if (file)
     fclose(file);
@@ -96,5 +98,9 @@ int main(int argc, char **argv) {
   }
   printf("right: %zu of %zu (%.1f %%)\n", right, seen, 100.0 * right / seen);
   dist_session_close(session);
+  free(images);
+  free(labels);
+  free(x);
+  free(y);
   return 0;
 }
