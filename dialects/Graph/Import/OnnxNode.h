@@ -116,6 +116,7 @@ ArrayRef<OnnxOp> getOnnxDataOps();
 ArrayRef<OnnxOp> getOnnxIndexOps();
 ArrayRef<OnnxOp> getOnnxReduceOps();
 ArrayRef<OnnxOp> getOnnxContractionOps();
+ArrayRef<OnnxOp> getOnnxAttentionOps();
 ArrayRef<OnnxOp> getOnnxPoolOps();
 ArrayRef<OnnxOp> getOnnxNormOps();
 ArrayRef<OnnxOp> getOnnxLossOps();
