@@ -77,7 +77,7 @@ LogicalResult ApplyOptimizerPass::parseOptions() {
                           "clipping twice has no defined order";
   if (accumulate < 1)
     return emitError() << "--accumulate: expected at least 1, but got "
-                       << accumulate;
+                       << accumulate.getValue();
   if (onNonfinite != "stop" && onNonfinite != "skip" &&
       onNonfinite != "continue")
     return emitError()

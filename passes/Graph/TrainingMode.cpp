@@ -134,12 +134,12 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
     g.create<AssignOp>(reference, next);
   };
   op.replaceAllUsesWith(norm.getResult());
-  op.erase();
   if (rows > 1 &&
       (failed(splitStatistics(mean)) || failed(splitStatistics(variance))))
     return failure();
   move(mean, norm.getMean());
   move(variance, norm.getVariance());
+  op.erase();
   return success();
 }
 
@@ -210,7 +210,8 @@ void TrainingModePass::runOnOperation() {
   }
   if (groups < 1) {
     getOperation().emitError()
-        << "graph-training-mode: expected groups >= 1, but got " << groups;
+        << "graph-training-mode: expected groups >= 1, but got "
+        << groups.getValue();
     return signalPassFailure();
   }
   rows = syncBatchNorm ? 1 : groups.getValue();

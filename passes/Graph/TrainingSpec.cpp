@@ -7,7 +7,8 @@
 #include "passes/Graph/TrainingTables.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
@@ -30,6 +31,12 @@ static std::string suggest(StringRef word, ArrayRef<StringRef> known) {
   if (known.empty())
     return "it has no keys";
   return "known are " + llvm::join(known, ", ");
+}
+
+static std::string toText(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
 }
 
 FailureOr<TrainingSpec>
@@ -74,9 +81,9 @@ TrainingSpec::parse(StringRef text, ArrayRef<TrainingChoice> choices,
       error << option << ": expected '" << key << "' of '" << name << "' to be "
             << (it->integer ? "an integer" : "a number");
       if (std::isfinite(it->least))
-        error << ", at least " << llvm::formatv("{0:g}", it->least).str();
+        error << ", at least " << toText(it->least);
       if (std::isfinite(it->most))
-        error << ", at most " << llvm::formatv("{0:g}", it->most).str();
+        error << ", at most " << toText(it->most);
       return error << ", but got '" << valueText << "'";
     }
     if (!spec.given.try_emplace(key, value).second)

@@ -1,0 +1,53 @@
+// RUN: dist-opt %s --graph-apply-optimizer=optimizer=sgd:lr=0.5 | FileCheck %s
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=adamw lr-schedule=cosine:steps=10' | FileCheck %s --check-prefix=ADAMW
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd clip-value=2.0' | FileCheck %s --check-prefix=VALUE
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd accumulate=4' | FileCheck %s --check-prefix=ACC
+
+// CHECK: graph.variable @"optimizer/iteration" : tensor<i64>
+// CHECK-LABEL: func @train_step
+// CHECK-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
+// CHECK-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
+// CHECK-SAME: %[[T:[^:]+]]: tensor<i64> {graph.name = "optimizer/iteration", graph.role = "variable", graph.variable = @"optimizer/iteration"}
+// CHECK-SAME: -> (tensor<f32> {graph.role = "loss"}, tensor<f32> {graph.name = "learning_rate", graph.role = "learning_rate"}
+// CHECK-SAME: tensor<4xf32> {graph.name = "w", graph.role = "variable", graph.variable = @w}
+// CHECK-SAME: tensor<i64> {graph.name = "optimizer/iteration",
+// CHECK-SAME: tensor<i1> {graph.name = "finite", graph.role = "finite"})
+// CHECK: %[[RATE:.+]] = graph.constant dense<5.000000e-01> : tensor<f32>
+// CHECK: %[[NEXT:.+]] = graph.add %[[T]]
+// CHECK: %[[SPREAD:.+]] = graph.broadcast %[[RATE]]
+// CHECK: %[[STEP:.+]] = graph.mul %[[G]], %[[SPREAD]]
+// CHECK: %[[NEW:.+]] = graph.sub %[[W]], %[[STEP]]
+// CHECK: return %[[LOSS]], %[[RATE]], %[[NEW]], %[[NEXT]],
+
+// ADAMW: graph.variable @"optimizer/w/m" : tensor<4xf32> {group = "slot", slot_of = @w}
+// ADAMW: graph.variable @"optimizer/w/v"
+// ADAMW-LABEL: func @train_step
+// ADAMW-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
+// ADAMW: graph.cos
+// ADAMW: graph.constant dense<4.000000e-03>
+// ADAMW: %[[LOST:.+]] = graph.mul %[[W]],
+// ADAMW: graph.sub %[[W]], %[[LOST]]
+
+// VALUE-LABEL: func @train_step
+// VALUE: graph.constant dense<-2.0
+// VALUE: graph.max
+// VALUE: graph.constant dense<2.0
+// VALUE: graph.min
+
+// ACC: graph.variable @"accumulator/w" : tensor<4xf32> {aggregation = 1 : i32, group = "accumulator", slot_of = @w, synchronization = 1 : i32}
+// ACC-LABEL: func @gradients
+// ACC-SAME: %[[G:[^:]+]]: tensor<4xf32>,
+// ACC-SAME: %[[OLD:[^:]+]]: tensor<4xf32> {graph.name = "accumulator/w"
+// ACC-SAME: tensor<4xf32> {graph.name = "accumulator/w", graph.role = "variable", graph.variable = @"accumulator/w"}
+// ACC: graph.add %[[OLD]], %[[G]]
+// ACC-LABEL: func @apply
+// ACC-SAME: %[[SUM:[^:]+]]: tensor<4xf32> {graph.name = "accumulator/w"
+// ACC: %[[QUARTER:.+]] = graph.constant dense<2.500000e-01>
+// ACC: graph.mul %[[SUM]], %[[QUARTER]]
+// ACC: %[[ZERO:.+]] = graph.constant dense<0.000000e+00>
+// ACC: return {{.*}}%[[ZERO]],
+graph.variable @w : tensor<4xf32> trainable = dense<1.0> : tensor<4xf32>
+func.func @train_step(%w: tensor<4xf32> {graph.role = "variable", graph.variable = @w}, %loss: tensor<f32>, %g: tensor<4xf32>)
+    -> (tensor<f32> {graph.role = "loss"}, tensor<4xf32> {graph.role = "gradient", graph.variable = @w}) {
+  return %loss, %g : tensor<f32>, tensor<4xf32>
+}
