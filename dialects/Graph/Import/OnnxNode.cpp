@@ -322,8 +322,7 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
     for (ArrayRef<OnnxOp> rows :
          {getOnnxMathOps(), getOnnxActivationOps(), getOnnxShapeOps(),
           getOnnxDataOps(), getOnnxIndexOps(), getOnnxReduceOps(),
-          getOnnxContractionOps(), getOnnxAttentionOps(), getOnnxPoolOps(),
-          getOnnxNormOps(),
+          getOnnxContractionOps(), getOnnxPoolOps(), getOnnxNormOps(),
           getOnnxLossOps(), getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
         result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(&row);

@@ -116,7 +116,6 @@ ArrayRef<OnnxOp> getOnnxDataOps();
 ArrayRef<OnnxOp> getOnnxIndexOps();
 ArrayRef<OnnxOp> getOnnxReduceOps();
 ArrayRef<OnnxOp> getOnnxContractionOps();
-ArrayRef<OnnxOp> getOnnxAttentionOps();
 ArrayRef<OnnxOp> getOnnxPoolOps();
 ArrayRef<OnnxOp> getOnnxNormOps();
 ArrayRef<OnnxOp> getOnnxLossOps();
