@@ -55,7 +55,7 @@ private:
   void insert();
   bool keepsPartial(OpOperand &use);
   Value getReduced(Value value, ReductionKind kind);
-  std::string getReason(Value value) const;
+  std::string getReason(Value value, ReductionKind kind) const;
   void reduceOtherKinds(Operation *op, ReductionKind kind);
   bool isWantedUnreduced(unsigned result) {
     auto sharding = function.getResultAttrOfType<ShardingAttr>(
@@ -240,16 +240,14 @@ void AxisReducer::computeCosts() {
     visit(argument);
 }
 
-std::string AxisReducer::getReason(Value value) const {
-  std::string reason;
-  if (Operation *source = sources.lookup(value))
-    reason = (source->getName().getStringRef() + " of '" +
-              getOriginName(source) + "' sums over a dim split over '" +
-              axis.getValue() + "'")
-                 .str();
-  else
-    reason = ("a value kept as a sum over '" + axis.getValue() + "' is read")
-                 .str();
+std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
+  // Says nothing of the op: a bucket of many has one reason, and `origin` says
+  // where each comes from.
+  std::string reason =
+      kind != ReductionKind::Sum || sources.lookup(value)
+          ? "a reduction over a dim that is split over '" +
+                axis.getValue().str() + "'"
+          : "a value kept as a sum over '" + axis.getValue().str() + "' is read";
   if (auto why = mesh->getAttrOfType<DictionaryAttr>("why"))
     if (auto text = why.getAs<StringAttr>(axis))
       reason += " (" + text.str() + ")";
@@ -273,7 +271,7 @@ Value AxisReducer::getReduced(Value value, ReductionKind kind) {
   auto op = AllReduceOp::create(
       builder, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
       toReduction(kind), mesh.getSymName(), builder.getArrayAttr({axis}),
-      getReason(value), origin);
+      getReason(value, kind), origin);
   result = op.getResult(0);
   ShardingAttr sharding = findSharding(value);
   SmallVector<StringAttr> left;

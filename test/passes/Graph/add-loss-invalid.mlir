@@ -4,6 +4,10 @@
 // NONE: error: --loss: unknown name 'xxxxxxxxxxx'; known are sparse-categorical-crossentropy, categorical-crossentropy
 // RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=acuracy' 2>&1 | FileCheck %s --check-prefix=METRIC
 // METRIC: error: --metrics: unknown name 'acuracy'; did you mean 'accuracy'?
+// RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=top-k:n=5' 2>&1 | FileCheck %s --check-prefix=KEY
+// KEY: error: --metrics: 'top-k' has no key 'n'; known are k
+// RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=top-k:k=0' 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: error: --metrics: expected 'k' of 'top-k' to be an integer, at least 1, at most 1e+09, but got '0'
 // RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=mae,mae' 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: --metrics: 'mae' is given twice
 // RUN: not dist-opt %s --graph-add-loss='loss=mse from-logits=maybe' 2>&1 | FileCheck %s --check-prefix=LOGITS

@@ -44,6 +44,9 @@
 // PART: %[[N:.+]] = graph.read @"metric/loss/count"
 // PART: graph.add %[[N]], %[[COUNT]]
 // PART-LABEL: func @eval_step(
+// PART-LABEL: func @train_step(
+// PART-LABEL: func @train_step_partial
+// PART-SAME: graph.role = "mask"
 
 // PROB-LABEL: func @eval_step
 // PROB: graph.softmax

@@ -6,6 +6,8 @@
 // NUMBER: error: --optimizer: expected a number after 'lr=', but got 'fast'
 // RUN: not dist-opt %s --graph-apply-optimizer=optimizer=adam:lr=nan 2>&1 | FileCheck %s --check-prefix=NAN
 // NAN: error: --optimizer: expected a number after 'lr=', but got 'nan'
+// RUN: not dist-opt %s --graph-apply-optimizer=optimizer=adam:beta1=1.5 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: error: --optimizer: expected 'beta1' of 'adam' to be a number, at least 0, at most 1, but got '1.5'
 // RUN: not dist-opt %s --graph-apply-optimizer='optimizer="adam:lr=1,lr=2"' 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: --optimizer: key 'lr' is given twice
 // RUN: not dist-opt %s --graph-apply-optimizer='lr-schedule=cosine' 2>&1 | FileCheck %s --check-prefix=NEEDS
@@ -18,6 +20,8 @@
 // NEGATIVE: error: --clip-norm: expected a positive number
 // RUN: not dist-opt %s --graph-apply-optimizer='optimizer=adamw:weight-decay=0.1 weight-decay=0.2' 2>&1 | FileCheck %s --check-prefix=DECAY
 // DECAY: error: --weight-decay: the optimizer's key 'weight-decay' is given too
+// RUN: not dist-opt %s --graph-apply-optimizer='accumulate=0' 2>&1 | FileCheck %s --check-prefix=ACC
+// ACC: error: --accumulate: expected at least 1, but got 0
 // RUN: not dist-opt %s --graph-apply-optimizer='on-nonfinite=panic' 2>&1 | FileCheck %s --check-prefix=FINITE
 // FINITE: error: --on-nonfinite: expected continue, skip or stop, but got 'panic'
 // RUN: not dist-opt %s --graph-apply-optimizer 2>&1 | FileCheck %s --check-prefix=GRADIENTS

@@ -1,6 +1,8 @@
 // RUN: dist-opt %s --graph-apply-optimizer=optimizer=sgd:lr=0.5 | FileCheck %s
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=adamw lr-schedule=cosine:steps=10' | FileCheck %s --check-prefix=ADAMW
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd clip-norm=2.0' | FileCheck %s --check-prefix=NORM
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd clip-value=2.0' | FileCheck %s --check-prefix=VALUE
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd on-nonfinite=skip' | FileCheck %s --check-prefix=SKIP
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd accumulate=4' | FileCheck %s --check-prefix=ACC
 
 // CHECK: graph.variable @"optimizer/iteration" : tensor<i64>
@@ -28,11 +30,29 @@
 // ADAMW: %[[LOST:.+]] = graph.mul %[[W]],
 // ADAMW: graph.sub %[[W]], %[[LOST]]
 
+// NORM-LABEL: func @train_step
+// NORM-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
+// NORM: %[[SQUARES:.+]] = graph.mul %[[G]], %[[G]]
+// NORM: %[[SUM:.+]] = graph.reduce sum, %[[SQUARES]]
+// NORM: graph.and
+// NORM: %[[NORM:.+]] = graph.sqrt %[[SUM]]
+// NORM: %[[MOST:.+]] = graph.max %[[NORM]]
+// NORM: %[[SCALE:.+]] = graph.div %{{.+}}, %[[MOST]]
+// NORM: %[[SPREAD:.+]] = graph.broadcast %[[SCALE]]
+// NORM: graph.mul %[[G]], %[[SPREAD]]
+
 // VALUE-LABEL: func @train_step
 // VALUE: graph.constant dense<-2.0
 // VALUE: graph.max
 // VALUE: graph.constant dense<2.0
 // VALUE: graph.min
+
+// SKIP-LABEL: func @train_step
+// SKIP-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
+// SKIP: %[[OK:.+]] = graph.and
+// SKIP: %[[ALL:.+]] = graph.broadcast %[[OK]] {{.*}} -> tensor<4xi1>
+// SKIP: graph.select %[[ALL]], %{{.+}}, %[[W]]
+// SKIP: graph.select %[[OK]], %{{.+}} : (tensor<i1>, tensor<i64>, tensor<i64>)
 
 // ACC: graph.variable @"accumulator/w" : tensor<4xf32> {aggregation = 1 : i32, group = "accumulator", slot_of = @w, synchronization = 1 : i32}
 // ACC-LABEL: func @gradients

@@ -7,7 +7,7 @@ func.func @gradient(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [
     -> (tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
   // CHECK: %[[G:.+]] = graph.dot_general {{.*}}unreduced = {"data"}
   %0 = graph.dot_general %x, %dy {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32> loc("fc1")
-  // CHECK: %[[R:.+]] = dist.all_reduce %[[G]] over @mesh ["data"] {{.*}}origin = "fc1", reason = "graph.dot_general of 'fc1' sums over a dim split over 'data' (the user splits the batch)"
+  // CHECK: %[[R:.+]] = dist.all_reduce %[[G]] over @mesh ["data"] {{.*}}origin = "fc1", reason = "a reduction over a dim that is split over 'data' (the user splits the batch)"
   // CHECK: graph.sub %{{.+}}, %[[R]]
   %1 = graph.sub %w, %0 : tensor<4x2xf32>
   return %1 : tensor<4x2xf32>
