@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Lowering.h"
+#include "runtime/device/cpu/team.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -143,4 +145,8 @@ mlir::dist::askLibrary(DictionaryAttr kernel, int64_t threads) {
   if (!status.ok())
     return std::nullopt;
   return info;
+}
+
+int64_t mlir::dist::countUsableThreads() {
+  return ::dist::cpu::usableCpus().size();
 }

@@ -14,6 +14,9 @@
 
 namespace mlir::dist {
 
+/// Threads that this process may use: its affinity, cut to its cgroup's quota.
+int64_t countUsableThreads();
+
 struct LoweringOptions {
   /// Threads of a device: decides chunks, and what the library would do.
   int64_t threads = 1;

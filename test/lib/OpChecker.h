@@ -7,6 +7,7 @@
 #ifndef TEST_LIB_OPCHECKER_H
 #define TEST_LIB_OPCHECKER_H
 
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/HostTensor.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

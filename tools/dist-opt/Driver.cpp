@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Pipelines/Pipelines.h"
-#include "runtime/device/cpu/team.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/Diagnostics.h"
@@ -122,7 +121,7 @@ Status Compilation::plan() {
   if (options.threads > 0)
     threads = options.threads;
   else
-    threads = std::max<int64_t>(1, ::dist::cpu::usableCpus().size() / devices);
+    threads = std::max<int64_t>(1, countUsableThreads() / devices);
   return Status();
 }
 

@@ -9,7 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "passes/Analysis/Explain.h"
-#include "runtime/device/cpu/team.h"
+#include "passes/Lowering/Lowering.h"
 #include "runtime/formats/file.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -91,7 +91,7 @@ static void printOps(const DialectRegistry &registry) {
 
 static void printCluster() {
   llvm::outs() << "worker 0: this machine, "
-               << ::dist::cpu::usableCpus().size() << " usable cores\n";
+               << countUsableThreads() << " usable cores\n";
 }
 
 int mlir::dist::printTables(const Options &options,
