@@ -40,6 +40,8 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   rt.library_call {kind = "reorder", memories = []}(%0, %2)
   // CHECK: rt.all_reduce %[[A]] op 3 count 8 x f32 reduction 0 group 1
   rt.all_reduce %2 op 3 count 8 x f32 reduction 0 group 1
+  // CHECK: rt.all_gather %[[IN]] to %[[A]] op 4 bytes 16 group 1
+  rt.all_gather %0 to %2 op 4 bytes 16 group 1
   // CHECK: rt.copy %[[A]] to %{{.*}} bytes 32
   rt.copy %2 to %1 bytes 32
 }
