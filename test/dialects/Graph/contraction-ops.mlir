@@ -1,5 +1,5 @@
-// RUN: dist-opt %s | dist-opt | FileCheck %s
-// RUN: dist-opt %s --mlir-print-op-generic | dist-opt | FileCheck %s
+// RUN: dist-opt %s | dist-opt - | FileCheck %s
+// RUN: dist-opt %s --mlir-print-op-generic | dist-opt - | FileCheck %s
 
 // CHECK-LABEL: func @dot_general
 func.func @dot_general(%x: tensor<32x784xf32>, %w: tensor<784x10xf32>) -> tensor<32x10xf32> {

@@ -1,5 +1,5 @@
-// RUN: dist-opt %s | dist-opt | FileCheck %s
-// RUN: dist-opt %s --mlir-print-op-generic | dist-opt | FileCheck %s
+// RUN: dist-opt %s | dist-opt - | FileCheck %s
+// RUN: dist-opt %s --mlir-print-op-generic | dist-opt - | FileCheck %s
 
 // CHECK-LABEL: func @pools
 func.func @pools(%x: tensor<2x4x4x3xf32>) -> tensor<2x4x4x3xf32> {
