@@ -13,8 +13,13 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+static thread_local bool exactFloats = false;
+
+ExactFloats::ExactFloats() : before(exactFloats) { exactFloats = true; }
+ExactFloats::~ExactFloats() { exactFloats = before; }
+
 double mlir::dist::roundToType(double v, FloatType type) {
-  if (type.isF64())
+  if (type.isF64() || exactFloats)
     return v;
   if (type.isF32())
     return static_cast<float>(v);

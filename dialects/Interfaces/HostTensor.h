@@ -77,8 +77,23 @@ private:
   std::shared_ptr<Data> data;
 };
 
-/// Rounds to the nearest value of a float type.
+/// Rounds to the nearest value of a float type (or not at all while an
+/// ExactFloats is alive on this thread).
 double roundToType(double v, FloatType type);
+
+/// While alive, the calling thread's float tensors keep double precision
+/// whatever their type: two programs that compute the same in another order
+/// then agree to about 1e-13, and a wrong one stands out.
+class ExactFloats {
+public:
+  ExactFloats();
+  ~ExactFloats();
+  ExactFloats(const ExactFloats &) = delete;
+  ExactFloats &operator=(const ExactFloats &) = delete;
+
+private:
+  bool before;
+};
 /// Wraps to the width, sign-extended unless unsigned or i1.
 int64_t wrapToType(int64_t v, IntegerType type);
 
