@@ -8,6 +8,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Analysis/Explain.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/export/onnx_export.h"
@@ -44,7 +45,10 @@ namespace {
 class Compilation {
 public:
   Compilation(const Options &options, const DialectRegistry &registry)
-      : options(options), context(registry), printer(&context) {}
+      : options(options), context(registry), printer(&context) {
+    // An error names the op and its place; the op's whole text helps nobody.
+    context.printOpOnDiagnostic(false);
+  }
 
   int run();
 
@@ -53,6 +57,7 @@ private:
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   void dropFullEntries();
   LoweringOptions loweringOptions();
+  void describeCosts(::dist::manifest::Manifest &metadata);
   int print(bool bytecode);
   int emitPackage();
 
@@ -163,6 +168,27 @@ LoweringOptions Compilation::loweringOptions() {
   return lowering;
 }
 
+/// What `dist-run info` and `bench` tell of the program: ops, predicted time.
+void Compilation::describeCosts(::dist::manifest::Manifest &metadata) {
+  auto &map = *metadata.mutable_options();
+  MachineModel machine;
+  machine.threads = threads;
+  for (const EntryReport &entry : explain(*module, machine).entries) {
+    std::string milliseconds = std::to_string(entry.predictedSeconds * 1e3);
+    if (entry.name == "train_step" ||
+        (entry.name == "train_step_partial" && batch != paddedBatch))
+      map["predicted_ms"] = milliseconds;
+    if (entry.name == "predict")
+      map["predicted_predict_ms"] = milliseconds;
+  }
+  int64_t ops = 0;
+  if (auto predict = module->lookupSymbol<func::FuncOp>("predict"))
+    predict.walk([&](Operation *op) {
+      ops += op->getName().getDialectNamespace() == "graph";
+    });
+  map["ops"] = std::to_string(ops);
+}
+
 int Compilation::print(bool bytecode) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -188,6 +214,8 @@ int Compilation::emitPackage() {
     return exitCode(Status::error(StatusCode::InvalidArgument,
                                   "a package needs a place", "--emit=package",
                                   "", "give -o FOLDER"));
+  LoweringOptions lowering = loweringOptions();
+  describeCosts(lowering.metadata);
   // Names first: lowering replaces the module.
   std::vector<std::string> variables;
   StringRef format;
@@ -195,7 +223,7 @@ int Compilation::emitPackage() {
     format = attr.getValue();
   for (auto variable : module->getOps<graph::VariableOp>())
     variables.push_back(variable.getSymName().str());
-  if (failed(lowerToPackage(*module, loweringOptions(), options.outFile)))
+  if (failed(lowerToPackage(*module, lowering, options.outFile)))
     return 1;
   if (format == "onnx") {
     Status status = ::dist::writeOnnxSkeleton(
