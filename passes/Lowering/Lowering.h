@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/manifest.pb.h"
+#include <map>
 #include <string>
 
 namespace mlir::dist {
@@ -26,6 +27,8 @@ struct LoweringOptions {
   int64_t jobs = 0;
   /// False: each op a kernel of its own.
   bool fuse = true;
+  /// Floating-point operations of an entry on one device, by its name.
+  std::map<std::string, double> entryFlops;
   /// What the manifest says of the model and the training; the lowering fills
   /// in the rest.
   ::dist::manifest::Manifest metadata;

@@ -18,10 +18,16 @@ function(dist_collect_parts target out)
   endforeach()
   set(${out} ${${out}} PARENT_SCOPE)
 endfunction()
+# Where oneDNN lies. Named, since CMake leaves link paths inside the build tree out
+# of installed files, and setup puts oneDNN just there.
+get_target_property(onednn_library DNNL::dnnl LOCATION)
+get_filename_component(onednn_folder "${onednn_library}" DIRECTORY)
+
 set(runtime_parts)
 dist_collect_parts(DistRuntimeStatic runtime_parts)
 foreach(target DistRuntime DistRuntimeStatic ${runtime_parts})
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;${onednn_folder}"
+    INSTALL_RPATH_USE_LINK_PATH ON)
 endforeach()
 install(TARGETS DistRuntime DistRuntimeStatic ${runtime_parts} EXPORT DistRuntimeTargets
   COMPONENT runtime
@@ -50,7 +56,7 @@ foreach(tool dist-opt dist-run)
   endif()
 endforeach()
 if(tools)
-  set_target_properties(${tools} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
+  set_target_properties(${tools} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${onednn_folder}"
     INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${tools} EXPORT DistTargets COMPONENT compiler
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)

@@ -57,7 +57,7 @@ private:
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   void dropFullEntries();
   LoweringOptions loweringOptions();
-  void describeCosts(::dist::manifest::Manifest &metadata);
+  void describeCosts(LoweringOptions &lowering);
   int print(bool bytecode);
   int emitPackage();
 
@@ -169,11 +169,12 @@ LoweringOptions Compilation::loweringOptions() {
 }
 
 /// What `dist-run info` and `bench` tell of the program: ops, predicted time.
-void Compilation::describeCosts(::dist::manifest::Manifest &metadata) {
-  auto &map = *metadata.mutable_options();
+void Compilation::describeCosts(LoweringOptions &lowering) {
+  auto &map = *lowering.metadata.mutable_options();
   MachineModel machine;
   machine.threads = threads;
   for (const EntryReport &entry : explain(*module, machine).entries) {
+    lowering.entryFlops[entry.name] = entry.flops;
     std::string milliseconds = std::to_string(entry.predictedSeconds * 1e3);
     if (entry.name == "train_step" ||
         (entry.name == "train_step_partial" && batch != paddedBatch))
@@ -215,7 +216,7 @@ int Compilation::emitPackage() {
                                   "a package needs a place", "--emit=package",
                                   "", "give -o FOLDER"));
   LoweringOptions lowering = loweringOptions();
-  describeCosts(lowering.metadata);
+  describeCosts(lowering);
   // Names first: lowering replaces the module.
   std::vector<std::string> variables;
   StringRef format;

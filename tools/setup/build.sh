@@ -5,6 +5,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=${1:-$top/build}
 [ $# -gt 0 ] && shift
 mkdir -p "$build"
+build=$(cd "$build" && pwd)
 "$top/tools/setup/install-deps.sh" "$build"
 
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime

@@ -218,8 +218,6 @@ void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
     part->set_what(attribute.getName().str());
     part->set_bytes(cast<IntegerAttr>(attribute.getValue()).getInt());
   }
-  if (auto flops = program->getAttrOfType<FloatAttr>("graph.flops"))
-    entry->set_flops(flops.getValueAsDouble());
   auto transfers = program->getAttrOfType<ArrayAttr>("transfers");
   if (!transfers)
     return;
@@ -289,7 +287,14 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
   manifest->set_threads_per_device(options.threads);
   manifest->set_isa(::dist::cpu::hostIsa());
   manifest->set_library_version(::dist::cpu::libraryVersion());
-  return Filler(module, manifest).run();
+  if (failed(Filler(module, manifest).run()))
+    return failure();
+  for (auto &program : *manifest->mutable_programs())
+    for (auto &entry : *program.mutable_entries())
+      if (auto it = options.entryFlops.find(entry.name());
+          it != options.entryFlops.end())
+        entry.set_flops(it->second);
+  return success();
 }
 
 LogicalResult mlir::dist::writeWeights(ModuleOp module, StringRef path) {
