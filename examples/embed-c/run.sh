@@ -5,6 +5,8 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)
 out=$build/embed-c
+# A build folder of before may have been made with another compiler.
+rm -rf "$out"
 mkdir -p "$out"
 
 "$build/bin/dist-opt" "$top/examples/models/digits-mlp.onnx" --loss sparse-categorical-crossentropy \
