@@ -130,7 +130,8 @@ LogicalResult OnnxModel::checkNames() {
 }
 
 LogicalResult OnnxModel::chooseBatch() {
-  bool fixed = true;
+  // Whether some input (not all: axes and scales have no batch) is of that size.
+  bool fixed = false;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (initializers.count(input.name()) || options.bindings.count(input.name()))
       continue;
@@ -141,7 +142,7 @@ LogicalResult OnnxModel::chooseBatch() {
       if (!batchName)
         batchName = dim.dim_param();
     }
-    fixed &= dims.size() > 0 && dims[0].has_dim_value() &&
+    fixed |= dims.size() > 0 && dims[0].has_dim_value() &&
              dims[0].dim_value() == options.batchSize;
   }
   if (options.batchSize < 0 || options.batchSize > kMaxBatch)
