@@ -21,7 +21,8 @@ data = os.environ.get("DIST_TEST_DATA", os.path.join(config.dist_source_dir, "..
 if os.path.isdir(os.path.join(data, "mnist")):
     config.available_features.add("test-data")
 checks = os.environ.get("DIST_TEST_CHECKS", os.path.join(os.path.dirname(data), "checks"))
-if "test-data" in config.available_features and os.path.isfile(os.path.join(checks, "parity.py")):
+own_build = os.path.basename(config.dist_binary_dir) == "build"  # else they would run another build's tools
+if own_build and "test-data" in config.available_features and os.path.isfile(os.path.join(checks, "parity.py")):
     config.available_features.add("keras-cases")
 # What the checks run is build/bin below this folder.
 config.substitutions.append(("%project", os.path.dirname(config.dist_binary_dir)))

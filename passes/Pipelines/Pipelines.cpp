@@ -88,7 +88,8 @@ void mlir::dist::buildPartitionPipeline(
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createPropagateShardingPass());
   functions.addPass(createInsertReshardsPass());
-  // Partial sums become whole as late as their uses allow.
+  // Partial sums become whole before their first use that is not linear, at the
+  // place with the fewest bytes.
   functions.addPass(createInsertAllReducePass());
   functions.addPass(createVerifyUnreducedPass());
   pm.addPass(createPartitionPass());

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/runtime/folder_test.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/formats/safetensors.h"
 #include "test/runtime/fake_session.h"
@@ -15,14 +16,7 @@ using namespace dist;
 
 namespace {
 
-struct CheckpointTest : testing::Test {
-  std::filesystem::path folder;
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "dist-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
+struct CheckpointTest : FolderTest {
   static Status load(const std::string &path, Session &session,
                      TrainingState *state, bool *found) {
     std::vector<std::string> notes;

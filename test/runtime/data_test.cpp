@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/runtime/folder_test.h"
 #include "runtime/data/batches.h"
 #include "runtime/data/shuffle.h"
 #include "runtime/data/source.h"
@@ -19,15 +20,7 @@ using namespace dist;
 
 namespace {
 
-struct DataTest : testing::Test {
-  std::filesystem::path folder;
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "dist-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
+struct DataTest : FolderTest {
   std::string file(const std::string &name) { return folder / name; }
   template <typename T>
   std::string npy(const std::string &name, DataType type,

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/runtime/folder_test.h"
 #include "runtime/core/event.pb.h"
 #include "runtime/formats/file.h"
 #include "runtime/telemetry/bar.h"
@@ -19,14 +20,7 @@ using namespace dist;
 
 namespace {
 
-struct TelemetryTest : testing::Test {
-  std::filesystem::path folder;
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "dist-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
+struct TelemetryTest : FolderTest {
   static std::string contents(const std::filesystem::path &path) {
     std::ifstream stream(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};

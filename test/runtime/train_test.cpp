@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/runtime/folder_test.h"
 #include "runtime/formats/npy.h"
 #include "runtime/train/bench.h"
 #include "runtime/train/predict.h"
@@ -41,15 +42,7 @@ struct Recorder : FitObserver {
   void note(const std::string &text) override { notes.push_back(text); }
 };
 
-struct TrainTest : testing::Test {
-  std::filesystem::path folder;
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "dist-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
+struct TrainTest : FolderTest {
   std::unique_ptr<Dataset> data(Session &session, int64_t n,
                                 bool withNan = false) {
     std::vector<float> x(n);

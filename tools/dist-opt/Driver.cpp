@@ -27,18 +27,6 @@ using ::dist::Status;
 using ::dist::StatusCode;
 using ::dist::tools::Options;
 
-static int exitCode(const Status &status) {
-  llvm::errs() << "dist-opt: error: " << status.message() << "\n";
-  switch (status.code()) {
-  case StatusCode::InvalidInput:
-    return 1;
-  case StatusCode::InvalidArgument:
-    return 2;
-  default:
-    return 3;
-  }
-}
-
 namespace {
 
 /// One run of the compiler on one model file.
@@ -207,12 +195,12 @@ int Compilation::print(bool bytecode) {
     return 0;
   }
   Status status = ::dist::writeFile(options.outFile, text);
-  return status.ok() ? 0 : exitCode(status);
+  return status.ok() ? 0 : reportError(status);
 }
 
 int Compilation::emitPackage() {
   if (options.outFile.empty())
-    return exitCode(Status::error(StatusCode::InvalidArgument,
+    return reportError(Status::error(StatusCode::InvalidArgument,
                                   "a package needs a place", "--emit=package",
                                   "", "give -o FOLDER"));
   LoweringOptions lowering = loweringOptions();
@@ -231,14 +219,14 @@ int Compilation::emitPackage() {
         options.model, variables,
         options.outFile + "/" + ::dist::kOnnxSkeletonName);
     if (!status.ok())
-      return exitCode(status);
+      return reportError(status);
   }
   return 0;
 }
 
 int Compilation::run() {
   if (Status status = plan(); !status.ok())
-    return exitCode(status);
+    return reportError(status);
   if (options.coverage)
     return printCoverage(&context, options, paddedBatch);
   module = loadModel(&context, options, paddedBatch);
@@ -328,7 +316,7 @@ int Compilation::run() {
       return 1;
     return print(bytecode);
   }
-  return exitCode(Status::error(StatusCode::InvalidArgument,
+  return reportError(Status::error(StatusCode::InvalidArgument,
                                 "this build cannot emit that", "--emit",
                                 "'" + stage + "' is not supported",
                                 "use graph, train, annotated, partitioned, "
@@ -342,7 +330,7 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
   Status status = ::dist::tools::parseOptions(::dist::tools::Tool::Opt,
                                               arguments, &options, &answer);
   if (!status.ok())
-    return exitCode(status);
+    return reportError(status);
   if (!answer.empty()) {
     llvm::outs() << answer;
     return 0;

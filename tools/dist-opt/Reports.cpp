@@ -25,6 +25,11 @@ static std::string cell(llvm::StringRef text, size_t width) {
   return padded;
 }
 
+int mlir::dist::reportError(const ::dist::Status &status) {
+  llvm::errs() << ::dist::tools::errorLine("dist-opt", status) << "\n";
+  return ::dist::tools::exitCodeOf(status.code());
+}
+
 int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
                                   int64_t threads) {
   MachineModel machine;
@@ -37,10 +42,7 @@ int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
     return 0;
   }
   ::dist::Status status = ::dist::writeFile(options.outFile, text);
-  if (status.ok())
-    return 0;
-  llvm::errs() << "dist-opt: error: " << status.message() << "\n";
-  return 3;
+  return status.ok() ? 0 : reportError(status);
 }
 
 int mlir::dist::reportCheck(ModuleOp global, ModuleOp local, uint64_t seed) {

@@ -13,6 +13,9 @@
 
 namespace mlir::dist {
 
+/// Prints the error; the exit code for it.
+int reportError(const ::dist::Status &status);
+
 /// `--explain`: transfers, memory, FLOPs and predicted time of a partitioned
 /// module, as a table or JSON, on stdout or in the -o file. The exit code.
 int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,

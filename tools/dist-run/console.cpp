@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/console.h"
+#include "tools/options/options.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -26,19 +27,8 @@ int report(const Status &status) {
   if (status.ok())
     return 0;
   clearBar();
-  std::string line = status.message();
-  for (char &c : line)
-    if (c == '\n' || c == '\r')
-      c = ' ';
-  std::fprintf(stderr, "dist-run: error: %s\n", line.c_str());
-  switch (status.code()) {
-  case StatusCode::InvalidInput:
-    return 1;
-  case StatusCode::InvalidArgument:
-    return 2;
-  default:
-    return 3;
-  }
+  std::fprintf(stderr, "%s\n", errorLine("dist-run", status).c_str());
+  return exitCodeOf(status.code());
 }
 
 Status printResult(const std::string &text) {

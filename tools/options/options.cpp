@@ -12,6 +12,27 @@
 
 namespace dist::tools {
 
+int exitCodeOf(StatusCode code) {
+  switch (code) {
+  case StatusCode::Ok:
+    return 0;
+  case StatusCode::InvalidInput:
+    return 1;
+  case StatusCode::InvalidArgument:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+std::string errorLine(const char *tool, const Status &status) {
+  std::string line = std::string(tool) + ": error: " + status.message();
+  for (char &c : line)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return line;
+}
+
 const char *versionText() { return "dist-mlir " DIST_VERSION; }
 
 namespace {

@@ -126,6 +126,13 @@ std::string nearestName(const std::string &word,
 /// Strategies that this build can compile.
 const std::vector<std::string> &strategyNames();
 
+/// A tool's exit code for an error: 1 when the input is at fault, 2 on wrong
+/// usage, 3 when a device, a peer or the file system fails.
+int exitCodeOf(StatusCode code);
+
+/// `TOOL: error: MESSAGE`, on one line, without its end.
+std::string errorLine(const char *tool, const Status &status);
+
 /// The version both tools print.
 const char *versionText();
 
