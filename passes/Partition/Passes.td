@@ -21,7 +21,7 @@ def NumberOpsPass : Pass<"dist-number-ops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
-def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::func::FuncOp"> {
+def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> {
   let summary = "Spreads shardings from annotated values to all others";
   let description = [{
     By the ops' factor rules, forward and backward until nothing changes. A dim
@@ -29,8 +29,10 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::func::FuncO
     and its size divides. Where sources disagree, first nothing moves beyond
     their common prefix; then, once all else is settled, the largest tensor
     wins. Constants and what is computed from scalars alone are first copied for
-    each use, so that one use does not decide for another. Afterwards every op
-    has `dist.shardings`, every argument and result `dist.sharding`, all closed.
+    each use, so that one use does not decide for another. A variable is one
+    value to all functions; the one with the most ops decides first. Afterwards
+    every op has `dist.shardings`, every argument and result `dist.sharding`,
+    all closed; with `close=false` dims stay open for the next round.
 
     Before:
     ```mlir
@@ -40,6 +42,10 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::func::FuncO
     After: `graph.exp` has
     `{dist.shardings = [#dist.sharding<@mesh, [{"data"} ]>]}`.
   }];
+  let options = [
+    Option<"close", "close", "bool", "true",
+      "Closes all dims; else a later round may split open ones further">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 

@@ -7,9 +7,11 @@
 //
 // The scheme is Shardy's basic propagation (openxla/shardy, docs/propagation.md):
 // project to factors, merge there, project back. A fixpoint over a plain map is
-// enough, since step functions are one block.
+// enough, since step functions are one block. A variable is one value that all
+// functions share: what one of them finds out of it holds for the others.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
@@ -25,11 +27,18 @@ using namespace mlir::dist;
 
 namespace {
 
-/// What is known of a value so far.
+/// What is known of a value, a variable or a declared result so far.
 struct State {
+  RankedTensorType type;
   AxisLists dims;
   SmallVector<bool> open;
-  AxisList unreduced;
+  AxisList unreduced, replicated;
+
+  State() = default;
+  State(RankedTensorType type, ShardingAttr sharding);
+  /// Takes the axes of `wanted` where they extend its own; true if so.
+  bool extend(const AxisLists &wanted, MeshOp mesh);
+  ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
 };
 
 struct PropagateShardingPass
@@ -39,16 +48,24 @@ struct PropagateShardingPass
 
 private:
   void copySharedScalarWork(Block &block);
+  LogicalResult readVariables();
   LogicalResult readShardings(func::FuncOp function);
-  LogicalResult checkDivides(func::FuncOp function, Twine what, Type type,
+  LogicalResult readResults(func::FuncOp function);
+  LogicalResult checkDivides(Operation *op, Twine what, Type type,
                              ShardingAttr sharding);
-  bool sweep(Block &block, bool resolveConflicts);
+  bool sweep(func::FuncOp function, bool resolveConflicts);
   bool visit(Operation *op, bool resolveConflicts);
   bool visitReturn(Operation *op);
+  bool visitVariables(func::FuncOp function);
   bool extend(Value value, const AxisLists &dims);
+  /// The state of the variable that an argument or result stands for, or null.
+  State *findVariable(DictionaryAttr attributes);
   void write(func::FuncOp function);
 
   DenseMap<Value, State> states;
+  /// Declared function results; none where a result follows its operand.
+  DenseMap<std::pair<Operation *, unsigned>, State> results;
+  DenseMap<StringAttr, State> variables;
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
 };
@@ -93,18 +110,86 @@ void PropagateShardingPass::copySharedScalarWork(Block &block) {
   }
 }
 
-LogicalResult PropagateShardingPass::checkDivides(func::FuncOp function,
-                                                  Twine what, Type type,
+State::State(RankedTensorType type, ShardingAttr sharding) : type(type) {
+  dims.resize(type.getRank());
+  open.assign(type.getRank(), true);
+  if (!sharding)
+    return;
+  dims = getDimAxes(sharding);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    open[dim] = sharding.isOpen(dim);
+  unreduced = AxisList(sharding.getUnreduced());
+  replicated = AxisList(sharding.getReplicated());
+}
+
+bool State::extend(const AxisLists &wanted, MeshOp mesh) {
+  bool changed = false;
+  for (unsigned dim = 0; dim < wanted.size(); ++dim) {
+    if (!open[dim] || wanted[dim].size() <= dims[dim].size() ||
+        !isPrefix(dims[dim], wanted[dim]))
+      continue;
+    // Take axes one by one: as many as are free in this tensor and divide.
+    for (StringAttr axis :
+         ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
+      bool used = llvm::is_contained(unreduced, axis) ||
+                  llvm::is_contained(replicated, axis) ||
+                  llvm::any_of(dims, [&](const AxisList &axes) {
+                    return llvm::is_contained(axes, axis);
+                  });
+      AxisList longer = dims[dim];
+      longer.push_back(axis);
+      if (used || type.getDimSize(dim) % mesh.getGroupSize(longer))
+        break;
+      dims[dim] = longer;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+ShardingAttr State::getSharding(FlatSymbolRefAttr meshName, bool close) const {
+  MLIRContext *context = meshName.getContext();
+  SmallVector<DimShardingAttr> attributes;
+  for (auto [axes, isOpen] : llvm::zip(dims, open))
+    attributes.push_back(DimShardingAttr::get(context, axes, isOpen && !close));
+  return ShardingAttr::get(context, meshName, attributes, unreduced,
+                           close ? ArrayRef<StringAttr>() : replicated);
+}
+
+LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
+                                                  Type type,
                                                   ShardingAttr sharding) {
   auto tensor = cast<RankedTensorType>(type);
   for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
     if (int64_t shards = getNumShards(sharding, dim, mesh);
         tensor.getDimSize(dim) % shards)
-      return function.emitOpError()
+      return op->emitOpError()
              << what << ": dim " << dim << " of " << type
              << " cannot be split into " << shards << " equal parts over '"
              << formatAxes(sharding.getAxes(dim)) << "'";
   return success();
+}
+
+LogicalResult PropagateShardingPass::readVariables() {
+  for (auto variable : getOperation().getOps<graph::VariableOp>()) {
+    auto type = dyn_cast<RankedTensorType>(variable.getType());
+    auto sharding = dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr());
+    if (!type || !sharding)
+      continue;
+    if (failed(checkDivides(variable,
+                            "'" + variable.getSymName() + "'", type, sharding)))
+      return failure();
+    variables[variable.getSymNameAttr()] = State(type, sharding);
+  }
+  return success();
+}
+
+State *PropagateShardingPass::findVariable(DictionaryAttr attributes) {
+  auto name = attributes
+                  ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+                  : FlatSymbolRefAttr();
+  auto found = name ? variables.find(name.getAttr()) : variables.end();
+  return found == variables.end() ? nullptr : &found->second;
 }
 
 LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
@@ -112,10 +197,14 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return success();
-    State state;
-    state.dims.resize(type.getRank());
-    state.open.assign(type.getRank(), true);
-    if (ShardingAttr sharding = findSharding(value)) {
+    ShardingAttr sharding = findSharding(value);
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      if (State *variable =
+              findVariable(function.getArgAttrDict(argument.getArgNumber()))) {
+        states[value] = *variable;
+        return success();
+      }
+    if (sharding) {
       std::string what = "a value";
       if (auto argument = dyn_cast<BlockArgument>(value))
         what = ("argument " + Twine(argument.getArgNumber())).str();
@@ -124,12 +213,8 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
                 "'").str();
       if (failed(checkDivides(function, what, type, sharding)))
         return failure();
-      state.dims = getDimAxes(sharding);
-      for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        state.open[dim] = sharding.isOpen(dim);
-      state.unreduced = AxisList(sharding.getUnreduced());
     }
-    states[value] = std::move(state);
+    states[value] = State(type, sharding);
     return success();
   };
   Block &block = function.front();
@@ -146,43 +231,26 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
       if (failed(set(result)))
         return failure();
   }
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto sharding = function.getResultAttrOfType<ShardingAttr>(
-            i, DistDialect::kSharding))
-      if (failed(checkDivides(function, "result " + Twine(i),
-                              function.getResultTypes()[i], sharding)))
-        return failure();
+  return readResults(function);
+}
+
+LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+    auto sharding = function.getResultAttrOfType<ShardingAttr>(
+        i, DistDialect::kSharding);
+    if (!type || !sharding || findVariable(function.getResultAttrDict(i)))
+      continue;
+    if (failed(checkDivides(function, "result " + Twine(i), type, sharding)))
+      return failure();
+    results[{function, i}] = State(type, sharding);
+  }
   return success();
 }
 
-/// Gives `value` the axes of `dims` where they extend its own; true if so.
 bool PropagateShardingPass::extend(Value value, const AxisLists &dims) {
   auto found = states.find(value);
-  if (found == states.end())
-    return false;
-  State &state = found->second;
-  bool changed = false;
-  for (unsigned dim = 0; dim < dims.size(); ++dim) {
-    if (!state.open[dim] || dims[dim].size() <= state.dims[dim].size() ||
-        !isPrefix(state.dims[dim], dims[dim]))
-      continue;
-    // Take axes one by one: as many as are free in this tensor and divide.
-    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
-    for (StringAttr axis :
-         ArrayRef(dims[dim]).drop_front(state.dims[dim].size())) {
-      bool used = llvm::is_contained(state.unreduced, axis) ||
-                  llvm::any_of(state.dims, [&](const AxisList &axes) {
-                    return llvm::is_contained(axes, axis);
-                  });
-      AxisList longer = state.dims[dim];
-      longer.push_back(axis);
-      if (used || size % mesh.getGroupSize(longer))
-        break;
-      state.dims[dim] = longer;
-      changed = true;
-    }
-  }
-  return changed;
+  return found != states.end() && found->second.extend(dims, mesh);
 }
 
 bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
@@ -242,62 +310,114 @@ bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
 
 bool PropagateShardingPass::visitReturn(Operation *op) {
   bool changed = false;
-  func::FuncOp function = getOperation();
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (auto sharding = function.getResultAttrOfType<ShardingAttr>(
-            i, DistDialect::kSharding))
-      changed |= extend(operand, getDimAxes(sharding));
+  func::FuncOp function = op->getParentOfType<func::FuncOp>();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    State *declared = findVariable(function.getResultAttrDict(i));
+    if (!declared)
+      if (auto found = results.find({function, unsigned(i)});
+          found != results.end())
+        declared = &found->second;
+    auto value = states.find(operand);
+    if (!declared || value == states.end())
+      continue;
+    changed |= value->second.extend(declared->dims, mesh);
+    changed |= declared->extend(value->second.dims, mesh);
+  }
   return changed;
 }
 
-bool PropagateShardingPass::sweep(Block &block, bool resolveConflicts) {
+bool PropagateShardingPass::visitVariables(func::FuncOp function) {
   bool changed = false;
+  for (BlockArgument argument : function.front().getArguments()) {
+    State *variable =
+        findVariable(function.getArgAttrDict(argument.getArgNumber()));
+    if (!variable)
+      continue;
+    State &state = states[argument];
+    changed |= state.extend(variable->dims, mesh);
+    changed |= variable->extend(state.dims, mesh);
+  }
+  return changed;
+}
+
+bool PropagateShardingPass::sweep(func::FuncOp function,
+                                  bool resolveConflicts) {
+  bool changed = visitVariables(function);
   auto visitOne = [&](Operation &op) {
     if (isa<ShardingRuleOpInterface>(op))
       changed |= visit(&op, resolveConflicts);
     else if (isa<func::ReturnOp>(op))
       changed |= visitReturn(&op);
   };
-  for (Operation &op : block)
+  for (Operation &op : function.front())
     visitOne(op);
-  for (Operation &op : llvm::reverse(block))
+  for (Operation &op : llvm::reverse(function.front()))
     visitOne(op);
   return changed;
 }
 
 void PropagateShardingPass::write(func::FuncOp function) {
-  auto getSharding = [&](Value value) {
-    const State &state = states[value];
-    return ShardingAttr::get(meshName, state.dims, state.unreduced);
-  };
   Block &block = function.front();
   for (BlockArgument argument : block.getArguments())
-    if (states.count(argument))
-      setSharding(argument, getSharding(argument));
+    if (auto found = states.find(argument); found != states.end())
+      setSharding(argument, found->second.getSharding(meshName, close));
   for (Operation &op : block)
     for (Value result : op.getResults())
-      setSharding(result, getSharding(result));
-  for (auto [i, operand] : llvm::enumerate(block.getTerminator()->getOperands())) {
-    auto declared = function.getResultAttrOfType<ShardingAttr>(
-        i, DistDialect::kSharding);
-    function.setResultAttr(i, DistDialect::kSharding,
-                           declared ? declared.closed()
-                                    : getSharding(operand).withUnreduced({}));
+      if (auto found = states.find(result); found != states.end())
+        setSharding(result, found->second.getSharding(meshName, close));
+  for (auto [i, operand] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
+    State *declared = findVariable(function.getResultAttrDict(i));
+    if (!declared)
+      if (auto found = results.find({function, unsigned(i)});
+          found != results.end())
+        declared = &found->second;
+    if (declared)
+      function.setResultAttr(i, DistDialect::kSharding,
+                             declared->getSharding(meshName, close));
+    else if (close && states.count(operand))
+      function.setResultAttr(
+          i, DistDialect::kSharding,
+          states[operand].getSharding(meshName, close).withUnreduced({}));
   }
 }
 
 void PropagateShardingPass::runOnOperation() {
-  func::FuncOp function = getOperation();
   states.clear();
-  mesh = findMesh(function);
-  if (!mesh || function.isExternal())
+  results.clear();
+  variables.clear();
+  mesh = findMesh(getOperation());
+  if (!mesh)
     return;
   meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
-  copySharedScalarWork(function.front());
-  if (failed(readShardings(function)))
+  if (failed(readVariables()))
     return signalPassFailure();
-  for (bool resolveConflicts : {false, true})
-    while (sweep(function.front(), resolveConflicts))
-      ;
-  write(function);
+  // The function that does most decides of variables first.
+  SmallVector<func::FuncOp> functions;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    copySharedScalarWork(function.front());
+    if (failed(readShardings(function)))
+      return signalPassFailure();
+    functions.push_back(function);
+  }
+  llvm::stable_sort(functions, [](func::FuncOp a, func::FuncOp b) {
+    return a.front().getOperations().size() > b.front().getOperations().size();
+  });
+  for (bool resolveConflicts : {false, true}) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (func::FuncOp function : functions)
+        while (sweep(function, resolveConflicts))
+          changed = true;
+    }
+  }
+  for (auto variable : getOperation().getOps<graph::VariableOp>())
+    if (auto found = variables.find(variable.getSymNameAttr());
+        found != variables.end())
+      variable.setShardingAttr(found->second.getSharding(meshName, close));
+  for (func::FuncOp function : functions)
+    write(function);
 }

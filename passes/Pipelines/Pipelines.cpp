@@ -85,8 +85,8 @@ void mlir::dist::buildNumberPipeline(OpPassManager &pm) {
 void mlir::dist::buildPartitionPipeline(
     OpPassManager &pm, const PartitionPipelineOptions &options) {
   buildNumberPipeline(pm);
+  pm.addPass(createPropagateShardingPass());
   OpPassManager &functions = pm.nest<func::FuncOp>();
-  functions.addPass(createPropagateShardingPass());
   functions.addPass(createInsertReshardsPass());
   // Partial sums become whole before their first use that is not linear, at the
   // place with the fewest bytes.

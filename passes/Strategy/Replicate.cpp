@@ -73,7 +73,7 @@ LogicalResult ReplicatePass::createMesh() {
 
 LogicalResult ReplicatePass::annotateVariable(graph::VariableOp variable) {
   auto type = cast<RankedTensorType>(variable.getType());
-  auto sharding = ShardingAttr::getReplicated(meshName, type.getRank());
+  auto sharding = ShardingAttr::getWhole(meshName, type.getRank());
   if (variable.getSynchronization() == graph::Synchronization::OnRead) {
     int64_t replicas = mesh.getNumRanks();
     if (variable.getAggregation() == graph::Aggregation::Sum) {
@@ -109,7 +109,7 @@ ShardingAttr ReplicatePass::getSharding(func::FuncOp function, StringRef what,
   };
   if (!tensor)
     return fail() << ": expected a tensor, but got " << type, ShardingAttr();
-  auto replicated = ShardingAttr::getReplicated(meshName, tensor.getRank());
+  auto replicated = ShardingAttr::getWhole(meshName, tensor.getRank());
   if (!attributes)
     return replicated;
   if (auto name = attributes.getAs<FlatSymbolRefAttr>("graph.variable")) {

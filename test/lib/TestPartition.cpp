@@ -39,7 +39,7 @@ struct TestCheckPartition
       return signalPassFailure();
     OwningOpRef<ModuleOp> global = local.clone();
     OpPassManager pipeline("builtin.module");
-    pipeline.addNestedPass<func::FuncOp>(createPropagateShardingPass());
+    pipeline.addPass(createPropagateShardingPass());
     pipeline.addNestedPass<func::FuncOp>(createInsertReshardsPass());
     pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
     pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());

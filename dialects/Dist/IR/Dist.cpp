@@ -58,9 +58,11 @@ verifySharding(Operation *scope, Attribute attribute, Type type,
     for (StringAttr axis : dim.getAxes())
       if (failed(checkAxis(axis)))
         return failure();
-  for (StringAttr axis : sharding.getUnreduced())
-    if (failed(checkAxis(axis)))
-      return failure();
+  for (ArrayRef<StringAttr> axes :
+       {sharding.getUnreduced(), sharding.getReplicated()})
+    for (StringAttr axis : axes)
+      if (failed(checkAxis(axis)))
+        return failure();
   return success();
 }
 

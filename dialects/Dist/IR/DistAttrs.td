@@ -27,17 +27,20 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     ```mlir
     #dist.sharding<@mesh, [{"data"}, {?} ], unreduced = {"model"}>
     ```
-    Ranks along axes that are not named hold equal copies.
+    Ranks along axes that are not named hold equal copies. Axes in `replicated`
+    stay so: propagation adds them to no open dim.
   }];
   let parameters = (ins "FlatSymbolRefAttr":$mesh,
     ArrayRefParameter<"DimShardingAttr">:$dims,
-    OptionalArrayRefParameter<"StringAttr">:$unreduced);
+    OptionalArrayRefParameter<"StringAttr">:$unreduced,
+    OptionalArrayRefParameter<"StringAttr">:$replicated);
   let builders = [AttrBuilderWithInferredContext<(ins
       "::mlir::FlatSymbolRefAttr":$mesh,
       "::llvm::ArrayRef<::llvm::SmallVector<::mlir::StringAttr>>":$dimAxes,
       CArg<"::llvm::ArrayRef<::mlir::StringAttr>", "{}">:$unreduced), [{
     return $_get(mesh.getContext(), mesh,
-                 getClosedDims(mesh.getContext(), dimAxes), unreduced);
+                 getClosedDims(mesh.getContext(), dimAxes), unreduced,
+                 ::llvm::ArrayRef<::mlir::StringAttr>());
   }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -47,7 +50,10 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     getClosedDims(::mlir::MLIRContext *context,
                   ::llvm::ArrayRef<::llvm::SmallVector<StringAttr>> dimAxes);
     /// A closed sharding that splits nothing.
-    static ShardingAttr getReplicated(FlatSymbolRefAttr mesh, unsigned numDims);
+    static ShardingAttr getWhole(FlatSymbolRefAttr mesh, unsigned numDims);
+    /// One that splits nothing yet, all dims open, but never over `replicated`.
+    static ShardingAttr getOpen(FlatSymbolRefAttr mesh, unsigned numDims,
+                                ::llvm::ArrayRef<StringAttr> replicated);
     unsigned getNumDims() const { return getDims().size(); }
     ::llvm::ArrayRef<StringAttr> getAxes(unsigned dim) const {
       return getDims()[dim].getAxes();
@@ -61,7 +67,9 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     /// Whether some dim is split over `axis`.
     bool splitsOver(StringAttr axis) const;
     ShardingAttr withUnreduced(::llvm::ArrayRef<StringAttr> axes) const;
-    /// The same with all dims closed.
+    /// The same with dim `dim` split over `axes`, and closed.
+    ShardingAttr withDim(unsigned dim, ::llvm::ArrayRef<StringAttr> axes) const;
+    /// The same with all dims closed, which makes `replicated` superfluous.
     ShardingAttr closed() const;
     /// Whether both split the dims over the same axes.
     bool hasSameDims(ShardingAttr other) const;

@@ -296,7 +296,7 @@ void mlir::dist::setSharding(Value value, ShardingAttr sharding) {
   if (auto old = op->getAttrOfType<ArrayAttr>(DistDialect::kShardings))
     llvm::append_range(list, old);
   for (Value result : op->getResults().drop_front(list.size()))
-    list.push_back(ShardingAttr::getReplicated(
+    list.push_back(ShardingAttr::getWhole(
         sharding.getMesh(),
         cast<RankedTensorType>(result.getType()).getRank()));
   list[cast<OpResult>(value).getResultNumber()] = sharding;

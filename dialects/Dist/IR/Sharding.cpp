@@ -93,7 +93,7 @@ void DimShardingAttr::print(AsmPrinter &printer) const {
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   FlatSymbolRefAttr mesh;
   SmallVector<DimShardingAttr> dims;
-  SmallVector<StringAttr> unreduced;
+  SmallVector<StringAttr> unreduced, replicated;
   auto parseOneDim = [&]() -> ParseResult {
     auto dim = parseDim(parser);
     if (failed(dim))
@@ -104,16 +104,21 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOneDim))
     return {};
-  if (succeeded(parser.parseOptionalComma()))
-    if (parser.parseKeyword("unreduced") || parser.parseEqual() ||
+  while (succeeded(parser.parseOptionalComma())) {
+    SmallVector<StringAttr> &axes =
+        succeeded(parser.parseOptionalKeyword("replicated")) ? replicated
+                                                             : unreduced;
+    if ((&axes == &unreduced && parser.parseKeyword("unreduced")) ||
+        parser.parseEqual() ||
         parser.parseCommaSeparatedList(
             AsmParser::Delimiter::Braces,
-            [&] { return parseAxis(parser, unreduced); }))
+            [&] { return parseAxis(parser, axes); }))
       return {};
+  }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ShardingAttr>(parser.getContext(), mesh, dims,
-                                         unreduced);
+                                         unreduced, replicated);
 }
 
 void ShardingAttr::print(AsmPrinter &printer) const {
@@ -122,11 +127,15 @@ void ShardingAttr::print(AsmPrinter &printer) const {
     printDim(printer, dim);
   });
   printer << "]";
-  if (!getUnreduced().empty()) {
-    printer << ", unreduced = {";
-    printAxes(printer, getUnreduced());
+  auto printSet = [&](StringRef name, ArrayRef<StringAttr> axes) {
+    if (axes.empty())
+      return;
+    printer << ", " << name << " = {";
+    printAxes(printer, axes);
     printer << "}";
-  }
+  };
+  printSet("unreduced", getUnreduced());
+  printSet("replicated", getReplicated());
   printer << ">";
 }
 
@@ -137,7 +146,8 @@ void ShardingAttr::print(AsmPrinter &printer) const {
 LogicalResult
 ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      FlatSymbolRefAttr mesh, ArrayRef<DimShardingAttr> dims,
-                     ArrayRef<StringAttr> unreduced) {
+                     ArrayRef<StringAttr> unreduced,
+                     ArrayRef<StringAttr> replicated) {
   llvm::SmallPtrSet<Attribute, 4> seen;
   auto check = [&](ArrayRef<StringAttr> axes) -> LogicalResult {
     for (StringAttr axis : axes)
@@ -149,7 +159,7 @@ ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (DimShardingAttr dim : dims)
     if (failed(check(dim.getAxes())))
       return failure();
-  return check(unreduced);
+  return success(succeeded(check(unreduced)) && succeeded(check(replicated)));
 }
 
 SmallVector<DimShardingAttr>
@@ -161,10 +171,17 @@ ShardingAttr::getClosedDims(MLIRContext *context,
   return dims;
 }
 
-ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh,
-                                         unsigned numDims) {
+ShardingAttr ShardingAttr::getWhole(FlatSymbolRefAttr mesh, unsigned numDims) {
   SmallVector<SmallVector<StringAttr>> dims(numDims);
   return get(mesh, dims);
+}
+
+ShardingAttr ShardingAttr::getOpen(FlatSymbolRefAttr mesh, unsigned numDims,
+                                   ArrayRef<StringAttr> replicated) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<DimShardingAttr> dims(
+      numDims, DimShardingAttr::get(context, {}, /*open=*/true));
+  return get(context, mesh, dims, ArrayRef<StringAttr>(), replicated);
 }
 
 bool ShardingAttr::splitsNoDim() const {
@@ -179,7 +196,14 @@ bool ShardingAttr::splitsOver(StringAttr axis) const {
 }
 
 ShardingAttr ShardingAttr::withUnreduced(ArrayRef<StringAttr> axes) const {
-  return get(getContext(), getMesh(), getDims(), axes);
+  return get(getContext(), getMesh(), getDims(), axes, getReplicated());
+}
+
+ShardingAttr ShardingAttr::withDim(unsigned dim,
+                                   ArrayRef<StringAttr> axes) const {
+  SmallVector<DimShardingAttr> dims(getDims());
+  dims[dim] = DimShardingAttr::get(getContext(), axes, /*open=*/false);
+  return get(getContext(), getMesh(), dims, getUnreduced(), getReplicated());
 }
 
 ShardingAttr ShardingAttr::closed() const {
@@ -187,7 +211,8 @@ ShardingAttr ShardingAttr::closed() const {
   for (DimShardingAttr dim : getDims())
     dims.push_back(
         DimShardingAttr::get(getContext(), dim.getAxes(), /*open=*/false));
-  return get(getContext(), getMesh(), dims, getUnreduced());
+  return get(getContext(), getMesh(), dims, getUnreduced(),
+             ArrayRef<StringAttr>());
 }
 
 bool ShardingAttr::hasSameDims(ShardingAttr other) const {

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-propagate-sharding,dist-insert-reshards,dist-insert-all-reduce))" -verify-diagnostics
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce))" -verify-diagnostics
 dist.mesh @mesh ["data"=2]
 
 func.func @integer_share(%total: tensor<i64> {dist.sharding = #dist.sharding<@mesh, [], unreduced = {"data"}>},

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-propagate-sharding,dist-insert-reshards,dist-insert-all-reduce,dist-verify-unreduced))" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce,dist-verify-unreduced))" | FileCheck %s
 dist.mesh @mesh ["data"=2, "model"=2] {why = {data = "the user splits the batch"}}
 
 // CHECK-LABEL: func @gradient

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-propagate-sharding,dist-insert-reshards))" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards))" | FileCheck %s
 dist.mesh @mesh ["data"=2, "model"=2]
 
 // Equal layouts need nothing.

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-number-ops,dist-propagate-sharding,dist-insert-reshards,dist-insert-all-reduce),dist-partition)" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-number-ops),dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce),dist-partition)" | FileCheck %s
 dist.mesh @mesh ["data"=2, "model"=4]
 
 // CHECK-LABEL: func @local_shapes

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-propagate-sharding))" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding)" | FileCheck %s
 dist.mesh @mesh ["data"=2, "model"=2]
 
 // CHECK-LABEL: func @forward
