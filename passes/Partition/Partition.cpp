@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
@@ -208,6 +209,8 @@ void PartitionPass::runOnOperation() {
   MeshOp mesh = findMesh(getOperation());
   if (!mesh)
     return;
+  if (failed(verifyLinkCosts(mesh)))
+    return signalPassFailure();
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;

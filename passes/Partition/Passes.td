@@ -111,10 +111,19 @@ def PartitionPass : Pass<"dist-partition", "::mlir::ModuleOp"> {
     become local. `dist.sharding` stays, `dist.global_type` is added. Ops keep
     `dist.origin` and `dist.shardings`.
 
+    The collectives of a reshard are a shortest path through layouts: bytes sent
+    times the cost of the link, and a little for each step. The mesh may say how
+    much dearer an axis is than others (`link_costs`); without a word all are
+    equal:
+    ```mlir
+    dist.mesh @mesh ["host"=2, "data"=4] {link_costs = {host = 8.0}}
+    ```
+
     Before: `graph.exp %x : tensor<4xf32>`, split over "data" of size 2.
     After: `graph.exp %x : tensor<2xf32>`.
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  // A whole value that becomes a sum is divided among the ranks.
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 
 def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::FuncOp"> {

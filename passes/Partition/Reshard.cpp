@@ -6,177 +6,129 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/Reshard.h"
 #include "dialects/Graph/IR/Graph.h"
-#include "passes/Partition/FactorSharding.h"
+#include "passes/Partition/ReshardPlan.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// The state of one reshard: the tensor and its layout so far.
-class Resharder {
+/// Turns the steps of a plan into ops.
+class Emitter {
 public:
-  Resharder(OpBuilder &builder, Location loc, Value value, ShardingAttr from,
-            ShardingAttr to, MeshOp mesh, StringRef reason, StringRef origin)
-      : builder(builder), loc(loc), value(value), mesh(mesh), reason(reason),
-        origin(origin), meshName(from.getMesh()), current(getDimAxes(from)),
-        target(getDimAxes(to)), partial(from.getUnreduced()),
-        wantedPartial(to.getUnreduced()) {}
+  Emitter(OpBuilder &builder, Location loc, Value value, RankedTensorType global,
+          MeshOp mesh, StringRef reason, StringRef origin)
+      : builder(builder), loc(loc), value(value), global(global), mesh(mesh),
+        meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), reason(reason),
+        origin(origin) {}
 
-  Value run() {
-    while (reduce() || cut() || exchange() || gather())
-      ;
-    share();
-    return value;
-  }
+  void emit(const ReshardStep &step);
+  Value getValue() const { return value; }
 
 private:
-  bool reduce();
-  bool cut();
-  bool exchange();
-  bool gather();
-  void share();
-
-  bool isUsed(StringAttr axis) const {
-    return llvm::any_of(current, [&](const AxisList &axes) {
-      return llvm::is_contained(axes, axis);
-    });
-  }
-  /// The next axes that dim `dim` lacks; none if it has some that must go.
-  ArrayRef<StringAttr> getMissing(unsigned dim) const {
-    if (!isPrefix(current[dim], target[dim]))
-      return {};
-    return ArrayRef(target[dim]).drop_front(current[dim].size());
-  }
-  /// Replaces the value by a collective's result with the present layout.
   template <typename OpTy, typename... Args>
-  void apply(Type type, ArrayRef<StringAttr> axes, Args... args) {
-    SmallVector<Attribute> names(axes.begin(), axes.end());
-    auto op = OpTy::create(builder, loc, TypeRange{type}, ValueRange{value},
-                           args..., mesh.getSymName(),
+  void apply(const ReshardStep &step, Args... args) {
+    SmallVector<Attribute> names(step.axes.begin(), step.axes.end());
+    auto op = OpTy::create(builder, loc, TypeRange{getType(step)},
+                           ValueRange{value}, args..., mesh.getSymName(),
                            builder.getArrayAttr(names), reason, origin);
     value = op.getResult(0);
-    setSharding(value, ShardingAttr::get(meshName, current, partial));
+    setSharding(value, getSharding(step));
   }
-  Type scale(int64_t dim, int64_t multiply, int64_t divide) const {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[dim] = shape[dim] * multiply / divide;
-    return RankedTensorType::get(shape, type.getElementType());
+  void share(const ReshardStep &step);
+  ShardingAttr getSharding(const ReshardStep &step) const {
+    return ShardingAttr::get(meshName, step.after.dims, step.after.unreduced);
+  }
+  Type getType(const ReshardStep &step) const {
+    return *getLocalType(global, getSharding(step), mesh);
   }
 
   OpBuilder &builder;
   Location loc;
   Value value;
+  RankedTensorType global;
   MeshOp mesh;
-  StringRef reason, origin;
   FlatSymbolRefAttr meshName;
-  AxisLists current, target;
-  AxisList partial, wantedPartial;
+  StringRef reason, origin;
 };
 } // namespace
 
-bool Resharder::reduce() {
-  for (StringAttr axis : partial) {
-    if (llvm::is_contained(wantedPartial, axis))
-      continue;
-    llvm::erase(partial, axis);
-    for (unsigned dim = 0; dim < target.size(); ++dim) {
-      ArrayRef<StringAttr> missing = getMissing(dim);
-      if (missing.empty() || missing.front() != axis)
-        continue;
-      current[dim].push_back(axis);
-      apply<ReduceScatterOp>(scale(dim, 1, mesh.getAxisSize(axis)), {axis},
-                             ArrayRef<int64_t>{int64_t(dim)}, Reduction::Sum);
-      return true;
-    }
-    apply<AllReduceOp>(value.getType(), {axis}, Reduction::Sum);
-    return true;
+void Emitter::emit(const ReshardStep &step) {
+  SmallVector<int64_t> dims = {int64_t(step.dim)};
+  switch (step.kind) {
+  case ReshardStep::Kind::Slice:
+    return apply<AllSliceOp>(step, dims);
+  case ReshardStep::Kind::Permute:
+    return apply<PermuteOp>(step, step.sources);
+  case ReshardStep::Kind::AllToAll:
+    return apply<AllToAllOp>(step, dims,
+                             SmallVector<int64_t>{int64_t(step.concatDim)});
+  case ReshardStep::Kind::AllGather:
+    return apply<AllGatherOp>(step, dims);
+  case ReshardStep::Kind::ReduceScatter:
+    return apply<ReduceScatterOp>(step, dims, Reduction::Sum);
+  case ReshardStep::Kind::AllReduce:
+    return apply<AllReduceOp>(step, Reduction::Sum);
+  case ReshardStep::Kind::Share:
+    return share(step);
   }
-  return false;
-}
-
-bool Resharder::cut() {
-  for (unsigned dim = 0; dim < target.size(); ++dim) {
-    AxisList axes;
-    for (StringAttr axis : getMissing(dim)) {
-      if (isUsed(axis))
-        break;
-      axes.push_back(axis);
-    }
-    if (axes.empty())
-      continue;
-    llvm::append_range(current[dim], axes);
-    apply<AllSliceOp>(scale(dim, 1, mesh.getGroupSize(axes)), axes,
-                      ArrayRef<int64_t>{int64_t(dim)});
-    return true;
-  }
-  return false;
-}
-
-bool Resharder::exchange() {
-  for (unsigned to = 0; to < target.size(); ++to) {
-    ArrayRef<StringAttr> missing = getMissing(to);
-    if (missing.empty())
-      continue;
-    StringAttr axis = missing.front();
-    for (unsigned from = 0; from < current.size(); ++from) {
-      if (from == to || current[from].empty() || current[from].back() != axis)
-        continue;
-      int64_t size = mesh.getAxisSize(axis);
-      auto half = cast<RankedTensorType>(scale(to, 1, size));
-      SmallVector<int64_t> shape(half.getShape());
-      shape[from] *= size;
-      current[from].pop_back();
-      current[to].push_back(axis);
-      apply<AllToAllOp>(RankedTensorType::get(shape, half.getElementType()),
-                        {axis}, ArrayRef<int64_t>{int64_t(to)},
-                        ArrayRef<int64_t>{int64_t(from)});
-      return true;
-    }
-  }
-  return false;
-}
-
-bool Resharder::gather() {
-  for (unsigned dim = 0; dim < target.size(); ++dim) {
-    if (isPrefix(current[dim], target[dim]))
-      continue;
-    unsigned keep = 0;
-    while (keep < target[dim].size() && keep < current[dim].size() &&
-           current[dim][keep] == target[dim][keep])
-      ++keep;
-    AxisList axes(llvm::drop_begin(current[dim], keep));
-    current[dim].resize(keep);
-    apply<AllGatherOp>(scale(dim, mesh.getGroupSize(axes), 1), axes,
-                       ArrayRef<int64_t>{int64_t(dim)});
-    return true;
-  }
-  return false;
+  llvm_unreachable("all kinds are listed");
 }
 
 /// Each rank takes an equal share: exact for powers of two, and what
 /// TensorFlow does when a SUM variable is assigned.
-void Resharder::share() {
-  AxisList missing;
-  for (StringAttr axis : wantedPartial)
-    if (!llvm::is_contained(partial, axis))
-      missing.push_back(axis);
-  if (missing.empty())
-    return;
+void Emitter::share(const ReshardStep &step) {
   auto type = cast<RankedTensorType>(value.getType());
-  double ranks = mesh.getGroupSize(missing);
+  double ranks = mesh.getGroupSize(step.axes);
   Attribute divisor =
       builder.getFloatAttr(cast<FloatType>(type.getElementType()), ranks);
   Value divisors = graph::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, divisor));
-  setSharding(divisors, ShardingAttr::get(meshName, current));
-  llvm::append_range(partial, missing);
+  ShardingAttr after = getSharding(step);
+  setSharding(divisors, after.withUnreduced({}));
   value = graph::DivOp::create(builder, loc, type, value, divisors);
-  setSharding(value, ShardingAttr::get(meshName, current, partial));
+  setSharding(value, after);
+}
+
+/// Neighbouring cuts of one dim are one op.
+static std::vector<ReshardStep> mergeSlices(ArrayRef<ReshardStep> steps) {
+  std::vector<ReshardStep> merged;
+  for (const ReshardStep &step : steps) {
+    if (step.kind == ReshardStep::Kind::Slice) {
+      // Cuts of different dims may stand in any order.
+      auto same = merged.end();
+      for (auto other = merged.end();
+           other != merged.begin() &&
+           std::prev(other)->kind == ReshardStep::Kind::Slice;
+           --other)
+        if (std::prev(other)->dim == step.dim)
+          same = std::prev(other);
+      if (same != merged.end()) {
+        llvm::append_range(same->axes, step.axes);
+        for (auto later = same; later != merged.end(); ++later)
+          llvm::append_range(later->after.dims[step.dim], step.axes);
+        continue;
+      }
+    }
+    merged.push_back(step);
+  }
+  return merged;
+}
+
+Value mlir::dist::emitPlan(OpBuilder &builder, Location loc, Value local,
+                           RankedTensorType global, const ReshardPlan &plan,
+                           MeshOp mesh, StringRef reason, StringRef origin) {
+  Emitter emitter(builder, loc, local, global, mesh, reason, origin);
+  for (const ReshardStep &step : mergeSlices(plan.steps))
+    emitter.emit(step);
+  return emitter.getValue();
 }
 
 Value mlir::dist::emitReshard(OpBuilder &builder, Location loc, Value local,
                               ShardingAttr from, ShardingAttr to, MeshOp mesh,
                               StringRef reason, StringRef origin) {
-  return Resharder(builder, loc, local, from, to, mesh, reason, origin).run();
+  RankedTensorType global =
+      getGlobalType(cast<RankedTensorType>(local.getType()), from, mesh);
+  ReshardPlan plan =
+      planReshard(global, getLayout(from, mesh), getLayout(to, mesh), mesh);
+  return emitPlan(builder, loc, local, global, plan, mesh, reason, origin);
 }

@@ -7,21 +7,22 @@
 #ifndef PASSES_PARTITION_RESHARD_H
 #define PASSES_PARTITION_RESHARD_H
 
-#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Partition/ReshardPlan.h"
 
 namespace mlir::dist {
 
 /// Emits the collectives that turn the local part of a tensor with sharding
-/// `from` into that with sharding `to`; gives the new local part.
-///
-/// The steps, repeated until the layouts agree: partial sums are completed (by
-/// a reduce_scatter if a dim is to be split over that axis anyway); dims that
-/// only lack axes are cut (early, so that later steps are small); an axis that
-/// moves between dims is an all_to_all; what is left over is gathered. A whole
-/// value that is to be a sum is divided by the number of ranks.
+/// `from` into that with sharding `to`, as `planReshard` says; gives the new
+/// local part. A whole value that is to be a sum is divided by the number of
+/// ranks.
 Value emitReshard(OpBuilder &builder, Location loc, Value local,
                   ShardingAttr from, ShardingAttr to, MeshOp mesh,
                   StringRef reason, StringRef origin);
+
+/// The same for a plan that was made before, of a tensor of type `global`.
+Value emitPlan(OpBuilder &builder, Location loc, Value local,
+               RankedTensorType global, const ReshardPlan &plan, MeshOp mesh,
+               StringRef reason, StringRef origin);
 
 } // namespace mlir::dist
 

@@ -8,10 +8,12 @@
 namespace mlir::dist {
 void registerTestOpRules();
 void registerTestPartition();
+void registerTestVolume();
 
 void registerTestPasses();
 void registerTestPasses() {
   registerTestOpRules();
   registerTestPartition();
+  registerTestVolume();
 }
 } // namespace mlir::dist

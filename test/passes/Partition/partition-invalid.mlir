@@ -19,3 +19,15 @@ func.func @no_rule(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]
   %0 = arith.addf %x, %x : tensor<4xf32>
   return
 }
+
+// -----
+// expected-error @+1 {{'dist.mesh' op has a link cost for 'host', which is none of its axes}}
+dist.mesh @mesh ["data"=2] {link_costs = {host = 8.0}}
+
+// -----
+// expected-error @+1 {{'dist.mesh' op expected the link cost of 'data' to be a positive float, but got 0}}
+dist.mesh @mesh ["data"=2] {link_costs = {data = 0.0}}
+
+// -----
+// expected-error @+1 {{'dist.mesh' op expected 'link_costs' to be a dictionary of axes, but got 2 : i64}}
+dist.mesh @mesh ["data"=2] {link_costs = 2 : i64}

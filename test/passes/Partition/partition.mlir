@@ -37,12 +37,12 @@ func.func @exchange(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %x : tensor<8x4xf32>
 }
 
-// Cut first, so that less is exchanged; two axes of one dim swap places.
+// Two axes of one dim swap places: whole shards move.
 // CHECK-LABEL: func @swap
 func.func @swap(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", "model"}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"model", "data"}]>}) {
-  // CHECK: dist.all_gather %{{.+}} over @mesh ["data", "model"]
-  // CHECK: dist.all_slice %{{.+}} over @mesh ["model", "data"]
+  // CHECK: dist.permute %{{.+}} over @mesh ["data", "model"] {{.*}}sources = array<i64: 0, 2, 4, 6, 1, 3, 5, 7>
+  // CHECK-NEXT: return
   return %x : tensor<8xf32>
 }
 
