@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/manifest.pb.h"
+#include <functional>
 #include <map>
 #include <string>
 
@@ -32,6 +33,9 @@ struct LoweringOptions {
   /// What the manifest says of the model and the training; the lowering fills
   /// in the rest.
   ::dist::manifest::Manifest metadata;
+  /// Adds the caller's own files to the package's folder before it takes its
+  /// place; reports its own failure.
+  std::function<LogicalResult(const std::string &folder)> addFiles;
 };
 
 /// From graph and dist ops with local shapes to rt.program and rt.kernel.
@@ -43,8 +47,9 @@ void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);
 void registerLoweringPipelines();
 
 /// Lowers the module (which is left in the LLVM dialect) and writes the package
-/// folder: program.so, weights.safetensors, manifest. An existing folder is
-/// replaced only when the new one is complete. Emits an error on failure.
+/// folder: program.so, weights.safetensors, manifest, `addFiles`. An existing
+/// package or empty folder is replaced, in one step, when the new one is
+/// complete; anything else is refused. Emits an error on failure.
 LogicalResult lowerToPackage(ModuleOp module, const LoweringOptions &options,
                              StringRef folder);
 

@@ -53,6 +53,8 @@ private:
   MLIRContext context;
   ErrorPrinter printer;
   OwningOpRef<ModuleOp> module;
+  /// Whether the model file itself is ONNX; MLIR may come from one, too.
+  bool isOnnx = false;
   int64_t replicas = 1;
   /// The global batch asked for (0: the model's own), and the one compiled: a
   /// multiple of the replicas.
@@ -207,20 +209,17 @@ int Compilation::emitPackage() {
   describeCosts(lowering);
   // Names first: lowering replaces the module.
   std::vector<std::string> variables;
-  StringRef format;
-  if (auto attr = (*module)->getAttrOfType<StringAttr>("graph.model_format"))
-    format = attr.getValue();
   for (auto variable : module->getOps<graph::VariableOp>())
     variables.push_back(variable.getSymName().str());
+  Status skeleton;
+  if (isOnnx)
+    lowering.addFiles = [&](const std::string &folder) {
+      skeleton = ::dist::writeOnnxSkeleton(
+          options.model, variables, folder + "/" + ::dist::kOnnxSkeletonName);
+      return success(skeleton.ok());
+    };
   if (failed(lowerToPackage(*module, lowering, options.outFile)))
-    return 1;
-  if (format == "onnx") {
-    Status status = ::dist::writeOnnxSkeleton(
-        options.model, variables,
-        options.outFile + "/" + ::dist::kOnnxSkeletonName);
-    if (!status.ok())
-      return reportError(status);
-  }
+    return skeleton.ok() ? 1 : reportError(skeleton);
   return 0;
 }
 
@@ -229,9 +228,12 @@ int Compilation::run() {
     return reportError(status);
   if (options.coverage)
     return printCoverage(&context, options, paddedBatch);
-  module = loadModel(&context, options, paddedBatch);
+  bool isImported = false;
+  module = loadModel(&context, options, paddedBatch, &isImported);
   if (!module)
     return 1;
+  auto format = (*module)->getAttrOfType<StringAttr>("graph.model_format");
+  isOnnx = isImported && format && format == "onnx";
   std::string stage = options.emit;
   if (stage.empty() && !options.explain.empty())
     stage = "explain";

@@ -36,7 +36,8 @@ static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
 
 OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
                                             const Options &options,
-                                            int64_t batchSize) {
+                                            int64_t batchSize,
+                                            bool *isImported) {
   Location loc = FileLineColLoc::get(context, options.model, 0, 0);
   auto buffer = llvm::MemoryBuffer::getFile(options.model, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
@@ -51,6 +52,7 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
                 StringRef(options.model).ends_with(".mlir") ||
                 start.starts_with("module") || start.starts_with("func.func") ||
                 start.starts_with("graph.variable") || start.starts_with("//");
+  *isImported = !isMlir;
   if (isMlir) {
     ParserConfig config(context);
     return parseSourceFile<ModuleOp>(options.model, config);

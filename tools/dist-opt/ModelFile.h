@@ -14,10 +14,11 @@
 namespace mlir::dist {
 
 /// Reads the model file of the options, whatever its form; `batchSize` is the
-/// value of the first symbolic dim (0: none was given). Errors are diagnostics.
+/// value of the first symbolic dim (0: none was given). `isImported` tells
+/// whether it was a model format, not MLIR. Errors are diagnostics.
 OwningOpRef<ModuleOp> loadModel(MLIRContext *context,
                                 const ::dist::tools::Options &options,
-                                int64_t batchSize);
+                                int64_t batchSize, bool *isImported);
 
 /// Prints `--coverage`: a row for each node of the model file. Gives the exit
 /// code: 1 if a node can't be imported.

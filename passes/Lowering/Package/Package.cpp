@@ -11,6 +11,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -47,7 +50,42 @@ static LogicalResult writePackage(ModuleOp module,
   if (code)
     return module.emitError("cannot write ")
            << folder << "/manifest: " << code.message();
-  return success();
+  return options.addFiles ? options.addFiles(folder) : success();
+}
+
+/// Whether `target` may be replaced: there is nothing, an empty folder, or a
+/// package. A folder of the user's own files is not for us to remove.
+static bool isReplaceable(const std::string &target) {
+  namespace fs = llvm::sys::fs;
+  if (!fs::exists(target))
+    return true;
+  if (!fs::is_directory(target))
+    return false;
+  std::error_code code;
+  bool isEmpty = fs::directory_iterator(target, code) == fs::directory_iterator();
+  return !code && (isEmpty || fs::exists(target + "/manifest"));
+}
+
+/// Puts the folder `fresh` in the place of `target`; what was there is left at
+/// `fresh`. Others see the old folder or the new one, never none.
+static std::error_code putInPlace(const std::string &fresh,
+                                  const std::string &target) {
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(),
+                RENAME_EXCHANGE) == 0)
+    return {};
+  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
+    return {errno, std::generic_category()};
+  // Nothing to exchange with, or a file system that cannot: a folder is
+  // replaced by renaming only when it is empty.
+  std::string old = fresh + ".old";
+  bool existed = llvm::sys::fs::exists(target);
+  if (existed)
+    if (std::error_code code = llvm::sys::fs::rename(target, old))
+      return code;
+  std::error_code code = llvm::sys::fs::rename(fresh, target);
+  if (existed)
+    (void)llvm::sys::fs::rename(old, code ? target : fresh);
+  return code;
 }
 
 LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
@@ -56,25 +94,21 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
   while (folder.size() > 1 && folder.ends_with("/"))
     folder = folder.drop_back();
   std::string target = folder.str();
+  if (!isReplaceable(target))
+    return module.emitError("cannot make the package ")
+           << target
+           << ": it exists and is no package; give another folder, or remove it";
   std::string fresh =
       target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
   if (std::error_code code = llvm::sys::fs::create_directories(fresh))
     return module.emitError("cannot make the folder ")
            << fresh << ": " << code.message();
   LogicalResult result = writePackage(module, options, fresh);
-  if (succeeded(result)) {
-    // A folder is replaced by renaming only when it is empty.
-    std::string old = fresh + ".old";
-    bool existed = llvm::sys::fs::exists(target);
-    if (existed)
-      (void)llvm::sys::fs::rename(target, old);
-    if (std::error_code code = llvm::sys::fs::rename(fresh, target))
+  if (succeeded(result))
+    if (std::error_code code = putInPlace(fresh, target))
       result = module.emitError("cannot make the package ")
                << target << ": " << code.message();
-    if (existed)
-      (void)llvm::sys::fs::remove_directories(old);
-  }
-  if (failed(result))
-    (void)llvm::sys::fs::remove_directories(fresh);
+  // The new folder after a failure, the old one after a success.
+  (void)llvm::sys::fs::remove_directories(fresh);
   return result;
 }
