@@ -68,8 +68,10 @@ def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
 
     With `groups` = R > 1 (and without `sync-batch-norm`) every replica keeps its
     own statistics: the variables become ON_READ + MEAN with one row a replica,
-    and the other entries read the mean over the rows. A replica without
-    examples keeps its row.
+    and the other entries read the mean over the rows. In a partial step each
+    row moves by 1 - momentum times the replica's examples over the replicas'
+    mean, so that the mean weights the statistics by their examples; a replica
+    without examples keeps its row.
 
     With `partial`, also clones @train_step_partial with arguments `mask` and
     `count` for batches of fewer examples than rows.

@@ -32,6 +32,8 @@ private:
   LogicalResult train(func::FuncOp entry, ArrayRef<Norm> norms, bool isPartial);
   LogicalResult trainBatchNorm(func::FuncOp entry, Norm norm, bool isPartial);
   void trainDropouts(func::FuncOp entry);
+  Value getMovingRate(GraphBuilder &g, func::FuncOp entry, BatchNormOp norm,
+                      double share);
   LogicalResult splitStatistics(VariableOp variable);
 
   /// Replicas with statistics of their own.
@@ -97,6 +99,23 @@ TrainingModePass::findNorms(func::FuncOp entry) {
   return norms;
 }
 
+/// One number a replica: `share` times the replica's examples over the mean of
+/// all replicas'. The mean over the rows, which is what others read, so moves
+/// by `share` towards the statistics weighted by their examples, and the row of
+/// a replica without examples stays. No row overshoots its statistic.
+Value TrainingModePass::getMovingRate(GraphBuilder &g, func::FuncOp entry,
+                                      BatchNormOp norm, double share) {
+  auto type = cast<RankedTensorType>(norm.getOperand().getType());
+  double perExample = double(type.getNumElements()) / type.getDimSize(0) /
+                      type.getDimSize(norm.getAxis());
+  Value elements = norm.getCount();
+  auto counts = cast<RankedTensorType>(elements.getType());
+  Value examples = g.broadcastScalar(
+      g.convert(getCount(entry), counts.getElementType()), counts.getShape());
+  Value rate = g.div(g.mul(elements, share * rows / perExample), examples);
+  return g.min(rate, g.like(rate, 1));
+}
+
 LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
                                                bool isPartial) {
   auto [op, mean, variance] = found;
@@ -118,18 +137,25 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
       g.create<BatchNormOp>(op.getOperand(), op.getScale(), op.getBias(), mask,
                             op.getAxis(), op.getEpsilon(), uint64_t(rows));
   double momentum = op.getMomentum().convertToDouble();
+  // How far each replica's row moves; null: all by 1 - momentum.
+  Value rate;
+  if (isPartial && rows > 1)
+    rate = getMovingRate(g, entry, norm, 1 - momentum);
   auto move = [&](VariableOp variable, Value statistic) {
     auto stored = cast<RankedTensorType>(variable.getType());
     auto reference = FlatSymbolRefAttr::get(variable.getSymNameAttr());
     Value old = g.make<ReadOp>(stored, reference);
     Value now = g.reshape(g.convert(statistic, stored.getElementType()),
                           stored.getShape());
-    Value next = g.add(g.mul(old, momentum), g.mul(now, 1 - momentum));
-    // A replica may have no example of a short batch.
-    if (isPartial && rows > 1) {
-      Value some = g.compare(ComparePredicate::GT, norm.getCount(),
-                             g.like(norm.getCount(), 0));
-      next = g.select(g.broadcast(some, stored.getShape(), {0}), next, old);
+    Value next;
+    if (rate) {
+      Value way = g.sub(now, old);
+      Value part = g.broadcast(g.convert(rate, stored.getElementType()),
+                               stored.getShape(), {0});
+      next = g.add(old, g.mul(way, part));
+    } else {
+      Value kept = g.mul(old, momentum);
+      next = g.add(kept, g.mul(now, 1 - momentum));
     }
     g.create<AssignOp>(reference, next);
   };

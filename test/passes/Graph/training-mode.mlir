@@ -25,15 +25,23 @@ graph.variable @variance : tensor<3xf32> {group = "buffer"} = dense<1.0> : tenso
 
 // SPLIT-LABEL: func @train_step_partial
 // SPLIT-SAME: %[[MASK:[^:]+]]: tensor<4xi1> {graph.batch_dim = 0 : i64, graph.name = "mask", graph.role = "mask"}
-// SPLIT-SAME: tensor<f32> {graph.name = "count", graph.role = "count"}
+// SPLIT-SAME: %[[EXAMPLES:[^:]+]]: tensor<f32> {graph.name = "count", graph.role = "count"}
 // SPLIT: %{{.+}}, %[[M:.+]], %{{.+}}, %[[COUNT:.+]] = graph.batch_norm
 // SPLIT-SAME: mask %[[MASK]]
 // SPLIT-SAME: groups = 2
+// Each row moves by the replica's share of the examples (0.2 * 2 replicas of
+// one element an example); a replica without examples keeps its row.
+// SPLIT: %[[COUNTS:.+]] = graph.broadcast %[[EXAMPLES]]
+// SPLIT: %[[SHARE:.+]] = graph.constant dense<4.000000e-01>
+// SPLIT: %[[WEIGHTED:.+]] = graph.mul %[[COUNT]], %[[SHARE]]
+// SPLIT: %[[QUOTIENT:.+]] = graph.div %[[WEIGHTED]], %[[COUNTS]]
+// SPLIT: %[[ONE:.+]] = graph.constant dense<1.000000e+00>
+// SPLIT: %[[RATE:.+]] = graph.min %[[QUOTIENT]], %[[ONE]]
 // SPLIT: %[[OLD:.+]] = graph.read @mean : tensor<2x3xf32>
-// A replica without examples keeps its row.
-// SPLIT: %[[SOME:.+]] = graph.compare gt, %[[COUNT]]
-// SPLIT: %[[ROWS:.+]] = graph.broadcast %[[SOME]] {dims = array<i64: 0>}
-// SPLIT: %[[NEXT:.+]] = graph.select %[[ROWS]], %{{.+}}, %[[OLD]]
+// SPLIT: %[[WAY:.+]] = graph.sub %[[M]], %[[OLD]]
+// SPLIT: %[[ROWS:.+]] = graph.broadcast %[[RATE]] {dims = array<i64: 0>}
+// SPLIT: %[[PART:.+]] = graph.mul %[[WAY]], %[[ROWS]]
+// SPLIT: %[[NEXT:.+]] = graph.add %[[OLD]], %[[PART]]
 // SPLIT: graph.assign @mean, %[[NEXT]]
 
 // SYNC-LABEL: func @train_step(
