@@ -125,6 +125,44 @@ int64_t batchRows(const manifest::Entry &entry) {
 }
 
 //===----------------------------------------------------------------------===//
+// EntryPair
+//===----------------------------------------------------------------------===//
+
+Status EntryPair::create(Session &session, const std::string &name,
+                         EntryPair *out) {
+  *out = EntryPair();
+  out->name = name;
+  std::string partial = name + "_partial";
+  if (session.findEntry(partial))
+    DIST_RETURN_IF_ERROR(EntryCall::create(session, partial, &out->partial));
+  // The full entry's absence is the error when there is no partial one either.
+  if (session.findEntry(name) || !out->partial)
+    return EntryCall::create(session, name, &out->full);
+  return Status();
+}
+
+Status EntryPair::run(const Batch &batch, StepResult *result) {
+  EntryCall &call = batch.partial ? partial : full;
+  if (!call)
+    return Status::error(
+        StatusCode::InvalidInput, "the program takes full batches only", name,
+        "this batch has " + std::to_string(batch.examples) + " examples",
+        "give --drop-remainder or compile the model again");
+  return call.run(batch, result);
+}
+
+BatchPlan EntryPair::plan(const manifest::Manifest &manifest) const {
+  const manifest::Entry &entry = full ? full.entry() : partial.entry();
+  BatchPlan plan;
+  plan.rows = batchRows(partial ? partial.entry() : entry);
+  plan.batch = full ? batchRows(full.entry()) : plan.rows;
+  if (manifest.global_batch() > 0 && manifest.global_batch() <= plan.batch)
+    plan.batch = manifest.global_batch();
+  plan.replicas = batchReplicas(manifest, entry);
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
 // Metrics
 //===----------------------------------------------------------------------===//
 

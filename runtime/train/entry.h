@@ -46,6 +46,22 @@ private:
   int loss = -1, learningRate = -1, finite = -1;
 };
 
+/// A full and a partial entry, of which each batch takes one. A program has one
+/// or both.
+class EntryPair {
+public:
+  /// The entries `name` and `name`_partial; an error when there is neither.
+  static Status create(Session &session, const std::string &name,
+                       EntryPair *out);
+  Status run(const Batch &batch, StepResult *result);
+  /// The batch as the program wants it.
+  BatchPlan plan(const manifest::Manifest &manifest) const;
+
+private:
+  EntryCall full, partial;
+  std::string name;
+};
+
 /// Parts that an entry cuts its batch dim into, and its rows.
 int64_t batchReplicas(const manifest::Manifest &manifest,
                       const manifest::Entry &entry);

@@ -26,44 +26,6 @@ const manifest::Entry *trainingEntry(Session &session) {
   return nullptr;
 }
 
-/// Chooses between a full and a partial entry. A program has one or both.
-struct EntryPair {
-  EntryCall full, partial;
-  std::string name;
-
-  Status create(Session &session, const std::string &entry) {
-    name = entry;
-    if (session.findEntry(entry))
-      DIST_RETURN_IF_ERROR(EntryCall::create(session, entry, &full));
-    if (session.findEntry(entry + "_partial"))
-      DIST_RETURN_IF_ERROR(
-          EntryCall::create(session, entry + "_partial", &partial));
-    if (!full && !partial)
-      return EntryCall::create(session, entry, &full); // The error.
-    return Status();
-  }
-  Status run(const Batch &batch, StepResult *result) {
-    EntryCall &call = batch.partial ? partial : full;
-    if (!call)
-      return Status::error(
-          StatusCode::InvalidInput, "the program takes full batches only", name,
-          "this batch has " + std::to_string(batch.examples) + " examples",
-          "give --drop-remainder or compile the model again");
-    return call.run(batch, result);
-  }
-  /// The batch as the program wants it.
-  BatchPlan plan(const manifest::Manifest &manifest) const {
-    const manifest::Entry &entry = full ? full.entry() : partial.entry();
-    BatchPlan plan;
-    plan.rows = batchRows(partial ? partial.entry() : entry);
-    plan.batch = full ? batchRows(full.entry()) : plan.rows;
-    if (manifest.global_batch() > 0 && manifest.global_batch() <= plan.batch)
-      plan.batch = manifest.global_batch();
-    plan.replicas = batchReplicas(manifest, entry);
-    return plan;
-  }
-};
-
 /// Says what is not finite first: an example, a variable, or the loss.
 static Status nonfinite(Session &session, const Dataset &data,
                         const Batch &batch, const StepResult &result,
@@ -119,7 +81,7 @@ static Status nonfinite(Session &session, const Dataset &data,
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
                 Evaluation *out) {
   EntryPair entries;
-  DIST_RETURN_IF_ERROR(entries.create(session, "eval_step"));
+  DIST_RETURN_IF_ERROR(EntryPair::create(session, "eval_step", &entries));
   BatchPlan plan = entries.plan(session.manifest());
   plan.prefetch = prefetch;
   plan.endBatch = BatchStream::batchesPerPass(data.examples(), plan);
@@ -179,8 +141,8 @@ private:
 
 Status Trainer::prepare() {
   accumulate = std::max(session.manifest().accumulate_steps(), 1);
-  DIST_RETURN_IF_ERROR(
-      entries.create(session, accumulate > 1 ? "gradients" : "train_step"));
+  DIST_RETURN_IF_ERROR(EntryPair::create(
+      session, accumulate > 1 ? "gradients" : "train_step", &entries));
   if (accumulate > 1)
     DIST_RETURN_IF_ERROR(EntryCall::create(session, "apply", &apply));
   plan = entries.plan(session.manifest());
