@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/KernelEmitter.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lowering/KernelEmitter.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -29,15 +30,37 @@ static void setFastMath(func::FuncOp func) {
     auto old = iface.getFastMathFlagsAttr().getValue();
     op->setAttr(iface.getFastMathAttrName(),
                 arith::FastMathFlagsAttr::get(
-                    op->getContext(),
-                    old | arith::FastMathFlags::contract |
-                        arith::FastMathFlags::nsz));
+                    op->getContext(), old | arith::FastMathFlags::contract |
+                                          arith::FastMathFlags::nsz));
+  });
+}
+
+/// Trip counts from which an inner loop is worth vectors.
+static constexpr int64_t vectorTrips = 16;
+
+/// LLVM unrolls short loops as a whole before it vectorises, and then takes the
+/// loop around them, whose accesses are far apart (gathers and scatters). So
+/// innermost loops that fill vectors stay loops until they are vectorised.
+static void keepInnermostLoops(func::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(
+      context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  func.walk([&](scf::ForOp loop) {
+    auto walked = loop.getBody()->walk(
+        [](scf::ForOp) { return WalkResult::interrupt(); });
+    std::optional<llvm::APInt> trips = loop.getStaticTripCount();
+    if (!walked.wasInterrupted() && trips && trips->sge(vectorTrips))
+      loop->setAttr("loop_annotation", annotation);
   });
 }
 
 namespace {
 
-struct EmitKernelsPass : mlir::dist::impl::EmitKernelsPassBase<EmitKernelsPass> {
+struct EmitKernelsPass
+    : mlir::dist::impl::EmitKernelsPassBase<EmitKernelsPass> {
   using Base::Base;
   void runOnOperation() override {
     OpBuilder builder(&getContext());
@@ -48,6 +71,7 @@ struct EmitKernelsPass : mlir::dist::impl::EmitKernelsPassBase<EmitKernelsPass> 
       if (failed(func))
         return signalPassFailure();
       setFastMath(*func);
+      keepInnermostLoops(*func);
       kernel.erase();
     }
   }

@@ -9,6 +9,7 @@
 // one kernel merge when no path through a third node would make a cycle.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -56,6 +57,7 @@ private:
   LogicalResult emit(Node *node, OpBuilder &builder);
   Value cloneInto(Value value, OpBuilder &builder, Block *body,
                   SmallVectorImpl<Value> &inputs, IRMapping &mapping);
+  bool canFlatten(Node *node, const llvm::SmallPtrSetImpl<Operation *> &members);
   bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
 
   func::FuncOp func;
@@ -306,6 +308,56 @@ bool Former::isUsedOutside(Value value,
   });
 }
 
+/// Whether every point of the domain is computed alike, from nothing but its
+/// own elements and scalars: then the dims are one, and loops over it are long
+/// whatever the shape (filters end in dims of 3).
+bool Former::canFlatten(Node *node,
+                        const llvm::SmallPtrSetImpl<Operation *> &members) {
+  if (node->info->domain.size() < 2)
+    return false;
+  for (Operation *op : node->ops) {
+    if (!op->hasTrait<OpTrait::Elementwise>() ||
+        node->info->kinds.lookup(op) != MemberKind::Full)
+      return false;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || members.contains(def) || !isFloating(def) ||
+          isa<graph::ConstantOp>(def))
+        continue;
+      auto broadcast = dyn_cast<graph::BroadcastOp>(def);
+      if (!broadcast || !broadcast.getDims().empty())
+        return false;
+    }
+  }
+  return true;
+}
+
+static Type flatten(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get({tensor.getNumElements()},
+                               tensor.getElementType());
+}
+
+/// Gives all ops of a kernel's body their flat types.
+static void flattenBody(Block &body, ArrayRef<int64_t> domain) {
+  for (BlockArgument argument : body.getArguments())
+    if (cast<RankedTensorType>(argument.getType()).getRank() != 0)
+      argument.setType(flatten(argument.getType()));
+  for (Operation &op : body.without_terminator()) {
+    // Shardings are of the dims that were.
+    op.removeDiscardableAttr(DistDialect::kShardings);
+    for (Value result : op.getResults()) {
+      if (cast<RankedTensorType>(result.getType()).getShape() != domain)
+        continue;
+      auto flat = cast<RankedTensorType>(flatten(result.getType()));
+      if (auto constant = dyn_cast<graph::ConstantOp>(op))
+        constant.setValueAttr(
+            cast<DenseElementsAttr>(constant.getValue()).resizeSplat(flat));
+      result.setType(flat);
+    }
+  }
+}
+
 /// How many leading dims are rows, and how many ranges of rows run at once.
 static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
                                               size_t members,
@@ -363,10 +415,16 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   if (!node->info)
     return node->ops.front()->emitOpError(
         "no kernel can be made of it: its results have different shapes");
-  const ClusterInfo &info = *node->info;
-  auto [rowDims, chunks] = chooseRows(info, node->ops.size(), threads);
+  ClusterInfo &info = *node->info;
   llvm::SmallPtrSet<Operation *, 16> members(node->ops.begin(),
                                              node->ops.end());
+  SmallVector<int64_t> wholeDomain = info.domain;
+  bool flat = canFlatten(node, members);
+  if (flat) {
+    info.domain.assign({ShapedType::getNumElements(wholeDomain)});
+    info.maxRowDims = 1;
+  }
+  auto [rowDims, chunks] = chooseRows(info, node->ops.size(), threads);
   auto body = std::make_unique<Region>();
   Block *block = new Block;
   body->push_back(block);
@@ -398,6 +456,17 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
     }
   }
   rt::YieldOp::create(inner, node->ops.back()->getLoc(), yielded);
+  if (flat) {
+    // Reshapes are views: they cost nothing.
+    flattenBody(*block, wholeDomain);
+    for (auto [input, argument] :
+         llvm::zip_equal(inputs, block->getArguments()))
+      if (input.getType() != argument.getType())
+        input = graph::ReshapeOp::create(builder, input.getLoc(),
+                                         argument.getType(), input);
+    for (Type &type : types)
+      type = flatten(type);
+  }
   auto fused = rt::FusedOp::create(
       builder, FusedLoc::get(builder.getContext(), locs), types, inputs,
       builder.getDenseI64ArrayAttr(info.domain),
@@ -405,9 +474,13 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   fused.getBody().takeBody(*body);
   // The kernel reads what the new function computes; until the old ops go, the
   // values are matched by their results in `replacements` of the caller.
-  for (auto [output, result] : llvm::zip_equal(outputs, fused.getOutputs())) {
+  for (auto pair : llvm::zip_equal(outputs, fused.getOutputs())) {
+    Value output = std::get<0>(pair), result = std::get<1>(pair);
     Value replacement = result;
-    if (result.getType() != output.getType()) {
+    if (flat) {
+      replacement = graph::ReshapeOp::create(builder, output.getLoc(),
+                                             output.getType(), result);
+    } else if (result.getType() != output.getType()) {
       auto reduce = cast<graph::ReduceOp>(output.getDefiningOp());
       auto partial = cast<RankedTensorType>(result.getType());
       auto sumType = RankedTensorType::get(partial.getShape().drop_front(),

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Lowering/ActivationGradients.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
 
@@ -76,7 +77,6 @@ public:
   LogicalResult run();
 
 private:
-  void useReluResults();
   void convertDot(DotGeneralOp op);
   void convertConv(ConvOp op);
   void convertInputGrad(ConvInputGradOp op);
@@ -95,34 +95,6 @@ private:
 };
 
 } // namespace
-
-/// x > 0 is relu(x) > 0, so that x itself is not needed behind the relu.
-void Converter::useReluResults() {
-  func.walk([&](ReluOp relu) {
-    Value operand = relu.getOperand();
-    for (OpOperand &use : llvm::make_early_inc_range(operand.getUses())) {
-      auto compare = dyn_cast<CompareOp>(use.getOwner());
-      if (!compare || compare.getPredicate() != ComparePredicate::GT ||
-          use.getOperandNumber() != 0)
-        continue;
-      auto zero = compare.getRhs().getDefiningOp<ConstantOp>();
-      if (!zero)
-        if (auto broadcast = compare.getRhs().getDefiningOp<BroadcastOp>())
-          zero = broadcast.getOperand().getDefiningOp<ConstantOp>();
-      auto dense =
-          zero ? dyn_cast<DenseElementsAttr>(zero.getValue()) : nullptr;
-      if (!dense || !dense.isSplat() ||
-          !isa<FloatType>(dense.getElementType()) ||
-          !dense.getSplatValue<APFloat>().isZero())
-        continue;
-      if (relu->getBlock() != compare->getBlock())
-        continue;
-      if (compare->isBeforeInBlock(relu))
-        relu->moveBefore(compare);
-      use.set(relu.getResult());
-    }
-  });
-}
 
 Epilogue Converter::findEpilogue(Value contraction, int64_t channelDim) {
   Epilogue epilogue;
@@ -471,7 +443,7 @@ LogicalResult Converter::run() {
     if (composites.empty())
       func.walk([&](DecomposableOpInterface op) { composites.push_back(op); });
   }
-  useReluResults();
+  simplifyActivationGradients(func);
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops) {

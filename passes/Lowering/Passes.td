@@ -107,7 +107,8 @@ def EmitKernelsPass : Pass<"rt-emit-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::LLVM::LLVMDialect"];
 }
 
 def ApproximateMathPass : Pass<"rt-approximate-math", "::mlir::ModuleOp"> {

@@ -158,9 +158,13 @@ LogicalResult Planner::makeStorages() {
       // In place where the unreduced value is of no further use.
       for (auto [operand, result] :
            llvm::zip_equal(op.getOperands(), op.getResults())) {
-        bool onlyUse = !isa<BlockArgument>(operand) && operand.hasOneUse();
-        Operation *def = operand.getDefiningOp();
-        if (onlyUse && !isa<graph::ReshapeOp>(def)) {
+        Value base = operand;
+        bool onlyUse = base.hasOneUse();
+        while (auto view = base.getDefiningOp<graph::ReshapeOp>()) {
+          base = view.getOperand();
+          onlyUse &= base.hasOneUse();
+        }
+        if (onlyUse && !isa<BlockArgument>(base)) {
           storageIndex[result] = storageIndex[operand];
           continue;
         }

@@ -99,7 +99,8 @@ LogicalResult Lowering::emitWrapper(LLVM::LLVMFuncOp kernel) {
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64, i64});
   auto wrapper = LLVM::LLVMFuncOp::create(
       b, loc, getWrapperName(kernel.getSymName()), type);
-  wrapper.setVisibility_(LLVM::Visibility::Hidden);
+  // Traces find its name by its address; nobody replaces it.
+  wrapper.setVisibility_(LLVM::Visibility::Protected);
   Block *entry = wrapper.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   unsigned numBuffers = kernel.getNumArguments() - 3;

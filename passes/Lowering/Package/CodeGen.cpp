@@ -133,7 +133,7 @@ static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
     if (home.count(function) || function.isExternal())
       continue;
     unsigned place = 0;
-    if (function.getVisibility_() == LLVM::Visibility::Hidden)
+    if (function.getVisibility_() == LLVM::Visibility::Protected)
       function.walk([&](LLVM::CallOp call) {
         if (auto callee = call.getCallee())
           if (Operation *kernel = symbols.lookup(*callee))

@@ -33,3 +33,25 @@ rt.kernel @types domain [8] row_dims 0 chunks 1 -> [tensor<8xbf16>] {
   %0 = graph.select %p, %x, %y : (tensor<8xi1>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
   rt.yield %0 : tensor<8xbf16>
 }
+
+// Innermost loops that fill vectors stay loops until they are vectorised; short
+// ones may be unrolled.
+// CHECK-LABEL: func.func private @long_loops
+// CHECK: scf.for %[[R:.+]] =
+// CHECK: scf.for
+// CHECK: } {loop_annotation = #[[KEEP:.+]]}
+// CHECK-NOT: loop_annotation
+// CHECK-LABEL: func.func private @short_loops
+// CHECK: scf.for
+// CHECK-NOT: loop_annotation
+// CHECK: return
+rt.kernel @long_loops domain [8, 32] row_dims 1 chunks 1 -> [tensor<8x32xf32>] {
+^bb0(%x: tensor<8x32xf32>):
+  %0 = graph.neg %x : tensor<8x32xf32>
+  rt.yield %0 : tensor<8x32xf32>
+}
+rt.kernel @short_loops domain [8, 3] row_dims 1 chunks 1 -> [tensor<8x3xf32>] {
+^bb0(%x: tensor<8x3xf32>):
+  %0 = graph.neg %x : tensor<8x3xf32>
+  rt.yield %0 : tensor<8x3xf32>
+}

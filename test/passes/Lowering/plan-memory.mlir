@@ -83,3 +83,24 @@ func.func @bucket(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor
   %3:2 = rt.call @two(%1#1) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return %2#0, %2#1, %3#0, %3#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
+
+// Also where the gradient is seen through a view; not where the view's memory
+// has another reader.
+// CHECK-LABEL: rt.program @views
+// CHECK: rt.launch @two(%{{.+}}, %[[A:.+]], %[[B:.+]]) rows
+// CHECK: rt.copy %[[B]] to %[[C:.+]] bytes 64
+// CHECK-NOT: rt.copy
+// CHECK: rt.all_reduce
+// CHECK: rt.launch @two(%[[A]],
+func.func @views(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %a = graph.reshape %0#0 : (tensor<16xf32>) -> tensor<4x4xf32>
+  %b = graph.reshape %0#1 : (tensor<16xf32>) -> tensor<4x4xf32>
+  %1:2 = dist.all_reduce %a, %b over @mesh ["data"] {reason = "gradients", origin = "fc"}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  %c = graph.reshape %1#0 : (tensor<4x4xf32>) -> tensor<16xf32>
+  %d = graph.reshape %1#1 : (tensor<4x4xf32>) -> tensor<16xf32>
+  %2:2 = rt.call @two(%c) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %3:2 = rt.call @two(%d) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %2#0, %2#1, %3#0, %3#1, %0#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}

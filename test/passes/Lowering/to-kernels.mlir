@@ -32,14 +32,3 @@ func.func @convolution(%x: tensor<2x8x8x16xf32>, %w: tensor<32x16x3x3xf32>) -> t
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<2x8x8x16xf32>, tensor<32x16x3x3xf32>) -> tensor<2x6x6x32xf32>
   return %0 : tensor<2x6x6x32xf32>
 }
-
-// A relu's derivative looks at its result, so that its operand can go.
-// CHECK-LABEL: func.func @relu_derivative
-// CHECK: %[[Y:.+]] = graph.relu
-// CHECK: graph.compare gt, %[[Y]],
-func.func @relu_derivative(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi1>) {
-  %y = graph.relu %x : tensor<8xf32>
-  %z = graph.constant dense<0.0> : tensor<8xf32>
-  %p = graph.compare gt, %x, %z : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
-  return %y, %p : tensor<8xf32>, tensor<8xi1>
-}

@@ -4,7 +4,7 @@
 llvm.func @kernel(%in: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias}, %lo: i64, %hi: i64, %chunk: i64) {
   llvm.return
 }
-// CHECK-LABEL: llvm.func hidden @kernel_entry(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64, %{{.+}}: i64)
+// CHECK-LABEL: llvm.func protected @kernel_entry(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64, %{{.+}}: i64)
 // CHECK: llvm.call @kernel(
 
 // CHECK-LABEL: llvm.func @step(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
