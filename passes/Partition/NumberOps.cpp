@@ -19,6 +19,16 @@ namespace {
 struct NumberOpsPass : mlir::dist::impl::NumberOpsPassBase<NumberOpsPass> {
   using Base::Base;
   void runOnOperation() override {
+    // Numbers that are there are kept: strategies annotate numbered ops, and
+    // what they copy has the number of what it is a copy of.
+    if (getOperation()
+            .walk([](Operation *op) {
+              return op->hasAttr(DistDialect::kOrigin)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return;
     int64_t number = 0;
     Builder builder(&getContext());
     getOperation().walk([&](Operation *op) {

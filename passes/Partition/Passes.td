@@ -11,7 +11,7 @@ include "mlir/Pass/PassBase.td"
 def NumberOpsPass : Pass<"dist-number-ops", "::mlir::func::FuncOp"> {
   let summary = "Gives every op its number, by which a partitioned op is known";
   let description = [{
-    Sets `dist.origin` on all ops with results, in order. The partitioned
+    Sets `dist.origin` on all ops with results, in order, unless some op has one. The partitioned
     function keeps the numbers, so that its values can be compared with those of
     the function as it was here.
 

@@ -66,10 +66,48 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
 
 void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
                                        const AnnotatePipelineOptions &options) {
+  // Ops keep the numbers of the program that --check compares with.
+  buildNumberPipeline(pm);
+  CreateMeshPassOptions mesh;
+  mesh.axes.assign(options.axes.begin(), options.axes.end());
+  pm.addPass(createCreateMeshPass(mesh));
+  // The batch first, whatever order is given: it is what inputs and outputs are
+  // split by, and no strategy decides otherwise.
   ReplicatePassOptions replicate;
-  replicate.axes.assign(options.axes.begin(), options.axes.end());
-  replicate.strategy = options.strategy;
-  pm.addPass(createReplicatePass(replicate));
+  replicate.axes.assign(options.dataAxes.begin(), options.dataAxes.end());
+  for (const std::string &name : options.strategies)
+    if (name != "tensor-split" && replicate.strategy == "mirrored")
+      replicate.strategy = StringRef(name).starts_with("zero-")
+                               ? "zero:stage=" + name.substr(5)
+                               : name;
+  bool annotated = !options.dataAxes.empty();
+  if (annotated)
+    pm.addPass(createReplicatePass(replicate));
+  for (const std::string &name : options.strategies) {
+    if (name == "mirrored")
+      continue;
+    // A strategy finds what the ones before it have decided, and takes only
+    // what is still open (PartIR's tactics).
+    if (annotated) {
+      PropagateShardingPassOptions propagate;
+      propagate.close = false;
+      pm.addPass(createPropagateShardingPass(propagate));
+    }
+    annotated = true;
+    if (StringRef(name).starts_with("zero-")) {
+      ShardOptimizerPassOptions zero;
+      zero.stage = name.back() - '0';
+      zero.axis = options.dataAxes.empty() ? "data"
+                                          : options.dataAxes[options.dataAxes.size() - 1];
+      pm.addPass(createShardOptimizerPass(zero));
+    } else if (name == "tensor-split") {
+      TensorSplitPassOptions split;
+      split.axis = options.modelAxis;
+      split.rules.assign(options.split.begin(), options.split.end());
+      split.preset = options.splitPreset;
+      pm.addPass(createTensorSplitPass(split));
+    }
+  }
 }
 
 void mlir::dist::buildNumberPipeline(OpPassManager &pm) {

@@ -63,9 +63,20 @@ struct PartitionPipelineOptions
 struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   ListOption<std::string> axes{*this, "axes",
                                llvm::cl::desc("Mesh axes, NAME:SIZE")};
-  Option<std::string> strategy{*this, "strategy",
-                               llvm::cl::desc("Name shown in reasons"),
-                               llvm::cl::init("mirrored")};
+  ListOption<std::string> strategies{
+      *this, "strategies",
+      llvm::cl::desc("In their order: mirrored, tensor-split, zero-1, zero-2, "
+                     "zero-3")};
+  ListOption<std::string> dataAxes{
+      *this, "data-axes", llvm::cl::desc("Axes that the batch is split over")};
+  Option<std::string> modelAxis{*this, "model-axis",
+                                llvm::cl::desc("Axis of tensor-split presets"),
+                                llvm::cl::init("model")};
+  ListOption<std::string> split{*this, "split",
+                                llvm::cl::desc("REGEX=DIM:AXIS rules")};
+  Option<std::string> splitPreset{*this, "split-preset",
+                                  llvm::cl::desc("Preset without rules"),
+                                  llvm::cl::init("auto")};
 };
 
 /// Of an imported module: folds shape arithmetic, makes activations
@@ -76,7 +87,7 @@ void buildImportPipeline(OpPassManager &pm);
 /// Without a loss only @predict is made pure.
 void buildTrainPipeline(OpPassManager &pm, const TrainPipelineOptions &options);
 
-/// The strategy's annotations.
+/// The strategies' annotations, each propagated before the next adds its own.
 void buildAnnotatePipeline(OpPassManager &pm,
                            const AnnotatePipelineOptions &options);
 

@@ -8,15 +8,32 @@
 #define PASSES_STRATEGY_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def CreateMeshPass : Pass<"dist-create-mesh", "::mlir::ModuleOp"> {
+  let summary = "Adds the mesh that the strategies' passes annotate with";
+  let description = [{
+    After `dist-create-mesh{axes=data:2,model:2}`:
+    ```mlir
+    dist.mesh @mesh ["data"=2, "model"=2]
+    ```
+  }];
+  let options = [
+    ListOption<"axes", "axes", "std::string",
+      "Mesh axes, major to minor, each NAME:SIZE">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def ReplicatePass : Pass<"dist-replicate", "::mlir::ModuleOp"> {
   let summary = "Splits the batch over replicas and mirrors the variables";
   let description = [{
-    Adds the mesh and annotates: inputs, labels, masks and outputs are split
-    along their batch dim over all `axes`; variables are copied to every rank,
-    but ON_READ ones: those with SUM aggregation (metrics, gradient
-    accumulators) are unreduced, those with MEAN (moving statistics, one row a
-    replica) are split along dim 0. Nothing else changes: the partitioner
-    derives the communication. With one rank in all the pass does nothing.
+    Annotates: inputs, labels, masks and outputs are split along their batch dim
+    over all `axes`; variables are copied to every rank along them, but ON_READ
+    ones: those with SUM aggregation (metrics, gradient accumulators) are
+    unreduced, those with MEAN (moving statistics, one row a replica) are split
+    along dim 0. Nothing else changes: the partitioner derives the
+    communication. Axes with sizes make the mesh, too (with one rank in all the
+    pass then does nothing); without, it is there, and variables and outputs
+    stay open to its other axes.
 
     Before:
     ```mlir
@@ -31,9 +48,59 @@ def ReplicatePass : Pass<"dist-replicate", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"axes", "axes", "std::string",
-      "Mesh axes of the replicas, major to minor, each NAME:SIZE">,
+      "Mesh axes of the replicas, major to minor, each NAME or NAME:SIZE">,
     Option<"strategy", "strategy", "std::string", "\"mirrored\"",
       "Name of the strategy, for the reasons shown to users">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
+  let summary = "Splits variables along a dim, by rules or by the model's own patterns";
+  let description = [{
+    A rule `REGEX=DIM:AXIS` splits dim DIM of the variables whose whole names
+    REGEX matches over mesh axis AXIS, and their slots with them. Without rules,
+    `preset` looks for patterns: a variable split along a dim of its results
+    (column), followed by ops that compute on parts (heads, gates, activations)
+    down to contractions over that dim (row). `mlp`, `transformer` and `conv`
+    take only such pairs; `auto` all of them; `vocab` splits what stays split in
+    an output, such as logits. What is not named stays open: a bias follows its
+    weight. It is an error if nothing fits.
+
+    Before: `graph.variable @w : tensor<4x8xf32>`
+    After, with `axis=model rules=w=1:model`: its sharding is
+    `#dist.sharding<@mesh, [{?}, {"model"} ]>`.
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"model\"", "Mesh axis of presets">,
+    ListOption<"rules", "rules", "std::string", "REGEX=DIM:AXIS, in order">,
+    Option<"preset", "preset", "std::string", "\"auto\"",
+      "auto, mlp, transformer, conv or vocab, without rules">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
+  let summary = "ZeRO: optimizer state, gradients, variables in shards";
+  let description = [{
+    For each trainable variable with a dim that `axis` divides, the largest such
+    dim is split: of its slots (stage 1), of gradient accumulators (stage 2), of
+    the variable itself (stage 3). The gradient is asked for in shards where it
+    enters the update, so that the update works on one shard a rank; at stage 3
+    the variable is gathered anew before each op that computes with it. On a
+    module that no strategy has annotated, the batch is split over `axis` as
+    dist-replicate does.
+
+    Before: `%m1 = graph.add %m0, %g : tensor<4x8xf32>`, the new value of a slot
+    After, with `stage=1`:
+    ```mlir
+    %0 = dist.reshard %g to <@mesh, [{}, {"data"} ]> because "..." : tensor<4x8xf32>
+    %m1 = graph.add %m0, %0 : tensor<4x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"stage", "stage", "int64_t", "1", "1, 2 or 3">,
+    Option<"axis", "axis", "std::string", "\"data\"", "Mesh axis of the shards">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -17,6 +17,7 @@
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/options/options.h"
+#include "tools/options/strategies.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,6 +45,7 @@ private:
   Status plan();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   void dropFullEntries();
+  void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   LoweringOptions loweringOptions();
   void describeCosts(LoweringOptions &lowering);
   int print(bool bytecode);
@@ -55,13 +57,12 @@ private:
   OwningOpRef<ModuleOp> module;
   /// Whether the model file itself is ONNX; MLIR may come from one, too.
   bool isOnnx = false;
+  ::dist::tools::StrategyPlan strategy;
   int64_t replicas = 1;
   /// The global batch asked for (0: the model's own), and the one compiled: a
   /// multiple of the replicas.
   int64_t batch = 0, paddedBatch = 0;
   int64_t threads = 1;
-  SmallVector<std::string> axes;
-  std::string strategyName;
 };
 
 } // namespace
@@ -79,36 +80,11 @@ Status Compilation::plan() {
                          "no such precision in this build", "--precision",
                          "'" + options.precision + "' is not supported",
                          "use f32");
-  if (options.strategies.size() != 1)
-    return Status::error(StatusCode::InvalidArgument,
-                         "strategies cannot be combined in this build",
-                         "--strategy", "", "give one of them");
-  strategyName = options.strategies.front().name;
+  if (Status status = ::dist::tools::planStrategies(options, &strategy);
+      !status.ok())
+    return status;
   int64_t devices = options.devices.size();
-  if (strategyName == "one-device" && devices != 1)
-    return Status::error(StatusCode::InvalidArgument,
-                         "one-device runs on one device", "--devices",
-                         std::to_string(devices) + " were given",
-                         "choose --strategy mirrored, or one device");
-  if (strategyName == "mirrored") {
-    int64_t product = 1;
-    for (const auto &[name, size] : options.mesh) {
-      axes.push_back(name + ":" + std::to_string(size));
-      product *= size;
-    }
-    if (options.mesh.empty()) {
-      axes.push_back("data:" + std::to_string(devices));
-      product = devices;
-    }
-    if (product != devices)
-      return Status::error(StatusCode::InvalidArgument,
-                           "the mesh does not fit the devices", "--mesh",
-                           "it has " + std::to_string(product) +
-                               " places for " + std::to_string(devices) +
-                               " devices",
-                           "make the product of its axes equal");
-    replicas = devices;
-  }
+  replicas = strategy.replicas;
   batch = options.batchSize.global(replicas);
   if (batch == 0 && !options.loss.empty())
     batch = 32; // Keras' default.
@@ -142,9 +118,9 @@ LoweringOptions Compilation::loweringOptions() {
   lowering.threads = threads;
   ::dist::manifest::Manifest &metadata = lowering.metadata;
   metadata.set_model_name(llvm::sys::path::filename(options.model).str());
-  metadata.set_strategy(strategyName);
+  metadata.set_strategy(strategy.name);
   metadata.set_global_batch(batch);
-  metadata.set_ranks(replicas);
+  metadata.set_ranks(strategy.ranks);
   metadata.set_accumulate_steps(options.accumulate);
   metadata.set_producer(::dist::tools::versionText());
   for (const std::string &metric : options.metrics)
@@ -178,6 +154,26 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
       ops += op->getName().getDialectNamespace() == "graph";
     });
   map["ops"] = std::to_string(ops);
+}
+
+void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
+  for (const auto &[axis, size] : strategy.mesh)
+    annotate.axes.push_back(axis + ":" + std::to_string(size));
+  for (const ::dist::tools::Strategy &one : options.strategies) {
+    auto stage = one.keys.find("stage");
+    annotate.strategies.push_back(
+        one.name == "zero"
+            ? "zero-" + (stage == one.keys.end() ? "1" : stage->second)
+            : one.name);
+  }
+  for (const std::string &axis : strategy.dataAxes)
+    annotate.dataAxes.push_back(axis);
+  if (!strategy.modelAxis.empty())
+    annotate.modelAxis = strategy.modelAxis;
+  for (const std::string &rule : options.split)
+    annotate.split.push_back(rule);
+  if (!options.splitPreset.empty())
+    annotate.splitPreset = options.splitPreset;
 }
 
 int Compilation::print(bool bytecode) {
@@ -277,18 +273,16 @@ int Compilation::run() {
       return 1;
     global = module->clone();
   }
-  if (replicas > 1) {
+  if (strategy.ranks > 1) {
     AnnotatePipelineOptions annotate;
-    for (const std::string &axis : axes)
-      annotate.axes.push_back(axis);
-    annotate.strategy = strategyName;
+    fillAnnotateOptions(annotate);
     if (failed(runPipeline(
             [&](OpPassManager &pm) { buildAnnotatePipeline(pm, annotate); })))
       return 1;
   }
   if (stage == "annotated")
     return print(bytecode);
-  if (replicas > 1) {
+  if (strategy.ranks > 1) {
     PartitionPipelineOptions partition;
     partition.bytesPerPack = options.bytesPerPack;
     if (failed(runPipeline(

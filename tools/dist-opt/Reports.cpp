@@ -11,6 +11,7 @@
 #include "passes/Analysis/Explain.h"
 #include "passes/Lowering/Lowering.h"
 #include "runtime/formats/file.h"
+#include "tools/options/strategies.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -56,24 +57,6 @@ int mlir::dist::reportCheck(ModuleOp global, ModuleOp local, uint64_t seed) {
   return isEqual(*checks) ? 0 : 1;
 }
 
-static void printStrategies() {
-  struct Row {
-    const char *name, *what, *when;
-  };
-  static const Row rows[] = {
-      {"one-device", "everything on one device",
-       "the model fits and one device's cores are all there is"},
-      {"mirrored",
-       "a copy of the variables on each device, the batch split; gradients are "
-       "all-reduced (2(n-1)/n x their bytes a step)",
-       "steps are long next to the all-reduce, and the variables fit a device"},
-  };
-  for (const Row &row : rows)
-    llvm::outs() << cell(row.name, 14) << row.what << "\n"
-                 << cell("", 14) << "use it when " << row.when
-                 << "\n";
-}
-
 static void printOps(const DialectRegistry &registry) {
   MLIRContext context(registry);
   context.loadDialect<graph::GraphDialect>();
@@ -99,7 +82,7 @@ static void printCluster() {
 int mlir::dist::printTables(const Options &options,
                             const DialectRegistry &registry) {
   if (options.printStrategies)
-    printStrategies();
+    llvm::outs() << ::dist::tools::strategyGuide();
   if (options.printOps)
     printOps(registry);
   if (options.printCluster)

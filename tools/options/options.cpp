@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "tools/options/strategies.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
 #include <CLI/CLI.hpp>
@@ -248,7 +249,9 @@ static void addTrainingOptions(Table &table, Options &o) {
 
 static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
-  table.value("--strategy", "NAME,...|@FILE", "one-device (default), mirrored",
+  table.value("--strategy", "NAME,...|@FILE",
+              "one-device (default), mirrored, tensor-split, zero:stage=1|2|3; "
+              "see --print-strategies of dist-opt",
               [&](const std::string &given) {
                 return parseStrategies(given, &o.strategies);
               });
@@ -272,6 +275,9 @@ static void addStrategyOptions(Table &table, Options &o) {
                 NamedValues pair;
                 return parseNamed("--split", given, &pair);
               });
+  table.choice("--split-preset", {"auto", "mlp", "transformer", "conv", "vocab"},
+               "the patterns that tensor-split looks for without --split rules",
+               &o.splitPreset);
   table.choice("--all-reduce", {"auto", "ring", "reduce-to-one"},
                "algorithm of the gradients' sum", &o.allReduce);
   table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
@@ -411,17 +417,8 @@ static Status settle(Tool tool, Options &o) {
   for (auto &axis : o.mesh)
     if (__builtin_mul_overflow(ranks, axis.second, &ranks))
       return wrongValue("--mesh", "it has too many ranks", "give fewer");
-  if (!o.mesh.empty() && ranks != int64_t(o.devices.size()))
-    return wrongValue("--mesh",
-                      "it has " + std::to_string(ranks) + " ranks, --devices " +
-                          std::to_string(o.devices.size()),
-                      "make both equal");
-  if (o.strategies.size() == 1 && o.strategies[0].name == "one-device" &&
-      o.devices.size() > 1)
-    return wrongValue("--devices",
-                      "one-device runs on one device, but " +
-                          std::to_string(o.devices.size()) + " are given",
-                      "add --strategy mirrored");
+  StrategyPlan plan;
+  DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
   if (tool == Tool::Run) {
     if (o.command.empty())
       return Status::error(StatusCode::InvalidArgument, "no command", "", "",

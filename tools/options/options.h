@@ -76,7 +76,8 @@ struct Options {
   int threads = 0;                  // per device; 0: the cores shared out
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;
-  std::vector<std::string> split;
+  std::vector<std::string> split; // REGEX=DIM:AXIS
+  std::string splitPreset;        // empty: chosen
   std::string allReduce = "auto";
   int64_t bytesPerPack = 0; // 0: automatic
   double collectiveTimeout = 30;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/values.h"
+#include "tools/options/strategies.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -167,9 +168,30 @@ Status parseDevices(const std::string &text, std::vector<Device> *out) {
   return Status();
 }
 
-const std::vector<std::string> &strategyNames() {
-  static const std::vector<std::string> names = {"one-device", "mirrored"};
-  return names;
+/// Checks the value of a strategy's key against the table.
+static Status addStrategyKey(Strategy *strategy, const std::string &key,
+                             const std::string &value) {
+  const StrategyRow *row = findStrategy(strategy->name);
+  std::vector<std::string> names;
+  for (const StrategyRow::Key &known : row->keys) {
+    names.push_back(known.name);
+    if (key != known.name)
+      continue;
+    if (known.values.empty()) {
+      int64_t number = 0;
+      DIST_RETURN_IF_ERROR(parseInteger("--strategy " + strategy->name + ":" + key,
+                                        value, 1, &number));
+    } else {
+      DIST_RETURN_IF_ERROR(parseChoice(
+          "--strategy " + strategy->name + ":" + key, value, known.values));
+    }
+    strategy->keys[key] = value;
+    return Status();
+  }
+  std::string near = nearestName(key, names);
+  return wrongValue("--strategy",
+                    "strategy '" + strategy->name + "' has no key '" + key + "'",
+                    near.empty() ? "leave it out" : "did you mean " + near + "?");
 }
 
 Status parseStrategies(const std::string &given, std::vector<Strategy> *out) {
@@ -204,11 +226,8 @@ Status parseStrategies(const std::string &given, std::vector<Strategy> *out) {
     if (out->empty() || equals == std::string::npos || equals == 0)
       return wrongValue("--strategy", "malformed piece '" + piece + "'",
                         "write NAME or NAME:key=value,...");
-    // Neither of this build's strategies has keys.
-    return wrongValue("--strategy",
-                      "strategy '" + out->back().name + "' has no key '" +
-                          key.substr(0, equals) + "'",
-                      "leave it out");
+    DIST_RETURN_IF_ERROR(addStrategyKey(&out->back(), key.substr(0, equals),
+                                        key.substr(equals + 1)));
   }
   return Status();
 }

@@ -69,6 +69,7 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     ShardingAttr withUnreduced(::llvm::ArrayRef<StringAttr> axes) const;
     /// The same with dim `dim` split over `axes`, and closed.
     ShardingAttr withDim(unsigned dim, ::llvm::ArrayRef<StringAttr> axes) const;
+    ShardingAttr withoutReplicated() const;
     /// The same with all dims closed, which makes `replicated` superfluous.
     ShardingAttr closed() const;
     /// Whether both split the dims over the same axes.

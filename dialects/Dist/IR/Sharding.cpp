@@ -206,6 +206,11 @@ ShardingAttr ShardingAttr::withDim(unsigned dim,
   return get(getContext(), getMesh(), dims, getUnreduced(), getReplicated());
 }
 
+ShardingAttr ShardingAttr::withoutReplicated() const {
+  return get(getContext(), getMesh(), getDims(), getUnreduced(),
+             ArrayRef<StringAttr>());
+}
+
 ShardingAttr ShardingAttr::closed() const {
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : getDims())

@@ -1,0 +1,229 @@
+//===- Annotate.cpp - What all strategies say first -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Strategy/Annotate.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+FailureOr<MeshOp> mlir::dist::createMesh(ModuleOp module,
+                                         ArrayRef<std::string> axes) {
+  Builder attributes(module.getContext());
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> sizes;
+  for (const std::string &axis : axes) {
+    auto [name, sizeText] = StringRef(axis).split(':');
+    int64_t size;
+    if (name.empty() || sizeText.getAsInteger(10, size) || size < 1)
+      return module.emitError() << "expected axes as NAME:SIZE with a size >= "
+                                   "1, but got '"
+                                << axis << "'";
+    names.push_back(attributes.getStringAttr(name));
+    sizes.push_back(size);
+  }
+  if (findMesh(module))
+    return module.emitError() << "expected a module without a mesh";
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  return MeshOp::create(builder, module.getLoc(), "mesh",
+                        attributes.getArrayAttr(names),
+                        attributes.getDenseI64ArrayAttr(sizes));
+}
+
+FailureOr<MeshOp> mlir::dist::getMesh(ModuleOp module, StringRef pass) {
+  if (MeshOp mesh = findMesh(module))
+    return mesh;
+  return module.emitError()
+         << pass << ": expected a module with a mesh; run dist-create-mesh first";
+}
+
+FailureOr<SmallVector<StringAttr>>
+mlir::dist::getAxes(MeshOp mesh, ArrayRef<std::string> names, StringRef pass) {
+  SmallVector<StringAttr> axes;
+  for (const std::string &name : names) {
+    if (mesh.getAxisSize(name) == 0)
+      return mesh.emitOpError()
+             << "has no axis '" << name << "', which " << pass << " asks for";
+    axes.push_back(StringAttr::get(mesh.getContext(), name));
+  }
+  return axes;
+}
+
+void mlir::dist::addReason(MeshOp mesh, StringAttr axis, const Twine &reason) {
+  NamedAttrList reasons;
+  if (auto known = mesh->getAttrOfType<DictionaryAttr>("why"))
+    reasons = NamedAttrList(known);
+  std::string text = reason.str();
+  if (auto known = dyn_cast_or_null<StringAttr>(reasons.get(axis)))
+    text = known.str() + "; " + text;
+  reasons.set(axis, StringAttr::get(mesh.getContext(), text));
+  mesh->setAttr("why", reasons.getDictionary(mesh.getContext()));
+}
+
+bool mlir::dist::isAnnotated(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return function.getNumArguments() &&
+           function.getArgAttr(0, DistDialect::kSharding);
+  });
+}
+
+ShardingAttr mlir::dist::getVariableSharding(graph::VariableOp variable) {
+  return dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr());
+}
+
+void mlir::dist::setVariableSharding(graph::VariableOp variable,
+                                     ShardingAttr sharding) {
+  variable.setShardingAttr(sharding);
+  auto name = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  auto module = variable->getParentOfType<ModuleOp>();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, kVariableAttr) == name)
+        function.setArgAttr(i, DistDialect::kSharding, sharding);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, kVariableAttr) == name)
+        function.setResultAttr(i, DistDialect::kSharding, sharding);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The first annotations
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Annotator {
+public:
+  Annotator(ModuleOp module, MeshOp mesh, ArrayRef<StringAttr> replicaAxes)
+      : module(module), mesh(mesh), replicaAxes(replicaAxes),
+        meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
+        replicas(mesh.getGroupSize(replicaAxes)),
+        open(replicaAxes.size() != mesh.getAxisNames().size()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult annotateVariable(graph::VariableOp variable);
+  LogicalResult annotateFunction(func::FuncOp function);
+  /// The sharding of an argument or result with attributes `attributes`; null
+  /// after an error.
+  ShardingAttr getSharding(func::FuncOp function, StringRef what,
+                           unsigned number, Type type,
+                           DictionaryAttr attributes);
+  ShardingAttr getBase(int64_t rank) const {
+    return open ? ShardingAttr::getOpen(meshName, rank, replicaAxes)
+                : ShardingAttr::getWhole(meshName, rank);
+  }
+
+  ModuleOp module;
+  MeshOp mesh;
+  ArrayRef<StringAttr> replicaAxes;
+  FlatSymbolRefAttr meshName;
+  int64_t replicas;
+  /// Whether other axes are left for later strategies.
+  bool open;
+};
+} // namespace
+
+LogicalResult Annotator::annotateVariable(graph::VariableOp variable) {
+  auto type = cast<RankedTensorType>(variable.getType());
+  ShardingAttr sharding = getBase(type.getRank());
+  if (variable.getSynchronization() == graph::Synchronization::OnRead) {
+    auto without = ShardingAttr::get(module.getContext(), meshName,
+                                     sharding.getDims(), {}, {});
+    if (variable.getAggregation() == graph::Aggregation::Sum) {
+      sharding = without.withUnreduced(replicaAxes);
+    } else if (variable.getAggregation() == graph::Aggregation::Mean) {
+      if (type.getRank() == 0 || type.getDimSize(0) != replicas)
+        return variable.emitOpError()
+               << "expected dim 0 of an ON_READ variable with MEAN aggregation "
+                  "to have one row for each of the "
+               << replicas << " replicas, but got " << type;
+      sharding = without.withDim(0, replicaAxes);
+    } else {
+      return variable.emitOpError()
+             << "expected an ON_READ variable to have SUM or MEAN aggregation";
+    }
+  }
+  variable.setShardingAttr(sharding);
+  return success();
+}
+
+ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
+                                    unsigned number, Type type,
+                                    DictionaryAttr attributes) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto fail = [&]() {
+    auto diagnostic = function.emitOpError() << what << " " << number;
+    if (attributes)
+      if (auto name = attributes.getAs<StringAttr>("graph.name"))
+        diagnostic << " (" << name << ")";
+    return diagnostic;
+  };
+  if (!tensor)
+    return fail() << ": expected a tensor, but got " << type, ShardingAttr();
+  auto whole = ShardingAttr::getWhole(meshName, tensor.getRank());
+  if (!attributes)
+    return whole;
+  if (auto name = attributes.getAs<FlatSymbolRefAttr>(kVariableAttr)) {
+    auto variable = SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
+        function, name);
+    if (!variable)
+      return fail() << ": expected a graph.variable named " << name,
+             ShardingAttr();
+    return getVariableSharding(variable);
+  }
+  auto batchDim = attributes.getAs<IntegerAttr>("graph.batch_dim");
+  if (!batchDim || batchDim.getInt() < 0)
+    return whole;
+  int64_t dim = batchDim.getInt();
+  if (dim >= tensor.getRank())
+    return fail() << ": expected graph.batch_dim to be a dim of " << type,
+           ShardingAttr();
+  if (int64_t batch = tensor.getDimSize(dim); batch % replicas) {
+    int64_t padded = (batch + replicas - 1) / replicas * replicas;
+    return fail() << ": a batch of " << batch << " cannot be split over "
+                  << replicas << " replicas; compile a partial entry for "
+                  << padded << " examples, of which a mask tells the real ones",
+           ShardingAttr();
+  }
+  // Outputs may stay split as they come: the runtime puts them together.
+  return (what == "result" ? getBase(tensor.getRank()) : whole)
+      .withoutReplicated()
+      .withDim(dim, replicaAxes);
+}
+
+LogicalResult Annotator::annotateFunction(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto sharding = getSharding(function, "argument", i,
+                                function.getArgumentTypes()[i],
+                                function.getArgAttrDict(i));
+    if (!sharding)
+      return failure();
+    function.setArgAttr(i, DistDialect::kSharding, sharding);
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto sharding =
+        getSharding(function, "result", i, function.getResultTypes()[i],
+                    function.getResultAttrDict(i));
+    if (!sharding)
+      return failure();
+    function.setResultAttr(i, DistDialect::kSharding, sharding);
+  }
+  return success();
+}
+
+LogicalResult Annotator::run() {
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (failed(annotateVariable(variable)))
+      return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(annotateFunction(function)))
+      return failure();
+  return success();
+}
+
+LogicalResult mlir::dist::annotate(ModuleOp module, MeshOp mesh,
+                                   ArrayRef<StringAttr> replicaAxes) {
+  return Annotator(module, mesh, replicaAxes).run();
+}

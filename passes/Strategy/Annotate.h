@@ -1,0 +1,55 @@
+//===- Annotate.h - What all strategies say first -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A strategy's pass annotates the module with a mesh: entries' arguments and
+// results, and variables. The first of a list of strategies finds nothing and
+// says where the batch lies; later ones refine it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_STRATEGY_ANNOTATE_H
+#define PASSES_STRATEGY_ANNOTATE_H
+
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+inline constexpr llvm::StringLiteral kVariableAttr = "graph.variable";
+
+/// Adds `@mesh` with axes given as NAME:SIZE. Fails if there is one already.
+FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes);
+
+/// The module's mesh; fails with an error that names `pass`.
+FailureOr<MeshOp> getMesh(ModuleOp module, StringRef pass);
+
+/// Axes by their names, which the mesh must have.
+FailureOr<SmallVector<StringAttr>> getAxes(MeshOp mesh,
+                                           ArrayRef<std::string> names,
+                                           StringRef pass);
+
+/// Notes for tables and messages why the mesh has `axis`.
+void addReason(MeshOp mesh, StringAttr axis, const Twine &reason);
+
+/// Whether a strategy has annotated the module.
+bool isAnnotated(ModuleOp module);
+
+/// Inputs, labels, masks and outputs are split along their batch dim over
+/// `replicaAxes` (none: whole on each rank); variables are whole with respect
+/// to these axes, but ON_READ ones: SUM is unreduced, MEAN split along dim 0.
+/// Where the mesh has other axes, variables and outputs stay open to them.
+LogicalResult annotate(ModuleOp module, MeshOp mesh,
+                       ArrayRef<StringAttr> replicaAxes);
+
+/// A variable's sharding; null before a strategy has annotated it.
+ShardingAttr getVariableSharding(graph::VariableOp variable);
+/// Sets it, in the variable and wherever functions take or give it.
+void setVariableSharding(graph::VariableOp variable, ShardingAttr sharding);
+
+} // namespace mlir::dist
+
+#endif // PASSES_STRATEGY_ANNOTATE_H

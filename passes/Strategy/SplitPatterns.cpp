@@ -1,0 +1,241 @@
+//===- SplitPatterns.cpp - Where a model lets itself be split -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Strategy/SplitPatterns.h"
+#include "dialects/Interfaces/ShardingRule.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// One search.
+class Follower {
+public:
+  Follower(func::FuncOp entry, int64_t parts, bool anyEnd)
+      : entry(entry), parts(parts), anyEnd(anyEnd) {}
+  FailureOr<SplitPattern> run(BlockArgument argument, unsigned dim);
+
+private:
+  LogicalResult split(Value value, unsigned dim);
+  LogicalResult visit(Operation *op, Value value, unsigned dim);
+  LogicalResult spread(Operation *op, const ShardingRule &rule,
+                       unsigned factor);
+
+  func::FuncOp entry;
+  int64_t parts;
+  /// Whether ops that need the parts together are fine: they end the search.
+  bool anyEnd;
+  DenseMap<Value, unsigned> dims;
+  llvm::DenseSet<std::pair<Operation *, unsigned>> visited;
+  SmallVector<Value> work;
+  SplitPattern pattern;
+};
+} // namespace
+
+/// The variable that a value is, or is a layout or type of; else null.
+static graph::VariableOp findVariableOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumOperands() != 1 || op->getNumResults() != 1)
+      return {};
+    value = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(
+      argument.getArgNumber(), kVariableAttr);
+  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
+                                                                        name)
+              : graph::VariableOp();
+}
+
+/// The factor that parts of a tensor's dim are parts of: its major one.
+static std::optional<unsigned> getMajorFactor(const ShardingRule &rule,
+                                              const DimFactors &dim,
+                                              int64_t parts) {
+  for (unsigned factor : dim) {
+    if (rule.factors[factor].size == 1)
+      continue;
+    return rule.factors[factor].size % parts ? std::nullopt
+                                             : std::optional(factor);
+  }
+  return std::nullopt;
+}
+
+LogicalResult Follower::split(Value value, unsigned dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getDimSize(dim) % parts)
+    return failure();
+  auto [known, isNew] = dims.try_emplace(value, dim);
+  if (!isNew)
+    return success(known->second == dim);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    graph::VariableOp variable = findVariableOf(argument);
+    if (!variable)
+      return failure(); // inputs stay whole
+    pattern.variables.insert({variable, dim});
+  }
+  work.push_back(value);
+  return success();
+}
+
+LogicalResult Follower::spread(Operation *op, const ShardingRule &rule,
+                               unsigned factor) {
+  auto visitTensor = [&](Value value, const TensorFactors &tensor) {
+    for (unsigned dim = 0; dim < tensor.size(); ++dim)
+      if (llvm::is_contained(tensor[dim], factor)) {
+        // Parts of a minor factor are no part of the dim.
+        if (getMajorFactor(rule, tensor[dim], parts) != factor)
+          return failure();
+        return split(value, dim);
+      }
+    return success();
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    if (failed(visitTensor(value, tensor)))
+      return failure();
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    if (failed(visitTensor(value, tensor)))
+      return failure();
+  return success();
+}
+
+LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
+  if (isa<func::ReturnOp>(op)) {
+    pattern.reachesResult = true;
+    return success();
+  }
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!sharded)
+    return failure();
+  ShardingRule rule = sharded.getShardingRule();
+  auto visitFactor = [&](const DimFactors &factors) -> LogicalResult {
+    std::optional<unsigned> factor = getMajorFactor(rule, factors, parts);
+    if (!factor)
+      return failure();
+    if (!visited.insert({op, *factor}).second)
+      return success();
+    auto windows = [](const Factor &one) {
+      return one.kind == FactorKind::Permutation;
+    };
+    switch (rule.factors[*factor].kind) {
+    case FactorKind::PassThrough:
+      pattern.hasAttention |=
+          op->getNumOperands() == 2 && rule.linear.size() > 1 &&
+          llvm::any_of(rule.factors,
+                       [](const Factor &one) {
+                         return one.kind == FactorKind::Reduction;
+                       }) &&
+          !findVariableOf(op->getOperand(0)) &&
+          !findVariableOf(op->getOperand(1));
+      break;
+    case FactorKind::Reduction: {
+      // A sum of activations alone (a norm's mean) would cost an all-reduce
+      // that no layer asked for.
+      bool hasVariable = op->getNumOperands() > 1 &&
+                         llvm::any_of(op->getOperands(), [](Value operand) {
+                           return bool(findVariableOf(operand));
+                         });
+      if (!hasVariable ||
+          rule.factors[*factor].reduction != ReductionKind::Sum) {
+        pattern.reachesResult |= anyEnd;
+        return success(anyEnd);
+      }
+      ++pattern.rows;
+      break;
+    }
+    case FactorKind::Permutation:
+    case FactorKind::NeedReplication:
+      pattern.reachesResult |= anyEnd;
+      return success(anyEnd);
+    }
+    pattern.hasWindows |=
+        op->getNumOperands() > 1 && llvm::any_of(rule.factors, windows);
+    return spread(op, rule, *factor);
+  };
+  for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    if (operand == value && failed(visitFactor(tensor[dim])))
+      return failure();
+  for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
+    if (result == value && failed(visitFactor(tensor[dim])))
+      return failure();
+  return success();
+}
+
+FailureOr<SplitPattern> Follower::run(BlockArgument argument, unsigned dim) {
+  if (failed(split(argument, dim)))
+    return failure();
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    unsigned at = dims.lookup(value);
+    if (Operation *definition = value.getDefiningOp())
+      if (failed(visit(definition, value, at)))
+        return failure();
+    for (Operation *user : value.getUsers())
+      if (failed(visit(user, value, at)))
+        return failure();
+  }
+  return pattern;
+}
+
+FailureOr<SplitPattern>
+mlir::dist::followSplit(func::FuncOp entry, BlockArgument argument,
+                        unsigned dim, int64_t parts, bool anyEnd) {
+  return Follower(entry, parts, anyEnd).run(argument, dim);
+}
+
+static bool fits(const SplitPattern &pattern, StringRef preset) {
+  if (preset == "vocab")
+    return pattern.reachesResult && pattern.rows == 0;
+  if (pattern.reachesResult || pattern.rows == 0)
+    return false;
+  if (preset == "conv")
+    return pattern.hasWindows;
+  if (preset == "mlp")
+    return !pattern.hasWindows && !pattern.hasAttention;
+  return preset == "auto" || !pattern.hasWindows;
+}
+
+llvm::MapVector<graph::VariableOp, unsigned>
+mlir::dist::findSplits(func::FuncOp entry, int64_t parts, StringRef preset) {
+  llvm::MapVector<graph::VariableOp, unsigned> found;
+  SmallVector<StringAttr> reasons;
+  for (Operation &op : entry.front()) {
+    auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!sharded || op.getNumOperands() < 2)
+      continue;
+    ShardingRule rule = sharded.getShardingRule();
+    // Contractions with a weight; of its dims, those that are the result's.
+    if (llvm::none_of(rule.factors, [](const Factor &factor) {
+          return factor.kind == FactorKind::Reduction;
+        }))
+      continue;
+    for (auto [operand, tensor] : llvm::zip(op.getOperands(), rule.operands)) {
+      graph::VariableOp variable = findVariableOf(operand);
+      if (!variable || tensor.size() < 2 || found.contains(variable))
+        continue;
+      for (BlockArgument argument : entry.getArguments()) {
+        if (findVariableOf(argument) != variable)
+          continue;
+        auto type = cast<RankedTensorType>(argument.getType());
+        for (int64_t dim = type.getRank(); dim-- > 0;) {
+          auto pattern =
+              followSplit(entry, argument, dim, parts, preset == "vocab");
+          // Column first: the row dim of a pair is found from its column's.
+          if (failed(pattern) || !fits(*pattern, preset))
+            continue;
+          if (llvm::any_of(pattern->variables, [&](auto &one) {
+                return found.contains(one.first);
+              }))
+            continue;
+          for (auto &one : pattern->variables)
+            found.insert(one);
+          break;
+        }
+      }
+    }
+  }
+  return found;
+}

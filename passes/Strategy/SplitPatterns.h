@@ -1,0 +1,53 @@
+//===- SplitPatterns.h - Where a model lets itself be split -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Megatron's scheme (Shoeybi et al., 2019) found in any graph: a weight is split
+// along a dim of its results ("column"), what follows computes on parts, until
+// contractions with other weights over that dim ("row") give partial sums, which
+// one all-reduce completes. Attention heads, gated layers and channels of
+// convolutions are the same pattern. The search follows the ops' sharding rules
+// and knows no op by name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_STRATEGY_SPLITPATTERNS_H
+#define PASSES_STRATEGY_SPLITPATTERNS_H
+
+#include "passes/Strategy/Annotate.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::dist {
+
+/// What splitting one dim of one variable entails.
+struct SplitPattern {
+  /// The variables that are split along with it, and along which dim.
+  llvm::MapVector<graph::VariableOp, unsigned> variables;
+  /// Contractions over the split dim: each gives a partial sum.
+  unsigned rows = 0;
+  /// It reaches a result of the function (logits stay split).
+  bool reachesResult = false;
+  /// Contractions of activations by activations are among it: attention.
+  bool hasAttention = false;
+  /// Convolutions, told by dims that an op needs neighbours of, are among it.
+  bool hasWindows = false;
+};
+
+/// Follows `argument`'s dim `dim`, split into `parts`, through `entry`. Fails
+/// (without an error) if it meets an op that cannot be split so or a sum that is
+/// no contraction with a variable (unless `anyEnd`: then these count as results
+/// reached), or an input.
+FailureOr<SplitPattern> followSplit(func::FuncOp entry, BlockArgument argument,
+                                    unsigned dim, int64_t parts,
+                                    bool anyEnd = false);
+
+/// The dims of variables to split over an axis of `parts` by `preset` (auto,
+/// mlp, transformer, conv, vocab), first patterns first.
+llvm::MapVector<graph::VariableOp, unsigned>
+findSplits(func::FuncOp entry, int64_t parts, StringRef preset);
+
+} // namespace mlir::dist
+
+#endif // PASSES_STRATEGY_SPLITPATTERNS_H

@@ -1,0 +1,158 @@
+//===- TensorSplit.cpp - Variables split by rule or by pattern -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Strategy/Passes.h"
+#include "passes/Strategy/SplitPatterns.h"
+#include "llvm/Support/Regex.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_TENSORSPLITPASS
+#include "passes/Strategy/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct TensorSplitPass : mlir::dist::impl::TensorSplitPassBase<TensorSplitPass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  LogicalResult applyRule(StringRef rule);
+  LogicalResult applyPreset();
+  LogicalResult split(graph::VariableOp variable, unsigned dim, StringAttr over,
+                      const Twine &rule);
+
+  MeshOp mesh;
+};
+} // namespace
+
+/// The variable and its slots.
+LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
+                                     StringAttr over, const Twine &rule) {
+  auto type = cast<RankedTensorType>(variable.getType());
+  ShardingAttr sharding = getVariableSharding(variable);
+  SmallVector<StringAttr> axes(sharding.getAxes(dim));
+  if (sharding.splitsOver(over))
+    return variable.emitError()
+           << rule << ": '" << variable.getSymName()
+           << "' is split over '" << over.getValue()
+           << "' already; split each variable over an axis once";
+  axes.push_back(over);
+  int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
+  if (size % parts)
+    return variable.emitError()
+           << rule << ": dim " << dim << " of '" << variable.getSymName()
+           << "' has " << size << " elements, which '" << formatAxes(axes)
+           << "' cannot split into " << parts << " equal parts; sizes that "
+           << "work are " << size / parts * parts << " and "
+           << (size / parts + 1) * parts;
+  auto set = [&](graph::VariableOp one) {
+    ShardingAttr own = getVariableSharding(one);
+    SmallVector<StringAttr> ownAxes(own.getAxes(dim));
+    ownAxes.push_back(over);
+    setVariableSharding(one, own.withDim(dim, ownAxes));
+  };
+  set(variable);
+  auto name = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  for (auto slot : getOperation().getOps<graph::VariableOp>())
+    if (slot.getSlotOfAttr() == name && slot.getType() == type)
+      set(slot);
+  return success();
+}
+
+/// REGEX=DIM:AXIS
+LogicalResult TensorSplitPass::applyRule(StringRef rule) {
+  ModuleOp module = getOperation();
+  std::string where = "--split " + rule.str();
+  auto [pattern, place] = rule.rsplit('=');
+  auto [dimText, axisText] = place.split(':');
+  unsigned dim;
+  if (pattern.empty() || axisText.empty() || dimText.getAsInteger(10, dim))
+    return module.emitError()
+           << where << ": expected REGEX=DIM:AXIS, such as 'fc1.*=1:model'";
+  if (mesh.getAxisSize(axisText) == 0)
+    return module.emitError() << where << ": the mesh has no axis '" << axisText
+                              << "'";
+  llvm::Regex regex(("^(" + pattern + ")$").str());
+  std::string error;
+  if (!regex.isValid(error))
+    return module.emitError() << where << ": '" << pattern << "' is no regular "
+                              << "expression: " << error;
+  auto over = StringAttr::get(&getContext(), axisText);
+  SmallVector<graph::VariableOp> tooFew;
+  unsigned matched = 0;
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (variable.getSlotOfAttr() || !regex.match(variable.getSymName()))
+      continue;
+    // A bias that a rule for its weight matches follows the weight.
+    if (cast<RankedTensorType>(variable.getType()).getRank() <= dim) {
+      tooFew.push_back(variable);
+      continue;
+    }
+    ++matched;
+    if (failed(split(variable, dim, over, where)))
+      return failure();
+  }
+  if (matched)
+    return success();
+  if (!tooFew.empty())
+    return tooFew.front().emitError()
+           << where << ": '" << tooFew.front().getSymName() << "' of "
+           << tooFew.front().getType() << " has no dim " << dim;
+  return module.emitError() << where
+                            << ": matches no variable; 'dist-run info' lists "
+                               "their names";
+}
+
+LogicalResult TensorSplitPass::applyPreset() {
+  ModuleOp module = getOperation();
+  func::FuncOp entry;
+  for (StringRef name : {"predict", "eval_step", "train_step", "gradients"})
+    if (!entry)
+      entry = module.lookupSymbol<func::FuncOp>(name);
+  if (!entry)
+    return module.emitError() << "dist-tensor-split: the module has no entry "
+                                 "to look for patterns in";
+  auto over = StringAttr::get(&getContext(), axis);
+  auto splits = findSplits(entry, mesh.getAxisSize(over), preset);
+  if (splits.empty())
+    return module.emitError()
+           << "--split-preset " << preset
+           << ": nothing in the model fits: no variable can be split over '"
+           << axis << "' (" << mesh.getAxisSize(over)
+           << " ranks) so that what follows computes on parts; give --split "
+              "'REGEX=DIM:AXIS' rules, or choose another strategy";
+  for (auto &[variable, dim] : splits)
+    if (failed(split(variable, dim, over, "--split-preset " + preset)))
+      return failure();
+  return success();
+}
+
+void TensorSplitPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto found = getMesh(module, "dist-tensor-split");
+  if (failed(found))
+    return signalPassFailure();
+  mesh = *found;
+  auto axes = getAxes(mesh, {axis}, "dist-tensor-split");
+  if (failed(axes))
+    return signalPassFailure();
+  addReason(mesh, axes->front(),
+            rules.empty() ? "--split-preset " + preset + " splits variables"
+                          : "--split rules split variables");
+  if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
+    return signalPassFailure();
+  if (rules.empty()) {
+    if (failed(applyPreset()))
+      signalPassFailure();
+    return;
+  }
+  for (const std::string &rule : rules)
+    if (failed(applyRule(rule)))
+      return signalPassFailure();
+}

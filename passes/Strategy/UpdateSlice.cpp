@@ -1,0 +1,100 @@
+//===- UpdateSlice.cpp - Where a variable's update begins -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Strategy/UpdateSlice.h"
+#include "dialects/Interfaces/ShardingRule.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Whether every operand that has dims goes element by element into the result.
+static bool isElementwise(Operation *op) {
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!sharded || op->getNumResults() != 1)
+    return false;
+  ShardingRule rule = sharded.getShardingRule();
+  return llvm::all_of(rule.operands, [&](const TensorFactors &operand) {
+    return operand == rule.results[0];
+  });
+}
+
+UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state)
+    : entry(entry) {
+  graph::VariableOp variable = state.front();
+  ArrayRef<int64_t> shape = variable.getType().getShape();
+  auto hasShape = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.getShape() == shape;
+  };
+  auto isState = [&](Attribute name) {
+    return llvm::any_of(state, [&](graph::VariableOp variable) {
+      return name == FlatSymbolRefAttr::get(variable.getSymNameAttr());
+    });
+  };
+  SmallVector<Value> work;
+  Operation *terminator = entry.front().getTerminator();
+  for (auto [i, operand] : llvm::enumerate(terminator->getOperands()))
+    if (hasShape(operand) && isState(entry.getResultAttr(i, kVariableAttr)))
+      work.push_back(operand);
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(
+          argument.getArgNumber(), kVariableAttr);
+      auto other = name && !isState(name)
+                       ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
+                             entry, name)
+                       : graph::VariableOp();
+      if (other && other.getGroup() == "accumulator")
+        entering.insert(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    // Constants and broadcast scalars (rates, masks) are cut as asked for.
+    bool hasOperand = llvm::any_of(op->getOperands(), hasShape);
+    if (!isElementwise(op)) {
+      if (hasOperand || llvm::any_of(op->getOperands(), [](Value operand) {
+            auto type = dyn_cast<RankedTensorType>(operand.getType());
+            return type && type.getNumElements() > 1;
+          }))
+        entering.insert(value);
+      continue;
+    }
+    ops.insert(op);
+    for (Value operand : op->getOperands())
+      if (hasShape(operand))
+        work.push_back(operand);
+  }
+  findGradient();
+}
+
+void UpdateSlice::findGradient() {
+  if (entering.size() <= 1) {
+    gradient = entering.empty() ? Value() : entering.front();
+    return;
+  }
+  // In program order, the first value that depends on all that enters.
+  DenseMap<Value, llvm::SmallPtrSet<Value, 4>> from;
+  for (Value value : entering)
+    from[value].insert(value);
+  for (Operation &op : entry.front()) {
+    if (!ops.contains(&op))
+      continue;
+    llvm::SmallPtrSet<Value, 4> sources;
+    for (Value operand : op.getOperands())
+      if (auto found = from.find(operand); found != from.end())
+        sources.insert_range(found->second);
+    bool all = sources.size() == entering.size();
+    from[op.getResult(0)] = std::move(sources);
+    if (all) {
+      gradient = op.getResult(0);
+      return;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=1" | FileCheck %s
+// RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=2" | FileCheck %s --check-prefix=TWO
+// RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=3" | FileCheck %s --check-prefix=THREE
+
+// Without another strategy the batch is split, too.
+// CHECK: dist.mesh @mesh ["data"=2] {why = {data = "--strategy=zero splits the batch over 'data'"}}
+
+// CHECK: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{}, {}]>
+// THREE: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
+// No dim divides: it stays as it is, with its slot.
+// CHECK: graph.variable @odd {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+graph.variable @odd : tensor<5xf32> trainable = dense<0.5> : tensor<5xf32>
+// CHECK: graph.variable @w.m {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+graph.variable @w.m : tensor<4x8xf32> {group = "slot", slot_of = @w} = dense<0.0> : tensor<4x8xf32>
+// CHECK: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+graph.variable @odd.m : tensor<5xf32> {group = "slot", slot_of = @odd} = dense<0.0> : tensor<5xf32>
+// An accumulator is a sum over the ranks until stage 2.
+// CHECK: graph.variable @w.acc {{.*}}sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
+// TWO: graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", sharding = #dist.sharding<@mesh, [{}, {"data"}]>, slot_of = @w}
+graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", slot_of = @w, synchronization = 1 : i32, aggregation = 1 : i32} = dense<0.0> : tensor<4x8xf32>
+
+// CHECK-LABEL: func @train_step
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>
+// CHECK-SAME: %[[W:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
+// CHECK-SAME: %[[M:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+// THREE-LABEL: func @train_step
+// THREE-SAME: %[[X:[^:]+]]: tensor<2x4xf32>
+// THREE-SAME: %[[W:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+func.func @train_step(
+    %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
+    %w: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w},
+    %m: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.m})
+    -> (tensor<4x8xf32> {graph.role = "variable", graph.variable = @w},
+        tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.m},
+        tensor<f32> {graph.role = "norm"}) {
+  // Computing takes the whole variable, gathered at stage 3; nothing keeps it.
+  // THREE: %[[WHOLE:.*]] = dist.reshard %[[W]] to <@mesh, [{}, {}]> because "--strategy=zero:stage=3 keeps 'w' split over 'data' and gathers it just before use"
+  // THREE: %[[Y:.*]] = graph.dot_general %[[X]], %[[WHOLE]]
+  // CHECK: %[[Y:.*]] = graph.dot_general %[[X]], %[[W]]
+  %y = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  // Two paths to the weight: their sum is the gradient, and it is what is
+  // wanted in shards, by its norm as by the update.
+  // CHECK: %[[A:.*]] = graph.dot_general %[[X]], %[[Y]]
+  // CHECK-NEXT: %[[B:.*]] = graph.dot_general %[[X]], %[[Y]]
+  // CHECK-NEXT: %[[SUM:.*]] = graph.add %[[A]], %[[B]]
+  // CHECK-NEXT: %[[G:.*]] = dist.reshard %[[SUM]] to <@mesh, [{}, {"data"}]> because "--strategy=zero:stage=1 updates one shard of 'w' on each rank along 'data'"
+  // CHECK: graph.mul %[[G]], %[[G]]
+  %a = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %b = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %g = graph.add %a, %b : tensor<4x8xf32>
+  %square = graph.mul %g, %g : tensor<4x8xf32>
+  %norm = graph.reduce sum, %square {dims = array<i64: 0, 1>} : (tensor<4x8xf32>) -> tensor<f32>
+  // CHECK: graph.add %[[M]], %[[G]]
+  // CHECK: graph.sub %[[W]],
+  // THREE: graph.sub %[[W]],
+  %m1 = graph.add %m, %g : tensor<4x8xf32>
+  %w1 = graph.sub %w, %m1 : tensor<4x8xf32>
+  return %w1, %m1, %norm : tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>
+}
+
+// Where gradients are only summed, the sum is in shards from stage 2 on.
+// CHECK-LABEL: func @gradients
+// CHECK-NOT: dist.reshard
+// TWO-LABEL: func @gradients
+// TWO: %[[G:.*]] = graph.dot_general
+// TWO: %[[S:.*]] = dist.reshard %[[G]] to <@mesh, [{}, {"data"}]>
+// TWO: graph.add %{{.*}}, %[[S]]
+func.func @gradients(
+    %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
+    %y: tensor<2x8xf32> {graph.role = "label", graph.batch_dim = 0 : i64},
+    %acc: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.acc})
+    -> (tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.acc}) {
+  %g = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %sum = graph.add %acc, %g : tensor<4x8xf32>
+  return %sum : tensor<4x8xf32>
+}
+
+// The accumulated gradient is an argument.
+// CHECK-LABEL: func @apply
+// CHECK-SAME: %[[ACC:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
+// CHECK: %[[G:.*]] = dist.reshard %[[ACC]] to <@mesh, [{}, {"data"}]>
+// CHECK: graph.sub %{{.*}}, %[[G]]
+func.func @apply(
+    %acc: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.acc},
+    %w: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<4x8xf32> {graph.role = "variable", graph.variable = @w}) {
+  %w1 = graph.sub %w, %acc : tensor<4x8xf32>
+  return %w1 : tensor<4x8xf32>
+}

@@ -1,0 +1,28 @@
+// RUN: not dist-opt %s "--dist-tensor-split=rules=w=1:model" 2>&1 | FileCheck %s --check-prefix=MESH
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=1" 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=1:rows" 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=v=1:model" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w(=1:model" 2>&1 | FileCheck %s --check-prefix=REGEX
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=2:model" 2>&1 | FileCheck %s --check-prefix=TOOFEW
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=1:model" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:2 "--dist-tensor-split=rules=w=1:model,w=0:model" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split 2>&1 | FileCheck %s --check-prefix=NONE
+
+// MESH: dist-tensor-split: expected a module with a mesh
+// FORM: --split w=1: expected REGEX=DIM:AXIS
+// AXIS: --split w=1:rows: the mesh has no axis 'rows'
+// NAME: --split v=1:model: matches no variable
+// REGEX: --split w(=1:model: 'w(' is no regular expression
+// TOOFEW: --split w=2:model: 'w' of 'tensor<4x8xf32>' has no dim 2
+// SIZE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 3 equal parts; sizes that work are 6 and 9
+// TWICE: --split w=0:model: 'w' is split over 'model' already
+// NONE: --split-preset auto: nothing in the model fits: no variable can be split over 'model' (3 ranks)
+graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
+
+func.func @predict(
+    %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
+    %w: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<2x8xf32> {graph.role = "output", graph.batch_dim = 0 : i64}) {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}

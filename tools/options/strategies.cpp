@@ -1,0 +1,214 @@
+//===- strategies.cpp - What strategies there are, and which go together -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/strategies.h"
+#include <algorithm>
+
+namespace dist::tools {
+
+const std::vector<StrategyRow> &strategyTable() {
+  static const std::vector<StrategyRow> rows = {
+      {"one-device", "everything on one device",
+       "the model fits and one device's cores are all there is",
+       "no transfers", "one device", "", {}},
+      {"mirrored",
+       "a copy of the variables on each device, the batch split; gradients are "
+       "all-reduced",
+       "steps are long next to the all-reduce, and the variables fit a device",
+       "2(n-1)/n x the gradients' bytes a step",
+       "batch norm is per replica unless --sync-batch-norm", "data", {}},
+      {"tensor-split",
+       "variables split by --split rules, or where the model's own patterns "
+       "allow (column-then-row pairs, heads, channels)",
+       "a layer's weights or activations are too large for a device, or the "
+       "batch is too small to split",
+       "2 all-reduces of a layer's activations a pair of layers and step",
+       "split dims must divide by the axis", "model", {}},
+      {"zero",
+       "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
+       "in shards",
+       "slots or variables fill the devices' memory",
+       "stages 1 and 2 as mirrored; stage 3 half as much again",
+       "variables without a dim that divides stay whole",
+       "data",
+       {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
+  };
+  return rows;
+}
+
+const StrategyRow *findStrategy(const std::string &name) {
+  for (const StrategyRow &row : strategyTable())
+    if (name == row.name)
+      return &row;
+  return nullptr;
+}
+
+const std::vector<std::string> &strategyNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const StrategyRow &row : strategyTable())
+      all.push_back(row.name);
+    return all;
+  }();
+  return names;
+}
+
+static int64_t count(const Options &options, const char *name) {
+  return std::count_if(options.strategies.begin(), options.strategies.end(),
+                       [&](const Strategy &one) { return one.name == name; });
+}
+
+const std::vector<RefusedRow> &refusedTable() {
+  static const std::vector<RefusedRow> rows = {
+      {"one-device with another strategy",
+       [](const Options &o) {
+         return count(o, "one-device") && o.strategies.size() > 1;
+       },
+       "one-device splits nothing", "leave it out"},
+      {"a strategy twice",
+       [](const Options &o) {
+         return std::any_of(
+             o.strategies.begin(), o.strategies.end(),
+             [&](const Strategy &one) { return count(o, one.name.c_str()) > 1; });
+       },
+       "a strategy is given twice", "give it once, with all its keys"},
+      {"one-device with several --devices",
+       [](const Options &o) {
+         return count(o, "one-device") && o.devices.size() > 1;
+       },
+       "one-device runs on one device", "add --strategy mirrored"},
+      {"--split without tensor-split",
+       [](const Options &o) {
+         return !o.split.empty() && !count(o, "tensor-split");
+       },
+       "--split splits variables, which only tensor-split does",
+       "add --strategy tensor-split"},
+      {"--split-preset without tensor-split",
+       [](const Options &o) {
+         return !o.splitPreset.empty() && !count(o, "tensor-split");
+       },
+       "--split-preset is tensor-split's", "add --strategy tensor-split"},
+  };
+  return rows;
+}
+
+static Status refuse(const std::string &where, const std::string &why,
+                     const std::string &todo) {
+  return Status::error(StatusCode::InvalidArgument, "this cannot be combined",
+                       where, why, todo);
+}
+
+/// Without --mesh all devices form the one axis that the strategies work on.
+static Status chooseMesh(const Options &options,
+                         const std::vector<std::string> &axes,
+                         StrategyPlan *plan) {
+  int64_t devices = options.devices.size();
+  if (!options.mesh.empty()) {
+    plan->mesh = options.mesh;
+    return Status();
+  }
+  if (axes.empty())
+    return Status();
+  if (axes.size() > 1) {
+    std::string example;
+    for (const std::string &axis : axes)
+      example += (example.empty() ? "" : ",") + axis + "=N";
+    return Status::error(StatusCode::InvalidArgument, "no mesh was given",
+                         "--strategy " + plan->name,
+                         "its strategies work on several axes",
+                         "add --mesh " + example);
+  }
+  plan->mesh = {{axes.front(), devices}};
+  return Status();
+}
+
+Status planStrategies(const Options &options, StrategyPlan *plan) {
+  std::vector<std::string> axes;
+  for (const Strategy &strategy : options.strategies) {
+    const StrategyRow *row = findStrategy(strategy.name);
+    plan->name += (plan->name.empty() ? "" : ",") + strategy.name;
+    for (const auto &[key, value] : strategy.keys)
+      plan->name += ":" + key + "=" + value;
+    if (*row->axis && std::find(axes.begin(), axes.end(), row->axis) == axes.end())
+      axes.push_back(row->axis);
+  }
+  for (const RefusedRow &row : refusedTable())
+    if (row.applies(options))
+      return refuse(row.what, row.why, row.todo);
+  DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
+  auto uses = [&](const char *axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  for (const auto &[axis, size] : plan->mesh) {
+    plan->ranks *= size;
+    // The model's and the stages' axes have these names, unless they are alone.
+    bool alone = plan->mesh.size() == 1 && axes.size() == 1;
+    if (uses("model") && (axis == "model" || alone)) {
+      plan->modelAxis = axis;
+    } else if (uses("stage") && (axis == "stage" || alone)) {
+      plan->stageAxis = axis;
+    } else if (uses("data")) {
+      plan->dataAxes.push_back(axis);
+      plan->replicas *= size;
+    } else {
+      return Status::error(StatusCode::InvalidArgument,
+                           "an axis of the mesh has no use", "--mesh " + axis,
+                           "--strategy " + plan->name + " does not split over it",
+                           uses("model") || uses("stage")
+                               ? "add mirrored, or leave the axis out"
+                               : "choose --strategy mirrored");
+    }
+  }
+  if (uses("model") && plan->modelAxis.empty())
+    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
+                         "--mesh", "tensor-split works on the axis 'model'",
+                         "add model=N");
+  if (uses("stage") && plan->stageAxis.empty())
+    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
+                         "--mesh", "pipeline works on the axis 'stage'",
+                         "add stage=N");
+  if (uses("data") && plan->dataAxes.empty())
+    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
+                         "--mesh",
+                         "--strategy " + plan->name + " splits the batch",
+                         "add data=N");
+  if (!plan->mesh.empty() && plan->ranks != int64_t(options.devices.size()))
+    return Status::error(StatusCode::InvalidArgument,
+                         "the mesh does not fit the devices", "--mesh",
+                         "it has " + std::to_string(plan->ranks) +
+                             " places for " +
+                             std::to_string(options.devices.size()) + " devices",
+                         "make the product of its axes equal");
+  return Status();
+}
+
+std::string strategyGuide() {
+  std::string text;
+  auto line = [&](const std::string &name, const std::string &rest) {
+    std::string padded = name;
+    padded.resize(std::max<size_t>(name.size() + 1, 14), ' ');
+    text += padded + rest + "\n";
+  };
+  for (const StrategyRow &row : strategyTable()) {
+    line(row.name, row.what);
+    line("", std::string("use it when ") + row.when);
+    line("", std::string("costs: ") + row.cost + "; limits: " + row.limits);
+    for (const StrategyRow::Key &key : row.keys) {
+      std::string values;
+      for (const std::string &value : key.values)
+        values += (values.empty() ? "" : "|") + value;
+      line("", std::string(key.name) + "=" + (values.empty() ? "N" : values) +
+                   ": " + key.what);
+    }
+  }
+  text += "\nStrategies joined by commas are applied in that order; --mesh names "
+          "the axes.\nRefused:\n";
+  for (const RefusedRow &row : refusedTable())
+    line("", std::string(row.what) + ": " + row.why + "; " + row.todo);
+  return text;
+}
+
+} // namespace dist::tools

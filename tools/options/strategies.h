@@ -1,0 +1,64 @@
+//===- strategies.h - What strategies there are, and which go together -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table of strategies and one of combinations that are refused. The command
+// line is checked against them, `--print-strategies` prints them, and the driver
+// takes the mesh from here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_OPTIONS_STRATEGIES_H
+#define TOOLS_OPTIONS_STRATEGIES_H
+
+#include "tools/options/options.h"
+
+namespace dist::tools {
+
+/// A strategy as users choose it.
+struct StrategyRow {
+  const char *name, *what, *when, *cost, *limits;
+  /// The mesh axis it works on: `data` (it splits the batch), `model`, `stage`;
+  /// empty: none.
+  const char *axis;
+  struct Key {
+    const char *name, *what;
+    std::vector<std::string> values; // empty: an integer >= 1
+  };
+  std::vector<Key> keys;
+};
+
+/// Strategies that this build can compile, in the order they are shown.
+const std::vector<StrategyRow> &strategyTable();
+const StrategyRow *findStrategy(const std::string &name);
+
+/// A combination that is refused.
+struct RefusedRow {
+  const char *what; // as users would type it
+  bool (*applies)(const Options &options);
+  const char *why, *todo;
+};
+const std::vector<RefusedRow> &refusedTable();
+
+/// What strategies and devices mean together.
+struct StrategyPlan {
+  /// Axes of the mesh, major to minor; empty: one device.
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  std::vector<std::string> dataAxes; // over which the batch is split
+  std::string modelAxis, stageAxis;  // empty: none
+  int64_t ranks = 1, replicas = 1;
+  /// Their names as given, joined by commas.
+  std::string name;
+};
+
+/// Checks what was given together and finds the mesh.
+Status planStrategies(const Options &options, StrategyPlan *plan);
+
+/// `--print-strategies`: the selection guide and what is refused, as text.
+std::string strategyGuide();
+
+} // namespace dist::tools
+
+#endif // TOOLS_OPTIONS_STRATEGIES_H
