@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs all tests; needs only a Debian 12 and root or sudo.
+# Sets up, builds and runs tests; needs only a Debian 12 and root or sudo.
 #
-#   test/run.sh          the tests that CI runs
-#   test/run.sh --all    also with address, undefined-behaviour and thread sanitizers,
-#                        with gcc, and the runtime alone
+#   test/run.sh            the tests that CI runs
+#   test/run.sh --all      these, and all of the following
+#   test/run.sh --asan     everything with address and undefined-behaviour sanitizers
+#   test/run.sh --tsan     the runtime with the thread sanitizer
+#   test/run.sh --gcc      everything built by gcc
+#   test/run.sh --runtime  the runtime alone, without LLVM
+#   test/run.sh --fuzz     each parser for a minute under libFuzzer (FUZZ_SECONDS=60)
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
-all=false
-[ "${1:-}" = "--all" ] && all=true
+if [ $# -eq 0 ]; then
+  set -- --ci
+elif [ "$*" = "--all" ]; then
+  set -- --ci --asan --tsan --gcc --runtime --fuzz
+fi
 
 passed=0
 failed=0
@@ -20,24 +27,76 @@ group() {
   if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "== $name FAILED"; fi
 }
 
-lint() { python3 tools/lint/check_layers.py && python3 tools/lint/check_tests.py && python3 tools/lint/check_sizes.py; }
+# Builds a variant in a folder of its own, on the dependencies of `build`.
+variant() {
+  local folder=$1
+  shift
+  DIST_DEPENDENCIES="$top/build" tools/setup/build.sh "$folder" -DDIST_ENABLE_ASSERTS=ON "$@"
+}
+lint() {
+  local failures=0
+  for check in layers tests sizes; do
+    python3 "tools/lint/check_$check.py" || failures=1
+  done
+  return $failures
+}
+docs() { ninja -C build mlir-doc > build/docs.log 2>&1 && python3 tools/lint/check_docs.py build; }
 gtests() { ctest --test-dir "$1" --output-on-failure --no-tests=error -j 2; }
 lits() { /usr/lib/llvm-22/bin/lit -v -j 2 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'; return "${PIPESTATUS[0]}"; }
+# New inputs stay in the build folder; what crashes is written there, too.
+fuzz() {
+  local name=$1 found=build-asan/fuzz/$1
+  mkdir -p "$found"
+  build-asan/bin/"${name}_fuzzer" -max_total_time="${FUZZ_SECONDS:-60}" -rss_limit_mb=4096 -timeout=20 -print_final_stats=1 \
+    -artifact_prefix="$found-" "$found" "test/fuzz/corpus/$name" > "$found.log" 2>&1 ||
+    { tail -n 30 "$found.log"; return 1; }
+  grep stat::number_of_executed_units "$found.log"
+}
 
-tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
-group "lint" lint
-group "GoogleTest" gtests build
-group "lit" lits build
-if $all; then
-  tools/setup/build.sh build-asan -DDIST_ENABLE_ASSERTS=ON -DDIST_SANITIZE=address,undefined
-  group "GoogleTest, address and undefined" env ASAN_OPTIONS=detect_leaks=0 ctest --test-dir build-asan --output-on-failure -j 2
-  group "lit, address and undefined" env ASAN_OPTIONS=detect_leaks=0 bash -c '/usr/lib/llvm-22/bin/lit -q build-asan/test'
-  tools/setup/build.sh build-tsan -DDIST_RUNTIME_ONLY=ON -DDIST_SANITIZE=thread
-  group "runtime, thread" gtests build-tsan
-  tools/setup/build.sh build-gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DDIST_ENABLE_PCH=OFF
-  group "GoogleTest, gcc" gtests build-gcc
-  tools/setup/build.sh build-runtime -DDIST_RUNTIME_ONLY=ON
-  group "runtime alone" gtests build-runtime
-fi
+# Sanitized code is slow to compile and to run: -O1 is the cheapest of both. The
+# packages' LLVM leaks by design.
+small=(-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_FLAGS_RELEASE=-O1)
+asan=(-DDIST_SANITIZE=address,undefined -DDIST_ENABLE_FUZZERS=ON "${small[@]}")
+export ASAN_OPTIONS=detect_leaks=0
+export UBSAN_OPTIONS=print_stacktrace=1
+for part in "$@"; do
+  case $part in
+  --ci)
+    tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    group "lint" lint
+    group "documentation" docs
+    group "GoogleTest" gtests build
+    group "lit" lits build
+    ;;
+  --asan)
+    variant build-asan "${asan[@]}"
+    group "GoogleTest, address and undefined" gtests build-asan
+    group "lit, address and undefined" lits build-asan
+    ;;
+  --tsan)
+    variant build-tsan -DDIST_RUNTIME_ONLY=ON -DDIST_SANITIZE=thread "${small[@]}"
+    group "runtime, thread" gtests build-tsan
+    ;;
+  --gcc)
+    variant build-gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DDIST_ENABLE_PCH=OFF "${small[@]}"
+    group "GoogleTest, gcc" gtests build-gcc
+    ;;
+  --runtime)
+    variant build-runtime -DDIST_RUNTIME_ONLY=ON
+    group "runtime alone" gtests build-runtime
+    ;;
+  --fuzz)
+    names=$(basename -s _fuzzer.cpp test/fuzz/*_fuzzer.cpp)
+    DIST_TARGETS=$(printf '%s_fuzzer ' $names) variant build-asan "${asan[@]}"
+    for name in $names; do
+      group "fuzz $name" fuzz "$name"
+    done
+    ;;
+  *)
+    echo "test/run.sh: error: unknown option ($part); see the head of this file" >&2
+    exit 2
+    ;;
+  esac
+done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
