@@ -49,11 +49,29 @@ class Model:
     def pool(self, name, x):
         return self.node("MaxPool", name, [x], kernel_shape=[2, 2], strides=[2, 2])
 
-    def save(self, path, input_shape, output, classes):
+    def constant(self, name, value):
+        """A value that is no parameter."""
+        self.nodes.append(helper.make_node("Constant", [], [name], name=name,
+                                           value=numpy_helper.from_array(np.asarray(value))))
+        return name
+
+    def linear(self, name, x, inputs, outputs):
+        """Dense over the last of any number of dims."""
+        weight = self.weight(name + ".weight", (inputs, outputs), inputs, outputs)
+        product = self.node("MatMul", name + ".product", [x, weight])
+        return self.node("Add", name, [product, self.zeros(name + ".bias", outputs)])
+
+    def layer_norm(self, name, x, size):
+        self.initializers.append(numpy_helper.from_array(np.ones(size, np.float32), name + ".gamma"))
+        return self.node("LayerNormalization", name, [x, name + ".gamma", self.zeros(name + ".beta", size)], axis=-1,
+                         epsilon=1e-5)
+
+    def save(self, path, input_shape, output, classes, source="image", kind=TensorProto.FLOAT):
+        out_shape = classes if isinstance(classes, list) else [classes]
         graph = helper.make_graph(
             self.nodes, os.path.basename(path).removesuffix(".onnx"),
-            [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", *input_shape])],
-            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", classes])], self.initializers)
+            [helper.make_tensor_value_info(source, kind, ["batch", *input_shape])],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", *out_shape])], self.initializers)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8,
                                   producer_name="dist-mlir examples")
         onnx.checker.check_model(model, full_check=True)
@@ -80,8 +98,46 @@ def digits_mlp(path):
     m.save(path, [64], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def transformer(path, layers, dim, heads, length, vocabulary, seed=3):
+    """A causal transformer (pre-norm, GELU by tanh) from tokens to the logits of the next ones."""
+    m = Model(seed)
+    split = m.constant("split", np.array([0, length, heads, dim // heads]))
+    join = m.constant("join", np.array([0, length, dim]))
+    mask = m.constant("mask", np.where(np.tril(np.ones((length, length))), 0, -1e4).astype(np.float32))
+    number = {n: m.constant(n, np.float32(v)) for n, v in {
+        "scale": (dim // heads) ** -0.5, "one": 1, "half": 0.5, "three": 3,
+        "gelu_a": (2 / np.pi) ** 0.5, "gelu_b": 0.044715}.items()}
+    table = m.weight("embedding", (vocabulary, dim), vocabulary, dim)
+    position = m.weight("position", (length, dim), length, dim)
+    x = m.node("Add", "embedded", [m.node("Gather", "lookup", [table, "tokens"], axis=0), position])
+    for i in range(layers):
+        n = f"layer{i}."
+
+        def part(kind, y, order):
+            y = m.node("Reshape", n + kind + ".heads", [m.linear(n + kind, y, dim, dim), split])
+            return m.node("Transpose", n + kind + ".first", [y], perm=order)
+
+        y = m.layer_norm(n + "norm1", x, dim)
+        q, k, v = part("q", y, [0, 2, 1, 3]), part("k", y, [0, 2, 3, 1]), part("v", y, [0, 2, 1, 3])
+        a = m.node("Mul", n + "scaled", [m.node("MatMul", n + "scores", [q, k]), number["scale"]])
+        a = m.node("Softmax", n + "attention", [m.node("Add", n + "masked", [a, mask])], axis=-1)
+        y = m.node("Transpose", n + "mixed", [m.node("MatMul", n + "values", [a, v])], perm=[0, 2, 1, 3])
+        y = m.linear(n + "out", m.node("Reshape", n + "joined", [y, join]), dim, dim)
+        x = m.node("Add", n + "residual1", [x, y])
+        u = m.linear(n + "up", m.layer_norm(n + "norm2", x, dim), dim, 4 * dim)
+        cubed = m.node("Mul", n + "gelu.b", [m.node("Pow", n + "gelu.cube", [u, number["three"]]), number["gelu_b"]])
+        t = m.node("Mul", n + "gelu.a", [m.node("Add", n + "gelu.sum", [u, cubed]), number["gelu_a"]])
+        t = m.node("Add", n + "gelu.tanh1", [m.node("Tanh", n + "gelu.tanh", [t]), number["one"]])
+        u = m.node("Mul", n + "gelu", [m.node("Mul", n + "gelu.half", [u, number["half"]]), t])
+        x = m.node("Add", n + "residual2", [x, m.linear(n + "down", u, 4 * dim, dim)])
+    logits = m.linear("head", m.layer_norm("norm", x, dim), dim, vocabulary)
+    m.save(path, [length], logits, [length, vocabulary], "tokens", TensorProto.INT64)
+
+
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     os.makedirs(folder, exist_ok=True)
     digits_cnn(os.path.join(folder, "digits-cnn.onnx"))
     digits_mlp(os.path.join(folder, "digits-mlp.onnx"))
+    # Gray levels of 16 pixels: one to predict the next.
+    transformer(os.path.join(folder, "tiny-transformer.onnx"), layers=2, dim=16, heads=4, length=16, vocabulary=20)

@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Axis by axis, three steps: values that must come out unreduced pull their
-// other summands along; costs flow backward through the linear chains; a sweep
-// forward inserts the all-reduces, so that whatever is decided, no op sees a
-// partial sum it may not see.
+// other summands along; a minimum cut through the linear ops says which values to
+// reduce; a sweep forward inserts the all-reduces, so that whatever is decided,
+// no op sees a partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/Cost.h"
+#include "passes/Partition/MinimumCut.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Unreduced.h"
-#include <limits>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_INSERTALLREDUCEPASS
@@ -25,8 +25,6 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 /// The work for one axis.
 class AxisReducer {
 public:
@@ -50,8 +48,9 @@ private:
   LogicalResult pullSummands();
   LogicalResult makeUnreduced(OpOperand &use);
   LogicalResult shareOut(OpOperand &use);
-  double getUseCost(OpOperand &use);
-  void computeCosts();
+  int64_t getLocalBytes(Value value) const;
+  void addUse(OpOperand &use, unsigned sink);
+  void choose();
   void insert();
   bool keepsPartial(OpOperand &use);
   Value getReduced(Value value, ReductionKind kind);
@@ -72,9 +71,12 @@ private:
   DenseSet<Value> shares;
   /// The op whose split factor made a value unreduced.
   DenseMap<Value, Operation *> sources;
-  /// Bytes to reduce so that all users of a value are served.
-  DenseMap<Value, double> costs;
-  DenseSet<Value> reduceHere;
+  /// Two nodes of each unreduced value; see choose.
+  struct Nodes {
+    unsigned fromWhole = 0, wanted = 0;
+  };
+  MinimumCut cut;
+  DenseMap<Value, Nodes> nodes;
   DenseMap<Value, Value> reduced;
 };
 
@@ -193,51 +195,81 @@ LogicalResult AxisReducer::pullSummands() {
 // Where to reduce
 //===----------------------------------------------------------------------===//
 
-double AxisReducer::getUseCost(OpOperand &use) {
+int64_t AxisReducer::getLocalBytes(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (ShardingAttr sharding = findSharding(value))
+    if (auto local = getLocalType(type, sharding, mesh); succeeded(local))
+      return getByteSize(*local);
+  return getByteSize(type);
+}
+
+void AxisReducer::addUse(OpOperand &use, unsigned sink) {
   Operation *op = use.getOwner();
-  if (isa<func::ReturnOp>(op))
-    return isWantedUnreduced(use.getOperandNumber()) ? 0 : kNever;
+  unsigned wanted = nodes[use.get()].wanted;
+  auto whole = [&](int64_t cost) { cut.addEdge(wanted, sink, cost); };
+  if (isa<func::ReturnOp>(op)) {
+    if (!isWantedUnreduced(use.getOperandNumber()))
+      whole(MinimumCut::kInfinite);
+    return;
+  }
   if (auto reduce = dyn_cast<AllReduceOp>(op))
     if (llvm::is_contained(reduce.getGroupAxes(), axis))
-      return 0;
+      return;
   if (auto reshard = dyn_cast<ReshardOp>(op))
     if (reshard.getTarget().splitsOver(axis))
       // A reduce-scatter: half of an all-reduce.
-      return getByteSize(reshard.getType()) / 2.0;
-  double cost = 0;
+      return whole(getLocalBytes(use.get()));
+  if (!llvm::all_of(op->getResults(),
+                    [&](Value result) { return isUnreduced(result); }))
+    return whole(MinimumCut::kInfinite);
   for (Value result : op->getResults()) {
-    if (!isUnreduced(result))
-      return kNever;
-    cost += costs.lookup(result);
+    // A whole result needs whole operands; a partial one, partial ones.
+    cut.addEdge(wanted, nodes[result].fromWhole, MinimumCut::kInfinite);
+    cut.addEdge(nodes[result].fromWhole, nodes[use.get()].fromWhole,
+                MinimumCut::kInfinite);
   }
-  // Partial summands that meet here share what reducing their sum costs.
-  DenseSet<Value> summands;
-  for (Value operand : op->getOperands())
-    if (isUnreduced(operand))
-      summands.insert(operand);
-  return cost / std::max<size_t>(summands.size(), 1);
 }
 
-void AxisReducer::computeCosts() {
-  auto visit = [&](Value value) {
+/// Which values to reduce, so that the fewest bytes are sent in all. Each value
+/// has two nodes; being cut off from the source means yes: it is *wanted* whole,
+/// and it is computed *from whole* operands. A value that is wanted whole but
+/// computed from partial ones is reduced: the edge between its two nodes, as
+/// expensive as it has bytes, is cut. Partial values stay usable beside. Of equal
+/// cuts the first in program order is taken: what comes after works on whole
+/// values, and the transfer can start early and in place.
+void AxisReducer::choose() {
+  cut = MinimumCut();
+  nodes.clear();
+  unsigned source = cut.addNode(), sink = cut.addNode();
+  SmallVector<Value> values;
+  auto add = [&](Value value, bool isOrigin) {
     if (!isUnreduced(value))
       return;
-    double later = 0;
-    for (OpOperand &use : value.getUses())
-      later += getUseCost(use);
-    double here = getByteSize(value.getType());
-    // Of equals the first: what comes after then works on whole values, and
-    // the transfer can start early and in place.
-    if (later >= here && here > 0)
-      reduceHere.insert(value);
-    costs[value] = std::min(here, later);
+    values.push_back(value);
+    Nodes &own = nodes[value];
+    own.fromWhole = cut.addNode();
+    own.wanted = cut.addNode();
+    // Twice the bytes: a reduce-scatter costs half.
+    cut.addEdge(own.fromWhole, own.wanted, 2 * getLocalBytes(value));
+    bool keptPartial = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      return isa<func::ReturnOp>(use.getOwner()) &&
+             isWantedUnreduced(use.getOperandNumber());
+    });
+    if (isOrigin || keptPartial)
+      cut.addEdge(source, own.fromWhole, MinimumCut::kInfinite);
   };
   Block &block = function.front();
-  for (Operation &op : llvm::reverse(block))
-    for (Value result : op.getResults())
-      visit(result);
   for (BlockArgument argument : block.getArguments())
-    visit(argument);
+    add(argument, /*isOrigin=*/true);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      add(result, llvm::none_of(op.getOperands(), [&](Value operand) {
+            return isUnreduced(operand);
+          }));
+  for (Value value : values)
+    for (OpOperand &use : value.getUses())
+      addUse(use, sink);
+  cut.solve(source, sink);
 }
 
 std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
@@ -293,16 +325,26 @@ void AxisReducer::reduceOtherKinds(Operation *op, ReductionKind kind) {
   }
 }
 
-/// Whether a use of a value that is reduced anyway takes the partial one, as it
-/// ends in state that is kept as a sum.
+/// Whether a use of a value that is reduced takes the partial one all the same:
+/// it ends in state that is kept as a sum, or in a sum that is reduced later.
 bool AxisReducer::keepsPartial(OpOperand &use) {
-  return getUseCost(use) == 0;
+  Operation *op = use.getOwner();
+  if (isa<func::ReturnOp>(op))
+    return isWantedUnreduced(use.getOperandNumber());
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    if (llvm::is_contained(reduce.getGroupAxes(), axis))
+      return true;
+  return op->getNumResults() > 0 &&
+         llvm::all_of(op->getResults(), [&](Value result) {
+           auto found = nodes.find(result);
+           return found != nodes.end() &&
+                  cut.isOnSourceSide(found->second.fromWhole);
+         });
 }
 
 void AxisReducer::insert() {
   Block &block = function.front();
   // Keeps only what is still true while the sweep changes operands.
-  DenseSet<Value> found = std::move(unreduced);
   unreduced.clear();
   auto settle = [&](Value value) {
     // The declared sharding follows what the value really is.
@@ -323,21 +365,22 @@ void AxisReducer::insert() {
     if (!isUnreduced(value))
       return;
     settle(value);
-    if (!reduceHere.contains(value))
+    auto own = nodes.find(value);
+    if (own == nodes.end() || cut.isOnSourceSide(own->second.wanted) ||
+        getLocalBytes(value) == 0)
       return;
     SmallVector<OpOperand *> uses;
-    DenseSet<Value> partial = std::move(unreduced);
-    unreduced = found;
     for (OpOperand &use : value.getUses())
       if (!keepsPartial(use))
         uses.push_back(&use);
-    unreduced = std::move(partial);
+    if (uses.empty())
+      return;
     Value whole = getReduced(value, ReductionKind::Sum);
     for (OpOperand *use : uses)
       use->set(whole);
   };
   for (BlockArgument argument : block.getArguments())
-    if (found.contains(argument)) {
+    if (nodes.contains(argument)) {
       unreduced.insert(argument);
       decide(argument);
     }
@@ -393,7 +436,7 @@ LogicalResult AxisReducer::run() {
   if (failed(pullSummands()))
     return failure();
   findUnreduced();
-  computeCosts();
+  choose();
   insert();
   return success();
 }

@@ -130,3 +130,22 @@ func.func @row_split(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, 
   %1 = graph.relu %0 : tensor<4x2xf32>
   return %1 : tensor<4x2xf32>
 }
+
+// A minimum cut: where the partial sum is scaled, and summed again for another
+// purpose, reducing it once before is less than reducing both after.
+// CHECK-LABEL: func @reduced_before_its_branches
+// CHECK: %[[DOT:.*]] = graph.dot_general
+// CHECK-NEXT: %[[WHOLE:.*]] = dist.all_reduce %[[DOT]] over @mesh ["data"]
+// CHECK-NOT: dist.all_reduce
+// CHECK: return
+func.func @reduced_before_its_branches(
+    %x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>},
+    %w: tensor<8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+    %s: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
+        tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = graph.mul %0, %s : tensor<4x6xf32>
+  %2 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<4x6xf32>) -> tensor<6xf32>
+  return %1, %2 : tensor<4x6xf32>, tensor<6xf32>
+}
