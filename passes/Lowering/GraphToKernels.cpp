@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/ActivationGradients.h"
+#include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
 
@@ -144,9 +145,25 @@ Value Converter::reorderTo(Value plain, DictionaryAttr plainMemory,
                                reorder);
 }
 
+/// Whether the library chose the layout that the tensor has anyway.
+static bool isPlain(const ::dist::cpu::LibraryKernelInfo::Memory &memory,
+                    DictionaryAttr plain) {
+  return !memory.strides.empty() &&
+         ArrayRef<int64_t>(memory.strides) ==
+             plain.getAs<DenseI64ArrayAttr>("strides").asArrayRef();
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
+
+/// Whether packing the value is paid once: see rt-hoist-preparation. A training
+/// step's weights change, and products pack what they need of them themselves.
+static bool isPreparable(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isUnchangedWeight(argument);
+  return value.getDefiningOp<ConstantOp>() != nullptr;
+}
 
 void Converter::convertDot(DotGeneralOp op) {
   b.setInsertionPoint(op);
@@ -257,6 +274,19 @@ void Converter::convertDot(DotGeneralOp op) {
   if (!askLibrary(kernel, threads))
     return;
   b.setInsertionPointAfterValue(epilogue.result);
+  if (batch.empty() && isPreparable(rhs.value)) {
+    auto plain = cast<DictionaryAttr>(memories[1]);
+    memories[1] = makeMemory(
+        element, plain.getAs<DenseI64ArrayAttr>("dims").asArrayRef(),
+        std::nullopt);
+    DictionaryAttr packing = makeKernel("matmul", memories, extra);
+    auto info = askLibrary(packing, threads);
+    if (info && !isPlain(info->memories[1], plain)) {
+      inputs[1] =
+          reorderTo(rhs.value, plain, packing, 1, info->memories[1].bytes);
+      kernel = packing;
+    }
+  }
   Value result =
       rt::LibraryOp::create(b, op.getLoc(), epilogue.result.getType(), inputs,
                             kernel);
@@ -315,13 +345,6 @@ SmallVector<NamedAttribute> Converter::getConvAttributes(OpT op) {
           b.getNamedAttr("pad_high", op.getPadHighAttr()),
           b.getNamedAttr("dilations", op.getDilationsAttr()),
           b.getNamedAttr("groups", op.getGroupsAttr())};
-}
-
-static bool isPlain(const ::dist::cpu::LibraryKernelInfo::Memory &memory,
-                    DictionaryAttr plain) {
-  return !memory.strides.empty() &&
-         ArrayRef<int64_t>(memory.strides) ==
-             plain.getAs<DenseI64ArrayAttr>("strides").asArrayRef();
 }
 
 void Converter::convertConv(ConvOp op) {

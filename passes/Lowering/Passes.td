@@ -66,6 +66,47 @@ def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::rt::RtDialect"];
 }
 
+def BindConstantsPass : Pass<"rt-bind-constants", "::mlir::ModuleOp"> {
+  let summary = "constants that kernels do not hold become variables";
+  let description = [{
+    Each becomes an argument bound to a variable of the group `constant`; equal
+    constants are one variable.
+    ```mlir
+    func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    // becomes
+    graph.variable @constant : tensor<2xf32> {group = "constant"} = dense<[1.0, 2.0]> : tensor<2xf32>
+    func.func @f(%x: tensor<2xf32>, %0: tensor<2xf32> {graph.role = "variable", graph.variable = @constant}) -> tensor<2xf32> {
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def HoistPreparationPass : Pass<"rt-hoist-preparation", "::mlir::ModuleOp"> {
+  let summary = "what weights alone decide is computed once, not at every call";
+  let description = [{
+    What an entry computes from weights that it does not change itself (packed
+    filters, folded scales) moves into a function of its own, which the runtime
+    runs before the entry when a variable has changed since the last time. The
+    results are buffers of the device's state, bound to arguments of the role
+    `prepared`; entries that prepare the same share the buffer. Training steps
+    change their weights, so they keep packing them.
+    ```mlir
+    func.func @predict(%x: tensor<8xf32>, %w: tensor<8xf32> {graph.variable = @w}) {
+      %0 = rt.library(%w) {kind = "reorder", ...} : (tensor<8xf32>) -> tensor<64xi8>
+      %1 = rt.library(%x, %0) {kind = "conv", ...}
+    // becomes
+    func.func @predict(%x: tensor<8xf32>, %w: tensor<8xf32> {graph.variable = @w},
+                       %0: tensor<64xi8> {graph.name = "prepared_0", graph.role = "prepared"}) {
+      %1 = rt.library(%x, %0) {kind = "conv", ...}
+    func.func @predict_prepare(...) -> (tensor<64xi8> {graph.name = "prepared_0", graph.role = "prepared"})
+        attributes {rt.prepares = @predict} {
+      %0 = rt.library(%w) {kind = "reorder", ...} : (tensor<8xf32>) -> tensor<64xi8>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::func::FuncDialect"];
+}
+
 def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
   let summary = "functions over tensors become programs over one arena";
   let description = [{

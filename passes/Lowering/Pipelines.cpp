@@ -63,6 +63,10 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   // Each kernel cloned its own broadcasts and constants.
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineKernelsPass());
+  // Constants are weights that nobody changes: what is made of them is prepared
+  // as well.
+  pm.addPass(createBindConstantsPass());
+  pm.addPass(createHoistPreparationPass());
   PlanMemoryPassOptions memory;
   memory.threads = options.threads;
   pm.addPass(createPlanMemoryPass(memory));

@@ -7,7 +7,6 @@ from sources import read, report, tracked
 # Longer files, each with its reason.
 EXCEPTIONS = {
     "passes/Lowering/KernelEmitter.cpp": "one class: the loop nest of a kernel and its phases",
-    "passes/Lowering/PlanMemory.cpp": "one class: addresses, aliases and donation decide each other",
 }
 
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/Manifest.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/MemoryPlan.h"
 #include "passes/Lowering/Passes.h"
@@ -91,6 +92,7 @@ public:
 private:
   LogicalResult addVariables();
   void addEntry(rt::ProgramOp program, manifest::Program *to);
+  void addPreparation(rt::ProgramOp program, manifest::Program *to);
   void addBinding(DictionaryAttr description, bool isResult, unsigned number,
                   manifest::Binding *binding);
 
@@ -98,6 +100,7 @@ private:
   MeshOp mesh;
   manifest::Manifest *out;
   llvm::StringMap<int> variableIndex;
+  llvm::StringMap<int64_t> preparedOffset;
 };
 
 } // namespace
@@ -185,6 +188,15 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
     binding->set_batch_dim(dim.getInt());
   if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
     binding->set_class_count(count.getInt());
+  if (binding->role() == manifest::Binding::PREPARED) {
+    // Entries that prepare the same share the buffer.
+    auto [it, added] =
+        preparedOffset.try_emplace(binding->name(), out->state_bytes());
+    binding->set_state_offset(it->second);
+    binding->set_bytes(getByteSize(local));
+    if (added)
+      out->set_state_bytes(it->second + alignMemory(binding->bytes()));
+  }
   if (auto variable = description.getAs<FlatSymbolRefAttr>("graph.variable")) {
     binding->set_variable(variableIndex.lookup(variable.getValue()));
     binding->set_name(variable.getValue().str());
@@ -204,7 +216,9 @@ void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
     addBinding(attribute, true, i, entry->add_results());
   llvm::StringMap<int64_t> groups;
   for (auto &binding : entry->arguments())
-    if (binding.role() == manifest::Binding::VARIABLE) {
+    if (binding.role() == manifest::Binding::PREPARED) {
+      groups["prepared weights"] += alignMemory(binding.bytes());
+    } else if (binding.role() == manifest::Binding::VARIABLE) {
       const auto &variable = out->variables(binding.variable());
       groups[variable.group()] += variable.bytes();
     }
@@ -239,6 +253,25 @@ void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
   }
 }
 
+/// A function that fills an entry's prepared arguments is part of that entry:
+/// it has the same bindings and runs over the same arena.
+void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
+  StringRef name =
+      program->getAttrOfType<FlatSymbolRefAttr>(kPrepares).getValue();
+  for (auto &entry : *to->mutable_entries()) {
+    if (entry.name() != name)
+      continue;
+    entry.set_prepare_symbol(program.getSymName().str());
+    int64_t more = program.getArenaBytes() - entry.arena_bytes();
+    if (more <= 0)
+      return;
+    entry.set_arena_bytes(program.getArenaBytes());
+    auto *part = entry.add_parts();
+    part->set_what("preparation of weights");
+    part->set_bytes(more);
+  }
+}
+
 LogicalResult Filler::run() {
   out->clear_variables();
   out->clear_programs();
@@ -265,10 +298,14 @@ LogicalResult Filler::run() {
   // In the order in which rt-to-llvm numbers them.
   LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
-    addEntry(op, program);
+    if (!op->hasAttr(kPrepares))
+      addEntry(op, program);
     for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
       libraries.getIndex(call.getKernel());
   }
+  for (auto op : module.getOps<rt::ProgramOp>())
+    if (op->hasAttr(kPrepares))
+      addPreparation(op, program);
   for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
     manifest::LibraryKernel *entry = out->add_kernels();
     *entry = libraries.getTable()[i];

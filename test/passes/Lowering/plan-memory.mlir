@@ -104,3 +104,23 @@ func.func @views(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<
   %3:2 = rt.call @two(%d) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return %2#0, %2#1, %3#0, %3#1, %0#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+rt.kernel @neg domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>] {
+^bb0(%a: tensor<16xf32>):
+  %y = graph.neg %a : tensor<16xf32>
+  rt.yield %y : tensor<16xf32>
+}
+
+// What a preparation gives is written to the entry's own argument.
+// CHECK-LABEL: rt.program @predict_prepare arena 0
+// CHECK-SAME: rt.prepares = @predict
+// CHECK: %[[W:.+]] = rt.binding 0
+// CHECK: %[[P:.+]] = rt.binding 1
+// CHECK: rt.launch @neg(%[[W]], %[[P]])
+func.func @predict_prepare(%w: tensor<16xf32> {graph.role = "variable", graph.variable = @w}, %p: tensor<16xf32> {graph.name = "prepared_0", graph.role = "prepared"})
+    -> (tensor<16xf32> {graph.name = "prepared_0", graph.role = "prepared"}) attributes {rt.prepares = @predict} {
+  %0 = rt.call @neg(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}

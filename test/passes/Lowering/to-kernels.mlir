@@ -32,3 +32,24 @@ func.func @convolution(%x: tensor<2x8x8x16xf32>, %w: tensor<32x16x3x3xf32>) -> t
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<2x8x8x16xf32>, tensor<32x16x3x3xf32>) -> tensor<2x6x6x32xf32>
   return %0 : tensor<2x6x6x32xf32>
 }
+
+// A weight that the function leaves alone is packed where the library wants a
+// layout of its own; one that it changes is read as it is.
+graph.variable @w : tensor<512x512xf32> trainable {group = "parameter"} = dense<0.0> : tensor<512x512xf32>
+// CHECK-LABEL: func.func @unchanged_weight
+// CHECK-SAME: %[[X:.+]]: tensor<64x512xf32>, %[[W:.+]]: tensor<512x512xf32>
+// CHECK: %[[P:.+]] = rt.library(%[[W]]) {kind = "reorder", {{.*}}packed_memory = 1 : i64}
+// CHECK: rt.library(%[[X]], %[[P]]) {kind = "matmul"
+func.func @unchanged_weight(%x: tensor<64x512xf32>, %w: tensor<512x512xf32> {graph.role = "variable", graph.variable = @w}) -> tensor<64x512xf32> {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+  return %0 : tensor<64x512xf32>
+}
+
+// CHECK-LABEL: func.func @changed_weight
+// CHECK-NOT: reorder
+// CHECK: rt.library(%{{.+}}, %{{.+}}) {kind = "matmul"
+func.func @changed_weight(%x: tensor<64x512xf32>, %w: tensor<512x512xf32> {graph.role = "variable", graph.variable = @w}) -> (tensor<64x512xf32>, tensor<512x512xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+  %1 = graph.neg %w : tensor<512x512xf32>
+  return %0, %1 : tensor<64x512xf32>, tensor<512x512xf32>
+}

@@ -1,0 +1,66 @@
+//===- BindConstants.cpp - Constants become variables -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_BINDCONSTANTSPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols) {
+  OpBuilder builder(func.getContext());
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
+    auto constant = dyn_cast<graph::ConstantOp>(op);
+    if (!constant)
+      continue;
+    ModuleOp module = func->getParentOfType<ModuleOp>();
+    graph::VariableOp variable;
+    for (auto other : module.getOps<graph::VariableOp>())
+      if (other.getGroup() == "constant" &&
+          other.getInitial() == constant.getValue())
+        variable = other;
+    if (!variable) {
+      builder.setInsertionPointToStart(module.getBody());
+      OperationState state(constant.getLoc(),
+                           graph::VariableOp::getOperationName());
+      state.addAttribute("sym_name", builder.getStringAttr("constant"));
+      state.addAttribute("type", TypeAttr::get(constant.getType()));
+      state.addAttribute("initial", constant.getValue());
+      state.addAttribute("group", builder.getStringAttr("constant"));
+      variable = cast<graph::VariableOp>(builder.create(state));
+      symbols.insert(variable);
+    }
+    unsigned number = func.getNumArguments();
+    NamedAttrList attributes;
+    attributes.set("graph.role", builder.getStringAttr("variable"));
+    attributes.set("graph.variable", FlatSymbolRefAttr::get(variable));
+    if (failed(func.insertArgument(number, constant.getType(),
+                                   attributes.getDictionary(func.getContext()),
+                                   constant.getLoc())))
+      return failure();
+    constant.replaceAllUsesWith(func.getArgument(number));
+    constant.erase();
+  }
+  return success();
+}
+
+namespace {
+struct BindConstantsPass
+    : mlir::dist::impl::BindConstantsPassBase<BindConstantsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && !func.isPrivate() &&
+          failed(bindConstants(func, symbols)))
+        return signalPassFailure();
+  }
+};
+} // namespace

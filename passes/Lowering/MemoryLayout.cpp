@@ -1,0 +1,305 @@
+//===- MemoryLayout.cpp - Where a function's values lie -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/MemoryLayout.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Lowering/Bindings.h"
+#include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+class Planner : public MemoryLayout {
+public:
+  Planner(func::FuncOp func, int64_t threads, const SymbolTable &symbols)
+      : func(func), block(func.getBody().front()), threads(threads),
+        symbols(symbols) {}
+
+  void run() {
+    makeStorages();
+    placeResults();
+    placeBuckets();
+    placeBlocks();
+  }
+
+private:
+  void makeStorages();
+  void placeResults();
+  bool canUpdateInPlace(Value updated, BlockArgument old);
+  bool readsPointwise(rt::CallOp call, Value old, Value updated);
+  void placeBuckets();
+  void placeBlocks();
+  void read(Value value, int64_t position) {
+    Storage &storage = storageOf(value);
+    storage.last = std::max(storage.last, position);
+  }
+
+  func::FuncOp func;
+  Block &block;
+  int64_t threads;
+  const SymbolTable &symbols;
+};
+
+} // namespace
+
+void Planner::makeStorages() {
+  auto add = [&](Value value) -> Storage & {
+    storageIndex[value] = storages.size();
+    storages.emplace_back();
+    storages.back().bytes = getByteSize(value.getType());
+    return storages.back();
+  };
+  for (BlockArgument argument : block.getArguments()) {
+    Storage &storage = add(argument);
+    storage.kind = Storage::Argument;
+    storage.number = argument.getArgNumber();
+    storage.first = -1;
+  }
+  int64_t position = 0;
+  for (Operation &op : block) {
+    positions[&op] = position;
+    if (isa<graph::ReshapeOp>(op)) {
+      storageIndex[op.getResult(0)] = storageIndex[op.getOperand(0)];
+      continue; // no place of its own in time
+    }
+    for (Value operand : op.getOperands())
+      read(operand, position);
+    if (isa<AllReduceOp>(op)) {
+      // In place where the unreduced value is of no further use.
+      for (auto [operand, result] :
+           llvm::zip_equal(op.getOperands(), op.getResults())) {
+        Value base = operand;
+        bool onlyUse = base.hasOneUse();
+        while (auto view = base.getDefiningOp<graph::ReshapeOp>()) {
+          base = view.getOperand();
+          onlyUse &= base.hasOneUse();
+        }
+        if (onlyUse && !isa<BlockArgument>(base)) {
+          storageIndex[result] = storageIndex[operand];
+          continue;
+        }
+        add(result).first = position;
+        storageOf(result).what = "communication buffers";
+        storageOf(result).last = position;
+      }
+    } else {
+      for (Value result : op.getResults()) {
+        Storage &storage = add(result);
+        storage.first = storage.last = position;
+        storage.what = "activations and gradients";
+      }
+    }
+    ++position;
+  }
+}
+
+/// Whether the kernel reads `old` only at the point at which it writes
+/// `updated`, which needs it: then both may be one memory.
+bool Planner::readsPointwise(rt::CallOp call, Value old, Value updated) {
+  auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+  if (!kernel)
+    return false;
+  Block &body = kernel.getBody().front();
+  Operation *first = &body.front();
+  if (auto iface = dyn_cast<ElementalOpInterface>(first);
+      iface && !iface.isElemental())
+    return false;
+  std::optional<ClusterInfo> info = analyzeBody(body);
+  if (!info)
+    return false;
+  Value yielded = body.getTerminator()->getOperand(
+      cast<OpResult>(updated).getResultNumber());
+  Operation *def = yielded.getDefiningOp();
+  if (!def || info->kinds.lookup(def) != MemberKind::Full ||
+      !info->kinds.count(def))
+    return false;
+  for (auto [input, argument] :
+       llvm::zip_equal(call.getInputs(), body.getArguments())) {
+    if (storageIndex[input] != storageIndex[old])
+      continue;
+    for (Operation *user : argument.getUsers()) {
+      bool pointwise = user->hasTrait<OpTrait::Elementwise>() &&
+                       info->kinds.count(user) &&
+                       info->kinds.lookup(user) == MemberKind::Full;
+      if (!pointwise)
+        return false;
+    }
+  }
+  // Every later phase of a row would read what an earlier one wrote.
+  if (info->fixedRowDims >= 0)
+    return false;
+  // Without a dependence, nothing orders the read before the write.
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work{yielded};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (storageIndex[call.getInputs()[argument.getArgNumber()]] ==
+          storageIndex[old])
+        return true;
+      continue;
+    }
+    if (seen.insert(value.getDefiningOp()).second)
+      llvm::append_range(work, value.getDefiningOp()->getOperands());
+  }
+  return false;
+}
+
+bool Planner::canUpdateInPlace(Value updated, BlockArgument old) {
+  Storage &storage = storageOf(updated);
+  if (storage.kind != Storage::Unknown || isa<BlockArgument>(updated))
+    return false;
+  if (updated.getType() != old.getType())
+    return false;
+  Operation *def = updated.getDefiningOp();
+  while (isa<graph::ReshapeOp>(def)) {
+    updated = def->getOperand(0);
+    def = updated.getDefiningOp();
+    if (!def)
+      return false;
+  }
+  // A result that returns the old value reads it last of all.
+  int64_t lastRead = storageOf(old).last;
+  int64_t written = storage.first;
+  if (lastRead < written)
+    return true;
+  auto call = dyn_cast<rt::CallOp>(def);
+  return lastRead == written && call && positions[def] == written &&
+         readsPointwise(call, old, updated);
+}
+
+void Planner::placeResults() {
+  Operation *terminator = block.getTerminator();
+  llvm::DenseMap<Attribute, BlockArgument> argumentOf;
+  for (BlockArgument argument : block.getArguments())
+    if (Attribute state =
+            getStateName(func.getArgAttrDict(argument.getArgNumber())))
+      argumentOf.try_emplace(state, argument);
+  // The return itself is no reader where it gives a variable back unchanged.
+  int64_t end = positions[terminator];
+  for (BlockArgument argument : block.getArguments()) {
+    Storage &storage = storageOf(argument);
+    if (storage.last != end)
+      continue;
+    bool onlyItself = true;
+    storage.last = -1;
+    for (auto &entry : storageIndex) {
+      if (entry.second != storageIndex[argument])
+        continue;
+      for (OpOperand &use : entry.first.getUses()) {
+        Operation *user = use.getOwner();
+        if (user != terminator) {
+          storage.last = std::max(storage.last, positions[user]);
+          continue;
+        }
+        Attribute state =
+            getStateName(func.getResultAttrDict(use.getOperandNumber()));
+        if (!state || argumentOf.lookup(state) != argument)
+          onlyItself = false;
+      }
+    }
+    if (!onlyItself)
+      storage.last = end;
+  }
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    Storage &storage = storageOf(value);
+    Attribute state = getStateName(func.getResultAttrDict(i));
+    BlockArgument old = state ? argumentOf.lookup(state) : BlockArgument();
+    if (old) {
+      if (storageIndex[value] == storageIndex[old])
+        continue;
+      if (canUpdateInPlace(value, old)) {
+        storage.kind = Storage::Argument;
+        storage.number = old.getArgNumber();
+        continue;
+      }
+      copies.push_back({value, true, int64_t(old.getArgNumber())});
+      continue;
+    }
+    if (storage.kind == Storage::Unknown) {
+      storage.kind = Storage::Result;
+      storage.number = i;
+      continue;
+    }
+    copies.push_back({value, false, int64_t(i)});
+  }
+}
+
+/// The operands of one all-reduce lie one after another, so that it is one
+/// transfer.
+void Planner::placeBuckets() {
+  for (Operation &op : block) {
+    auto reduce = dyn_cast<AllReduceOp>(op);
+    if (!reduce)
+      continue;
+    llvm::MapVector<Type, SmallVector<unsigned>> byType;
+    for (Value result : reduce->getResults()) {
+      unsigned index = storageIndex[result];
+      if (storages[index].kind == Storage::Unknown)
+        byType[cast<RankedTensorType>(result.getType()).getElementType()]
+            .push_back(index);
+    }
+    for (auto &[type, members] : byType) {
+      MemoryBlock bucket;
+      bucket.what = "communication buffers";
+      bucket.first = storages[members.front()].first;
+      for (unsigned index : members) {
+        Storage &storage = storages[index];
+        if (storage.kind == Storage::Arena)
+          continue; // an operand given twice
+        storage.kind = Storage::Arena;
+        storage.number = blocks.size();
+        storage.delta = bucket.bytes;
+        bucket.bytes += alignMemory(storage.bytes);
+        bucket.first = std::min(bucket.first, storage.first);
+        bucket.last = std::max(bucket.last, storage.last);
+      }
+      blocks.push_back(bucket);
+    }
+  }
+}
+
+void Planner::placeBlocks() {
+  for (Storage &storage : storages) {
+    if (storage.kind != Storage::Unknown)
+      continue;
+    MemoryBlock memory;
+    memory.bytes = storage.bytes;
+    memory.first = storage.first;
+    memory.last = storage.last;
+    memory.what = storage.what;
+    storage.kind = Storage::Arena;
+    storage.number = blocks.size();
+    blocks.push_back(memory);
+  }
+  for (Operation &op : block) {
+    auto library = dyn_cast<rt::LibraryOp>(op);
+    if (!library)
+      continue;
+    auto info = askLibrary(library.getKernel(), threads);
+    if (!info || info->scratchpadBytes == 0)
+      continue;
+    MemoryBlock memory;
+    memory.bytes = info->scratchpadBytes;
+    memory.first = memory.last = positions[&op];
+    memory.what = "library scratchpads";
+    scratchBlock[&op] = blocks.size();
+    blocks.push_back(memory);
+  }
+  arenaBytes = planMemory(blocks);
+}
+
+MemoryLayout mlir::dist::layOutMemory(func::FuncOp func, int64_t threads,
+                                      const SymbolTable &symbols) {
+  Planner planner(func, threads, symbols);
+  planner.run();
+  return planner;
+}

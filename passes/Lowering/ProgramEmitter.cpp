@@ -1,0 +1,301 @@
+//===- ProgramEmitter.cpp - A function with a layout becomes a program -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/ProgramEmitter.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Lowering/Bindings.h"
+#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+class Emitter {
+public:
+  Emitter(func::FuncOp func, MemoryLayout &layout, SymbolTable &symbols)
+      : func(func), block(func.getBody().front()), layout(layout),
+        symbols(symbols), bufferType(rt::BufferType::get(func.getContext())) {}
+
+  LogicalResult emit();
+
+private:
+  LogicalResult emitOp(Operation *op, int64_t position);
+  LogicalResult emitAllReduce(AllReduceOp op);
+  LogicalResult emitFinalCopies();
+  DictionaryAttr describePeak();
+  std::pair<int64_t, int64_t> addTransfer(CollectiveOpInterface op);
+  Value getBuffer(Value value);
+  Value getAddress(const Storage &storage);
+  DictionaryAttr describe(DictionaryAttr attributes, Type type);
+
+  func::FuncOp func;
+  Block &block;
+  MemoryLayout &layout;
+  SymbolTable &symbols;
+  Type bufferType;
+  SmallVector<Attribute> transfers;
+  std::optional<OpBuilder> b;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> addresses;
+};
+
+} // namespace
+
+Value Emitter::getAddress(const Storage &storage) {
+  std::pair<int64_t, int64_t> key;
+  int64_t offset = 0;
+  if (storage.kind == Storage::Arena) {
+    offset = layout.blocks[storage.number].offset + storage.delta;
+    key = {offset, storage.bytes};
+  } else {
+    key = {-1, storage.kind == Storage::Argument
+                   ? storage.number
+                   : int64_t(func.getNumArguments()) + storage.number};
+  }
+  Value &address = addresses[key];
+  if (!address) {
+    if (storage.kind == Storage::Arena)
+      address = rt::ArenaOp::create(*b, func.getLoc(), bufferType, offset,
+                                    storage.bytes);
+    else
+      address =
+          rt::BindingOp::create(*b, func.getLoc(), bufferType, key.second);
+  }
+  return address;
+}
+
+Value Emitter::getBuffer(Value value) {
+  return getAddress(layout.storageOf(value));
+}
+
+/// The transfer's number and the bit mask of its axes; and a row for what the
+/// package says of it.
+std::pair<int64_t, int64_t> Emitter::addTransfer(CollectiveOpInterface op) {
+  MeshOp mesh = findMesh(op);
+  int64_t group = 0;
+  SmallVector<Attribute> axes;
+  for (StringAttr axis : op.getGroupAxes()) {
+    axes.push_back(axis);
+    for (auto [i, name] :
+         llvm::enumerate(mesh.getAxisNames().getAsRange<StringAttr>()))
+      if (name == axis)
+        group |= int64_t(1) << i;
+  }
+  int64_t id = op.getCollectiveId() >= 0 ? op.getCollectiveId()
+                                         : int64_t(transfers.size());
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes += getByteSize(operand.getType());
+  Builder attributes(func.getContext());
+  transfers.push_back(attributes.getDictionaryAttr(
+      {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
+       attributes.getNamedAttr(
+           "op", attributes.getStringAttr(op->getName().stripDialect())),
+       attributes.getNamedAttr(
+           "tensor", attributes.getStringAttr(op.getCollectiveOrigin())),
+       attributes.getNamedAttr("axes", attributes.getArrayAttr(axes)),
+       attributes.getNamedAttr("bytes", attributes.getI64IntegerAttr(bytes)),
+       attributes.getNamedAttr(
+           "reason", attributes.getStringAttr(op.getCollectiveReason())),
+       attributes.getNamedAttr(
+           "origin", attributes.getStringAttr(op.getCollectiveOrigin()))}));
+  return {id, group};
+}
+
+LogicalResult Emitter::emitAllReduce(AllReduceOp op) {
+  auto [id, group] = addTransfer(op);
+  // What is not reduced in place is copied to where it is.
+  for (auto [operand, result] :
+       llvm::zip_equal(op->getOperands(), op->getResults()))
+    if (layout.storageIndex[operand] != layout.storageIndex[result])
+      rt::CopyOp::create(*b, op.getLoc(), getBuffer(operand), getBuffer(result),
+                         getByteSize(operand.getType()));
+  struct Span {
+    Value buffer;
+    int64_t begin, end;
+    Type type;
+  };
+  SmallVector<Span> spans;
+  llvm::SmallDenseSet<unsigned> done;
+  for (Value result : op->getResults()) {
+    if (!done.insert(layout.storageIndex[result]).second)
+      continue;
+    Storage &storage = layout.storageOf(result);
+    Type type = cast<RankedTensorType>(result.getType()).getElementType();
+    if (storage.kind == Storage::Arena) {
+      int64_t begin = layout.blocks[storage.number].offset + storage.delta;
+      auto *found = llvm::find_if(spans, [&](Span &span) {
+        return span.type == type && span.end == begin;
+      });
+      if (found != spans.end()) {
+        found->end = begin + alignMemory(storage.bytes);
+        continue;
+      }
+      spans.push_back(
+          {getBuffer(result), begin, begin + alignMemory(storage.bytes), type});
+    } else {
+      spans.push_back({getBuffer(result), 0, storage.bytes, type});
+    }
+  }
+  for (Span &span : spans) {
+    int64_t width = std::max<int64_t>(1, span.type.getIntOrFloatBitWidth() / 8);
+    rt::AllReduceOp::create(*b, op.getLoc(), span.buffer, id,
+                            (span.end - span.begin) / width, span.type,
+                            static_cast<int64_t>(op.getReduction()), group);
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
+  if (isa<graph::ReshapeOp, func::ReturnOp>(op))
+    return success();
+  SmallVector<Value> buffers;
+  auto addBuffers = [&] {
+    for (Value operand : op->getOperands())
+      buffers.push_back(getBuffer(operand));
+    for (Value result : op->getResults())
+      buffers.push_back(getBuffer(result));
+  };
+  if (auto call = dyn_cast<rt::CallOp>(op)) {
+    auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+    if (!kernel)
+      return call.emitOpError("expected a kernel named ") << call.getKernel();
+    addBuffers();
+    int64_t rows = ShapedType::getNumElements(
+        kernel.getDomain().take_front(kernel.getRowDims()));
+    rt::LaunchOp::create(*b, op->getLoc(), call.getKernel(), buffers, rows,
+                         kernel.getChunks());
+    return success();
+  }
+  if (auto library = dyn_cast<rt::LibraryOp>(op)) {
+    addBuffers();
+    auto scratch = layout.scratchBlock.find(op);
+    if (scratch != layout.scratchBlock.end())
+      buffers.push_back(rt::ArenaOp::create(
+          *b, op->getLoc(), bufferType, layout.blocks[scratch->second].offset,
+          layout.blocks[scratch->second].bytes));
+    rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
+    return success();
+  }
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    return emitAllReduce(reduce);
+  if (auto gather = dyn_cast<AllGatherOp>(op)) {
+    auto [id, group] = addTransfer(gather);
+    for (auto [operand, result, dim] : llvm::zip_equal(
+             op->getOperands(), op->getResults(), gather.getDims())) {
+      if (dim != 0)
+        return op->emitOpError("expected a gather along dim 0, but got ")
+               << dim << "; other dims need a transpose behind it";
+      rt::AllGatherOp::create(*b, op->getLoc(), getBuffer(operand),
+                              getBuffer(result), id,
+                              getByteSize(operand.getType()), group);
+    }
+    return success();
+  }
+  return op->emitOpError("no kernel runs it; the lowering has no rule for "
+                         "this op, choose a strategy that does not need it");
+}
+
+DictionaryAttr Emitter::describe(DictionaryAttr attributes, Type type) {
+  NamedAttrList list(attributes);
+  list.set("type", TypeAttr::get(type));
+  return list.getDictionary(func.getContext());
+}
+
+/// The arena's parts: what is alive when most is.
+DictionaryAttr Emitter::describePeak() {
+  Builder builder(func.getContext());
+  llvm::StringMap<int64_t> parts;
+  int64_t peakAt = 0, peak = -1;
+  for (int64_t t = 0, end = layout.positions[block.getTerminator()]; t <= end;
+       ++t) {
+    int64_t live = 0;
+    for (MemoryBlock &memory : layout.blocks)
+      if (memory.first <= t && t <= memory.last)
+        live += alignMemory(memory.bytes);
+    if (live > peak)
+      peak = live, peakAt = t;
+  }
+  for (MemoryBlock &memory : layout.blocks)
+    if (memory.first <= peakAt && peakAt <= memory.last)
+      parts[memory.what] += alignMemory(memory.bytes);
+  if (layout.arenaBytes > peak)
+    parts["fragmentation"] = layout.arenaBytes - peak;
+  SmallVector<NamedAttribute> partAttributes;
+  for (auto &part : parts)
+    partAttributes.push_back(builder.getNamedAttr(
+        part.first(), builder.getI64IntegerAttr(part.second)));
+  return builder.getDictionaryAttr(partAttributes);
+}
+
+LogicalResult Emitter::emitFinalCopies() {
+  // Results first: a variable's old value may be one of them.
+  llvm::stable_sort(layout.copies, [](const FinalCopy &l, const FinalCopy &r) {
+    return !l.toArgument && r.toArgument;
+  });
+  llvm::SmallDenseSet<int64_t> overwritten;
+  for (FinalCopy &copy : layout.copies) {
+    Storage to;
+    to.kind = copy.toArgument ? Storage::Argument : Storage::Result;
+    to.number = copy.number;
+    to.bytes = getByteSize(copy.from.getType());
+    Storage &from = layout.storageOf(copy.from);
+    if (from.kind == Storage::Argument && overwritten.contains(from.number))
+      return func.emitOpError(
+          "two variables take each other's old value; assign one of them "
+          "through a computed copy");
+    rt::CopyOp::create(*b, func.getLoc(), getAddress(from), getAddress(to),
+                       to.bytes);
+    if (copy.toArgument)
+      overwritten.insert(copy.number);
+  }
+  return success();
+}
+
+LogicalResult Emitter::emit() {
+  SmallVector<Attribute> arguments, results;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    arguments.push_back(describe(func.getArgAttrDict(i)
+                                     ? func.getArgAttrDict(i)
+                                     : DictionaryAttr::get(func.getContext()),
+                                 func.getArgument(i).getType()));
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    results.push_back(describe(func.getResultAttrDict(i)
+                                   ? func.getResultAttrDict(i)
+                                   : DictionaryAttr::get(func.getContext()),
+                               func.getResultTypes()[i]));
+  OpBuilder builder(func);
+  auto program =
+      rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
+                            layout.arenaBytes, builder.getArrayAttr(arguments),
+                            builder.getArrayAttr(results), describePeak());
+  Block *body = new Block;
+  program.getBody().push_back(body);
+  b.emplace(builder);
+  b->setInsertionPointToEnd(body);
+  for (Operation &op : block)
+    if (failed(emitOp(&op, layout.positions[&op])))
+      return failure();
+  if (failed(emitFinalCopies()))
+    return failure();
+  if (!transfers.empty())
+    program->setAttr("transfers", builder.getArrayAttr(transfers));
+  if (Attribute entry = func->getAttr(kPrepares))
+    program->setAttr(kPrepares, entry);
+  StringAttr name = func.getSymNameAttr();
+  symbols.remove(func);
+  func.erase();
+  program.setSymNameAttr(name);
+  symbols.insert(program);
+  return success();
+}
+
+LogicalResult mlir::dist::emitProgram(func::FuncOp func, MemoryLayout &layout,
+                                      SymbolTable &symbols) {
+  return Emitter(func, layout, symbols).emit();
+}
