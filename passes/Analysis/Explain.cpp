@@ -115,6 +115,7 @@ void EntryExplainer::addArgument(BlockArgument argument) {
 
 void EntryExplainer::addCosts() {
   double seconds = 0;
+  double speedup = machine.getSpeedup(mesh ? mesh.getNumRanks() : 1);
   function.walk([&](Operation *op) {
     auto costed = dyn_cast<CostOpInterface>(op);
     if (!costed)
@@ -122,13 +123,12 @@ void EntryExplainer::addCosts() {
     OpCost cost = costed.getCost();
     report.flops += cost.flops;
     report.bytesMoved += cost.bytesRead + cost.bytesWritten;
-    double threads = std::max<int64_t>(machine.threads, 1);
     // Element-wise chains are fused: what counts for them is one write.
     bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
     double bytes = contraction ? cost.bytesRead + cost.bytesWritten
                                : cost.bytesWritten;
-    seconds += std::max(cost.flops / (machine.flopsPerSecond * threads),
-                        bytes / (machine.memoryBytesPerSecond * threads));
+    seconds += std::max(cost.flops / (machine.flopsPerSecond * speedup),
+                        bytes / (machine.memoryBytesPerSecond * speedup));
   });
   report.predictedSeconds = seconds + report.predictedTransferSeconds;
 }

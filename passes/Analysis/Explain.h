@@ -26,8 +26,18 @@ struct MachineModel {
   double memoryBytesPerSecond = 1e10;
   double transferBytesPerSecond = 5e9;
   double transferLatency = 5e-6;
-  /// The threads of a device multiply the first two.
+  /// The threads of a device, and what each further one adds.
   int64_t threads = 1;
+  double threadEfficiency = 0.9;
+  /// Cores that the devices share; 0: enough for all.
+  int64_t cores = 0;
+  /// Of a device's threads together, against one, where `ranks` devices run.
+  double getSpeedup(int64_t ranks) const {
+    double all = 1 + threadEfficiency * double(threads > 1 ? threads - 1 : 0);
+    return cores > 0 && ranks * threads > cores
+               ? all * double(cores) / double(ranks * threads)
+               : all;
+  }
 };
 
 /// One collective.

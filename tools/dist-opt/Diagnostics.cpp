@@ -36,8 +36,15 @@ std::string mlir::dist::describeLocation(Location loc) {
   return "";
 }
 
-ErrorPrinter::ErrorPrinter(MLIRContext *context)
-    : handler(context, [this](Diagnostic &d) { return handle(d); }) {}
+ErrorPrinter::ErrorPrinter(MLIRContext *context, std::string *text)
+    : text(text), handler(context, [this](Diagnostic &d) { return handle(d); }) {
+}
+
+void ErrorPrinter::keep(const std::string &message) {
+  if (text && !printed)
+    *text = message;
+  printed = true;
+}
 
 LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -47,6 +54,11 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
                    : diagnostic.getSeverity() == DiagnosticSeverity::Warning
                        ? "warning"
                        : "note";
+  if (text) {
+    if (isError)
+      keep(diagnostic.str());
+    return success();
+  }
   std::string text = diagnostic.str();
   std::string where = describeLocation(diagnostic.getLocation());
   if (!where.empty() && text.find(where) == std::string::npos) {

@@ -17,12 +17,16 @@ namespace mlir::dist {
 /// Warnings and remarks are printed as they come.
 class ErrorPrinter {
 public:
-  explicit ErrorPrinter(MLIRContext *context);
+  /// Into `text`, if that is not null, goes the first error instead.
+  explicit ErrorPrinter(MLIRContext *context, std::string *text = nullptr);
   bool hadError() const { return printed; }
+  /// An error that is no diagnostic, kept as one.
+  void keep(const std::string &message);
 
 private:
   LogicalResult handle(Diagnostic &diagnostic);
   bool printed = false;
+  std::string *text;
   ScopedDiagnosticHandler handler;
 };
 

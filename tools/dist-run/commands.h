@@ -17,6 +17,7 @@ int runEvaluate(const Options &options);
 int runPredict(const Options &options);
 int runCases(const Options &options);
 int runBench(const Options &options);
+int runCalibrate(const Options &options);
 int runInfo(const Options &options);
 
 } // namespace dist::tools

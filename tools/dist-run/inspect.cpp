@@ -9,9 +9,11 @@
 #include "runtime/telemetry/rows.h"
 #include "runtime/telemetry/writers.h"
 #include "runtime/train/bench.h"
+#include "runtime/train/calibrate.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/options/machine.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -103,6 +105,35 @@ int runBench(const Options &options) {
            " s, loaded in " + fixed(loadSeconds, 3) + " s, resident " +
            fixed(residentMegabytes(), 0) + " MB, device memory " +
            fixed(double(session->deviceBytes()) / 1e6, 1) + " MB\n";
+  return report(printResult(text));
+}
+
+//===----------------------------------------------------------------------===//
+// Calibrate
+
+int runCalibrate(const Options &options) {
+  Calibration measured;
+  Status status = calibrate(&measured);
+  if (!status.ok())
+    return report(status);
+  MachineFigures figures;
+  figures.flopsPerSecond = measured.flopsPerSecond;
+  figures.memoryBytesPerSecond = measured.memoryBytesPerSecond;
+  figures.threadEfficiency = measured.threadEfficiency;
+  figures.transferBytesPerSecond = measured.transferBytesPerSecond;
+  figures.transferLatency = measured.transferLatency;
+  status = writeMachineFigures(options.machine, figures);
+  if (!status.ok())
+    return report(status);
+  std::string text =
+      "contractions " + fixed(figures.flopsPerSecond / 1e9, 1) +
+      " GFLOP/s a thread, memory " +
+      fixed(figures.memoryBytesPerSecond / 1e9, 1) +
+      " GB/s a thread, each further thread adds " +
+      fixed(figures.threadEfficiency, 2) + " of one\ntransfers " +
+      fixed(figures.transferBytesPerSecond / 1e9, 1) + " GB/s, at least " +
+      fixed(figures.transferLatency * 1e6, 1) + " us\nwritten to " +
+      machineFile(options.machine) + "\n";
   return report(printResult(text));
 }
 

@@ -31,6 +31,6 @@ int main(int argc, char **argv) {
   if (options.command == "predict")
     return options.cases.empty() ? runPredict(options) : runCases(options);
   if (options.command == "bench")
-    return runBench(options);
+    return options.calibrate ? runCalibrate(options) : runBench(options);
   return runInfo(options);
 }

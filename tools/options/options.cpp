@@ -250,10 +250,10 @@ static void addTrainingOptions(Table &table, Options &o) {
 static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
   table.value("--strategy", "NAME,...|@FILE",
-              "one-device (default), mirrored, tensor-split, zero:stage=1|2|3; "
+              "one-device (default), mirrored, tensor-split, zero:stage=1|2|3, auto; "
               "see --print-strategies of dist-opt",
               [&](const std::string &given) {
-                return parseStrategies(given, &o.strategies);
+                return parsePlan(given, &o);
               });
   table.value("--devices", "LIST",
               "cpu: all cores as one device (default); cpu:N: N devices that "
@@ -282,6 +282,12 @@ static void addStrategyOptions(Table &table, Options &o) {
                "algorithm of the gradients' sum", &o.allReduce);
   table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
                 0, &o.bytesPerPack);
+  table.text("--machine", "FILE",
+             "measured figures that predictions use; dist-run bench "
+             "--calibrate writes them",
+             &o.machine);
+  table.text("--save-plan", "FILE",
+             "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
   table.group("Strategy", false);
   table.number("--collective-timeout",
                "seconds a rank waits for the others "
@@ -385,6 +391,10 @@ static void addRunOptions(Table &table, Options &o) {
   table.text("--output-dir", "DIR", "one NAME.npy an output", &o.outputDir);
   table.text("--cases", "DIR", "folders of model.onnx, input_i.pb, output_i.pb",
              &o.cases);
+  table.flag("--calibrate",
+             "bench: measures this machine for the predictions of dist-opt; "
+             "needs no model",
+             &o.calibrate);
   table.number("--seconds", "bench: how long (default 5)", true,
                [&](double x) { o.seconds = x; });
   table.choice("--mode", {"train", "predict"}, "bench: what", &o.mode);
@@ -434,6 +444,7 @@ static Status settle(Tool tool, Options &o) {
   }
   bool needsModel =
       !o.printStrategies && !o.printOps && !o.printCluster && o.cases.empty();
+  needsModel &= !o.calibrate;
   if (needsModel && o.model.empty())
     return Status::error(StatusCode::InvalidArgument, "no model", "", "",
                          "give a model file or a package folder");

@@ -81,12 +81,14 @@ struct Options {
   std::string allReduce = "auto";
   int64_t bytesPerPack = 0; // 0: automatic
   double collectiveTimeout = 30;
+  std::string machine; // file of measured figures; empty: the default place
 
   // dist-opt.
   std::string emit;    // empty: package with -o, else graph
   std::string outFile; // -o
   std::string explain; // empty, table, json
   bool check = false, coverage = false;
+  std::string savePlan; // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
 
   // dist-run.
@@ -105,7 +107,7 @@ struct Options {
   std::string outputDir, cases;
   double seconds = 5;
   std::string mode = "train";
-  bool json = false;
+  bool json = false, calibrate = false;
   std::string compileCache;
   bool noCompileCache = false;
 

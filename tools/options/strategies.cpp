@@ -35,6 +35,15 @@ const std::vector<StrategyRow> &strategyTable() {
        "variables without a dim that divides stay whole",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
+      {"auto",
+       "the fastest of all these, by the predicted step, of those that fit "
+       "--memory-limit",
+       "you do not know; what it weighed is printed, and it may well answer "
+       "one-device",
+       "a compilation to the program of one rank for each candidate",
+       "predictions are as good as bench --calibrate made them",
+       "",
+       {}},
   };
   return rows;
 }
@@ -75,6 +84,25 @@ const std::vector<RefusedRow> &refusedTable() {
              [&](const Strategy &one) { return count(o, one.name.c_str()) > 1; });
        },
        "a strategy is given twice", "give it once, with all its keys"},
+      {"zero before tensor-split",
+       [](const Options &o) {
+         auto find = [&](const char *name) {
+           return std::find_if(
+               o.strategies.begin(), o.strategies.end(),
+               [&](const Strategy &one) { return one.name == name; });
+         };
+         return count(o, "tensor-split") && find("zero") < find("tensor-split");
+       },
+       "zero shards what the others have left whole",
+       "write tensor-split,zero:stage=N"},
+      {"auto with another strategy or a mesh",
+       [](const Options &o) {
+         return count(o, "auto") && (o.strategies.size() > 1 || !o.mesh.empty());
+       },
+       "auto chooses them", "leave them out"},
+      {"--save-plan without auto",
+       [](const Options &o) { return !o.savePlan.empty() && !count(o, "auto"); },
+       "the plan is what auto has chosen", "add --strategy auto"},
       {"one-device with several --devices",
        [](const Options &o) {
          return count(o, "one-device") && o.devices.size() > 1;
@@ -82,13 +110,15 @@ const std::vector<RefusedRow> &refusedTable() {
        "one-device runs on one device", "add --strategy mirrored"},
       {"--split without tensor-split",
        [](const Options &o) {
-         return !o.split.empty() && !count(o, "tensor-split");
+         return !o.split.empty() && !count(o, "tensor-split") &&
+                !count(o, "auto");
        },
        "--split splits variables, which only tensor-split does",
        "add --strategy tensor-split"},
       {"--split-preset without tensor-split",
        [](const Options &o) {
-         return !o.splitPreset.empty() && !count(o, "tensor-split");
+         return !o.splitPreset.empty() && !count(o, "tensor-split") &&
+                !count(o, "auto");
        },
        "--split-preset is tensor-split's", "add --strategy tensor-split"},
   };

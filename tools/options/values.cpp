@@ -194,19 +194,46 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
                     near.empty() ? "leave it out" : "did you mean " + near + "?");
 }
 
-Status parseStrategies(const std::string &given, std::vector<Strategy> *out) {
-  std::string text = given;
-  if (!text.empty() && text[0] == '@') {
-    std::ifstream stream(text.substr(1));
-    if (!stream)
-      return Status::error(StatusCode::InvalidInput, "cannot read file",
-                           text.substr(1), "it holds the strategy",
-                           "check the name and its permissions");
-    text.assign(std::istreambuf_iterator<char>(stream), {});
-    text.erase(std::remove_if(text.begin(), text.end(),
+Status parsePlan(const std::string &given, Options *out) {
+  if (given.empty() || given[0] != '@')
+    return parseStrategies(given, &out->strategies);
+  std::string path = given.substr(1);
+  std::ifstream stream(path);
+  if (!stream)
+    return Status::error(StatusCode::InvalidInput, "cannot read file", path,
+                         "it holds the strategy",
+                         "check the name and its permissions");
+  std::string line, list;
+  while (std::getline(stream, line)) {
+    line.erase(std::remove_if(line.begin(), line.end(),
                               [](unsigned char c) { return std::isspace(c); }),
-               text.end());
+               line.end());
+    size_t equals = line.find('=');
+    if (line.compare(0, 2, "--") != 0) {
+      list += line;
+      continue;
+    }
+    std::string name = line.substr(0, equals),
+                value = equals == std::string::npos ? "" : line.substr(equals + 1);
+    if (name == "--strategy") {
+      list += value;
+    } else if (name == "--mesh") {
+      out->mesh.clear();
+      DIST_RETURN_IF_ERROR(parseMesh(value, &out->mesh));
+    } else if (name == "--devices") {
+      DIST_RETURN_IF_ERROR(parseDevices(value, &out->devices));
+    } else if (name == "--split") {
+      out->split.push_back(value);
+    } else {
+      return Status::error(StatusCode::InvalidInput, "no line of a plan", path,
+                           "'" + line + "'",
+                           "give --strategy=, --mesh=, --devices= or --split=");
+    }
   }
+  return parseStrategies(list, &out->strategies);
+}
+
+Status parseStrategies(const std::string &text, std::vector<Strategy> *out) {
   out->clear();
   for (const std::string &piece : split(text, ',')) {
     size_t colon = piece.find(':'), equals = piece.find('=');

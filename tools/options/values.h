@@ -21,6 +21,9 @@ Status parseChoice(const std::string &option, const std::string &text,
 Status parseBatchSize(const std::string &text, BatchSize *out);
 Status parseDevices(const std::string &text, std::vector<Device> *out);
 Status parseStrategies(const std::string &text, std::vector<Strategy> *out);
+/// Strategies, or `@FILE` that holds them: as one list, or (what --save-plan
+/// writes) as lines --strategy=..., --mesh=..., --devices=..., --split=...
+Status parsePlan(const std::string &text, Options *out);
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out);
 /// `NAME=VALUE`, both not empty.

@@ -1,0 +1,337 @@
+//===- Compilation.cpp - One run of the compiler on one model file -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/Compilation.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/export/onnx_export.h"
+#include "runtime/formats/file.h"
+#include "tools/dist-opt/ModelFile.h"
+#include "tools/dist-opt/Reports.h"
+#include "tools/dist-opt/Machine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using ::dist::Status;
+using ::dist::StatusCode;
+using ::dist::tools::Options;
+
+Compilation::Compilation(const Options &options,
+                         const DialectRegistry &registry, std::string *error)
+    : options(options), context(registry), printer(&context, error) {
+  // An error names the op and its place; the op's whole text helps nobody.
+  context.printOpOnDiagnostic(false);
+}
+
+/// What the strategy and the devices mean: mesh, replicas, batch, threads.
+Status Compilation::plan() {
+  for (const ::dist::tools::Device &device : options.devices)
+    if (device.kind != "cpu")
+      return Status::error(StatusCode::InvalidArgument,
+                           "no such device in this build", "--devices",
+                           "'" + device.kind + "' is not supported",
+                           "use cpu or cpu:N");
+  if (options.precision != "f32")
+    return Status::error(StatusCode::InvalidArgument,
+                         "no such precision in this build", "--precision",
+                         "'" + options.precision + "' is not supported",
+                         "use f32");
+  if (Status status = ::dist::tools::planStrategies(options, &strategy);
+      !status.ok())
+    return status;
+  int64_t devices = options.devices.size();
+  replicas = strategy.replicas;
+  batch = options.batchSize.global(replicas);
+  if (batch == 0 && !options.loss.empty())
+    batch = 32; // Keras' default.
+  paddedBatch = (batch + replicas - 1) / replicas * replicas;
+  if (options.threads > 0)
+    threads = options.threads;
+  else
+    threads = std::max<int64_t>(1, countUsableThreads() / devices);
+  return Status();
+}
+
+LogicalResult
+Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(&context, ModuleOp::getOperationName());
+  build(pm);
+  return pm.run(*module);
+}
+
+/// A batch that the replicas do not divide is padded at every step: full
+/// entries would divide by the padded size.
+void Compilation::dropFullEntries() {
+  if (batch == paddedBatch)
+    return;
+  for (StringRef name : {"train_step", "eval_step", "gradients"})
+    if (auto entry = module->lookupSymbol<func::FuncOp>(name))
+      entry.erase();
+}
+
+LoweringOptions Compilation::loweringOptions() {
+  LoweringOptions lowering;
+  lowering.threads = threads;
+  ::dist::manifest::Manifest &metadata = lowering.metadata;
+  metadata.set_model_name(llvm::sys::path::filename(options.model).str());
+  metadata.set_strategy(strategy.name);
+  metadata.set_global_batch(batch);
+  metadata.set_ranks(strategy.ranks);
+  metadata.set_accumulate_steps(options.accumulate);
+  metadata.set_producer(::dist::tools::versionText());
+  for (const std::string &metric : options.metrics)
+    metadata.add_metrics(metric);
+  auto &map = *metadata.mutable_options();
+  map["loss"] = options.loss;
+  map["optimizer"] = options.optimizer;
+  map["lr-schedule"] = options.lrSchedule;
+  map["on-nonfinite"] = options.onNonfinite;
+  map["precision"] = options.precision;
+  return lowering;
+}
+
+/// What `dist-run info` and `bench` tell of the program: ops, predicted time.
+void Compilation::describeCosts(LoweringOptions &lowering) {
+  auto &map = *lowering.metadata.mutable_options();
+  MachineModel machine = readMachine(options);
+  machine.threads = threads;
+  for (const EntryReport &entry : explain(*module, machine).entries) {
+    lowering.entryFlops[entry.name] = entry.flops;
+    std::string milliseconds = std::to_string(entry.predictedSeconds * 1e3);
+    if (entry.name == "train_step" ||
+        (entry.name == "train_step_partial" && batch != paddedBatch))
+      map["predicted_ms"] = milliseconds;
+    if (entry.name == "predict")
+      map["predicted_predict_ms"] = milliseconds;
+  }
+  int64_t ops = 0;
+  if (auto predict = module->lookupSymbol<func::FuncOp>("predict"))
+    predict.walk([&](Operation *op) {
+      ops += op->getName().getDialectNamespace() == "graph";
+    });
+  map["ops"] = std::to_string(ops);
+}
+
+void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
+  for (const auto &[axis, size] : strategy.mesh)
+    annotate.axes.push_back(axis + ":" + std::to_string(size));
+  for (const ::dist::tools::Strategy &one : options.strategies) {
+    auto stage = one.keys.find("stage");
+    annotate.strategies.push_back(
+        one.name == "zero"
+            ? "zero-" + (stage == one.keys.end() ? "1" : stage->second)
+            : one.name);
+  }
+  for (const std::string &axis : strategy.dataAxes)
+    annotate.dataAxes.push_back(axis);
+  if (!strategy.modelAxis.empty())
+    annotate.modelAxis = strategy.modelAxis;
+  for (const std::string &rule : options.split)
+    annotate.split.push_back(rule);
+  if (!options.splitPreset.empty())
+    annotate.splitPreset = options.splitPreset;
+}
+
+int Compilation::print(bool bytecode) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (bytecode) {
+    if (failed(writeBytecodeToFile(*module, os)))
+      return 3;
+  } else {
+    OpPrintingFlags flags;
+    flags.enableDebugInfo(false);
+    module->print(os, flags);
+    os << "\n";
+  }
+  if (options.outFile.empty() || options.outFile == "-") {
+    llvm::outs() << text;
+    return 0;
+  }
+  Status status = ::dist::writeFile(options.outFile, text);
+  return status.ok() ? 0 : reportError(status);
+}
+
+int Compilation::emitPackage() {
+  if (options.outFile.empty())
+    return reportError(Status::error(StatusCode::InvalidArgument,
+                                  "a package needs a place", "--emit=package",
+                                  "", "give -o FOLDER"));
+  LoweringOptions lowering = loweringOptions();
+  describeCosts(lowering);
+  // Names first: lowering replaces the module.
+  std::vector<std::string> variables;
+  for (auto variable : module->getOps<graph::VariableOp>())
+    variables.push_back(variable.getSymName().str());
+  Status skeleton;
+  if (isOnnx)
+    lowering.addFiles = [&](const std::string &folder) {
+      skeleton = ::dist::writeOnnxSkeleton(
+          options.model, variables, folder + "/" + ::dist::kOnnxSkeletonName);
+      return success(skeleton.ok());
+    };
+  if (failed(lowerToPackage(*module, lowering, options.outFile)))
+    return skeleton.ok() ? 1 : reportError(skeleton);
+  return 0;
+}
+
+LogicalResult Compilation::load() {
+  bool isImported = false;
+  module = loadModel(&context, options, paddedBatch, &isImported);
+  if (!module)
+    return failure();
+  auto format = (*module)->getAttrOfType<StringAttr>("graph.model_format");
+  isOnnx = isImported && format && format == "onnx";
+  return success();
+}
+
+LogicalResult Compilation::train() {
+  TrainPipelineOptions train;
+  train.loss = options.loss;
+  train.lossOutput = options.lossOutput;
+  train.fromLogits = options.fromLogits;
+  for (const std::string &metric : options.metrics)
+    train.metrics.push_back(metric);
+  train.optimizer = options.optimizer;
+  train.lrSchedule = options.lrSchedule;
+  train.onNonfinite = options.onNonfinite;
+  train.clipNorm = options.clipNorm;
+  train.clipValue = options.clipValue;
+  train.weightDecay = options.weightDecay.value_or(-1);
+  train.accumulate = options.accumulate;
+  train.replicas = replicas;
+  train.syncBatchNorm = options.syncBatchNorm;
+  train.seed = options.seed;
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        buildImportPipeline(pm);
+        buildTrainPipeline(pm, train);
+      })))
+    return failure();
+  dropFullEntries();
+  return success();
+}
+
+LogicalResult Compilation::annotate() {
+  if (strategy.ranks == 1)
+    return success();
+  AnnotatePipelineOptions annotate;
+  fillAnnotateOptions(annotate);
+  return runPipeline(
+      [&](OpPassManager &pm) { buildAnnotatePipeline(pm, annotate); });
+}
+
+LogicalResult Compilation::partition() {
+  if (strategy.ranks == 1)
+    return success();
+  PartitionPipelineOptions partition;
+  partition.bytesPerPack = options.bytesPerPack;
+  return runPipeline(
+      [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
+}
+
+/// `--memory-limit`: refused before anything runs, with the parts.
+LogicalResult Compilation::checkMemory() {
+  if (options.memoryLimitGiB <= 0)
+    return success();
+  for (const EntryReport &entry : explain(*module).entries) {
+    const MemoryReport &memory = entry.memory;
+    auto gib = [](double bytes) { return llvm::formatv("{0:F3}", bytes / (1 << 30)); };
+    if (memory.peak <= options.memoryLimitGiB * (1 << 30))
+      continue;
+    return module->emitError()
+           << "--memory-limit: '" << entry.name << "' needs "
+           << gib(memory.peak).str() << " GiB of each device: parameters "
+           << gib(memory.parameters).str() << ", gradients "
+           << gib(memory.gradients).str() << ", optimizer slots "
+           << gib(memory.slots).str() << ", inputs " << gib(memory.inputs).str()
+           << ", activations " << gib(memory.activations).str()
+           << "; choose a strategy that splits the largest part";
+  }
+  return success();
+}
+
+std::optional<ExplainReport> Compilation::predict() {
+  if (Status status = plan(); !status.ok()) {
+    printer.keep(status.message());
+    return std::nullopt;
+  }
+  if (failed(load()) || failed(train()) || failed(annotate()) ||
+      failed(partition()))
+    return std::nullopt;
+  MachineModel machine = readMachine(options);
+  machine.threads = threads;
+  return explain(*module, machine);
+}
+
+int Compilation::run() {
+  if (Status status = plan(); !status.ok())
+    return reportError(status);
+  if (options.coverage)
+    return printCoverage(&context, options, paddedBatch);
+  if (failed(load()))
+    return 1;
+  std::string stage = options.emit;
+  if (stage.empty() && !options.explain.empty())
+    stage = "explain";
+  if (stage.empty())
+    stage = options.check            ? "partitioned"
+            : options.outFile.empty() ? "graph"
+                                      : "package";
+  bool bytecode = StringRef(options.outFile).ends_with(".mlirbc");
+  if (stage == "graph" && !options.check)
+    return print(bytecode);
+  if (failed(train()))
+    return 1;
+  if (stage == "train")
+    return print(bytecode);
+
+  OwningOpRef<ModuleOp> global;
+  if (options.check) {
+    // The oracle: the same ops under the same numbers, not split.
+    if (failed(runPipeline(buildNumberPipeline)))
+      return 1;
+    global = module->clone();
+  }
+  if (failed(annotate()))
+    return 1;
+  if (stage == "annotated")
+    return print(bytecode);
+  if (failed(partition()) || failed(checkMemory()))
+    return 1;
+  if (options.check) {
+    int code = reportCheck(*global, *module, options.seed);
+    if (code || (options.emit.empty() && options.explain.empty()))
+      return code;
+  }
+  if (stage == "explain")
+    return reportExplanation(*module, options, threads);
+  if (stage == "partitioned")
+    return print(bytecode);
+  if (stage == "package")
+    return emitPackage();
+  LoweringOptions lowering = loweringOptions();
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); })))
+    return 1;
+  if (stage == "rt")
+    return print(bytecode);
+  if (stage == "llvm") {
+    if (failed(runPipeline(
+            [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); })))
+      return 1;
+    return print(bytecode);
+  }
+  return reportError(Status::error(StatusCode::InvalidArgument,
+                                "this build cannot emit that", "--emit",
+                                "'" + stage + "' is not supported",
+                                "use graph, train, annotated, partitioned, "
+                                "explain, rt, llvm or package"));
+}

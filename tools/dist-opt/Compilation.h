@@ -1,0 +1,66 @@
+//===- Compilation.h - One run of the compiler on one model file -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_OPT_COMPILATION_H
+#define TOOLS_DIST_OPT_COMPILATION_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Analysis/Explain.h"
+#include "passes/Lowering/Lowering.h"
+#include "passes/Pipelines/Pipelines.h"
+#include "tools/dist-opt/Diagnostics.h"
+#include "tools/options/strategies.h"
+
+namespace mlir::dist {
+
+/// One run of the compiler on one model file.
+class Compilation {
+public:
+  /// The first error goes to `error` if that is not null, else to stderr.
+  Compilation(const ::dist::tools::Options &options,
+              const DialectRegistry &registry, std::string *error = nullptr);
+
+  /// Everything the command line asks for; the exit code.
+  int run();
+
+  /// The program of one rank as `--explain` tells of it; nothing after an error.
+  std::optional<ExplainReport> predict();
+
+  bool usesPartialBatch() const { return batch != paddedBatch; }
+
+private:
+  ::dist::Status plan();
+  LogicalResult load();
+  LogicalResult train();
+  LogicalResult annotate();
+  LogicalResult partition();
+  LogicalResult checkMemory();
+  LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
+  void dropFullEntries();
+  void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
+  LoweringOptions loweringOptions();
+  void describeCosts(LoweringOptions &lowering);
+  int print(bool bytecode);
+  int emitPackage();
+
+  const ::dist::tools::Options &options;
+  MLIRContext context;
+  ErrorPrinter printer;
+  OwningOpRef<ModuleOp> module;
+  /// Whether the model file itself is ONNX; MLIR may come from one, too.
+  bool isOnnx = false;
+  ::dist::tools::StrategyPlan strategy;
+  int64_t replicas = 1;
+  /// The global batch asked for (0: the model's own), and the one compiled: a
+  /// multiple of the replicas.
+  int64_t batch = 0, paddedBatch = 0;
+  int64_t threads = 1;
+};
+
+} // namespace mlir::dist
+
+#endif // TOOLS_DIST_OPT_COMPILATION_H

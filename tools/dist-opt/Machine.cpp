@@ -1,0 +1,25 @@
+//===- Machine.cpp - What this machine's devices can do -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-opt/Machine.h"
+#include "passes/Lowering/Lowering.h"
+#include "tools/options/machine.h"
+
+using namespace mlir::dist;
+
+MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options) {
+  MachineModel model;
+  model.cores = countUsableThreads();
+  ::dist::tools::MachineFigures figures;
+  if (!::dist::tools::readMachineFigures(options.machine, &figures).ok())
+    return model;
+  model.flopsPerSecond = figures.flopsPerSecond;
+  model.memoryBytesPerSecond = figures.memoryBytesPerSecond;
+  model.threadEfficiency = figures.threadEfficiency;
+  model.transferBytesPerSecond = figures.transferBytesPerSecond;
+  model.transferLatency = figures.transferLatency;
+  return model;
+}

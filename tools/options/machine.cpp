@@ -1,0 +1,76 @@
+//===- machine.cpp - Measured figures of a machine, as a file -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/machine.h"
+#include "runtime/formats/file.h"
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace dist::tools {
+
+namespace {
+struct Field {
+  const char *name;
+  double MachineFigures::*value;
+};
+constexpr Field fields[] = {
+    {"flops_per_second", &MachineFigures::flopsPerSecond},
+    {"memory_bytes_per_second", &MachineFigures::memoryBytesPerSecond},
+    {"thread_efficiency", &MachineFigures::threadEfficiency},
+    {"transfer_bytes_per_second", &MachineFigures::transferBytesPerSecond},
+    {"transfer_latency_seconds", &MachineFigures::transferLatency},
+};
+} // namespace
+
+std::string machineFile(const std::string &given) {
+  if (!given.empty())
+    return given;
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return std::string(cache) + "/dist-mlir/machine.json";
+  const char *home = std::getenv("HOME");
+  return std::string(home ? home : ".") + "/.cache/dist-mlir/machine.json";
+}
+
+Status readMachineFigures(const std::string &given, MachineFigures *out) {
+  std::string path = machineFile(given);
+  auto wrong = [&](const std::string &why) {
+    return Status::error(StatusCode::InvalidInput,
+                         "cannot read the machine's figures", path, why,
+                         "run dist-run bench --calibrate");
+  };
+  std::ifstream stream(path);
+  if (!stream)
+    return wrong("no such file");
+  auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return wrong("it is no JSON object");
+  for (const Field &field : fields) {
+    auto found = json.find(field.name);
+    if (found == json.end() || !found->is_number() ||
+        !(found->get<double>() > 0))
+      return wrong(std::string("expected a positive number '") + field.name +
+                   "'");
+    out->*field.value = found->get<double>();
+  }
+  return Status();
+}
+
+Status writeMachineFigures(const std::string &given,
+                           const MachineFigures &figures) {
+  std::string path = machineFile(given);
+  nlohmann::json json;
+  for (const Field &field : fields)
+    json[field.name] = figures.*field.value;
+  // The cache's folders, as far as they are missing.
+  for (size_t at = path.find('/', 1); at != std::string::npos;
+       at = path.find('/', at + 1))
+    mkdir(path.substr(0, at).c_str(), 0777);
+  return writeFile(path, json.dump(2) + "\n");
+}
+
+} // namespace dist::tools
