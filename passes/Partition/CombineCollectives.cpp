@@ -59,12 +59,25 @@ static bool isScalar(Operation *op) {
   });
 }
 
-/// Whether one transfer can do both.
-static bool isCompatible(AllReduceOp a, AllReduceOp b) {
-  return a.getMesh() == b.getMesh() && a.getAxes() == b.getAxes() &&
-         a.getReduction() == b.getReduction() &&
-         getElementTypeOrSelf(a->getOperand(0)) ==
-             getElementTypeOrSelf(b->getOperand(0));
+/// Whether one transfer can do both: they differ in nothing but their tensors
+/// and in which dims of them are meant.
+static bool isCompatible(Operation *a, Operation *b) {
+  if (a->getName() != b->getName() ||
+      getElementTypeOrSelf(a->getOperand(0)) !=
+          getElementTypeOrSelf(b->getOperand(0)))
+    return false;
+  return llvm::all_of(
+      llvm::ArrayRef<StringRef>{"mesh", "axes", "reduction"}, [&](StringRef name) {
+        return a->getAttr(name) == b->getAttr(name);
+      });
+}
+
+/// Whether an op's results are only given back: variables in shards that have
+/// been updated. What is gathered to compute with is not kept longer than that
+/// needs.
+static bool isForResults(Operation *op) {
+  return llvm::all_of(op->getUsers(),
+                      [](Operation *user) { return isa<func::ReturnOp>(user); });
 }
 
 /// Texts that name several sources, each once.
@@ -101,31 +114,49 @@ static void moveUsersBehind(Operation *bucket, Operation *from) {
 }
 
 /// One op for both, where the later of them stands.
-static AllReduceOp merge(AllReduceOp first, AllReduceOp second) {
+static Operation *merge(Operation *first, Operation *second) {
   bool inOrder = first->isBeforeInBlock(second);
   Operation *earlier = inOrder ? first : second;
-  OpBuilder builder(inOrder ? second : first);
-  // Right behind the later one, and from right behind the earlier one on.
-  builder.setInsertionPointAfter(inOrder ? second : first);
+  Operation *later = inOrder ? second : first;
   Operation *from = earlier->getNextNode();
-  SmallVector<Value> operands(first->getOperands());
-  llvm::append_range(operands, second->getOperands());
-  auto op = AllReduceOp::create(
-      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}),
-      TypeRange(ValueRange(operands)), operands, first.getReduction(),
-      first.getMesh(), first.getAxes(),
-      joinTexts(first.getReason(), second.getReason()),
-      joinTexts(first.getOrigin(), second.getOrigin()));
+  OpBuilder builder(first->getContext());
+  builder.setInsertionPointAfter(later);
+  OperationState state(
+      builder.getFusedLoc({first->getLoc(), second->getLoc()}),
+      first->getName());
+  state.addOperands(first->getOperands());
+  state.addOperands(second->getOperands());
+  state.addTypes(first->getResultTypes());
+  state.addTypes(second->getResultTypes());
+  NamedAttrList attributes(first->getAttrs());
+  auto collective = cast<CollectiveOpInterface>(first);
+  auto other = cast<CollectiveOpInterface>(second);
+  attributes.set("reason", builder.getStringAttr(
+                               joinTexts(collective.getCollectiveReason(),
+                                         other.getCollectiveReason())));
+  attributes.set("origin", builder.getStringAttr(
+                               joinTexts(collective.getCollectiveOrigin(),
+                                         other.getCollectiveOrigin())));
+  if (auto dims = first->getAttrOfType<DenseI64ArrayAttr>("dims")) {
+    SmallVector<int64_t> all(dims.asArrayRef());
+    llvm::append_range(
+        all, second->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+    attributes.set("dims", builder.getDenseI64ArrayAttr(all));
+  }
+  attributes.erase(DistDialect::kOrigin);
+  attributes.erase(DistDialect::kShardings);
   SmallVector<Attribute> shardings;
-  for (Operation *part : {first.getOperation(), second.getOperation()})
+  for (Operation *part : {first, second})
     if (auto list = part->getAttrOfType<ArrayAttr>(DistDialect::kShardings))
       llvm::append_range(shardings, list);
-  if (shardings.size() == operands.size())
-    op->setAttr(DistDialect::kShardings, builder.getArrayAttr(shardings));
+  if (shardings.size() == state.types.size())
+    attributes.set(DistDialect::kShardings, builder.getArrayAttr(shardings));
+  state.addAttributes(attributes);
+  Operation *op = builder.create(state);
   unsigned next = 0;
-  for (Operation *part : {first.getOperation(), second.getOperation()}) {
+  for (Operation *part : {first, second}) {
     for (Value result : part->getResults())
-      result.replaceAllUsesWith(op.getResult(next++));
+      result.replaceAllUsesWith(op->getResult(next++));
     if (part == from)
       from = from->getNextNode();
     part->erase();
@@ -138,16 +169,17 @@ void CombineCollectivesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;
-  Block &block = function.front();
-  SmallVector<AllReduceOp> large, scalars;
-  for (auto op : block.getOps<AllReduceOp>())
-    (isScalar(op) ? scalars : large).push_back(op);
+  SmallVector<Operation *> large, scalars;
+  for (Operation &op : function.front())
+    if (isa<AllReduceOp, ReduceScatterOp>(op) ||
+        (isa<AllGatherOp>(op) && isForResults(&op)))
+      (isScalar(&op) ? scalars : large).push_back(&op);
 
-  SmallVector<AllReduceOp> buckets;
-  auto place = [&](AllReduceOp op, bool ignoreLimit) {
+  SmallVector<Operation *> buckets;
+  auto place = [&](Operation *op, bool ignoreLimit) {
     // The newest bucket first: a full or unreachable one closes for good only
     // for the gradients that come after it, not for scalars.
-    for (AllReduceOp &bucket : llvm::reverse(buckets)) {
+    for (Operation *&bucket : llvm::reverse(buckets)) {
       if (!isCompatible(bucket, op))
         continue;
       bool full = bytesPerPack > 0 && getBytes(bucket) > bytesPerPack;
@@ -161,9 +193,9 @@ void CombineCollectivesPass::runOnOperation() {
     }
     buckets.push_back(op);
   };
-  for (AllReduceOp op : large)
+  for (Operation *op : large)
     place(op, /*ignoreLimit=*/false);
-  for (AllReduceOp op : scalars)
+  for (Operation *op : scalars)
     place(op, /*ignoreLimit=*/true);
 
   int64_t id = 0;

@@ -127,11 +127,13 @@ def PartitionPass : Pass<"dist-partition", "::mlir::ModuleOp"> {
 }
 
 def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Merges all-reduces into buckets";
+  let summary = "Merges collectives into buckets";
   let description = [{
     All-reduces of one group, reduction and element type become one with several
     operands, in the order in which the backward pass gives their operands (last
-    layers first). A bucket is full once it exceeds `bytes-per-pack`; 0 means no
+    layers first); so do reduce-scatters, and all-gathers whose results are only
+    returned (updated variables; what is gathered to compute with stays where
+    it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means no
     limit. Scalars (the loss) join the last bucket. An op never joins a bucket it
     depends on.
 

@@ -43,3 +43,25 @@ func.func @dependent(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
   %3 = dist.all_reduce %2 over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
   return %3 : tensor<8xf32>
 }
+
+// ZeRO's step: the gradients' scatters are one, the gathers of the new
+// variables are one; what is gathered to compute with stays apart.
+// CHECK-LABEL: func @shards
+// CHECK-SAME: %[[A:[^:]+]]: tensor<4x6xf32>, %[[B:[^:]+]]: tensor<8xf32>, %[[W:[^:]+]]: tensor<2x6xf32>
+// CHECK: dist.all_gather %[[W]] over @mesh ["data"] {dims = array<i64: 0>
+// CHECK: %[[S:[^:]+]]:2 = dist.reduce_scatter %[[A]], %[[B]] over @mesh ["data"] {dims = array<i64: 1, 0>
+// CHECK: %[[NEG:.+]] = graph.neg %[[S]]#0
+// CHECK: %[[EXP:.+]] = graph.exp %[[S]]#1
+// CHECK: %[[G:[^:]+]]:2 = dist.all_gather %[[NEG]], %[[EXP]] over @mesh ["data"] {dims = array<i64: 1, 0>
+// CHECK: return %[[G]]#0, %[[G]]#1
+func.func @shards(%a: tensor<4x6xf32>, %b: tensor<8xf32>, %w: tensor<2x6xf32>) -> (tensor<4x6xf32>, tensor<8xf32>, tensor<4x6xf32>) {
+  %w0 = dist.all_gather %w over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "w"} : (tensor<2x6xf32>) -> tensor<4x6xf32>
+  %u = graph.exp %w0 : tensor<4x6xf32>
+  %0 = dist.reduce_scatter %a over @mesh ["data"] {dims = array<i64: 1>, reason = "split", origin = "a"} : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %1 = graph.neg %0 : tensor<4x3xf32>
+  %2 = dist.all_gather %1 over @mesh ["data"] {dims = array<i64: 1>, reason = "result", origin = "a"} : (tensor<4x3xf32>) -> tensor<4x6xf32>
+  %3 = dist.reduce_scatter %b over @mesh ["data"] {dims = array<i64: 0>, reason = "split", origin = "b"} : (tensor<8xf32>) -> tensor<4xf32>
+  %4 = graph.exp %3 : tensor<4xf32>
+  %5 = dist.all_gather %4 over @mesh ["data"] {dims = array<i64: 0>, reason = "result", origin = "b"} : (tensor<4xf32>) -> tensor<8xf32>
+  return %2, %5, %u : tensor<4x6xf32>, tensor<8xf32>, tensor<4x6xf32>
+}
