@@ -376,9 +376,10 @@ int main(int argc, char **argv) {
     Row row;
     Status status = runCase(options, compiler, flags, &row);
     if (!status.ok()) {
-      std::fprintf(stderr, "strategy_parity: error: %s\n",
-                   status.message().c_str());
-      return 1;
+      std::printf("%-47s %s FAILED: %s\n", "", flags.c_str(),
+                  status.message().c_str());
+      std::fflush(stdout);
+      continue;
     }
     bool agrees = row.loss <= options.lossBound &&
                   row.gradient.relative <= options.gradientBound &&
