@@ -272,6 +272,10 @@ static Status temporaryFolder(std::string *out) {
 
 Status makeProgram(const Options &options, const std::vector<std::string> &more,
                    Program *out, CompileFailure *failure) {
+  // What an attempt before this one left.
+  if (!out->temporary.empty())
+    removeAll(out->temporary);
+  out->temporary.clear();
   if (isPackage(options.model)) {
     out->folder = options.model;
     return Status();
