@@ -20,8 +20,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelEmitter.h"
 #include "passes/Lowering/ClusterAnalysis.h"
-
-#include <map>
+#include "passes/Lowering/ElementEmitter.h"
+#include "passes/Lowering/ReductionCode.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -38,110 +38,13 @@ static Type getMemoryType(Type type, bool bytesForBools) {
   return MemRefType::get(tensor.getShape(), element);
 }
 
-static Value makeIndex(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-static bool isUnsignedType(Type element) {
-  auto integer = dyn_cast<IntegerType>(element);
-  return integer && (integer.isUnsigned() || integer.getWidth() == 1);
-}
-
-/// The neutral element of a reduction, in the compute type.
-static Value makeNeutral(OpBuilder &b, Location loc, graph::ReduceKind kind,
-                         Type element) {
-  Type compute = getComputeType(element);
-  if (auto type = dyn_cast<FloatType>(compute)) {
-    const llvm::fltSemantics &semantics = type.getFloatSemantics();
-    llvm::APFloat value = llvm::APFloat::getZero(semantics);
-    switch (kind) {
-    case graph::ReduceKind::Sum:
-      break;
-    case graph::ReduceKind::Product:
-      value = llvm::APFloat::getOne(semantics);
-      break;
-    case graph::ReduceKind::Max:
-      value = llvm::APFloat::getInf(semantics, /*Negative=*/true);
-      break;
-    case graph::ReduceKind::Min:
-      value = llvm::APFloat::getInf(semantics);
-      break;
-    }
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  }
-  auto type = cast<IntegerType>(compute);
-  unsigned width = type.getWidth();
-  bool isUnsigned = isUnsignedType(element);
-  llvm::APInt value(width, 0);
-  switch (kind) {
-  case graph::ReduceKind::Sum:
-    break;
-  case graph::ReduceKind::Product:
-    value = llvm::APInt(width, 1);
-    break;
-  case graph::ReduceKind::Max:
-    value = isUnsigned ? llvm::APInt::getMinValue(width)
-                       : llvm::APInt::getSignedMinValue(width);
-    break;
-  case graph::ReduceKind::Min:
-    value = isUnsigned ? llvm::APInt::getMaxValue(width)
-                       : llvm::APInt::getSignedMaxValue(width);
-    break;
-  }
-  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
-}
-
-static Value combine(OpBuilder &b, Location loc, graph::ReduceKind kind,
-                     Type element, Value lhs, Value rhs) {
-  if (isa<FloatType>(lhs.getType())) {
-    // Only the order of sums is free: expressions keep theirs, since some are
-    // written so that an error cancels.
-    auto flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::nsz |
-                 arith::FastMathFlags::contract;
-    switch (kind) {
-    case graph::ReduceKind::Sum:
-      return arith::AddFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Product:
-      return arith::MulFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Max:
-      return arith::MaximumFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Min:
-      return arith::MinimumFOp::create(b, loc, lhs, rhs, flags);
-    }
-  }
-  bool isUnsigned = isUnsignedType(element);
-  switch (kind) {
-  case graph::ReduceKind::Sum:
-    return arith::AddIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Product:
-    return arith::MulIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Max:
-    if (isUnsigned)
-      return arith::MaxUIOp::create(b, loc, lhs, rhs);
-    return arith::MaxSIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Min:
-    if (isUnsigned)
-      return arith::MinUIOp::create(b, loc, lhs, rhs);
-    return arith::MinSIOp::create(b, loc, lhs, rhs);
-  }
-  llvm_unreachable("covered switch");
-}
-
-//===----------------------------------------------------------------------===//
-// The emitter
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-class Emitter {
+class Emitter : ElementEmitter {
 public:
   Emitter(rt::KernelOp kernel, OpBuilder &b)
-      : kernel(kernel), body(kernel.getBody().front()), b(b),
-        loc(kernel.getLoc()) {}
+      : ElementEmitter(b, kernel.getLoc()), kernel(kernel),
+        body(kernel.getBody().front()) {}
 
   FailureOr<func::FuncOp> run();
 
@@ -158,15 +61,7 @@ private:
   SmallVector<Value> makeLoopsFrom(ArrayRef<int64_t> sizes,
                                    SmallVector<Value> &indices,
                                    ValueRange inits, Body body);
-  Value loadMemory(Value memref, ValueRange indices, Type element);
-  void storeMemory(Value memref, ValueRange indices, Value value,
-                   Type element);
-  Value getElement(Value value, ValueRange indices);
-  Value emitReshaped(graph::ReshapeOp op, ValueRange indices);
-  bool isVisible(Value value);
   SmallVector<Value> getRowIndices(Value value, ValueRange row);
-  SmallVector<const void *> makeKey(ValueRange indices);
-  Value getConstantIndex(int64_t value);
   /// Whether the outer reduction's accumulator is one scalar, carried in a
   /// register; else it is the output's memory.
   bool isCarried(graph::ReduceOp op) {
@@ -180,13 +75,9 @@ private:
 
   rt::KernelOp kernel;
   Block &body;
-  OpBuilder &b;
-  Location loc;
-  func::FuncOp func;
   int64_t rowDims = 0;
   SmallVector<int64_t> rowShape, innerShape;
   Value chunk;
-  llvm::DenseMap<Value, Value> memoryOf; // block arguments
   SmallVector<Value> outputMemory;
   SmallVector<Value> outputs; // yielded values
   llvm::DenseMap<Operation *, MemberKind> kinds;
@@ -196,144 +87,9 @@ private:
   /// Outer reductions with their output numbers, and those carried.
   SmallVector<std::pair<graph::ReduceOp, unsigned>> outerReductions;
   SmallVector<std::pair<graph::ReduceOp, unsigned>> carriedReductions;
-
-  std::map<std::pair<void *, SmallVector<const void *>>, Value> known;
-  llvm::DenseMap<int64_t, Value> constants;
 };
 
 } // namespace
-
-Value Emitter::getConstantIndex(int64_t value) {
-  // At the function's start, where it is visible from everywhere.
-  Value &constant = constants[value];
-  if (!constant) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&func.getBody().front());
-    constant = makeIndex(b, loc, value);
-  }
-  return constant;
-}
-
-SmallVector<const void *> Emitter::makeKey(ValueRange indices) {
-  SmallVector<const void *> key;
-  for (Value index : indices) {
-    // Equal constants are one index, whoever made them.
-    if (auto constant = index.getDefiningOp<arith::ConstantIndexOp>())
-      index = getConstantIndex(constant.value());
-    key.push_back(index.getAsOpaquePointer());
-  }
-  return key;
-}
-
-/// Whether code at the builder's place may use a value made earlier.
-bool Emitter::isVisible(Value value) {
-  Block *home = value.getParentBlock();
-  for (Block *block = b.getInsertionBlock(); block;) {
-    if (block == home)
-      return true;
-    Operation *parent = block->getParentOp();
-    block = parent ? parent->getBlock() : nullptr;
-  }
-  return false;
-}
-
-Value Emitter::loadMemory(Value memref, ValueRange indices, Type element) {
-  Value value = memref::LoadOp::create(b, loc, memref, indices);
-  if (element.isInteger(1) && value.getType().isInteger(8)) {
-    Value zero = arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0));
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
-                                 zero);
-  }
-  return emitToCompute(b, loc, value, element);
-}
-
-void Emitter::storeMemory(Value memref, ValueRange indices, Value value,
-                          Type element) {
-  Type memory = cast<MemRefType>(memref.getType()).getElementType();
-  if (element.isInteger(1) && memory.isInteger(8))
-    value = arith::ExtUIOp::create(b, loc, memory, value);
-  else if (memory != value.getType())
-    value = emitToStorage(b, loc, value, element);
-  memref::StoreOp::create(b, loc, value, memref, indices);
-}
-
-/// Dims of both shapes are paired in groups of equal products, so that only
-/// dims that are really split or joined cost arithmetic.
-Value Emitter::emitReshaped(graph::ReshapeOp op, ValueRange indices) {
-  ArrayRef<int64_t> to = typeOf(op.getResult()).getShape();
-  ArrayRef<int64_t> from = typeOf(op.getOperand()).getShape();
-  SmallVector<Value> source;
-  size_t i = 0, j = 0;
-  while (i < to.size() || j < from.size()) {
-    if (j < from.size() && from[j] == 1) {
-      source.push_back(getConstantIndex(0));
-      ++j;
-      continue;
-    }
-    if (i < to.size() && to[i] == 1) {
-      ++i;
-      continue;
-    }
-    if (to[i] == from[j]) {
-      source.push_back(indices[i]);
-      ++i, ++j;
-      continue;
-    }
-    // A group: join the indices of `to`, then split them for `from`.
-    size_t iEnd = i + 1, jEnd = j + 1;
-    int64_t toSize = to[i], fromSize = from[j];
-    while (toSize != fromSize) {
-      if (toSize < fromSize)
-        toSize *= to[iEnd++];
-      else
-        fromSize *= from[jEnd++];
-    }
-    Value position = indices[i];
-    for (size_t d = i + 1; d < iEnd; ++d) {
-      position = arith::MulIOp::create(b, loc, position,
-                                       getConstantIndex(to[d]));
-      position = arith::AddIOp::create(b, loc, position, indices[d]);
-    }
-    SmallVector<Value> group(jEnd - j);
-    for (size_t d = jEnd; d-- > j;) {
-      if (d == j) {
-        group[0] = position;
-        break;
-      }
-      Value size = getConstantIndex(from[d]);
-      group[d - j] = arith::RemUIOp::create(b, loc, position, size);
-      position = arith::DivUIOp::create(b, loc, position, size);
-    }
-    llvm::append_range(source, group);
-    i = iEnd, j = jEnd;
-  }
-  return getElement(op.getOperand(), source);
-}
-
-Value Emitter::getElement(Value value, ValueRange indices) {
-  auto key = std::make_pair(value.getAsOpaquePointer(), makeKey(indices));
-  auto it = known.find(key);
-  if (it != known.end() && isVisible(it->second))
-    return it->second;
-  Value result;
-  auto memory = memoryOf.find(value);
-  if (memory != memoryOf.end()) {
-    result =
-        loadMemory(memory->second, indices, typeOf(value).getElementType());
-  } else if (auto reshape = value.getDefiningOp<graph::ReshapeOp>();
-             reshape && typeOf(value).getNumElements() > 0) {
-    result = emitReshaped(reshape, indices);
-  } else {
-    auto op = value.getDefiningOp<ElementalOpInterface>();
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    auto load = [&](unsigned operand, ValueRange at) {
-      return getElement(op->getOperand(operand), at);
-    };
-    result = op.emitElement(b, loc, number, indices, load);
-  }
-  known[key] = result;
-  return result;
-}
 
 SmallVector<Value> Emitter::makeLoopsFrom(ArrayRef<int64_t> sizes,
                                           SmallVector<Value> &indices,
@@ -342,8 +98,7 @@ SmallVector<Value> Emitter::makeLoopsFrom(ArrayRef<int64_t> sizes,
     return body(indices, inits);
   if (sizes.front() == 1) {
     indices.push_back(getConstantIndex(0));
-    auto results =
-        makeLoopsFrom(sizes.drop_front(), indices, inits, body);
+    auto results = makeLoopsFrom(sizes.drop_front(), indices, inits, body);
     indices.pop_back();
     return results;
   }
@@ -357,16 +112,16 @@ SmallVector<Value> Emitter::makeLoopsFrom(ArrayRef<int64_t> sizes,
   else
     b.setInsertionPointToEnd(loop.getBody());
   indices.push_back(loop.getInductionVar());
-  SmallVector<Value> results = makeLoopsFrom(
-      sizes.drop_front(), indices, loop.getRegionIterArgs(), body);
+  SmallVector<Value> results = makeLoopsFrom(sizes.drop_front(), indices,
+                                             loop.getRegionIterArgs(), body);
   indices.pop_back();
   if (!inits.empty())
     scf::YieldOp::create(b, loc, results);
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> Emitter::makeLoops(ArrayRef<int64_t> sizes,
-                                      ValueRange inits, Body body) {
+SmallVector<Value> Emitter::makeLoops(ArrayRef<int64_t> sizes, ValueRange inits,
+                                      Body body) {
   SmallVector<Value> indices;
   return makeLoopsFrom(sizes, indices, inits, body);
 }
@@ -441,8 +196,8 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
     SmallVector<unsigned> stores;
     for (auto [i, value] : llvm::enumerate(outputs)) {
       Operation *def = value.getDefiningOp();
-      if (levels[value] == level &&
-          kinds.lookup(def) == MemberKind::Full && kinds.count(def))
+      if (levels[value] == level && kinds.lookup(def) == MemberKind::Full &&
+          kinds.count(def))
         stores.push_back(i);
     }
     if (inner.empty() && scalars.empty() && columns.empty() && stores.empty())
@@ -473,10 +228,9 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
                 i < inner.size()
                     ? inner[i]
                     : carriedReductions[scalars[i - inner.size()]].first;
-            next[i] =
-                combine(b, loc, op.getKind(),
-                        typeOf(op.getOperand()).getElementType(), accumulator,
-                        next[i]);
+            next[i] = combine(b, loc, op.getKind(),
+                              typeOf(op.getOperand()).getElementType(),
+                              accumulator, next[i]);
           }
           for (auto [i, value] : llvm::zip_equal(stores, storeValues))
             storeMemory(outputMemory[i], point, value,
@@ -485,8 +239,7 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
             auto [op, output] = column;
             SmallVector<Value> kept;
             for (auto [dim, index] : llvm::enumerate(point))
-              if (!llvm::is_contained(op.getDims(),
-                                      static_cast<int64_t>(dim)))
+              if (!llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
                 kept.push_back(index);
             SmallVector<Value> at = getAccumulatorIndices(output, kept);
             Type element = getAccumulatorElement(op);
@@ -502,7 +255,7 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
         });
     for (auto [op, result] : llvm::zip(inner, results)) {
       SmallVector<Value> at = getRowIndices(op.getResult(), row);
-      known[{op.getResult().getAsOpaquePointer(), makeKey(at)}] = result;
+      setElement(op.getResult(), at, result);
     }
     for (auto [i, scalar] : llvm::enumerate(scalars))
       carried[scalar] = results[inner.size() + i];
@@ -522,9 +275,9 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
     if (isInner(op))
       continue;
     SmallVector<Value> at = getRowIndices(op.getOperand(), row);
-    carried[i] = combine(b, loc, op.getKind(),
-                         typeOf(op.getOperand()).getElementType(), carried[i],
-                         getElement(op.getOperand(), at));
+    carried[i] =
+        combine(b, loc, op.getKind(), typeOf(op.getOperand()).getElementType(),
+                carried[i], getElement(op.getOperand(), at));
   }
   return carried;
 }

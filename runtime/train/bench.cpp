@@ -64,9 +64,11 @@ Status bench(Session &session, const BenchOptions &options, BenchResult *out) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   };
   double warmUp = std::min(options.seconds * 0.1, 1.0);
-  do
+  do {
     DIST_RETURN_IF_ERROR(step());
-  while (done < 5 || elapsed() < warmUp);
+    if (done == 1)
+      out->firstSeconds = elapsed();
+  } while (done < 5 || elapsed() < warmUp);
   begin = Clock::now();
   double last = 0;
   while (times.size() < 5 ||

@@ -19,6 +19,7 @@ struct BenchOptions {
 
 struct BenchResult {
   int64_t steps = 0, examplesPerStep = 0;
+  double firstSeconds = 0; // the first step, which makes kernels and packs
   double medianMs = 0, bestMs = 0, examplesPerSecond = 0;
 };
 

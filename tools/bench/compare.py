@@ -1,20 +1,33 @@
 #!/usr/bin/env python3
 """Times dist-run beside its peers, interleaved in one run, and prints ratios.
 
-    tools/bench/compare.py 'mnist-cnn 32 f32 tf graph' 'mnist-mlp 128 f32 jax jit' \\
-        'mnist-cnn 32 f32 tf mirrored | --strategy mirrored --devices cpu:2'
+    tools/bench/compare.py                 # all that the project promises
+    tools/bench/compare.py 'mnist-cnn 32 f32 tf graph' 'mnist-mlp 128 f32 jax jit || 0.9' \\
+        'mnist-cnn 32 f32 tf mirrored2 | --strategy mirrored --devices cpu:2 | 0.7'
 
-Each argument is `WORKLOAD BATCH DTYPE PEER MODE [| our flags]`; PEER `self`
-compares with our own one-device step. Peers (tf, jax, torch, ort) run from
-virtual environments under $DIST_PEERS (default ~/.cache/dist-peers), made on
-first use from the Python registry. A ratio is ours / peer, each the smallest
-of the medians of --rounds interleaved runs; below 1 we are faster.
+Each argument is `WORKLOAD BATCH DTYPE PEER MODE [| our flags [| limit]]`.
+PEER: tf, jax, torch, ort (from virtual environments under $DIST_PEERS, default
+~/.cache/dist-peers, made on first use from the Python registry); `self`, our
+own one-device step; `floor`, oneDNN's time for the contractions alone; `-`,
+nothing: the figure itself is held to the limit.
+MODE, besides the peers' training steps (graph, jit, mirrored2, ...):
+  infer      predict            start     load (import) to the end of the first step
+  epoch      a whole epoch of fit, its data included, per step
+  compile_s  rss_mb             of ours, from a model file and from a package
+
+Every round times each pair once, ours and theirs one after the other. A ratio
+is ours / theirs, each the smallest of its rounds' medians; `paired` is the
+median of the rounds' own ratios, which a machine with other work upsets less.
+Ends with 1 when a ratio is over its limit.
 """
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -22,6 +35,26 @@ PEERS = os.environ.get("DIST_PEERS", os.path.expanduser("~/.cache/dist-peers"))
 PACKAGES = {"tf": ["tensorflow-cpu", "onnx", "onnxruntime"], "jt": ["jax[cpu]", "optax", "flax", "torch==2.13.0"]}
 OPTIMIZERS = {"mnist-cnn": "adam:lr=1e-3", "mnist-mlp": "sgd:lr=0.01",
               "resnet18-cifar": "momentum:lr=0.1,momentum=0.9", "gpt-6x384": "adamw:lr=3e-4"}
+SHAPES = {"mnist-cnn": [1, 28, 28], "mnist-mlp": [784]}  # of `epoch`'s data
+EPOCH_STEPS = 100
+
+MIRRORED = "--strategy mirrored --devices cpu:2"
+SUITE = ["mnist-cnn 32 f32 tf graph || 0.8",
+         "mnist-cnn 128 f32 tf graph || 0.8",
+         "mnist-mlp 128 f32 jax jit || 0.9",
+         f"mnist-cnn 32 f32 tf mirrored2 | {MIRRORED} | 0.7",
+         f"mnist-cnn 128 f32 tf mirrored2 | {MIRRORED} | 0.7",
+         f"mnist-mlp 128 f32 tf mirrored2 | {MIRRORED} | 0.7",
+         f"mnist-cnn 128 f32 self train | {MIRRORED} | 1.1",
+         f"mnist-mlp 128 f32 self train | {MIRRORED} | 1.3",
+         "mnist-cnn 32 f32 ort infer || 1.1",
+         "mnist-mlp 128 f32 ort infer || 1.1",
+         "mnist-cnn 32 f32 tf epoch || 0.8",
+         "mnist-cnn 32 f32 tf start || 0.1",
+         "mnist-cnn 32 f32 floor train",
+         "mnist-cnn 128 f32 floor train",
+         "mnist-cnn 32 f32 - compile_s || 3",
+         "mnist-cnn 32 f32 - rss_mb || 150"]
 
 
 def python_of(peer):
@@ -33,43 +66,164 @@ def python_of(peer):
     return python
 
 
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
 def last_json(command):
-    run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(f"{' '.join(command)}\n{run.stderr.strip()[-2000:]}")
-    return json.loads(run.stdout.strip().splitlines()[-1])
+    return json.loads(run(command).strip().splitlines()[-1])
 
 
-def ours(workload, batch, dtype, flags, seconds, models, mode):
-    command = [f"{TOP}/build/bin/dist-run", "bench", f"{models}/{workload}.onnx", "--batch-size", batch, "--precision", dtype,
-               "--seconds", str(seconds), "--data", "random", "--json", "--mode", "predict" if mode == "predict" else "train",
-               "--loss", "sparse-categorical-crossentropy", "--from-logits", "true", "--optimizer", OPTIMIZERS[workload], *flags]
-    return last_json(command)
+class Spec:
+    def __init__(self, text, args, scratch):
+        words, _, rest = text.partition("|")
+        flags, _, limit = rest.partition("|")
+        self.workload, self.batch, self.dtype, self.peer, self.mode = words.split()
+        self.flags = flags.split()
+        self.limit = float(limit) if limit.strip() else None
+        self.args, self.scratch = args, scratch
+        self.mine, self.theirs, self.where = [], [], None
+        self.model = f"{args.models}/{self.workload}.onnx"
+        self.packages = {}
+
+    def training(self):
+        return ["--batch-size", self.batch, "--precision", self.dtype, "--loss", "sparse-categorical-crossentropy",
+                "--from-logits", "true", "--optimizer", OPTIMIZERS[self.workload]]
+
+    def bench(self, flags, *more, seconds=None):
+        key = tuple(flags)
+        if key not in self.packages:
+            package = f"{self.scratch}/{len(os.listdir(self.scratch))}"
+            options = [] if self.mode == "infer" else self.training()[4:]
+            run([f"{TOP}/build/bin/dist-opt", self.model, *self.training()[:4], *options, *flags, "--emit=package", "-o", package])
+            self.packages[key] = package
+        seconds = self.args.seconds if seconds is None else seconds
+        return last_json([f"{TOP}/build/bin/dist-run", "bench", self.packages[key], "--seconds", str(seconds), "--data", "random",
+                          "--json", "--mode", "predict" if self.mode == "infer" else "train", *more])
+
+    def data(self):
+        """Random examples of one epoch as .npy, written once."""
+        x, y = f"{self.scratch}/{self.workload}-{self.batch}-x.npy", f"{self.scratch}/{self.workload}-{self.batch}-y.npy"
+        if not os.path.exists(y):
+            code = ("import numpy as np, sys; n = int(sys.argv[1]); r = np.random.default_rng(0); "
+                    "np.save(sys.argv[2], r.random([n, *map(int, sys.argv[4:])], 'float32')); np.save(sys.argv[3], r.integers(0, 10, n))")
+            run([python_of("tf"), "-c", code, str(EPOCH_STEPS * int(self.batch)), x, y, *map(str, SHAPES[self.workload])])
+        return f"x={x},y={y}"
+
+    def epoch(self):
+        history = f"{self.scratch}/history.jsonl"
+        run([f"{TOP}/build/bin/dist-run", "fit", self.model, "--data", self.data(), "--epochs", "5", "--history", history,
+             *self.training(), *self.flags])
+        rows = [json.loads(line) for line in open(history)]
+        return statistics.median(r["seconds"] for r in rows[1:] if r["kind"] == "epoch" and r["epoch"] > 1) / EPOCH_STEPS * 1e3
+
+    def time_ours(self):
+        if self.mode == "compile_s":
+            begin = time.perf_counter()
+            run([f"{TOP}/build/bin/dist-opt", self.model, *self.training(), *self.flags, "--emit=package", "-o", f"{self.scratch}/compiled"])
+            return time.perf_counter() - begin
+        if self.mode == "epoch":
+            return self.epoch()
+        if self.mode == "start":
+            result = self.bench(self.flags, seconds=0.001)
+            return (result["load_s"] + result["first_s"]) * 1e3
+        result = self.bench(self.flags)
+        return result["rss_mb" if self.mode == "rss_mb" else "step_ms"]
+
+    def time_theirs(self):
+        if self.peer == "-":
+            return 1
+        if self.peer == "self":
+            return self.bench([])["step_ms"]
+        if self.peer == "floor":
+            return float(run([floor_program(), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
+        mode, seconds = ("graph", 0) if self.mode == "start" else (self.mode, self.args.seconds)
+        result = last_json([python_of(self.peer), f"{HERE}/peer_{self.peer}.py", self.workload, "--batch", self.batch, "--dtype", self.dtype,
+                            "--mode", mode, "--seconds", str(seconds), *(["--models", self.args.models] if self.peer == "ort" else [])])
+        return (result["import_s"] + result["first_s"]) * 1e3 if self.mode == "start" else result["step_ms"]
+
+    def round(self):
+        self.mine.append(self.time_ours())
+        self.theirs.append(self.time_theirs())
+
+    def trace(self):
+        """Milliseconds of a step by what they are spent on, on the first device."""
+        path = f"{self.scratch}/trace.json"
+        steps = self.bench(self.flags, "--trace", path)
+        events = json.load(open(path))
+        events = [e for e in (events["traceEvents"] if isinstance(events, dict) else events) if e.get("ph") == "X"]
+        events = sorted((e for e in events if e["tid"] == events[0]["tid"]), key=lambda e: e["ts"])
+        counts = {}
+        for event in events:
+            counts[event["name"]] = counts.get(event["name"], 0) + 1
+        # Steps are alike: a name's count is a multiple of theirs.
+        number = min(counts.values())
+        per_step = len(events) // number
+        total = {}
+        for place in range(per_step):
+            times = [events[step * per_step + place]["dur"] for step in range(number)]
+            kind = events[place]["cat"] + " " + events[place]["name"]
+            total[kind] = total.get(kind, 0) + statistics.median(times) / 1e3
+        total["between kernels"] = max(0, steps["step_ms"] - sum(total.values()))
+        self.where = {k: round(v, 4) for k, v in sorted(total.items(), key=lambda item: -item[1])}
+
+    def row(self):
+        mine, theirs = min(self.mine), min(self.theirs)
+        return {"workload": self.workload, "batch": int(self.batch), "dtype": self.dtype, "peer": self.peer, "mode": self.mode,
+                "flags": " ".join(self.flags), "ours": mine, "theirs": None if self.peer == "-" else theirs, "ratio": mine / theirs,
+                "paired": statistics.median(a / b for a, b in zip(self.mine, self.theirs)), "limit": self.limit,
+                "holds": self.limit is None or mine / theirs <= self.limit, "rounds": len(self.mine),
+                **({"where_ms": self.where} if self.where else {})}
+
+
+def floor_program():
+    program, source = f"{TOP}/build/floor_onednn", f"{HERE}/floor_onednn.cpp"
+    if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
+        library = f"{TOP}/build/onednn"
+        paths = [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib"] if os.path.exists(library) else []
+        run([os.environ.get("CXX", "clang++-22"), "-O2", source, "-o", program, *paths, "-ldnnl", "-lgomp"])
+    return program
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("specs", nargs="+")
+    parser.add_argument("specs", nargs="*", default=SUITE)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--seconds", type=float, default=4, help="each timing's length")
     parser.add_argument("--models", default=os.path.join(TOP, "build", "bench-models"))
+    parser.add_argument("--trace", action="store_true", help="say where our time goes beside each floor")
+    parser.add_argument("--json", metavar="FILE", help="write the rows as JSON")
     args = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "2")  # the floor's and ONNX Runtime's; ours and the others are told
     if not os.path.exists(f"{args.models}/gpt-6x384.onnx"):
         subprocess.run([python_of("tf"), f"{HERE}/make_models.py", args.models], check=True, stdout=subprocess.DEVNULL)
-    print(f"{'workload':<16}{'batch':>6} {'type':<5}{'against':<18}{'ours ms':>9}{'theirs':>9}{'ratio':>7}")
-    for spec in args.specs:
-        words, _, flags = spec.partition("|")
-        workload, batch, dtype, peer, mode = words.split()
-        mine, theirs = [], []
-        for _ in range(args.rounds):
-            mine.append(ours(workload, batch, dtype, flags.split(), args.seconds, args.models, mode)["step_ms"])
-            if peer == "self":
-                theirs.append(ours(workload, batch, dtype, [], args.seconds, args.models, mode)["step_ms"])
-            else:
-                theirs.append(last_json([python_of(peer), f"{HERE}/peer_{peer}.py", workload, "--batch", batch, "--dtype", dtype,
-                                         "--mode", mode, "--seconds", str(args.seconds)])["step_ms"])
-        print(f"{workload:<16}{batch:>6} {dtype:<5}{peer + ' ' + mode:<18}{min(mine):>9.2f}{min(theirs):>9.2f}"
-              f"{min(mine) / min(theirs):>7.2f}", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        specs = [Spec(text, args, scratch) for text in args.specs]
+        for number in range(args.rounds):
+            for spec in specs:
+                spec.round()
+            print(f"round {number + 1} of {args.rounds}", file=sys.stderr, flush=True)
+        if args.trace:
+            for spec in specs:
+                if spec.peer == "floor":
+                    spec.trace()
+        rows = [spec.row() for spec in specs]
+    print(f"{'workload':<16}{'batch':>6} {'type':<5}{'against':<16}{'ours':>9}{'theirs':>9}{'ratio':>7}{'paired':>8}{'limit':>7}")
+    for r in rows:
+        against = (r["peer"] + " " + r["mode"]) if r["peer"] != "-" else r["mode"]
+        theirs = "" if r["theirs"] is None else f"{r['theirs']:.2f}"
+        limit = "" if r["limit"] is None else f"{r['limit']:g}"
+        print(f"{r['workload']:<16}{r['batch']:>6} {r['dtype']:<5}{against:<16}{r['ours']:>9.2f}{theirs:>9}{r['ratio']:>7.2f}"
+              f"{r['paired']:>8.2f}{limit:>7}{'' if r['holds'] else '  over'}{'  ' + r['flags'] if r['flags'] else ''}")
+        for kind, ms in list(r.get("where_ms", {}).items())[:12]:
+            print(f"{'':<28}{kind[:60]:<62}{ms:>8.3f} ms {ms / r['ours']:>5.0%}")
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump(rows, file, indent=1)
+    sys.exit(not all(r["holds"] for r in rows))
 
 
 if __name__ == "__main__":

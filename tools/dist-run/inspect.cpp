@@ -91,6 +91,7 @@ int runBench(const Options &options) {
            ",\"examples_per_s\":" + fixed(result.examplesPerSecond, 1) +
            ",\"compile_s\":" + fixed(program.compileSeconds, 3) +
            ",\"load_s\":" + fixed(loadSeconds, 4) +
+           ",\"first_s\":" + fixed(result.firstSeconds, 4) +
            ",\"rss_mb\":" + fixed(residentMegabytes(), 1) +
            ",\"peak_device_mb\":" +
            fixed(double(session->deviceBytes()) / 1e6, 2) +
