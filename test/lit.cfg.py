@@ -1,6 +1,7 @@
 # How the lit tests run: tools on PATH, features, substitutions.
 import os
 import shutil
+import subprocess
 import lit.formats
 
 config.name = "dist-mlir"
@@ -24,6 +25,15 @@ checks = os.environ.get("DIST_TEST_CHECKS", os.path.join(os.path.dirname(data), 
 own_build = os.path.basename(config.dist_binary_dir) == "build"  # else they would run another build's tools
 if own_build and "test-data" in config.available_features and os.path.isfile(os.path.join(checks, "parity.py")):
     config.available_features.add("keras-cases")
+# Node cases of the onnx package: written before, or by a Python that has it.
+cases = os.environ.get("DIST_ONNX_CASES")
+if cases and not os.path.isdir(cases):
+    lit_config.fatal(f"DIST_ONNX_CASES is no folder: {cases}")
+if cases or subprocess.run([shutil.which("python3") or "python3", "-c", "import onnx"], capture_output=True).returncode == 0:
+    config.available_features.add("onnx-cases")
+else:
+    lit_config.note("the ONNX node suite is skipped: set DIST_ONNX_CASES to a folder of cases, or pip install onnx")
+config.substitutions.append(("%onnx_cases", os.path.abspath(cases or os.path.join(config.test_exec_root, "onnx-node-cases"))))
 # What the checks run is build/bin below this folder.
 config.substitutions.append(("%project", os.path.dirname(config.dist_binary_dir)))
 config.substitutions.append(("%checks", os.path.abspath(checks)))

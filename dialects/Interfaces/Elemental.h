@@ -21,7 +21,7 @@ using ElementLoader =
 /// bf16 in f32; integers signless of the same width.
 Type getComputeType(Type elementType);
 
-/// The type of an element in memory: itself, signless for integers.
+/// The type of an element in memory: itself; for integers and bf16, bits.
 Type getStorageType(Type elementType);
 
 /// Storage to compute type (a load's value) and back (before a store).

@@ -51,6 +51,10 @@ Type mlir::dist::getComputeType(Type elementType) {
 Type mlir::dist::getStorageType(Type elementType) {
   if (auto integer = dyn_cast<IntegerType>(elementType))
     return IntegerType::get(elementType.getContext(), integer.getWidth());
+  // As bits: LLVM moves vectors of bf16 through f32 and back, by calls of a
+  // library function on most machines.
+  if (elementType.isBF16())
+    return IntegerType::get(elementType.getContext(), 16);
   return elementType;
 }
 
@@ -59,6 +63,8 @@ Value mlir::dist::emitToCompute(OpBuilder &builder, Location loc, Value stored,
   Type compute = getComputeType(elementType);
   if (stored.getType() == compute)
     return stored;
+  if (stored.getType() != elementType)
+    stored = arith::BitcastOp::create(builder, loc, elementType, stored);
   return arith::ExtFOp::create(builder, loc, compute, stored);
 }
 
@@ -67,5 +73,9 @@ Value mlir::dist::emitToStorage(OpBuilder &builder, Location loc,
   Type storage = getStorageType(elementType);
   if (computed.getType() == storage)
     return computed;
-  return arith::TruncFOp::create(builder, loc, storage, computed);
+  Value narrow =
+      arith::TruncFOp::create(builder, loc, elementType, computed);
+  if (storage == elementType)
+    return narrow;
+  return arith::BitcastOp::create(builder, loc, storage, narrow);
 }

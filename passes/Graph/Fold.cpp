@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Graph/Passes.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_FOLDPASS
@@ -82,10 +83,39 @@ struct FoldConstantOperands : OpInterfaceRewritePattern<ReferenceOpInterface> {
   int64_t maxElements;
 };
 
+/// A tensor without elements is known whoever computes it: as a constant it
+/// costs no kernel, and what reads it (a sum of nothing) folds.
+static void makeEmptyConstant(func::FuncOp func) {
+  if (func.isExternal())
+    return;
+  llvm::MapVector<Type, Value> constants;
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  auto replace = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() != 0 ||
+        value.use_empty())
+      return;
+    Value &constant = constants[type];
+    if (!constant)
+      constant = ConstantOp::create(
+          builder, value.getLoc(),
+          DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+    value.replaceAllUsesWith(constant);
+  };
+  for (BlockArgument argument : func.getArguments())
+    replace(argument);
+  func.walk([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::ConstantLike>())
+      llvm::for_each(op->getResults(), replace);
+  });
+}
+
 struct FoldPass : dist::impl::FoldPassBase<FoldPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      makeEmptyConstant(func);
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldConstantOperands>(&getContext(), maxElements);
     for (Dialect *dialect : getContext().getLoadedDialects())

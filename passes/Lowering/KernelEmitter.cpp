@@ -35,7 +35,11 @@ static Type getMemoryType(Type type, bool bytesForBools) {
   Type element = getStorageType(tensor.getElementType());
   if (bytesForBools && element.isInteger(1))
     element = IntegerType::get(type.getContext(), 8);
-  return MemRefType::get(tensor.getShape(), element);
+  // No loop touches an empty tensor; upstream converts no memref without
+  // elements to a pointer.
+  SmallVector<int64_t> shape(tensor.getShape());
+  llvm::replace(shape, 0, 1);
+  return MemRefType::get(shape, element);
 }
 
 namespace {

@@ -71,7 +71,9 @@ struct OutlineKernelsPass : mlir::dist::impl::OutlineKernelsPassBase<OutlineKern
     for (auto func : module.getOps<func::FuncOp>())
       func.walk([&](Operation *op) {
         auto iface = dyn_cast<ElementalOpInterface>(op);
-        if (iface && !iface.isElemental() && isa<func::FuncOp>(op->getParentOp()))
+        // A constant that no kernel holds is memory that is bound.
+        if (iface && !iface.isElemental() && !isa<graph::ConstantOp>(op) &&
+            isa<func::FuncOp>(op->getParentOp()))
           alone.push_back(op);
       });
     for (Operation *op : alone)

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // evaluate-onnx CASE...: each a folder of `model.onnx` and `test_data_set_0`
-// with `input_i.pb` and `output_i.pb`. Prints a line a case: pass, wrong or
-// refused with the reason, and a count. Exit 1 when one is wrong.
+// with `input_i.pb` and `output_i.pb`, tensors named as the model names them, or
+// a folder of such folders. Prints a line a case: pass, wrong or refused with
+// the reason, and a count. Exit 1 when one is wrong, or when the data of one
+// cannot be read. `--quiet` leaves out the lines of those that pass.
 // evaluate-onnx --print MODEL [BATCH]: the imported module.
 // evaluate-onnx --coverage MODEL: which nodes can be imported.
 // evaluate-onnx --try MODEL...: imports each; only a crash makes it fail.
@@ -16,10 +18,12 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/formats/onnx_tensor.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -83,6 +87,59 @@ static int64_t findDifference(const HostTensor &got, const HostTensor &want) {
   return -1;
 }
 
+/// The input tensors of a case by name.
+static FailureOr<std::map<std::string, HostTensor>>
+readInputs(MLIRContext *context, const std::string &data,
+           std::string *problem) {
+  std::map<std::string, HostTensor> inputs;
+  for (int i = 0;; ++i) {
+    std::string path = data + "input_" + std::to_string(i) + ".pb";
+    if (!llvm::sys::fs::exists(path))
+      return inputs;
+    auto file = llvm::MemoryBuffer::getFile(path);
+    std::string name;
+    ::dist::HostArray array;
+    if (!file) {
+      *problem = "cannot read " + path;
+      return failure();
+    }
+    std::string bytes = (*file)->getBuffer().str();
+    ::dist::Status status =
+        ::dist::parseOnnxTensor(bytes, path, &name, &array);
+    if (!status.ok()) {
+      *problem = status.message();
+      return failure();
+    }
+    FailureOr<HostTensor> value = readTensorFile(context, path);
+    if (failed(value))
+      return failure();
+    inputs[name] = *value;
+  }
+}
+
+/// Imports; inputs that decide a shape are given one at a time, as the tools
+/// do.
+static FailureOr<OwningOpRef<ModuleOp>>
+importCase(MLIRContext *context, const std::string &path,
+           const std::map<std::string, HostTensor> &inputs,
+           std::string *message) {
+  ImportOptions options;
+  for (;;) {
+    message->clear();
+    FailureOr<OwningOpRef<ModuleOp>> module =
+        importModel(context, path, options);
+    size_t at = message->find("--bind ");
+    if (succeeded(module) || at == std::string::npos)
+      return module;
+    std::string name = message->substr(at + 7);
+    name.resize(name.find('='));
+    auto it = inputs.find(name);
+    if (it == inputs.end() || options.bindings.count(name))
+      return module;
+    options.bindings[name] = it->second;
+  }
+}
+
 static std::pair<std::string, std::string> runCase(const std::string &folder) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<GraphDialect, func::FuncDialect>();
@@ -93,70 +150,38 @@ static std::pair<std::string, std::string> runCase(const std::string &folder) {
     return success();
   });
   std::string data = folder + "/test_data_set_0/";
-  ImportOptions options;
-  FailureOr<OwningOpRef<ModuleOp>> module = failure();
-  // Inputs that decide a shape are asked for one at a time, as the tools do.
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    message.clear();
-    module = importModel(&context, folder + "/model.onnx", options);
-    size_t at = message.find("--bind ");
-    if (succeeded(module) || at == std::string::npos)
-      break;
-    std::string name = message.substr(at + 7);
-    name.resize(name.find('='));
-    bool found = false;
-    for (int i = 0; llvm::sys::fs::exists(data + "names") && !found; ++i) {
-      auto names = llvm::MemoryBuffer::getFile(data + "names");
-      SmallVector<StringRef> list;
-      (*names)->getBuffer().split(list, '\n');
-      if (i >= int(list.size()))
-        break;
-      if (list[i] != name)
-        continue;
-      FailureOr<HostTensor> value = readTensorFile(
-          &context, data + "input_" + std::to_string(i) + ".pb");
-      if (failed(value))
-        break;
-      options.bindings[name] = *value;
-      found = true;
-    }
-    if (!found)
-      break;
-  }
+  auto inputs = readInputs(&context, data, &message);
+  // The model says whether a type is supported, unless it cannot be read.
+  std::string unread = message;
+  FailureOr<OwningOpRef<ModuleOp>> module = importCase(
+      &context, folder + "/model.onnx",
+      succeeded(inputs) ? *inputs : std::map<std::string, HostTensor>(),
+      &message);
   if (failed(module))
     return {"refused", message};
+  if (failed(inputs))
+    return {"unreadable", unread};
   message.clear();
   auto function = (*module)->lookupSymbol<func::FuncOp>("predict");
-  auto names = llvm::MemoryBuffer::getFile(data + "names");
-  SmallVector<StringRef> list;
-  if (names)
-    (*names)->getBuffer().split(list, '\n');
   SmallVector<HostTensor> arguments;
   for (unsigned a = 0; a < function.getNumArguments(); ++a) {
-    StringRef name =
-        function.getArgAttrOfType<StringAttr>(a, "graph.name").getValue();
-    for (auto [i, candidate] : llvm::enumerate(list))
-      if (candidate == name) {
-        FailureOr<HostTensor> value = readTensorFile(
-            &context, data + "input_" + std::to_string(i) + ".pb");
-        if (failed(value))
-          return {"skip", message};
-        arguments.push_back(*value);
-        break;
-      }
+    std::string name =
+        function.getArgAttrOfType<StringAttr>(a, "graph.name").str();
+    auto it = inputs->find(name);
+    if (it == inputs->end())
+      return {"unreadable", "no file for input '" + name + "'"};
+    arguments.push_back(it->second);
   }
-  if (arguments.size() != function.getNumArguments())
-    return {"skip", "no file for an input"};
   SmallVector<HostTensor> results;
   if (failed(evaluate(**module, function, arguments, results)))
     return {"wrong", message.empty() ? "not evaluated" : message};
   for (auto [i, got] : llvm::enumerate(results)) {
     std::string file = data + "output_" + std::to_string(i) + ".pb";
     if (!llvm::sys::fs::exists(file))
-      return {"skip", "no " + file};
+      return {"unreadable", "no " + file};
     FailureOr<HostTensor> want = readTensorFile(&context, file);
     if (failed(want))
-      return {"skip", message};
+      return {"unreadable", message};
     if (int64_t at = findDifference(got, *want); at >= 0) {
       std::string text;
       llvm::raw_string_ostream stream(text);
@@ -169,6 +194,34 @@ static std::pair<std::string, std::string> runCase(const std::string &folder) {
     }
   }
   return {"pass", ""};
+}
+
+static int runCases(std::vector<std::string> arguments) {
+  bool quiet = !arguments.empty() && arguments[0] == "--quiet";
+  std::vector<std::string> folders;
+  for (size_t i = quiet; i < arguments.size(); ++i) {
+    if (llvm::sys::fs::exists(arguments[i] + "/model.onnx")) {
+      folders.push_back(arguments[i]);
+      continue;
+    }
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator it(arguments[i], error), end;
+         it != end && !error; it.increment(error))
+      if (llvm::sys::fs::exists(it->path() + "/model.onnx"))
+        folders.push_back(it->path());
+  }
+  llvm::sort(folders);
+  std::map<std::string, int> counts = {{"pass", 0}, {"wrong", 0}};
+  for (const std::string &folder : folders) {
+    auto [verdict, reason] = runCase(folder);
+    ++counts[verdict];
+    if (!quiet || verdict != "pass")
+      llvm::outs() << verdict << " " << folder << " " << reason << "\n";
+    llvm::outs().flush();
+  }
+  for (const auto &[verdict, count] : counts)
+    llvm::outs() << "total " << verdict << " " << count << "\n";
+  return counts["wrong"] || counts.count("unreadable") || folders.empty();
 }
 
 int main(int argc, char **argv) {
@@ -218,14 +271,5 @@ int main(int argc, char **argv) {
     llvm::outs() << imported << " imported, " << refused << " refused\n";
     return 0;
   }
-  std::map<std::string, int> counts;
-  for (const std::string &folder : arguments) {
-    auto [verdict, reason] = runCase(folder);
-    ++counts[verdict];
-    llvm::outs() << verdict << " " << folder << " " << reason << "\n";
-    llvm::outs().flush();
-  }
-  for (const auto &[verdict, count] : counts)
-    llvm::outs() << "total " << verdict << " " << count << "\n";
-  return counts["wrong"] ? 1 : 0;
+  return runCases(arguments);
 }

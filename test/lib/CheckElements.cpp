@@ -193,7 +193,13 @@ private:
     return tensor.linearize(index);
   }
 
+  /// Floats may lie in memory as their bits.
   static Attribute getElement(const HostTensor &tensor, int64_t at, Type type) {
+    auto held = dyn_cast<FloatType>(tensor.getType().getElementType());
+    if (held && isa<IntegerType>(type)) {
+      auto number = FloatAttr::get(held, tensor.getDouble(at));
+      return IntegerAttr::get(type, number.getValue().bitcastToAPInt());
+    }
     if (auto floatType = dyn_cast<FloatType>(type))
       return FloatAttr::get(floatType, tensor.getDouble(at));
     return IntegerAttr::get(type,
@@ -201,6 +207,10 @@ private:
                                   uint64_t(tensor.getInt(at)), false, true));
   }
   static void setElement(HostTensor &tensor, int64_t at, Attribute value) {
+    auto held = dyn_cast<FloatType>(tensor.getType().getElementType());
+    if (held && isa<IntegerAttr>(value))
+      value = FloatAttr::get(held, APFloat(held.getFloatSemantics(),
+                                           cast<IntegerAttr>(value).getValue()));
     if (auto number = dyn_cast<FloatAttr>(value))
       tensor.setDouble(at, number.getValueAsDouble());
     else

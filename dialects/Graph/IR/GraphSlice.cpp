@@ -320,9 +320,18 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  auto isEmpty = [&](Value input) {
+    return cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0;
+  };
+  bool changed = false;
+  for (unsigned i = getInputs().size(); i-- > 0;)
+    if (getInputs().size() > 1 && isEmpty(getInputs()[i])) {
+      getInputsMutable().erase(i);
+      changed = true;
+    }
   if (getInputs().size() == 1)
     return getInputs()[0];
-  return {};
+  return changed ? OpFoldResult(getResult()) : OpFoldResult();
 }
 
 LogicalResult ConcatOp::differentiate(OpBuilder &builder,

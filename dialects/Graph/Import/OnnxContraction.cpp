@@ -73,8 +73,33 @@ static Value matmul(OnnxNode &n, Value x, Value y) {
   return n.dot(x, y, all, all, {int64_t(xShape.size()) - 1}, {rank});
 }
 
+/// The f32 probabilities behind a 16-bit softmax, whatever is masked out after
+/// it; null if `v` is none.
+static Value findProbabilities(OnnxNode &n, Value v) {
+  Type wide = Float32Type::get(n.getContext());
+  if (auto softmax = v.getDefiningOp<SoftmaxOp>())
+    return n.make<SoftmaxOp>(
+        {n.convert(softmax.getOperand(), wide)},
+        {n.i64("axis", static_cast<int64_t>(softmax.getAxis()))});
+  auto select = v.getDefiningOp<SelectOp>();
+  if (!select)
+    return {};
+  Value inner = findProbabilities(n, select.getOnFalse());
+  return inner ? n.select(select.getPredicate(),
+                          n.convert(select.getOnTrue(), wide), inner)
+               : Value();
+}
+
 static LogicalResult importMatMul(OnnxNode &n) {
-  return n.out(matmul(n, n.in(0), n.in(1)));
+  Value x = n.in(0), y = n.in(1);
+  Type type = n.elementOf(x);
+  if (type.isF16() || type.isBF16())
+    // Attention spelled out: rounding the probabilities before the mean that
+    // they weight would cost as much as all other rounding together.
+    if (Value wide = findProbabilities(n, x))
+      return n.out(n.convert(
+          matmul(n, wide, n.convert(y, n.elementOf(wide))), type));
+  return n.out(matmul(n, x, y));
 }
 
 static LogicalResult importMatMulInteger(OnnxNode &n) {

@@ -27,8 +27,8 @@ OnnxModel::OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
 LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
                                const llvm::Twine &todo) {
   std::string text = (what + " (" + path + "): " + why).str();
-  if (!todo.isTriviallyEmpty())
-    text += ("; " + todo).str();
+  if (std::string advice = todo.str(); !advice.empty())
+    text += "; " + advice;
   mlir::emitError(fileLocation) << text;
   return failure();
 }
@@ -204,8 +204,10 @@ OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
       return error(what, "dim " + llvm::Twine(at) + " '" + name + "' is symbolic",
                    "give --dim " + name + "=N");
   }
-  // Without a symbolic dim, --batch-size says that the first dim is the batch.
-  if (!batchName && options.batchSize && !shape.empty())
+  // Without a symbolic dim, a first dim of --batch-size is the batch; an input
+  // of another size (a scale, indices) has none.
+  if (!batchName && options.batchSize && !shape.empty() &&
+      shape[0] == options.batchSize)
     *batchDim = 0;
   if (!isSaneShape(shape))
     return error(what, "its shape is impossible");

@@ -322,8 +322,9 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
     for (ArrayRef<OnnxOp> rows :
          {getOnnxMathOps(), getOnnxActivationOps(), getOnnxShapeOps(),
           getOnnxDataOps(), getOnnxIndexOps(), getOnnxReduceOps(),
-          getOnnxContractionOps(), getOnnxPoolOps(), getOnnxNormOps(),
-          getOnnxLossOps(), getOnnxRefusedOps()})
+          getOnnxContractionOps(), getOnnxAttentionOps(), getOnnxEinsumOps(),
+          getOnnxPoolOps(), getOnnxNormOps(), getOnnxLossOps(),
+          getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
         result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(&row);
     return result;

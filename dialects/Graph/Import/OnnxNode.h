@@ -116,6 +116,8 @@ ArrayRef<OnnxOp> getOnnxDataOps();
 ArrayRef<OnnxOp> getOnnxIndexOps();
 ArrayRef<OnnxOp> getOnnxReduceOps();
 ArrayRef<OnnxOp> getOnnxContractionOps();
+ArrayRef<OnnxOp> getOnnxAttentionOps();
+ArrayRef<OnnxOp> getOnnxEinsumOps();
 ArrayRef<OnnxOp> getOnnxPoolOps();
 ArrayRef<OnnxOp> getOnnxNormOps();
 ArrayRef<OnnxOp> getOnnxLossOps();

@@ -49,3 +49,13 @@ func.func @reduce_nothing(%x: tensor<6xf32>) -> tensor<6xf32> {
   %0 = graph.reduce sum, %x {dims = array<i64>} : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// CHECK-LABEL: func @concat_empty
+func.func @concat_empty(%x: tensor<2x0xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x6xf32>) {
+  // CHECK-SAME: %{{.+}}: tensor<2x0xf32>, %[[Y:.+]]: tensor<2x3xf32>
+  // CHECK: %[[C:.+]] = graph.concat %[[Y]], %[[Y]] {axis = 1 : i64}
+  // CHECK: return %[[Y]], %[[C]]
+  %0 = graph.concat %x, %y {axis = 1 : i64} : (tensor<2x0xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.concat %y, %x, %y {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x0xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<2x6xf32>
+}

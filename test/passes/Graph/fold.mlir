@@ -52,3 +52,17 @@ func.func @no_value() -> tensor<1xf32> {
   %2 = graph.gather %0, %1 {axis = 0 : i64} : (tensor<2xf32>, tensor<1xi64>) -> tensor<1xf32>
   return %2 : tensor<1xf32>
 }
+
+// All is known of no element: sums and products of nothing have a value,
+// whoever computes what they read.
+// CHECK-LABEL: func @empty
+func.func @empty(%x: tensor<2x0xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2x0xf32>) {
+  // CHECK-DAG: %[[ZERO:.+]] = graph.constant dense<0.000000e+00> : tensor<2xf32>
+  // CHECK-DAG: %[[ONE:.+]] = graph.constant dense<1.000000e+00> : tensor<2xf32>
+  // CHECK-DAG: %[[NONE:.+]] = graph.constant dense<> : tensor<2x0xf32>
+  // CHECK: return %[[ZERO]], %[[ONE]], %[[NONE]]
+  %0 = graph.exp %x : tensor<2x0xf32>
+  %1 = graph.reduce sum, %0 {dims = array<i64: 1>} : (tensor<2x0xf32>) -> tensor<2xf32>
+  %2 = graph.reduce product, %x {dims = array<i64: 1>} : (tensor<2x0xf32>) -> tensor<2xf32>
+  return %1, %2, %0 : tensor<2xf32>, tensor<2xf32>, tensor<2x0xf32>
+}

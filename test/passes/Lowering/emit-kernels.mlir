@@ -23,11 +23,15 @@ rt.kernel @rows domain [64, 8] row_dims 1 chunks 2 -> [tensor<64x8xf32>, tensor<
   rt.yield %d, %c : tensor<64x8xf32>, tensor<8xf32>
 }
 
-// Booleans are bytes in memory; bf16 is computed in f32.
+// Booleans are bytes in memory; bf16 are bits there, and computed in f32.
 // CHECK-LABEL: func.func private @types
 // CHECK-SAME: memref<8xi8>
+// CHECK-SAME: memref<8xi16>
+// CHECK: arith.bitcast %{{.+}} : i16 to bf16
 // CHECK: arith.extf %{{.+}} : bf16 to f32
-// CHECK: arith.truncf %{{.+}} : f32 to bf16
+// CHECK: %[[N:.+]] = arith.truncf %{{.+}} : f32 to bf16
+// CHECK: %[[BITS:.+]] = arith.bitcast %[[N]] : bf16 to i16
+// CHECK: memref.store %[[BITS]]
 rt.kernel @types domain [8] row_dims 0 chunks 1 -> [tensor<8xbf16>] {
 ^bb0(%p: tensor<8xi1>, %x: tensor<8xbf16>, %y: tensor<8xbf16>):
   %0 = graph.select %p, %x, %y : (tensor<8xi1>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
@@ -54,4 +58,15 @@ rt.kernel @short_loops domain [8, 3] row_dims 1 chunks 1 -> [tensor<8x3xf32>] {
 ^bb0(%x: tensor<8x3xf32>):
   %0 = graph.neg %x : tensor<8x3xf32>
   rt.yield %0 : tensor<8x3xf32>
+}
+
+// No loop runs over an empty tensor, which is memory all the same.
+// CHECK-LABEL: func.func private @empty
+// CHECK-SAME: memref<2x1xf32>
+// CHECK-NOT: memref.load
+// CHECK: return
+rt.kernel @empty domain [2, 0] row_dims 0 chunks 1 -> [tensor<2x0xf32>] {
+^bb0(%x: tensor<2x0xf32>):
+  %0 = graph.neg %x : tensor<2x0xf32>
+  rt.yield %0 : tensor<2x0xf32>
 }

@@ -26,3 +26,12 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %2 : tensor<8xf32>
 }
+
+// A constant of several numbers is memory, no kernel.
+// CHECK-LABEL: func.func @constant
+// CHECK: %[[C:.+]] = graph.constant
+// CHECK: return %[[C]]
+func.func @constant() -> tensor<2xi64> {
+  %0 = graph.constant dense<[1, 2]> : tensor<2xi64>
+  return %0 : tensor<2xi64>
+}

@@ -1,0 +1,157 @@
+"""Writes small ONNX cases with the results they must have: cases.py FOLDER. Each is
+a folder of model.onnx and test_data_set_0 with input_i.pb and output_i.pb. Needs
+no package: what is expected is computed here, in plain loops."""
+import itertools
+import math
+import os
+import struct
+import sys
+
+from models import model, node, num, sub, value
+
+TYPES = {"f": 1, "i": 6, "q": 7, "?": 9, "e": 10, "d": 11}
+
+
+class Array:
+    """Numbers in row-major order; `kind` as in struct."""
+
+    def __init__(self, dims, values, kind="f"):
+        self.dims, self.values, self.kind = list(dims), list(values), kind
+        assert len(self.values) == math.prod(self.dims)
+
+    def __getitem__(self, index):
+        at = 0
+        for i, size in zip(index, self.dims):
+            at = at * size + i
+        return self.values[at]
+
+    def bytes(self, name):
+        raw = struct.pack("<%d%s" % (len(self.values), self.kind), *self.values)
+        return b"".join(num(1, d) for d in self.dims) + num(2, TYPES[self.kind]) + sub(8, name) + sub(9, raw)
+
+
+def make(dims, element, kind="f"):
+    """element(i, j, ...) at every index."""
+    return Array(dims, [element(*i) for i in itertools.product(*map(range, dims))], kind)
+
+
+def some(*dims, kind="f"):
+    """Numbers of no pattern, exact in every type."""
+    count = math.prod(dims)
+    numbers = [(i * 37 % 23 - 11) / (1 if kind in "iq" else 8) for i in range(count)]
+    return Array(dims, map(int, numbers) if kind in "iq" else numbers, kind)
+
+
+def softmax(row):
+    top = max(row)
+    if top == -math.inf:
+        return [0.0] * len(row)
+    terms = [math.exp(x - top) for x in row]
+    return [t / sum(terms) for t in terms]
+
+
+def attention(q, k, v, allowed):
+    """[batch, heads, length, size]; `allowed(query, key)`."""
+    size, keys = q.dims[3], k.dims[2]
+    group = q.dims[1] // k.dims[1]
+
+    def weights(b, h, i):
+        return softmax([sum(q[b, h, i, d] * k[b, h // group, j, d] for d in range(size)) / math.sqrt(size)
+                        if allowed(i, j) else -math.inf for j in range(keys)])
+    rows = {at: weights(*at) for at in itertools.product(*map(range, q.dims[:3]))}
+    return make(q.dims[:3] + v.dims[3:],
+                lambda b, h, i, d: sum(rows[b, h, i][j] * v[b, h // group, j, d] for j in range(keys)), v.kind)
+
+
+def cases():
+    """Name, opset, nodes, inputs, outputs."""
+    x, y = some(2, 3), some(3, 4)
+    yield "matmul", 13, [node("MatMul", ["x", "y"], ["z"])], {"x": x, "y": y}, {
+        "z": make([2, 4], lambda i, j: sum(x[i, d] * y[d, j] for d in range(3)))}
+    for kind in "feidq":
+        a, b = some(2, 3, kind=kind), some(3, kind=kind)
+        yield "add_" + kind, 13, [node("Add", ["a", "b"], ["z"])], {"a": a, "b": b}, {
+            "z": make([2, 3], lambda i, j: a[i, j] + b[j,], kind)}
+    yield "where", 16, [node("Where", ["p", "x", "x2"], ["z"])], {
+        "p": make([3], lambda j: j == 1, "?"), "x": x, "x2": some(2, 1)}, {
+        "z": make([2, 3], lambda i, j: x[i, j] if j == 1 else some(2, 1)[i, 0])}
+    for kind, empty in (("Sum", 0.0), ("Prod", 1.0), ("Max", -math.inf), ("L2", 0.0)):
+        yield "reduce_nothing_" + kind.lower(), 13 if kind == "Sum" else 18, [
+            node("Reduce" + kind, ["n", "axes"], ["z"])], {
+            "n": Array([2, 0, 3], []), "axes": Array([1], [1], "q")}, {"z": Array([2, 1, 3], [empty] * 6)}
+    yield "shape", 15, [node("Shape", ["x"], ["z"])], {"x": x}, {"z": Array([2], [2, 3], "q")}
+    yield "concat_nothing", 13, [node("Concat", ["n", "x"], ["z"], axis=1)], {"n": Array([2, 0], []), "x": x}, {"z": x}
+    yield "gather", 13, [node("Gather", ["x", "at"], ["z"], axis=1)], {"x": x, "at": Array([2], [2, -3], "q")}, {
+        "z": make([2, 2], lambda i, j: x[i, [2, 0][j]])}
+    image, weight = some(1, 2, 4, 4), some(2, 1, 2, 2)
+    yield "conv_grouped", 11, [node("Conv", ["image", "weight"], ["z"], group=2, strides=[2, 2])], {
+        "image": image, "weight": weight}, {"z": make([1, 2, 2, 2], lambda n, c, i, j: sum(
+            image[n, c, 2 * i + a, 2 * j + b] * weight[c, 0, a, b] for a in (0, 1) for b in (0, 1)))}
+    yield "max_pool", 12, [node("MaxPool", ["image"], ["z"], kernel_shape=[2, 2], strides=[2, 2])], {"image": image}, {
+        "z": make([1, 2, 2, 2], lambda n, c, i, j: max(
+            image[n, c, 2 * i + a, 2 * j + b] for a in (0, 1) for b in (0, 1)))}
+
+    q, k, v = some(1, 4, 3, 4), some(1, 2, 5, 4), some(1, 2, 5, 2)
+    yield "attention_causal_grouped", 24, [node("Attention", ["q", "k", "v"], ["z"], is_causal=1)], {
+        "q": q, "k": k, "v": v}, {"z": attention(q, k, v, lambda i, j: j <= i)}
+    # The last query sees nothing, and gives zeros.
+    mask = make([3, 5], lambda i, j: i < 2 and j != 3, "?")
+    yield "attention_masked", 24, [node("Attention", ["q", "k", "v", "mask"], ["z"])], {
+        "q": q, "k": k, "v": v, "mask": mask}, {"z": attention(q, k, v, lambda i, j: mask[i, j])}
+    # The past comes first, and queries stand behind it.
+    past, pastV = some(1, 2, 2, 4), some(1, 2, 2, 2)
+    allK = make([1, 2, 7, 4], lambda b, h, j, d: past[b, h, j, d] if j < 2 else k[b, h, j - 2, d])
+    allV = make([1, 2, 7, 2], lambda b, h, j, d: pastV[b, h, j, d] if j < 2 else v[b, h, j - 2, d])
+    yield "attention_past", 24, [
+        node("Attention", ["q", "k", "v", "", "past", "pastV"], ["z", "allK", "allV"], is_causal=1)], {
+        "q": q, "k": k, "v": v, "past": past, "pastV": pastV}, {
+        "z": attention(q, allK, allV, lambda i, j: j <= i + 2), "allK": allK, "allV": allV}
+    yield "attention_window", 25, [node("Attention", ["q", "k", "v"], ["z"], left_window_size=1, right_window_size=0)], {
+        "q": q, "k": k, "v": v}, {"z": attention(q, k, v, lambda i, j: i - 1 <= j <= i)}
+
+    turn = some(1, 3, 8)
+    cosine, sine = make([4, 2], lambda p, d: math.cos(p + d)), make([4, 2], lambda p, d: math.sin(p + d))
+    at = [2, 0, 3]
+
+    def turned(interleaved):
+        def element(b, s, d):
+            head, d = divmod(d, 4)
+            pair, second = divmod(d, 2) if interleaved else (d % 2, d // 2)
+            place = lambda half: turn[b, s, head * 4 + (2 * pair + half if interleaved else 2 * half + pair)]
+            c, n = cosine[at[s], pair], sine[at[s], pair]
+            return n * place(0) + c * place(1) if second else c * place(0) - n * place(1)
+        return make([1, 3, 8], element)
+    for interleaved in (0, 1):
+        yield "rotary_embedding_%d" % interleaved, 23, [
+            node("RotaryEmbedding", ["turn", "cosine", "sine", "at"], ["z"], interleaved=interleaved, num_heads=2)], {
+            "turn": turn, "cosine": cosine, "sine": sine, "at": Array([1, 3], at, "q")}, {"z": turned(interleaved)}
+
+    a, b, square = some(2, 3, 4), some(2, 4, 5), some(2, 3, 3)
+    yield "einsum_batched", 12, [node("Einsum", ["a", "b"], ["z"], equation="bij, bjk -> kbi")], {"a": a, "b": b}, {
+        "z": make([5, 2, 3], lambda k, n, i: sum(a[n, i, j] * b[n, j, k] for j in range(4)))}
+    yield "einsum_diagonal", 12, [node("Einsum", ["square"], ["z"], equation="...ii->...i")], {"square": square}, {
+        "z": make([2, 3], lambda n, i: square[n, i, i])}
+    yield "einsum_three", 12, [node("Einsum", ["x", "y", "w"], ["z"], equation="ij,jk,k")], {
+        "x": x, "y": y, "w": some(4)}, {"z": make([2], lambda i: sum(
+            x[i, j] * y[j, k] * some(4)[k,] for j in range(3) for k in range(4)))}
+    # A dim of size 1 repeats.
+    yield "einsum_repeated", 12, [node("Einsum", ["one", "b"], ["z"], equation="bij,bjk->bik")], {
+        "one": some(1, 3, 4), "b": b}, {
+        "z": make([2, 3, 5], lambda n, i, k: sum(some(1, 3, 4)[0, i, j] * b[n, j, k] for j in range(4)))}
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+for name, opset, nodes, inputs, outputs in cases():
+    folder = os.path.join(sys.argv[1], name)
+    data = os.path.join(folder, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    values = [value(field, n, a.dims, TYPES[a.kind])
+              for field, arrays in ((11, inputs), (12, outputs)) for n, a in arrays.items()]
+    write(folder + "/model.onnx", model(*nodes, *values, opset=opset))
+    for kind, arrays in (("input", inputs), ("output", outputs)):
+        for i, (n, array) in enumerate(arrays.items()):
+            write(f"{data}/{kind}_{i}.pb", array.bytes(n))
