@@ -8,6 +8,7 @@
 #include "passes/Lowering/ProgramEmitter.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/Bindings.h"
+#include "passes/Lowering/CollectiveCalls.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
 
@@ -26,10 +27,10 @@ public:
 
 private:
   LogicalResult emitOp(Operation *op, int64_t position);
-  LogicalResult emitAllReduce(AllReduceOp op);
+  LogicalResult emitTransfer(CollectiveOpInterface op);
   LogicalResult emitFinalCopies();
   DictionaryAttr describePeak();
-  std::pair<int64_t, int64_t> addTransfer(CollectiveOpInterface op);
+  int64_t addTransfer(CollectiveOpInterface op);
   Value getBuffer(Value value);
   Value getAddress(const Storage &storage);
   DictionaryAttr describe(DictionaryAttr attributes, Type type);
@@ -73,19 +74,10 @@ Value Emitter::getBuffer(Value value) {
   return getAddress(layout.storageOf(value));
 }
 
-/// The transfer's number and the bit mask of its axes; and a row for what the
-/// package says of it.
-std::pair<int64_t, int64_t> Emitter::addTransfer(CollectiveOpInterface op) {
-  MeshOp mesh = findMesh(op);
-  int64_t group = 0;
-  SmallVector<Attribute> axes;
-  for (StringAttr axis : op.getGroupAxes()) {
-    axes.push_back(axis);
-    for (auto [i, name] :
-         llvm::enumerate(mesh.getAxisNames().getAsRange<StringAttr>()))
-      if (name == axis)
-        group |= int64_t(1) << i;
-  }
+/// The transfer's number; and a row for what the package says of it.
+int64_t Emitter::addTransfer(CollectiveOpInterface op) {
+  SmallVector<Attribute> axes(llvm::map_range(
+      op.getGroupAxes(), [](StringAttr axis) -> Attribute { return axis; }));
   int64_t id = op.getCollectiveId() >= 0 ? op.getCollectiveId()
                                          : int64_t(transfers.size());
   int64_t bytes = 0;
@@ -104,51 +96,34 @@ std::pair<int64_t, int64_t> Emitter::addTransfer(CollectiveOpInterface op) {
            "reason", attributes.getStringAttr(op.getCollectiveReason())),
        attributes.getNamedAttr(
            "origin", attributes.getStringAttr(op.getCollectiveOrigin()))}));
-  return {id, group};
+  return id;
 }
 
-LogicalResult Emitter::emitAllReduce(AllReduceOp op) {
-  auto [id, group] = addTransfer(op);
-  // What is not reduced in place is copied to where it is.
-  for (auto [operand, result] :
-       llvm::zip_equal(op->getOperands(), op->getResults()))
-    if (layout.storageIndex[operand] != layout.storageIndex[result])
-      rt::CopyOp::create(*b, op.getLoc(), getBuffer(operand), getBuffer(result),
-                         getByteSize(operand.getType()));
-  struct Span {
-    Value buffer;
-    int64_t begin, end;
-    Type type;
+LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
+  int64_t id = op.isLocal() ? -1 : addTransfer(op);
+  CollectiveCall call =
+      op.getCall(findMesh(op).getGroupSize(op.getGroupAxes()));
+  auto offsetOf = [&](Value value) {
+    Storage &storage = layout.storageOf(value);
+    return storage.kind == Storage::Arena
+               ? layout.blocks[storage.number].offset + storage.delta
+               : -1;
   };
-  SmallVector<Span> spans;
-  llvm::SmallDenseSet<unsigned> done;
-  for (Value result : op->getResults()) {
-    if (!done.insert(layout.storageIndex[result]).second)
-      continue;
-    Storage &storage = layout.storageOf(result);
-    Type type = cast<RankedTensorType>(result.getType()).getElementType();
-    if (storage.kind == Storage::Arena) {
-      int64_t begin = layout.blocks[storage.number].offset + storage.delta;
-      auto *found = llvm::find_if(spans, [&](Span &span) {
-        return span.type == type && span.end == begin;
-      });
-      if (found != spans.end()) {
-        found->end = begin + alignMemory(storage.bytes);
-        continue;
-      }
-      spans.push_back(
-          {getBuffer(result), begin, begin + alignMemory(storage.bytes), type});
-    } else {
-      spans.push_back({getBuffer(result), 0, storage.bytes, type});
+  SmallVector<CollectiveBuffer> buffers;
+  for (auto [i, piece] : llvm::enumerate(call.pieces)) {
+    CollectiveBuffer buffer;
+    buffer.piece = piece;
+    if (i < op->getNumOperands()) {
+      buffer.from = getBuffer(op->getOperand(i));
+      buffer.fromOffset = offsetOf(op->getOperand(i));
     }
+    if (i < op->getNumResults()) {
+      buffer.to = getBuffer(op->getResult(i));
+      buffer.toOffset = offsetOf(op->getResult(i));
+    }
+    buffers.push_back(buffer);
   }
-  for (Span &span : spans) {
-    int64_t width = std::max<int64_t>(1, span.type.getIntOrFloatBitWidth() / 8);
-    rt::AllReduceOp::create(*b, op.getLoc(), span.buffer, id,
-                            (span.end - span.begin) / width, span.type,
-                            static_cast<int64_t>(op.getReduction()), group);
-  }
-  return success();
+  return emitCollective(*b, op, id, call, buffers);
 }
 
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
@@ -182,21 +157,8 @@ LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
     rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
     return success();
   }
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    return emitAllReduce(reduce);
-  if (auto gather = dyn_cast<AllGatherOp>(op)) {
-    auto [id, group] = addTransfer(gather);
-    for (auto [operand, result, dim] : llvm::zip_equal(
-             op->getOperands(), op->getResults(), gather.getDims())) {
-      if (dim != 0)
-        return op->emitOpError("expected a gather along dim 0, but got ")
-               << dim << "; other dims need a transpose behind it";
-      rt::AllGatherOp::create(*b, op->getLoc(), getBuffer(operand),
-                              getBuffer(result), id,
-                              getByteSize(operand.getType()), group);
-    }
-    return success();
-  }
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return emitTransfer(collective);
   return op->emitOpError("no kernel runs it; the lowering has no rule for "
                          "this op, choose a strategy that does not need it");
 }

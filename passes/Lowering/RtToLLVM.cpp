@@ -49,6 +49,7 @@ private:
   LogicalResult emitOp(Operation &op);
   void emitInit();
   void callRuntime(Location loc, StringRef name, ValueRange arguments);
+  Value describe(rt::CollectiveOp op);
   Value fillArray(Location loc, ValueRange buffers);
   Value offset(Location loc, Value base, int64_t bytes);
   Value constant(Location loc, Type type, int64_t value) {
@@ -64,6 +65,7 @@ private:
   LLVM::LLVMFuncOp function;
   Value array;
   Block *fail = nullptr;
+  int64_t numCollectives = 0;
 };
 
 } // namespace
@@ -75,6 +77,42 @@ static ArrayRef<EntryPoint> getEntryPoints() {
 #undef DIST_RT_FUNCTION
   };
   return entryPoints;
+}
+
+static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
+              int(rt::CollectiveKind::AllGather) == DIST_RT_ALL_GATHER &&
+              int(rt::CollectiveKind::AllSlice) == DIST_RT_ALL_SLICE &&
+              int(rt::CollectiveKind::ReduceScatter) == DIST_RT_REDUCE_SCATTER &&
+              int(rt::CollectiveKind::AllToAll) == DIST_RT_ALL_TO_ALL &&
+              int(rt::CollectiveKind::Permute) == DIST_RT_PERMUTE &&
+              int(rt::CollectiveKind::Broadcast) == DIST_RT_BROADCAST &&
+              int(rt::CollectiveKind::Send) == DIST_RT_SEND &&
+              int(rt::CollectiveKind::Recv) == DIST_RT_RECV,
+              "the rt dialect's kinds are the ABI's");
+
+/// The words of the op's dist_rt_collective, and of what lies behind it.
+static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
+  SmallVector<int64_t> words{static_cast<int64_t>(op.getKind()),
+                             static_cast<int64_t>(op.getOp()),
+                             static_cast<int64_t>(op.getReduction()),
+                             static_cast<int64_t>(op.getPeer()),
+                             static_cast<int64_t>(op.getTag()),
+                             static_cast<int64_t>(op.getAxes().size()),
+                             static_cast<int64_t>(op.getSources().size()),
+                             static_cast<int64_t>(op.getPieces().size())};
+  assert(words.size() * sizeof(int64_t) == sizeof(dist_rt_collective));
+  llvm::append_range(words, op.getAxes());
+  llvm::append_range(words, op.getSources());
+  for (auto piece : op.getPieces().getAsRange<rt::PieceAttr>()) {
+    size_t start = words.size();
+    words.push_back(getDataType(piece.getElementType()));
+    llvm::append_range(words, piece.getBlocks());
+    llvm::append_range(words, piece.getFrom());
+    llvm::append_range(words, piece.getTo());
+    assert((words.size() - start) * sizeof(int64_t) == sizeof(dist_rt_piece));
+    (void)start;
+  }
+  return words;
 }
 
 static std::string getWrapperName(StringRef kernel) {
@@ -198,6 +236,22 @@ Value Lowering::fillArray(Location loc, ValueRange buffers) {
   return array;
 }
 
+/// A constant that is the op's dist_rt_collective.
+Value Lowering::describe(rt::CollectiveOp op) {
+  SmallVector<int64_t> words = getCollectiveWords(op);
+  OpBuilder::InsertionGuard guard(b);
+  auto type = LLVM::LLVMArrayType::get(i64, words.size());
+  std::string name = "dist_collective_" + std::to_string(numCollectives++);
+  {
+    OpBuilder::InsertionGuard inModule(b);
+    b.setInsertionPointToStart(module.getBody());
+    LLVM::GlobalOp::create(b, op.getLoc(), type, /*isConstant=*/true,
+                           LLVM::Linkage::Internal, name,
+                           b.getI64TensorAttr(words), /*alignment=*/8);
+  }
+  return LLVM::AddressOfOp::create(b, op.getLoc(), pointer, name);
+}
+
 LogicalResult Lowering::emitOp(Operation &op) {
   Location loc = op.getLoc();
   Value context = function.getArgument(0);
@@ -237,22 +291,11 @@ LogicalResult Lowering::emitOp(Operation &op) {
                  array});
     return success();
   }
-  if (auto reduce = dyn_cast<rt::AllReduceOp>(op)) {
-    callRuntime(loc, "all_reduce",
-                {context, constant(loc, i32, reduce.getOp()),
-                 address(reduce.getBuffer()),
-                 constant(loc, i64, reduce.getCount()),
-                 constant(loc, i32, getDataType(reduce.getType())),
-                 constant(loc, i32, reduce.getReduction()),
-                 constant(loc, i32, reduce.getGroup())});
-    return success();
-  }
-  if (auto gather = dyn_cast<rt::AllGatherOp>(op)) {
-    callRuntime(loc, "all_gather",
-                {context, constant(loc, i32, gather.getOp()),
-                 address(gather.getFrom()), address(gather.getTo()),
-                 constant(loc, i64, gather.getBytes()),
-                 constant(loc, i32, gather.getGroup())});
+  if (auto collective = dyn_cast<rt::CollectiveOp>(op)) {
+    SmallVector<Value> buffers(collective.getFrom());
+    llvm::append_range(buffers, collective.getTo());
+    fillArray(loc, buffers);
+    callRuntime(loc, "collective", {context, describe(collective), array});
     return success();
   }
   if (auto copy = dyn_cast<rt::CopyOp>(op)) {

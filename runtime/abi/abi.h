@@ -13,10 +13,51 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 1
+#define DIST_RT_ABI_VERSION 2
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
+
+/* What ranks do together; the `kind` of a collective. */
+enum {
+  DIST_RT_ALL_REDUCE = 0,
+  DIST_RT_ALL_GATHER = 1,
+  DIST_RT_ALL_SLICE = 2, /* of a rank's own buffer: no transfer */
+  DIST_RT_REDUCE_SCATTER = 3,
+  DIST_RT_ALL_TO_ALL = 4,
+  DIST_RT_PERMUTE = 5,
+  DIST_RT_BROADCAST = 6,
+  DIST_RT_SEND = 7,
+  DIST_RT_RECV = 8
+};
+
+/* One tensor of a collective. To a rank at place r of its group, blocks of
+   `bytes` bytes, numbered (o, i) with o < outer and i < rows, go from
+     from[p] + r * from_place + o * from_outer + i * from_row
+   of the rank at place p, to its own
+     to + p * to_place + o * to_outer + i * to_row
+   (reductions combine what comes from all p). All in bytes. Everything that a
+   split or a concatenation along any dim needs is in the strides, so that no
+   pass packs or unpacks. */
+typedef struct dist_rt_piece {
+  int64_t type; /* a DataType of the manifest */
+  int64_t outer, rows, bytes;
+  int64_t from_outer, from_row, from_place;
+  int64_t to_outer, to_row, to_place;
+} dist_rt_piece;
+
+/* A collective. Behind it lie, without gaps: `num_axes` numbers of mesh axes,
+   major to minor (the group is the ranks that differ along them only, and a
+   place in it counts in this order); `num_sources` places, by receiver, of a
+   permute (-1: zeros); `num_pieces` pieces. */
+typedef struct dist_rt_collective {
+  int64_t kind;
+  int64_t op;        /* the transfer's id in the manifest */
+  int64_t reduction; /* of all_reduce, reduce_scatter */
+  int64_t peer;      /* place: broadcast's root, send's receiver, recv's sender */
+  int64_t tag;       /* send and recv of one tag belong together, in order */
+  int64_t num_axes, num_sources, num_pieces;
+} dist_rt_collective;
 
 /* Why generated code gives up; the `code` of dist_rt_fail. */
 enum { DIST_RT_LABEL_OUT_OF_RANGE = 1, DIST_RT_INDEX_OUT_OF_RANGE = 2 };

@@ -27,37 +27,94 @@ enum class Reduction {
   Product = DIST_RT_PRODUCT
 };
 
-/// `axes` of every call is a bit mask of mesh axes (bit 0: the mesh's first):
-/// the group is the ranks that differ from this one in these axes only, in rank
-/// order. All ranks of a group make the same calls in the same order.
+enum class CollectiveKind {
+  AllReduce = DIST_RT_ALL_REDUCE,
+  AllGather = DIST_RT_ALL_GATHER,
+  AllSlice = DIST_RT_ALL_SLICE,
+  ReduceScatter = DIST_RT_REDUCE_SCATTER,
+  AllToAll = DIST_RT_ALL_TO_ALL,
+  Permute = DIST_RT_PERMUTE,
+  Broadcast = DIST_RT_BROADCAST,
+  Send = DIST_RT_SEND,
+  Recv = DIST_RT_RECV,
+  Barrier // only the host asks for it
+};
+
+/// "all_reduce", ...
+const char *name(CollectiveKind kind);
+
+/// Elements that somebody else keeps.
+template <typename T> struct Sequence {
+  const T *data = nullptr;
+  int64_t size = 0;
+  const T &operator[](int64_t i) const { return data[i]; }
+  const T *begin() const { return data; }
+  const T *end() const { return data + size; }
+};
+
+using Piece = dist_rt_piece;
+
+/// What a rank asks of its communicator: abi.h's description, taken apart.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::Barrier;
+  int32_t op = 0;
+  Reduction reduction = Reduction::Sum;
+  int64_t peer = 0, tag = 0;
+  Sequence<int64_t> axes, sources;
+  Sequence<Piece> pieces;
+
+  static Collective fromAbi(const dist_rt_collective &description);
+};
+
+/// Bytes that a piece reads of one rank's buffer, and writes to one, in groups
+/// of `groupSize`.
+int64_t bytesFrom(const Piece &piece, int64_t groupSize);
+int64_t bytesTo(const Piece &piece, int64_t groupSize);
+
+/// Copies blocks lo..hi-1 (counted over outer and rows) between addresses that
+/// the places' strides are in already.
+void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
+                int64_t hi);
+
+/// All ranks of a group make the same calls in the same order; a send and its
+/// recv are no call of the others.
 class Communicator {
 public:
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
-  /// Ranks in a group, and this rank's place among them.
+  /// Ranks in a group, and this rank's place among them. A bit mask of mesh
+  /// axes (bit 0: the mesh's first) stands for these axes in mesh order.
   virtual int groupSize(uint32_t axes) const = 0;
   virtual int groupRank(uint32_t axes) const = 0;
 
-  /// In place; `data` may hold other values when it fails.
-  virtual Status allReduce(int32_t op, void *data, int64_t count, DataType type,
-                           Reduction reduction, uint32_t axes) = 0;
-  /// `bytes` from each rank, one after the other, into `to`.
-  virtual Status allGather(int32_t op, const void *from, void *to,
-                           int64_t bytes, uint32_t axes) = 0;
-  /// `count` elements of the result stay here; `from` has them for each rank.
-  virtual Status reduceScatter(int32_t op, const void *from, void *to,
-                               int64_t count, DataType type,
-                               Reduction reduction, uint32_t axes) = 0;
-  /// From the group's rank `root` to all.
-  virtual Status broadcast(int32_t op, void *data, int64_t bytes, int root,
-                           uint32_t axes) = 0;
-  virtual Status barrier(int32_t op, uint32_t axes) = 0;
+  /// `from` and `to` have an address a piece; they may be the same where the
+  /// piece's own part stays in place. Buffers may hold anything when it fails.
+  /// Reductions combine in the order of places. A send never waits for its
+  /// recv.
+  virtual Status run(const Collective &call, void *const *from,
+                     void *const *to) = 0;
 
   /// Makes every collective of every rank fail from now on; the first reason
   /// stays. Any thread may call it.
   virtual void abort(const std::string &reason) = 0;
+
+  // Dense buffers, over the axes of a mask.
+
+  /// In place.
+  Status allReduce(int32_t op, void *data, int64_t count, DataType type,
+                   Reduction reduction, uint32_t axes);
+  /// `bytes` from each rank, one after the other, into `to`.
+  Status allGather(int32_t op, const void *from, void *to, int64_t bytes,
+                   uint32_t axes);
+  /// `count` elements of the result stay here; `from` has them for each rank.
+  Status reduceScatter(int32_t op, const void *from, void *to, int64_t count,
+                       DataType type, Reduction reduction, uint32_t axes);
+  /// In place, from the group's rank `root` to all.
+  Status broadcast(int32_t op, void *data, int64_t bytes, int root,
+                   uint32_t axes);
+  Status barrier(int32_t op, uint32_t axes);
 };
 
 } // namespace dist

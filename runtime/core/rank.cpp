@@ -67,20 +67,16 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
   return finish(context, instance->run(buffers));
 }
 
-int32_t rt_all_reduce(dist_rt_context *context, int32_t op, void *data,
-                      int64_t count, int32_t type, int32_t reduction,
-                      int32_t group) {
-  Timed timed(context, "collective", nullptr, op);
-  return finish(context, context->communicator->allReduce(
-                             op, data, count, static_cast<DataType>(type),
-                             static_cast<Reduction>(reduction), group));
-}
-
-int32_t rt_all_gather(dist_rt_context *context, int32_t op, const void *from,
-                      void *to, int64_t bytes, int32_t group) {
-  Timed timed(context, "collective", nullptr, op);
-  return finish(context,
-                context->communicator->allGather(op, from, to, bytes, group));
+int32_t rt_collective(dist_rt_context *context,
+                      const dist_rt_collective *description, void **buffers) {
+  Timed timed(context, "collective", nullptr,
+              static_cast<int32_t>(description->op));
+  Collective call = Collective::fromAbi(*description);
+  // A recv has no `from`.
+  bool fromFirst = call.kind != CollectiveKind::Recv;
+  return finish(context, context->communicator->run(
+                             call, buffers,
+                             buffers + (fromFirst ? call.pieces.size : 0)));
 }
 
 int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {

@@ -8,6 +8,7 @@
 #ifndef TEST_RUNTIME_SESSION_FIXTURE_H
 #define TEST_RUNTIME_SESSION_FIXTURE_H
 
+#include "runtime/abi/abi.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/session.h"
 #include "runtime/device/cpu/library_kernel.h"
@@ -82,7 +83,7 @@ protected:
   }
 
   void describe(int ranks) {
-    m.set_abi_version(1);
+    m.set_abi_version(DIST_RT_ABI_VERSION);
     m.set_isa(cpu::hostIsa());
     m.set_library_version(cpu::libraryVersion());
     m.set_threads_per_device(1);

@@ -11,7 +11,7 @@
 #include "runtime/abi/abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
-enum { F32 = 1, AXES = 1 };
+enum { F32 = 1 };
 
 static dist_rt_api api;
 
@@ -20,6 +20,20 @@ EXPORT int32_t dist_program_init(const dist_rt_api *table) {
     return 1;
   api = *table;
   return 0;
+}
+
+/* The sum over the mesh's first axis, in place. */
+static int32_t all_reduce(dist_rt_context *context, int64_t op, float *data,
+                          int64_t count) {
+  struct {
+    dist_rt_collective head;
+    int64_t axis;
+    dist_rt_piece piece;
+  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_SUM, 0, 0, 1, 0, 1},
+            0,
+            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
+  void *buffers[2] = {data, data};
+  return api.collective(context, &call.head, buffers);
 }
 
 /* y[i] = scale * (x[i] . w) */
@@ -55,10 +69,10 @@ static int32_t step(dist_rt_context *context, char *arena, void **bindings,
     *loss += y[i];
   }
   *part = *loss;
-  status = api.all_reduce(context, 3, gradient, 2, F32, DIST_RT_SUM, AXES);
+  status = all_reduce(context, 3, gradient, 2);
   if (status)
     return status;
-  status = api.all_reduce(context, 4, loss, 1, F32, DIST_RT_SUM, AXES);
+  status = all_reduce(context, 4, loss, 1);
   if (status)
     return status;
   w[0] -= 0.1f * gradient[0];

@@ -44,7 +44,7 @@ TEST_F(SessionTest, RefusesOtherHosts) {
   describe(1);
   m.set_abi_version(99);
   expectRefusal("interface has version 99");
-  m.set_abi_version(1);
+  m.set_abi_version(DIST_RT_ABI_VERSION);
   m.set_isa("vax");
   expectRefusal("compiled for [vax]");
   m.set_isa(cpu::hostIsa());

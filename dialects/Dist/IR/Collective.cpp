@@ -178,6 +178,23 @@ LogicalResult BroadcastOp::verifyShapes(int64_t n) {
   return verifySameTypes(*this);
 }
 
+/// Of a send or a recv of `tensors`.
+static LogicalResult verifyPeer(Operation *op, TypeRange tensors, uint64_t peer,
+                                int64_t groupSize) {
+  if (tensors.empty())
+    return op->emitOpError() << "expected at least one tensor";
+  if (peer >= uint64_t(groupSize))
+    return op->emitOpError() << "expected a peer below " << groupSize
+                             << ", but got " << peer;
+  return success();
+}
+LogicalResult SendOp::verifyShapes(int64_t n) {
+  return verifyPeer(*this, getOperandTypes(), getPeer(), n);
+}
+LogicalResult RecvOp::verifyShapes(int64_t n) {
+  return verifyPeer(*this, getResultTypes(), getPeer(), n);
+}
+
 bool AllSliceOp::isLocal() { return true; }
 
 //===----------------------------------------------------------------------===//
@@ -300,6 +317,21 @@ BroadcastOp::evaluateGroup(GroupTensors operands,
   });
 }
 
+/// Ranks that evaluate in lockstep run one program, which has no two ends.
+static LogicalResult refuseEvaluation(Operation *op) {
+  return op->emitOpError() << "cannot be evaluated: its peer runs another "
+                              "program; use dist.permute where all ranks run "
+                              "the same";
+}
+LogicalResult SendOp::evaluateGroup(GroupTensors,
+                                    SmallVectorImpl<SmallVector<HostTensor>> &) {
+  return refuseEvaluation(*this);
+}
+LogicalResult RecvOp::evaluateGroup(GroupTensors,
+                                    SmallVectorImpl<SmallVector<HostTensor>> &) {
+  return refuseEvaluation(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes sent: ring algorithms
 //===----------------------------------------------------------------------===//
@@ -334,6 +366,8 @@ double AllToAllOp::getBytesSent(int64_t n) {
   return 1.0 * (n - 1) / n * getOperandBytes(*this);
 }
 double PermuteOp::getBytesSent(int64_t) { return getOperandBytes(*this); }
+double SendOp::getBytesSent(int64_t) { return getOperandBytes(*this); }
+double RecvOp::getBytesSent(int64_t) { return 0; }
 double BroadcastOp::getBytesSent(int64_t n) {
   return 1.0 * (n - 1) / n * getOperandBytes(*this);
 }

@@ -45,6 +45,10 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       (ins "::llvm::ArrayRef<::llvm::SmallVector<::mlir::dist::HostTensor>>":$operands,
            "::llvm::SmallVectorImpl<::llvm::SmallVector<::mlir::dist::HostTensor>> &":$results)>,
     InterfaceMethod<[{
+        What the runtime does for it in groups of `groupSize` ranks: the strides
+        of each operand and result (dialects/Dist/IR/CollectiveCall.h).
+      }], "::mlir::dist::CollectiveCall", "getCall", (ins "int64_t":$groupSize)>,
+    InterfaceMethod<[{
         Bytes that one rank of a group of `groupSize` sends, by the usual
         bandwidth-optimal algorithm.
       }], "double", "getBytesSent", (ins "int64_t":$groupSize)>,

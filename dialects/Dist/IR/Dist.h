@@ -19,7 +19,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include "dialects/Dist/IR/DistDialect.h.inc"
-#include "dialects/Dist/IR/DistEnums.h.inc"
+#include "dialects/Dist/IR/CollectiveCall.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/IR/DistAttrs.h.inc"

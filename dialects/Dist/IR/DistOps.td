@@ -50,8 +50,8 @@ def Dist_ReshardOp : Op<Dist_Dialect, "reshard", [Pure, SameOperandsAndResultTyp
   let assemblyFormat = "$operand `to` $target `because` $reason attr-dict `:` type($result)";
 }
 
-class Dist_Collective<string mnemonic, list<string> own>
-    : Op<Dist_Dialect, mnemonic, [Pure,
+class Dist_Collective<string mnemonic, list<string> own, list<Trait> traits = [Pure]>
+    : Op<Dist_Dialect, mnemonic, traits # [
         DeclareOpInterfaceMethods<SymbolUserOpInterface>,
         DeclareOpInterfaceMethods<CollectiveOpInterface, own>]> {
   // Verified in one place for all collectives; see Collective.cpp.
@@ -128,6 +128,42 @@ def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root)> {
   let description = [{
     Constraints: (C1), (C2), (C3) as all_reduce; (C4) `root` is in the group.
   }];
+}
+
+// Between two ranks, for programs that differ by rank (the stages of a
+// pipeline): where all ranks run one program, a shift is dist.permute. Neither
+// is pure: what one rank sends, another waits for.
+defvar Dist_PeerArgs = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
+  ConfinedAttr<I64Attr, [IntNonNegative]>:$tag);
+def Dist_SendOp : Dist_Collective<"send", [], []> {
+  let summary = "gives the operands to the rank at a place of the group";
+  let description = [{
+    The group is the ranks that differ from this one along `axes` only, so that
+    one stage of a pipeline has the same text on all its ranks. Sends with one
+    `tag` to one rank arrive in order. A send never waits for its `dist.recv`.
+    Constraints: (C1), (C2) as all_reduce; (C3) at least one tensor; (C4) the
+    peer is in the group.
+    ```mlir
+    dist.send %0 over @mesh ["pipe"] to 1 tag 3 {reason = "...", origin = "relu1"}
+        : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), Dist_PeerArgs, Dist_CollectiveArgs);
+  let assemblyFormat = "$inputs `over` $mesh $axes `to` $peer `tag` $tag attr-dict `:` type($inputs)";
+}
+def Dist_RecvOp : Dist_Collective<"recv", [], []> {
+  let summary = "takes what the rank at a place of the group sends";
+  let description = [{
+    Waits for the `dist.send` of the same tag and the same types.
+    Constraints: as send.
+    ```mlir
+    %0 = dist.recv over @mesh ["pipe"] from 0 tag 3 {reason = "...", origin = "relu1"}
+        : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = !con(Dist_PeerArgs, Dist_CollectiveArgs);
+  let results = (outs Variadic<Dist_Tensor>:$outputs);
+  let assemblyFormat = "`over` $mesh $axes `from` $peer `tag` $tag attr-dict `:` type($outputs)";
 }
 
 // Start forms: the work may overlap what stands between start and wait.

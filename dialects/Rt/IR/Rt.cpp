@@ -14,13 +14,38 @@ using namespace mlir::dist::rt;
 
 #include "dialects/Rt/IR/RtDialect.cpp.inc"
 
+#include "dialects/Rt/IR/RtEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Rt/IR/RtAttrs.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Rt/IR/RtTypes.cpp.inc"
+
+static ParseResult parseNumbers(OpAsmParser &parser, DenseI64ArrayAttr &numbers) {
+  SmallVector<int64_t> list;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(list.emplace_back());
+      }))
+    return failure();
+  numbers = parser.getBuilder().getDenseI64ArrayAttr(list);
+  return success();
+}
+static void printNumbers(OpAsmPrinter &printer, Operation *,
+                         DenseI64ArrayAttr numbers) {
+  printer << "[";
+  llvm::interleaveComma(numbers.asArrayRef(), printer);
+  printer << "]";
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Rt/IR/RtOps.cpp.inc"
 
 void RtDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Rt/IR/RtAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Rt/IR/RtTypes.cpp.inc"
@@ -73,4 +98,31 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyKernelExists(*this, getKernelAttr(), symbols);
+}
+
+LogicalResult PieceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                Type elementType, ArrayRef<int64_t> blocks,
+                                ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  if (blocks.size() != 3 || from.size() != 3 || to.size() != 3)
+    return emitError() << "expected three numbers each of blocks, from and to";
+  if (!elementType.isIntOrFloat())
+    return emitError() << "expected an element type, but got " << elementType;
+  if (llvm::any_of(blocks, [](int64_t number) { return number < 0; }))
+    return emitError() << "expected blocks that are not negative";
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  size_t pieces = getPieces().size();
+  size_t from = getKind() == CollectiveKind::Recv ? 0 : pieces;
+  size_t to = getKind() == CollectiveKind::Send ? 0 : pieces;
+  if (getFrom().size() != from || getTo().size() != to)
+    return emitOpError("expected ")
+           << from << " buffers to read and " << to << " to write, but got "
+           << getFrom().size() << " and " << getTo().size();
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t axis : getAxes())
+    if (axis < 0 || !seen.insert(axis).second)
+      return emitOpError("expected distinct axes, but got ") << axis;
+  return success();
 }

@@ -19,6 +19,11 @@
 
 #include "dialects/Rt/IR/RtDialect.h.inc"
 
+#include "dialects/Rt/IR/RtEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Rt/IR/RtAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Rt/IR/RtTypes.h.inc"
 

@@ -8,6 +8,7 @@
 #define DIALECTS_RT_IR_RTBASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -26,6 +27,7 @@ def Rt_Dialect : Dialect {
     op is one call of runtime/abi/entrypoints.def.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class Rt_Op<string mnemonic, list<Trait> traits = []>
@@ -34,6 +36,36 @@ class Rt_Op<string mnemonic, list<Trait> traits = []>
 def Rt_Buffer : TypeDef<Rt_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "an address on the device";
+}
+
+// The values are those of runtime/abi/abi.h, names those of the dist ops.
+def Rt_CollectiveKind : I32EnumAttr<"CollectiveKind", "what ranks do together", [
+    I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 1, "all_gather">,
+    I32EnumAttrCase<"AllSlice", 2, "all_slice">,
+    I32EnumAttrCase<"ReduceScatter", 3, "reduce_scatter">,
+    I32EnumAttrCase<"AllToAll", 4, "all_to_all">,
+    I32EnumAttrCase<"Permute", 5, "permute">,
+    I32EnumAttrCase<"Broadcast", 6, "broadcast">,
+    I32EnumAttrCase<"Send", 7, "send">, I32EnumAttrCase<"Recv", 8, "recv">]> {
+  let cppNamespace = "::mlir::dist::rt";
+}
+
+def Rt_PieceAttr : AttrDef<Rt_Dialect, "Piece"> {
+  let mnemonic = "piece";
+  let summary = "one tensor of a collective, as a dist_rt_piece of the ABI";
+  let description = [{
+    `blocks` is how many outer blocks, how many rows of each, and the bytes of
+    one; `from` and `to` are the strides in bytes between outer blocks, between
+    rows, and between what concerns two ranks of the group.
+    ```mlir
+    #rt.piece<f32 [4, 1, 64] from [64, 0, 0] to [128, 0, 64]>
+    ```
+  }];
+  let parameters = (ins "Type":$elementType, ArrayRefParameter<"int64_t">:$blocks,
+    ArrayRefParameter<"int64_t">:$from, ArrayRefParameter<"int64_t">:$to);
+  let assemblyFormat = "`<` $elementType `[` $blocks `]` `from` `[` $from `]` `to` `[` $to `]` `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif

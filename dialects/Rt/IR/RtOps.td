@@ -138,21 +138,29 @@ def Rt_LibraryCallOp : Rt_Op<"library_call"> {
   let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";
 }
 
-def Rt_AllReduceOp : Rt_Op<"all_reduce"> {
-  let summary = "reduces `count` elements in place over a group of ranks";
-  let arguments = (ins Rt_Buffer:$buffer, I64Attr:$op, I64Attr:$count,
-    TypeAttr:$type, I64Attr:$reduction, I64Attr:$group);
-  let assemblyFormat = [{
-    $buffer `op` $op `count` $count `x` $type `reduction` $reduction
-    `group` $group attr-dict
+def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
+  let summary = "takes part in a collective over the mesh's `axes`, by number";
+  let description = [{
+    `axes` are major to minor; `peer`, `tag`, `sources` and `reduction` are
+    those of the kinds that have them. Constraints: (C1) one piece a buffer of
+    `from` and of `to`; a send has no `to`, a recv no `from`. (C2) the axes are
+    distinct.
+    ```mlir
+    rt.collective all_reduce op 3 over [0] (%0) to (%0)
+        [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
+    ```
   }];
-}
-
-def Rt_AllGatherOp : Rt_Op<"all_gather"> {
-  let summary = "gathers `bytes` of every rank of a group, in rank order";
-  let arguments = (ins Rt_Buffer:$from, Rt_Buffer:$to, I64Attr:$op,
-    I64Attr:$bytes, I64Attr:$group);
-  let assemblyFormat = "$from `to` $to `op` $op `bytes` $bytes `group` $group attr-dict";
+  let arguments = (ins Rt_CollectiveKind:$kind, I64Attr:$op, DenseI64ArrayAttr:$axes,
+    Variadic<Rt_Buffer>:$from, Variadic<Rt_Buffer>:$to,
+    TypedArrayAttrBase<Rt_PieceAttr, "pieces">:$pieces,
+    DefaultValuedAttr<I64Attr, "0">:$reduction,
+    DefaultValuedAttr<I64Attr, "0">:$peer, DefaultValuedAttr<I64Attr, "0">:$tag,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources);
+  let assemblyFormat = [{
+    $kind `op` $op `over` custom<Numbers>($axes) `(` $from `)` `to` `(` $to `)`
+    $pieces attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Rt_CopyOp : Rt_Op<"copy"> {

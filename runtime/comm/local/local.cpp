@@ -6,108 +6,53 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/local/local.h"
+#include "runtime/comm/local/group.h"
+#include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/reduce.h"
-#include "runtime/core/wait.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 namespace dist {
 
 namespace {
 
-/// Data up to this size travel in the publication itself.
-constexpr int64_t inlineBytes = 4096;
+using namespace local;
+
 /// A team helps when its threads get at least this much each.
 constexpr int64_t bytesPerThread = 64 << 10;
 
-enum class CallKind : int32_t {
-  AllReduce,
-  AllGather,
-  ReduceScatter,
-  Broadcast,
-  Barrier
-};
+/// Packed pieces start where any element may lie.
+constexpr int64_t alignPacked(int64_t bytes) { return (bytes + 7) & ~7; }
 
-const char *nameOf(CallKind kind) {
-  static const char *const names[] = {"all_reduce", "all_gather",
-                                      "reduce_scatter", "broadcast", "barrier"};
-  return names[static_cast<int>(kind)];
+/// What ranks at one collective must have in common. A send and its recv are
+/// different ops, which agree on the pieces alone.
+uint64_t digestOf(const Collective &call) {
+  uint64_t digest = 1469598103934665603u;
+  auto add = [&](const void *data, size_t words) {
+    for (size_t i = 0; i < words; ++i)
+      digest = (digest ^ static_cast<const uint64_t *>(data)[i]) *
+               1099511628211u;
+  };
+  add(call.pieces.data,
+      call.pieces.size * (sizeof(Piece) / sizeof(uint64_t)));
+  if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Recv)
+    return digest;
+  int64_t rest[] = {static_cast<int64_t>(call.reduction), call.peer};
+  add(rest, 2);
+  add(call.axes.data, call.axes.size);
+  add(call.sources.data, call.sources.size);
+  return digest;
 }
-
-/// What all ranks of a group must agree on.
-struct Call {
-  CallKind kind;
-  int32_t op;
-  int32_t type;
-  int32_t extra; // reduction, or root
-  int64_t count;
-  bool operator==(const Call &other) const {
-    return kind == other.kind && op == other.op && type == other.type &&
-           extra == other.extra && count == other.count;
-  }
-};
-
-struct Publication {
-  Call call;
-  const void *data;
-  alignas(64) char small[inlineBytes];
-};
-
-/// One rank's place in a group. A rank writes publication `phase % 2` before it
-/// arrives at the phase; it can overwrite it only two phases on, and so after
-/// all others have arrived at the next one, done with reading this one.
-struct alignas(64) Slot {
-  std::atomic<uint64_t> arrived{0};
-  Publication publications[2];
-};
-
-struct Group {
-  std::vector<int> members; // world ranks
-  std::unique_ptr<Slot[]> slots;
-  WaitPoint wait;
-};
-
-/// What all ranks share.
-struct Shared {
-  LocalOptions options;
-  std::vector<std::unique_ptr<Group>> groups;
-  std::atomic<bool> aborted{false};
-  std::mutex reasonMutex;
-  std::string reason;
-
-  void abort(const std::string &why) {
-    {
-      std::lock_guard<std::mutex> lock(reasonMutex);
-      if (aborted.load())
-        return;
-      reason = why;
-      aborted.store(true);
-    }
-    for (auto &group : groups)
-      group->wait.notify();
-  }
-  std::string opName(int32_t op) const {
-    return options.nameOp ? options.nameOp(op) : "op " + std::to_string(op);
-  }
-};
 
 class LocalCommunicator : public Communicator {
 public:
-  /// A rank's view of one group.
-  struct Place {
-    Group *group = nullptr;
-    int index = 0;
-    uint64_t phase = 0;
-    int size() const { return group->members.size(); }
-  };
-
   LocalCommunicator(Shared &shared, int rank, int ranks,
                     std::vector<Place> places)
       : shared(shared), myRank(rank), numRanks(ranks),
         places(std::move(places)) {
     scratch.resize(2 * ranks);
+    memberAt.resize(ranks);
   }
 
   int rank() const override { return myRank; }
@@ -119,102 +64,37 @@ public:
     return axes < places.size() ? places[axes].index : 0;
   }
 
-  Status allReduce(int32_t op, void *data, int64_t count, DataType type,
-                   Reduction reduction, uint32_t axes) override {
-    Call call{CallKind::AllReduce, op, type, static_cast<int>(reduction),
-              count};
-    Place *place;
-    DIST_RETURN_IF_ERROR(enter(call, axes, &place));
-    ReduceFn reduce = findReduction(type, reduction);
-    if (!reduce)
-      return noReduction(call);
-    if (place->size() == 1 || count == 0)
+  Status run(const Collective &what, void *const *from,
+             void *const *to) override {
+    Collected c{what, from, to};
+    DIST_RETURN_IF_ERROR(enter(c));
+    switch (what.kind) {
+    case CollectiveKind::AllSlice:
+      for (int64_t i = 0; i < what.pieces.size; ++i)
+        pull(what.pieces[i], from[i], c.mine, to[i], 0);
       return Status();
-    int64_t bytes = count * byteSize(type);
-    if (bytes <= inlineBytes) {
-      DIST_RETURN_IF_ERROR(meet(*place, call, data, bytes));
-      for (int i = 0; i < place->size(); ++i)
-        scratch[i] = const_cast<char *>(published(*place, i).small);
-      reduce(scratch.data(), place->size(), &data, 1, 0, count);
+    case CollectiveKind::Send:
+      shared.mailboxes[worldRank(c, what.peer)]->put(myRank, what.tag, c.call,
+                                                     what, from);
       return Status();
+    case CollectiveKind::Recv:
+      return receive(shared, *shared.mailboxes[myRank],
+                     worldRank(c, what.peer), c.call, what, to);
+    default:
+      break;
     }
-    DIST_RETURN_IF_ERROR(meet(*place, call, data, 0));
-    for (int i = 0; i < place->size(); ++i)
-      scratch[i] = const_cast<void *>(published(*place, i).data);
-    auto [lo, hi] = part(count, byteSize(type), place->index, place->size());
-    runReduce(reduce, place->size(), scratch.data(), place->size(), lo, hi,
-              byteSize(type));
-    return meet(*place, call, nullptr, 0);
-  }
-
-  Status allGather(int32_t op, const void *from, void *to, int64_t bytes,
-                   uint32_t axes) override {
-    Call call{CallKind::AllGather, op, 0, 0, bytes};
-    Place *place;
-    DIST_RETURN_IF_ERROR(enter(call, axes, &place));
-    bool small = bytes <= inlineBytes;
-    if (place->size() > 1)
-      DIST_RETURN_IF_ERROR(meet(*place, call, from, small ? bytes : 0));
-    for (int i = 0; i < place->size(); ++i) {
-      const void *source = i == place->index ? from
-                           : small           ? published(*place, i).small
-                                             : published(*place, i).data;
-      void *target = static_cast<char *>(to) + i * bytes;
-      if (source != target)
-        std::memcpy(target, source, bytes);
-    }
-    if (place->size() == 1 || small)
+    if (c.bytes == 0 && what.kind != CollectiveKind::Barrier)
       return Status();
-    return meet(*place, call, nullptr, 0);
-  }
-
-  Status reduceScatter(int32_t op, const void *from, void *to, int64_t count,
-                       DataType type, Reduction reduction,
-                       uint32_t axes) override {
-    Call call{CallKind::ReduceScatter, op, type, static_cast<int>(reduction),
-              count};
-    Place *place;
-    DIST_RETURN_IF_ERROR(enter(call, axes, &place));
-    ReduceFn reduce = findReduction(type, reduction);
-    if (!reduce)
-      return noReduction(call);
-    int64_t offset = place->index * count * byteSize(type);
-    if (place->size() > 1)
-      DIST_RETURN_IF_ERROR(meet(*place, call, from, 0));
-    for (int i = 0; i < place->size(); ++i) {
-      const void *source =
-          place->size() == 1 ? from : published(*place, i).data;
-      scratch[i] =
-          const_cast<char *>(static_cast<const char *>(source)) + offset;
-    }
-    scratch[place->size()] = to;
-    runReduce(reduce, place->size(), scratch.data() + place->size(), 1, 0,
-              count, byteSize(type));
-    return place->size() == 1 ? Status() : meet(*place, call, nullptr, 0);
-  }
-
-  Status broadcast(int32_t op, void *data, int64_t bytes, int root,
-                   uint32_t axes) override {
-    Call call{CallKind::Broadcast, op, 0, root, bytes};
-    Place *place;
-    DIST_RETURN_IF_ERROR(enter(call, axes, &place));
-    if (root < 0 || root >= place->size())
-      return Status::error(StatusCode::InvalidArgument,
-                           "a broadcast's root is not in its group",
-                           shared.opName(op));
-    if (place->size() == 1)
-      return Status();
-    DIST_RETURN_IF_ERROR(meet(*place, call, data, 0));
-    if (place->index != root)
-      std::memcpy(data, published(*place, root).data, bytes);
-    return meet(*place, call, nullptr, 0);
-  }
-
-  Status barrier(int32_t op, uint32_t axes) override {
-    Call call{CallKind::Barrier, op, 0, 0, 0};
-    Place *place;
-    DIST_RETURN_IF_ERROR(enter(call, axes, &place));
-    return place->size() == 1 ? Status() : meet(*place, call, nullptr, 0);
+    bool together = c.place->size() > 1;
+    if (together)
+      DIST_RETURN_IF_ERROR(
+          shared.meet(*c.place, c.call, from, to,
+                      [&](char *small) { pack(c, small); }));
+    work(c);
+    // Nobody's buffers may change before all have read them.
+    if (together && !c.small && what.kind != CollectiveKind::Barrier)
+      return shared.meet(*c.place, c.call, from, to, [](char *) {});
+    return Status();
   }
 
   void abort(const std::string &reason) override { shared.abort(reason); }
@@ -224,109 +104,136 @@ public:
   }
 
 private:
-  Status enter(const Call &call, uint32_t axes, Place **place) {
-    if (axes >= places.size() || call.count < 0)
-      return Status::error(StatusCode::Internal,
-                           std::string(nameOf(call.kind)) +
-                               " got axes or sizes that the mesh has not",
-                           shared.opName(call.op));
-    *place = &places[axes];
-    if (shared.aborted.load())
-      return abortedStatus(call);
-    return Status();
-  }
+  /// A collective under way.
+  struct Collected {
+    const Collective &what;
+    void *const *from;
+    void *const *to;
+    Place *place = nullptr;
+    int mine = 0;      // my place in the group, by the order of axes
+    int64_t bytes = 0; // of all pieces, packed
+    bool small = false;
+    Call call{};
+  };
 
-  Status noReduction(const Call &call) {
-    return Status::error(StatusCode::Internal,
-                         std::string(nameOf(call.kind)) +
-                             " got no such reduction or type",
-                         shared.opName(call.op));
-  }
-
-  const Publication &published(const Place &place, int index) const {
-    return place.group->slots[index].publications[place.phase % 2];
-  }
-
-  /// Publishes, then waits until all of the group have.
-  Status meet(Place &place, const Call &call, const void *data,
-              int64_t copied) {
-    Group &group = *place.group;
-    uint64_t phase = ++place.phase;
-    Slot &mine = group.slots[place.index];
-    Publication &publication = mine.publications[phase % 2];
-    publication.call = call;
-    publication.data = data;
-    if (copied)
-      std::memcpy(publication.small, data, copied);
-    mine.arrived.store(phase);
-    group.wait.notify();
-
-    auto ready = [&] {
-      if (shared.aborted.load(std::memory_order_relaxed))
-        return true;
-      for (int i = 0; i < place.size(); ++i)
-        if (group.slots[i].arrived.load() < phase)
-          return false;
-      return true;
+  /// Finds the group and the order of its ranks.
+  Status enter(Collected &c) {
+    const Collective &what = c.what;
+    c.call.kind = what.kind;
+    c.call.op = what.op;
+    auto refuse = [&](const char *why, StatusCode code) {
+      return Status::error(code, std::string(name(what.kind)) + " got " + why,
+                           shared.opName(what.op));
     };
-    auto deadline = WaitPoint::Clock::time_point::max();
-    if (shared.options.timeout > 0)
-      deadline = WaitPoint::Clock::now() +
-                 std::chrono::milliseconds(
-                     static_cast<int64_t>(shared.options.timeout * 1000));
-    if (!group.wait.wait(ready, deadline, shared.options.spinMicroseconds))
-      return timedOut(place, call);
-    if (shared.aborted.load())
-      return abortedStatus(call);
-    for (int i = 0; i < place.size(); ++i)
-      if (!(published(place, i).call == call))
-        return mismatch(place, call, i);
-    return Status();
+    uint32_t mask = 0;
+    bool inOrder = true;
+    for (int64_t i = 0; i < what.axes.size; ++i) {
+      int64_t axis = what.axes[i];
+      if (axis < 0 || axis >= int64_t(shared.options.mesh.size()) ||
+          (mask >> axis & 1))
+        return refuse("axes that the mesh has not", StatusCode::Internal);
+      inOrder &= i == 0 || what.axes[i - 1] < axis;
+      mask |= 1u << axis;
+    }
+    c.place = &places[mask];
+    int size = c.place->size();
+    for (int member = 0; member < size; ++member) {
+      int64_t place = inOrder ? member : 0;
+      if (!inOrder)
+        for (int64_t axis : what.axes)
+          place = place * shared.options.mesh[axis] +
+                  shared.coordinate(c.place->group->members[member], axis);
+      memberAt[place] = member;
+      if (member == c.place->index)
+        c.mine = place;
+    }
+    bool reduces = what.kind == CollectiveKind::AllReduce ||
+                   what.kind == CollectiveKind::ReduceScatter;
+    for (const Piece &piece : what.pieces) {
+      auto type = static_cast<DataType>(piece.type);
+      size_t width = byteSize(type);
+      int64_t bytes = bytesFrom(piece, size);
+      if (width == 0 || bytes < 0 ||
+          (reduces && !findReduction(type, what.reduction)))
+        return refuse("a type, size or reduction that there is not",
+                      StatusCode::Internal);
+      c.call.count += bytes / width;
+      c.bytes += alignPacked(bytes);
+    }
+    bool hasPeer = what.kind == CollectiveKind::Broadcast ||
+                   what.kind == CollectiveKind::Send ||
+                   what.kind == CollectiveKind::Recv;
+    if (hasPeer && (what.peer < 0 || what.peer >= size))
+      return refuse("a peer that is not in its group",
+                    StatusCode::InvalidArgument);
+    if (what.kind == CollectiveKind::Permute) {
+      bool fits = what.sources.size == size;
+      for (int64_t source : what.sources)
+        fits &= source >= -1 && source < size;
+      if (!fits)
+        return refuse("sources that are not in its group",
+                      StatusCode::InvalidArgument);
+    }
+    c.small = c.bytes <= inlineBytes;
+    c.call.digest = digestOf(what);
+    return shared.aborted.load() ? shared.abortedStatus(c.call) : Status();
   }
 
-  Status fail(StatusCode code, const Call &call, const std::string &why,
-              const std::string &todo) {
-    Status status =
-        Status::error(code, std::string(nameOf(call.kind)) + " failed",
-                      shared.opName(call.op), why, todo);
-    shared.abort(status.message());
-    return status;
+  int worldRank(const Collected &c, int64_t place) const {
+    return c.place->group->members[memberAt[place]];
   }
 
-  Status timedOut(const Place &place, const Call &call) {
-    std::string missing;
-    int count = 0;
-    for (int i = 0; i < place.size(); ++i)
-      if (place.group->slots[i].arrived.load() < place.phase) {
-        missing +=
-            (count++ ? ", " : "") + std::to_string(place.group->members[i]);
+  void pack(const Collected &c, char *small) const {
+    if (!c.small)
+      return;
+    for (int64_t i = 0; i < c.what.pieces.size; ++i) {
+      int64_t bytes = bytesFrom(c.what.pieces[i], c.place->size());
+      if (bytes)
+        std::memcpy(small, c.from[i], bytes);
+      small += alignPacked(bytes);
+    }
+  }
+
+  /// Piece `i` of the rank at `place`; `offset` is where it is when packed.
+  void *source(const Collected &c, int place, int64_t i, int64_t offset) const {
+    if (c.place->size() == 1)
+      return c.from[i];
+    const Publication &publication = c.place->published(memberAt[place]);
+    return c.small ? const_cast<char *>(publication.small) + offset
+                   : publication.from[i];
+  }
+
+  /// This rank's part.
+  void work(const Collected &c) {
+    const Collective &what = c.what;
+    int size = c.place->size();
+    int64_t offset = 0;
+    for (int64_t i = 0; i < what.pieces.size; ++i) {
+      const Piece &piece = what.pieces[i];
+      switch (what.kind) {
+      case CollectiveKind::AllReduce:
+        allReduce(c, i, offset);
+        break;
+      case CollectiveKind::ReduceScatter:
+        reduceScatter(c, i, offset);
+        break;
+      case CollectiveKind::Permute:
+        if (int64_t from = what.sources[c.mine]; from >= 0)
+          pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
+        else
+          std::memset(c.to[i], 0, bytesTo(piece, size));
+        break;
+      case CollectiveKind::Broadcast:
+        pull(piece, source(c, what.peer, i, offset), c.mine, c.to[i],
+             what.peer);
+        break;
+      default: // all_gather, all_to_all
+        for (int from = 0; from < size; ++from)
+          pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
+        break;
       }
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", shared.options.timeout);
-    return fail(StatusCode::Unavailable, call,
-                (count == 1 ? "rank " : "ranks ") + missing +
-                    " did not arrive within " + seconds + " s",
-                "see why, or raise --collective-timeout");
-  }
-
-  Status mismatch(const Place &place, const Call &call, int index) {
-    auto text = [&](const Call &call, int rank) {
-      return std::string(nameOf(call.kind)) + " of " + shared.opName(call.op) +
-             " with " + std::to_string(call.count) + " elements on rank " +
-             std::to_string(rank);
-    };
-    return fail(
-        StatusCode::Internal, call,
-        "ranks are at different collectives: " + text(call, myRank) + ", " +
-            text(published(place, index).call, place.group->members[index]),
-        "recompile the package");
-  }
-
-  Status abortedStatus(const Call &call) {
-    std::lock_guard<std::mutex> lock(shared.reasonMutex);
-    return Status::error(StatusCode::Unavailable,
-                         std::string(nameOf(call.kind)) + " was given up",
-                         shared.opName(call.op), shared.reason);
+      offset += alignPacked(bytesFrom(piece, size));
+    }
   }
 
   /// Rank `index`'s part of `count` elements, cut at cache lines.
@@ -340,7 +247,57 @@ private:
     return {cut(index), cut(index + 1)};
   }
 
-  struct TeamJob {
+  void allReduce(const Collected &c, int64_t i, int64_t offset) {
+    const Piece &piece = c.what.pieces[i];
+    auto type = static_cast<DataType>(piece.type);
+    int64_t width = byteSize(type), size = c.place->size();
+    int64_t count = piece.outer * piece.rows * piece.bytes / width;
+    ReduceFn reduce = findReduction(type, c.what.reduction);
+    for (int place = 0; place < size; ++place)
+      scratch[place] = source(c, place, i, offset);
+    // Small: each rank all, for itself. Large: each a part, for all.
+    if (c.small || size == 1) {
+      scratch[size] = c.to[i];
+      runReduce(reduce, size, scratch.data() + size, 1, 0, count, width);
+      return;
+    }
+    for (int place = 0; place < size; ++place)
+      scratch[size + place] = c.place->published(memberAt[place]).to[i];
+    auto [lo, hi] = part(count, width, c.mine, size);
+    runReduce(reduce, size, scratch.data() + size, size, lo, hi, width);
+  }
+
+  void reduceScatter(const Collected &c, int64_t i, int64_t offset) {
+    const Piece &piece = c.what.pieces[i];
+    auto type = static_cast<DataType>(piece.type);
+    int64_t width = byteSize(type), size = c.place->size();
+    ReduceFn reduce = findReduction(type, c.what.reduction);
+    for (int64_t o = 0; o < piece.outer; ++o)
+      for (int64_t row = 0; row < piece.rows; ++row) {
+        int64_t from = c.mine * piece.from_place + o * piece.from_outer +
+                       row * piece.from_row;
+        for (int place = 0; place < size; ++place)
+          scratch[place] =
+              static_cast<char *>(source(c, place, i, offset)) + from;
+        scratch[size] = static_cast<char *>(c.to[i]) + o * piece.to_outer +
+                        row * piece.to_row;
+        runReduce(reduce, size, scratch.data() + size, 1, 0,
+                  piece.bytes / width, width);
+      }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // With the device's team where there is enough
+  //===--------------------------------------------------------------------===//
+
+  int64_t countChunks(int64_t bytes) const {
+    if (!shared.options.parallelFor)
+      return 1;
+    return std::min<int64_t>(shared.options.threadsPerRank,
+                             bytes / bytesPerThread);
+  }
+
+  struct ReduceJob {
     ReduceFn reduce;
     const void *const *from;
     int numFrom;
@@ -348,31 +305,63 @@ private:
     int numTo;
     int64_t lo;
   };
-  static void runTeamJob(void **buffers, int64_t lo, int64_t hi, int64_t) {
-    const TeamJob &job = *reinterpret_cast<const TeamJob *>(buffers);
+  static void runReduceJob(void **buffers, int64_t lo, int64_t hi, int64_t) {
+    const ReduceJob &job = *reinterpret_cast<const ReduceJob *>(buffers);
     job.reduce(job.from, job.numFrom, job.to, job.numTo, job.lo + lo,
                job.lo + hi);
   }
 
-  /// Reduces the buffers in `scratch`, with the team where there is enough.
+  /// Reduces the buffers in `scratch`.
   void runReduce(ReduceFn reduce, int numFrom, void *const *to, int numTo,
                  int64_t lo, int64_t hi, int64_t elementBytes) {
-    int64_t chunks =
-        std::min<int64_t>(shared.options.threadsPerRank,
-                          (hi - lo) * elementBytes / bytesPerThread);
-    if (!shared.options.parallelFor || chunks < 2) {
+    int64_t chunks = countChunks((hi - lo) * elementBytes);
+    if (chunks < 2) {
       reduce(scratch.data(), numFrom, to, numTo, lo, hi);
       return;
     }
-    TeamJob job{reduce, scratch.data(), numFrom, to, numTo, lo};
-    shared.options.parallelFor(runTeamJob, reinterpret_cast<void **>(&job),
+    ReduceJob job{reduce, scratch.data(), numFrom, to, numTo, lo};
+    shared.options.parallelFor(runReduceJob, reinterpret_cast<void **>(&job),
                                hi - lo, chunks);
+  }
+
+  struct CopyJob {
+    const Piece *piece;
+    const char *from;
+    char *to;
+  };
+  static void runCopyJob(void **buffers, int64_t lo, int64_t hi, int64_t) {
+    const CopyJob &job = *reinterpret_cast<const CopyJob *>(buffers);
+    if (job.piece)
+      copyBlocks(*job.piece, job.from, job.to, lo, hi);
+    else
+      std::memcpy(job.to + lo, job.from + lo, hi - lo);
+  }
+
+  /// Copies what the rank at place `me` gets from the rank at place `peer`.
+  void pull(const Piece &piece, const void *from, int64_t me, void *to,
+            int64_t peer) {
+    const char *source =
+        static_cast<const char *>(from) + me * piece.from_place;
+    char *target = static_cast<char *>(to) + peer * piece.to_place;
+    int64_t blocks = piece.outer * piece.rows;
+    if (source == target || blocks * piece.bytes == 0)
+      return;
+    int64_t chunks = countChunks(blocks * piece.bytes);
+    bool single = blocks == 1; // cut by bytes, not by blocks
+    if (chunks < 2) {
+      copyBlocks(piece, source, target, 0, blocks);
+      return;
+    }
+    CopyJob job{single ? nullptr : &piece, source, target};
+    shared.options.parallelFor(runCopyJob, reinterpret_cast<void **>(&job),
+                               single ? piece.bytes : blocks, chunks);
   }
 
   Shared &shared;
   int myRank, numRanks;
   std::vector<Place> places; // by mask of axes
   std::vector<void *> scratch;
+  std::vector<int> memberAt; // the group's members by place, in a collective
 };
 
 class World : public LocalWorld {
@@ -386,6 +375,8 @@ public:
     for (auto &group : shared.groups)
       for (size_t i = 0; group->slots && i < group->members.size(); ++i)
         group->slots[i].arrived.store(0);
+    for (auto &mailbox : shared.mailboxes)
+      mailbox->clear();
     for (auto &communicator : communicators)
       communicator->reset();
     std::lock_guard<std::mutex> lock(shared.reasonMutex);
@@ -410,39 +401,44 @@ Status LocalWorld::create(const LocalOptions &options,
     ranks *= size;
   }
   auto world = std::make_unique<World>();
-  world->shared.options = options;
-  uint32_t masks = 1u << options.mesh.size();
-  std::vector<std::vector<LocalCommunicator::Place>> places(ranks);
-  for (uint32_t mask = 0; mask < masks; ++mask) {
+  Shared &shared = world->shared;
+  shared.options = options;
+  size_t axes = options.mesh.size();
+  shared.coordinates.resize(ranks * axes);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (int64_t rest = rank, axis = axes; axis-- > 0;) {
+      shared.coordinates[rank * axes + axis] = rest % options.mesh[axis];
+      rest /= options.mesh[axis];
+    }
+  std::vector<std::vector<Place>> places(ranks);
+  for (uint32_t mask = 0; mask < 1u << axes; ++mask) {
     // Ranks of one group have the same coordinates on all other axes.
     std::map<int64_t, Group *> groupAt;
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      int64_t color = 0, rest = rank, stride = 1;
-      for (size_t axis = options.mesh.size(); axis-- > 0;) {
-        int64_t coordinate = rest % options.mesh[axis];
-        rest /= options.mesh[axis];
-        if (!(mask >> axis & 1))
-          color += coordinate * stride;
-        stride *= options.mesh[axis];
-      }
+      int64_t color = 0;
+      for (size_t axis = 0; axis < axes; ++axis)
+        color = color * options.mesh[axis] +
+                (mask >> axis & 1 ? 0 : shared.coordinate(rank, axis));
       Group *&group = groupAt[color];
       if (!group) {
-        world->shared.groups.push_back(std::make_unique<Group>());
-        group = world->shared.groups.back().get();
+        shared.groups.push_back(std::make_unique<Group>());
+        group = shared.groups.back().get();
       }
-      LocalCommunicator::Place place;
+      Place place;
       place.group = group;
       place.index = group->members.size();
       group->members.push_back(rank);
       places[rank].push_back(place);
     }
   }
-  for (auto &group : world->shared.groups)
+  for (auto &group : shared.groups)
     if (group->members.size() > 1) // nobody waits alone
       group->slots = std::make_unique<Slot[]>(group->members.size());
-  for (int64_t rank = 0; rank < ranks; ++rank)
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    shared.mailboxes.push_back(std::make_unique<Mailbox>());
     world->communicators.push_back(std::make_unique<LocalCommunicator>(
-        world->shared, rank, ranks, std::move(places[rank])));
+        shared, rank, ranks, std::move(places[rank])));
+  }
   *out = std::move(world);
   return Status();
 }

@@ -151,3 +151,35 @@ func.func @wait_c2(%t: !dist.token<tensor<4xf32>>) {
   %0 = dist.wait %t : (!dist.token<tensor<4xf32>>) -> tensor<4xf32>
   return
 }
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @send_c3() {
+  // expected-error @+1 {{expected at least one tensor}}
+  "dist.send"() {mesh = @m, axes = ["a"], peer = 0 : i64, tag = 0 : i64, reason = "r", origin = "o"} : () -> ()
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @send_c4(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a peer below 2, but got 2}}
+  dist.send %a over @m ["a"] to 2 tag 0 {reason = "r", origin = "o"} : tensor<4xf32>
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @recv_c4() {
+  // expected-error @+1 {{expected a peer below 2, but got 5}}
+  %0 = dist.recv over @m ["a"] from 5 tag 0 {reason = "r", origin = "o"} : tensor<4xf32>
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @recv_tag() {
+  // expected-error @+1 {{attribute 'tag' failed to satisfy constraint}}
+  %0 = dist.recv over @m ["a"] from 0 tag -1 {reason = "r", origin = "o"} : tensor<4xf32>
+  return
+}

@@ -53,6 +53,15 @@ func.func @collectives(%a: tensor<8x8xf32>, %b: tensor<4xi32>) {
   return
 }
 
+// CHECK-LABEL: func @peers
+func.func @peers(%a: tensor<8xf32>, %b: tensor<2x3xi8>) -> tensor<8xf32> {
+  // CHECK: dist.send %{{.+}}, %{{.+}} over @mesh ["model"] to 3 tag 7 {origin = "o", reason = "r"} : tensor<8xf32>, tensor<2x3xi8>
+  dist.send %a, %b over @mesh ["model"] to 3 tag 7 {reason = "r", origin = "o"} : tensor<8xf32>, tensor<2x3xi8>
+  // CHECK: %{{.+}}:2 = dist.recv over @mesh ["model"] from 0 tag 7 {origin = "o", reason = "r"} : tensor<8xf32>, tensor<2x3xi8>
+  %0:2 = dist.recv over @mesh ["model"] from 0 tag 7 {reason = "r", origin = "o"} : tensor<8xf32>, tensor<2x3xi8>
+  return %0#0 : tensor<8xf32>
+}
+
 // CHECK-LABEL: func @start_and_wait
 func.func @start_and_wait(%a: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: %[[T:.+]] = dist.all_reduce_start {{.*}} -> !dist.token<tensor<8xf32>>

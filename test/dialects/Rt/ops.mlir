@@ -38,10 +38,14 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   rt.launch @kernel_0(%0, %2) rows 1 chunks 1
   // CHECK: rt.library_call {kind = "reorder", memories = []}(%[[IN]], %[[A]])
   rt.library_call {kind = "reorder", memories = []}(%0, %2)
-  // CHECK: rt.all_reduce %[[A]] op 3 count 8 x f32 reduction 0 group 1
-  rt.all_reduce %2 op 3 count 8 x f32 reduction 0 group 1
-  // CHECK: rt.all_gather %[[IN]] to %[[A]] op 4 bytes 16 group 1
-  rt.all_gather %0 to %2 op 4 bytes 16 group 1
+  // CHECK: rt.collective all_reduce op 3 over [0](%[[A]]) to(%[[A]]) [#rt.piece<f32[1, 1, 32] from[0, 0, 0] to[0, 0, 0]>]
+  rt.collective all_reduce op 3 over [0] (%2) to (%2) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+  // CHECK: rt.collective permute op 4 over [1, 0](%[[IN]]) to(%[[A]]) [{{.*}}] {sources = array<i64: 1, -1>}
+  rt.collective permute op 4 over [1, 0] (%0) to (%2) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+    {sources = array<i64: 1, -1>}
+  // CHECK: rt.collective recv op 5 over [0]() to(%[[A]]) [{{.*}}] {peer = 1 : i64, tag = 7 : i64}
+  rt.collective recv op 5 over [0] () to (%2) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+    {peer = 1 : i64, tag = 7 : i64}
   // CHECK: rt.copy %[[A]] to %{{.*}} bytes 32
   rt.copy %2 to %1 bytes 32
 }

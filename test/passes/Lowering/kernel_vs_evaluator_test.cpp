@@ -43,12 +43,7 @@ int32_t parallelFor(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
 int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
   return context->kernels[kernel]->run(buffers).ok() ? 0 : 1;
 }
-int32_t allReduce(dist_rt_context *, int32_t, void *, int64_t, int32_t,
-                  int32_t, int32_t) {
-  return 1;
-}
-int32_t allGather(dist_rt_context *, int32_t, const void *, void *, int64_t,
-                  int32_t) {
+int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
   return 1;
 }
 int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
@@ -313,8 +308,7 @@ TEST(KernelVsEvaluator, AllOps) {
   api.struct_size = sizeof(api);
   api.parallel_for = parallelFor;
   api.library = library;
-  api.all_reduce = allReduce;
-  api.all_gather = allGather;
+  api.collective = collective;
   api.fail = fail;
   auto init = reinterpret_cast<dist_program_init_fn>(
       dlsym(handle, "dist_program_init"));

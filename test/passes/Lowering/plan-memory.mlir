@@ -73,7 +73,7 @@ rt.kernel @two domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>, tensor<16xf32
 // CHECK: %[[A:.+]] = rt.arena 0 bytes 64
 // CHECK: %[[B:.+]] = rt.arena 64 bytes 64
 // CHECK: rt.launch @two(%{{.+}}, %[[A]], %[[B]])
-// CHECK: rt.all_reduce %[[A]] op 0 count 32 x f32 reduction 0 group 1
+// CHECK: rt.collective all_reduce op 0 over [0](%[[A]]) to(%[[A]]) [#rt.piece<f32[1, 1, 128] from[0, 0, 0] to[0, 0, 0]>]
 // CHECK: rt.launch @two(%[[A]],
 func.func @bucket(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
   %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
@@ -88,9 +88,9 @@ func.func @bucket(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor
 // has another reader.
 // CHECK-LABEL: rt.program @views
 // CHECK: rt.launch @two(%{{.+}}, %[[A:.+]], %[[B:.+]]) rows
-// CHECK: rt.copy %[[B]] to %[[C:.+]] bytes 64
 // CHECK-NOT: rt.copy
-// CHECK: rt.all_reduce
+// CHECK: rt.collective all_reduce op 0 over [0](%[[A]], %[[B]]) to(%[[A]], %[[C:.+]]) [
+// CHECK-NOT: rt.copy
 // CHECK: rt.launch @two(%[[A]],
 func.func @views(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
   %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)

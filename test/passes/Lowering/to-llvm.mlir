@@ -1,5 +1,6 @@
 // RUN: dist-opt %s --rt-to-llvm | FileCheck %s
 
+// CHECK: llvm.mlir.global internal constant @dist_collective_0(dense<[1, 9, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8]> : tensor<20xi64>)
 // CHECK-LABEL: llvm.func internal @kernel
 llvm.func @kernel(%in: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias}, %lo: i64, %hi: i64, %chunk: i64) {
   llvm.return
@@ -22,6 +23,11 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: llvm.icmp "ne" %[[S]]
   // CHECK: llvm.cond_br
   rt.launch @kernel(%2, %1) rows 8 chunks 2
+  // The call is a constant: kind, op, ..., axes, pieces.
+  // CHECK: llvm.mlir.addressof @dist_collective_0
+  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  rt.collective all_gather op 9 over [1, 0] (%2) to (%1)
+    [#rt.piece<f32 [2, 1, 4] from [8, 0, 0] to [16, 0, 8]>]
   // CHECK: "llvm.intr.memcpy"
   rt.copy %2 to %1 bytes 64
 }

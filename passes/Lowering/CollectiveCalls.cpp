@@ -1,0 +1,69 @@
+//===- CollectiveCalls.cpp - Collectives over buffers -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/CollectiveCalls.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "passes/Lowering/MemoryPlan.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static SmallVector<int64_t> getAxisNumbers(CollectiveOpInterface op) {
+  auto names =
+      llvm::to_vector(findMesh(op).getAxisNames().getAsRange<StringAttr>());
+  SmallVector<int64_t> numbers;
+  for (StringAttr axis : op.getGroupAxes())
+    numbers.push_back(llvm::find(names, axis) - names.begin());
+  return numbers;
+}
+
+/// Makes `next` a part of `last`; the bytes between them are reduced, too, and
+/// mean nothing.
+static bool append(CollectiveBuffer &last, const CollectiveBuffer &next) {
+  auto follows = [&](int64_t begin, int64_t end) {
+    return begin >= 0 && end >= 0 && end == begin + alignMemory(last.piece.bytes);
+  };
+  if (last.piece.elementType != next.piece.elementType ||
+      !follows(last.fromOffset, next.fromOffset) ||
+      !follows(last.toOffset, next.toOffset))
+    return false;
+  last.piece.bytes = next.fromOffset - last.fromOffset + next.piece.bytes;
+  return true;
+}
+
+LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
+                                         CollectiveOpInterface op, int64_t id,
+                                         const CollectiveCall &call,
+                                         ArrayRef<CollectiveBuffer> buffers) {
+  auto kind = rt::symbolizeCollectiveKind(op->getName().stripDialect());
+  if (!kind)
+    return op->emitOpError(
+        "the runtime has no call for it; the lowering has no rule for this op");
+  SmallVector<CollectiveBuffer> merged;
+  for (const CollectiveBuffer &buffer : buffers)
+    if (*kind != rt::CollectiveKind::AllReduce || merged.empty() ||
+        !append(merged.back(), buffer))
+      merged.push_back(buffer);
+  SmallVector<Value> from, to;
+  SmallVector<Attribute> pieces;
+  for (const CollectiveBuffer &buffer : merged) {
+    const CollectivePiece &piece = buffer.piece;
+    if (buffer.from)
+      from.push_back(buffer.from);
+    if (buffer.to)
+      to.push_back(buffer.to);
+    pieces.push_back(rt::PieceAttr::get(
+        op->getContext(), piece.elementType,
+        {piece.outer, piece.rows, piece.bytes},
+        {piece.from.outer, piece.from.row, piece.from.place},
+        {piece.to.outer, piece.to.row, piece.to.place}));
+  }
+  rt::CollectiveOp::create(
+      builder, op->getLoc(), *kind, id, getAxisNumbers(op), from, to,
+      builder.getArrayAttr(pieces), static_cast<int64_t>(call.reduction),
+      call.peer, call.tag, call.sources);
+  return success();
+}

@@ -1,0 +1,118 @@
+//===- group.h - Ranks of one process that meet -----------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_LOCAL_GROUP_H
+#define RUNTIME_COMM_LOCAL_GROUP_H
+
+#include "runtime/comm/local/local.h"
+#include "runtime/core/wait.h"
+#include <mutex>
+
+namespace dist::local {
+
+/// Data up to this size travel in the publication itself.
+constexpr int64_t inlineBytes = 4096;
+
+/// What all ranks of a group must agree on.
+struct Call {
+  CollectiveKind kind;
+  int32_t op;
+  int64_t count;   // elements, for messages
+  uint64_t digest; // of all the rest
+  bool operator==(const Call &other) const {
+    return kind == other.kind && op == other.op && count == other.count &&
+           digest == other.digest;
+  }
+};
+
+struct Publication {
+  Call call;
+  void *const *from;
+  void *const *to;
+  alignas(64) char small[inlineBytes];
+};
+
+/// One rank's place in a group. A rank writes publication `phase % 2` before it
+/// arrives at the phase; it can overwrite it only two phases on, and so after
+/// all others have arrived at the next one, done with reading this one.
+struct alignas(64) Slot {
+  std::atomic<uint64_t> arrived{0};
+  Publication publications[2];
+};
+
+struct Group {
+  std::vector<int> members; // world ranks, ascending
+  std::unique_ptr<Slot[]> slots;
+  WaitPoint wait;
+};
+
+/// A rank's view of one group.
+struct Place {
+  Group *group = nullptr;
+  int index = 0; // among the members
+  uint64_t phase = 0;
+  int size() const { return group->members.size(); }
+  const Publication &published(int member) const {
+    return group->slots[member].publications[phase % 2];
+  }
+};
+
+struct Mailbox;
+
+/// What all ranks share.
+struct Shared {
+  LocalOptions options;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<std::unique_ptr<Mailbox>> mailboxes; // by receiver
+  /// Each rank's coordinates, one after the other.
+  std::vector<int64_t> coordinates;
+  std::atomic<bool> aborted{false};
+  std::mutex reasonMutex;
+  std::string reason;
+
+  Shared();
+  ~Shared();
+
+  void abort(const std::string &why);
+  std::string opName(int32_t op) const {
+    return options.nameOp ? options.nameOp(op) : "op " + std::to_string(op);
+  }
+  int64_t coordinate(int64_t rank, int64_t axis) const {
+    return coordinates[rank * options.mesh.size() + axis];
+  }
+  WaitPoint::Clock::time_point deadline() const;
+  /// "within 30 s"
+  std::string withinTimeout() const;
+
+  /// An error that makes every rank give up.
+  Status fail(StatusCode code, const Call &call, const std::string &why,
+              const std::string &todo);
+  Status abortedStatus(const Call &call);
+
+  /// Publishes, then waits until all of the group have. `packed` (of
+  /// `packedBytes`, if any) fills the publication's own memory.
+  template <typename Pack>
+  Status meet(Place &place, const Call &call, void *const *from,
+              void *const *to, Pack pack) {
+    ++place.phase;
+    Slot &mine = place.group->slots[place.index];
+    Publication &publication = mine.publications[place.phase % 2];
+    publication.call = call;
+    publication.from = from;
+    publication.to = to;
+    pack(publication.small);
+    return arrive(place, call);
+  }
+
+private:
+  Status arrive(Place &place, const Call &call);
+  Status timedOut(const Place &place, const Call &call);
+  Status mismatch(const Place &place, const Call &call, int member);
+};
+
+} // namespace dist::local
+
+#endif // RUNTIME_COMM_LOCAL_GROUP_H
