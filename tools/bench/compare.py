@@ -98,10 +98,10 @@ class Spec:
         if key not in self.packages:
             package = f"{self.scratch}/{len(os.listdir(self.scratch))}"
             options = [] if self.mode == "infer" else self.training()[4:]
-            run([f"{TOP}/build/bin/dist-opt", self.model, *self.training()[:4], *options, *flags, "--emit=package", "-o", package])
+            run([f"{self.args.build}/bin/dist-opt", self.model, *self.training()[:4], *options, *flags, "--emit=package", "-o", package])
             self.packages[key] = package
         seconds = self.args.seconds if seconds is None else seconds
-        return last_json([f"{TOP}/build/bin/dist-run", "bench", self.packages[key], "--seconds", str(seconds), "--data", "random",
+        return last_json([f"{self.args.build}/bin/dist-run", "bench", self.packages[key], "--seconds", str(seconds), "--data", "random",
                           "--json", "--mode", "predict" if self.mode == "infer" else "train", *more])
 
     def data(self):
@@ -115,7 +115,7 @@ class Spec:
 
     def epoch(self):
         history = f"{self.scratch}/history.jsonl"
-        run([f"{TOP}/build/bin/dist-run", "fit", self.model, "--data", self.data(), "--epochs", "5", "--history", history,
+        run([f"{self.args.build}/bin/dist-run", "fit", self.model, "--data", self.data(), "--epochs", "5", "--history", history,
              *self.training(), *self.flags])
         rows = [json.loads(line) for line in open(history)]
         return statistics.median(r["seconds"] for r in rows[1:] if r["kind"] == "epoch" and r["epoch"] > 1) / EPOCH_STEPS * 1e3
@@ -123,7 +123,7 @@ class Spec:
     def time_ours(self):
         if self.mode == "compile_s":
             begin = time.perf_counter()
-            run([f"{TOP}/build/bin/dist-opt", self.model, *self.training(), *self.flags, "--emit=package", "-o", f"{self.scratch}/compiled"])
+            run([f"{self.args.build}/bin/dist-opt", self.model, *self.training(), *self.flags, "--emit=package", "-o", f"{self.scratch}/compiled"])
             return time.perf_counter() - begin
         if self.mode == "epoch":
             return self.epoch()
@@ -139,7 +139,7 @@ class Spec:
         if self.peer == "self":
             return self.bench([])["step_ms"]
         if self.peer == "floor":
-            return float(run([floor_program(), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
+            return float(run([floor_program(self.args.build), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
         mode, seconds = ("graph", 0) if self.mode == "start" else (self.mode, self.args.seconds)
         result = last_json([python_of(self.peer), f"{HERE}/peer_{self.peer}.py", self.workload, "--batch", self.batch, "--dtype", self.dtype,
                             "--mode", mode, "--seconds", str(seconds), *(["--models", self.args.models] if self.peer == "ort" else [])])
@@ -179,10 +179,10 @@ class Spec:
                 **({"where_ms": self.where} if self.where else {})}
 
 
-def floor_program():
-    program, source = f"{TOP}/build/floor_onednn", f"{HERE}/floor_onednn.cpp"
+def floor_program(build):
+    program, source = f"{build}/floor_onednn", f"{HERE}/floor_onednn.cpp"
     if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
-        library = f"{TOP}/build/onednn"
+        library = f"{build}/onednn"
         paths = [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib"] if os.path.exists(library) else []
         run([os.environ.get("CXX", "clang++-22"), "-O2", source, "-o", program, *paths, "-ldnnl", "-lgomp"])
     return program
@@ -193,15 +193,17 @@ def main():
     parser.add_argument("specs", nargs="*", default=SUITE)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4, help="each timing's length")
-    parser.add_argument("--models", default=os.path.join(TOP, "build", "bench-models"))
+    parser.add_argument("--build", default=os.path.join(TOP, "build"), help="where the tools were built")
+    parser.add_argument("--models", help="folder of the workloads; made there when missing (default BUILD/bench-models)")
     parser.add_argument("--trace", action="store_true", help="say where our time goes beside each floor")
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON")
     args = parser.parse_args()
+    args.models = args.models or f"{args.build}/bench-models"
     os.environ.setdefault("OMP_NUM_THREADS", "2")  # the floor's and ONNX Runtime's; ours and the others are told
-    if not os.path.exists(f"{args.models}/gpt-6x384.onnx"):
-        subprocess.run([python_of("tf"), f"{HERE}/make_models.py", args.models], check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as scratch:
         specs = [Spec(text, args, scratch) for text in args.specs]
+        if not all(os.path.exists(spec.model) for spec in specs):
+            subprocess.run([python_of("tf"), f"{HERE}/make_models.py", args.models], check=True, stdout=subprocess.DEVNULL)
         for number in range(args.rounds):
             for spec in specs:
                 spec.round()
