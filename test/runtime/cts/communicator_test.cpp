@@ -318,5 +318,11 @@ TEST_P(CommunicatorTest, WrongCallsAreErrors) {
             StatusCode::InvalidArgument);
 }
 
+INSTANTIATE_TEST_SUITE_P(Backends, CommunicatorTest,
+                         testing::ValuesIn(backends()),
+                         [](const testing::TestParamInfo<Backend> &info) {
+                           return info.param.name;
+                         });
+
 } // namespace
 } // namespace dist::cts

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every communicator must do, written once. A backend instantiates
-// `CommunicatorTest` with the function that makes its ranks.
+// What every communicator must do, written once. A backend defines `backends`,
+// the ways in which its ranks are made, and links these tests.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TEST_RUNTIME_CTS_COMMUNICATOR_TEST_H
@@ -35,6 +35,9 @@ struct Backend {
                                        double timeout)>
       create;
 };
+
+/// What the program that links these tests has; a backend defines it.
+std::vector<Backend> backends();
 
 class CommunicatorTest : public testing::TestWithParam<Backend> {};
 

@@ -44,14 +44,6 @@ Backend local(std::string name, int spin, int threads) {
           }};
 }
 
-INSTANTIATE_TEST_SUITE_P(Local, CommunicatorTest,
-                         testing::Values(local("Sleeping", 0, 1),
-                                         local("Spinning", 200, 1),
-                                         local("WithTeams", 0, 2)),
-                         [](const testing::TestParamInfo<Backend> &info) {
-                           return info.param.name;
-                         });
-
 TEST(LocalWorld, RefusesWrongMeshes) {
   std::unique_ptr<LocalWorld> world;
   LocalOptions options;
@@ -66,4 +58,10 @@ TEST(LocalWorld, RefusesWrongMeshes) {
 }
 
 } // namespace
+
+std::vector<Backend> backends() {
+  return {local("Sleeping", 0, 1), local("Spinning", 200, 1),
+          local("WithTeams", 0, 2)};
+}
+
 } // namespace dist::cts
