@@ -44,6 +44,7 @@ private:
   func::FuncOp createApply(func::FuncOp after);
 
   const Optimizer *row = nullptr;
+  std::optional<StateIndex> state;
   TrainingSpec spec, schedule;
   double decay = 0;
 };
@@ -95,8 +96,7 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
       continue;
     auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
     auto variable =
-        symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol)
-               : VariableOp();
+symbol ? state->find(symbol) : VariableOp();
     if (!variable)
       return entry.emitError() << "'" << entry.getSymName() << "': gradient "
                                << i << " names no variable";
@@ -116,9 +116,9 @@ VariableOp ApplyOptimizerPass::getIteration() {
   properties.group = "counter";
   properties.aggregation = Aggregation::OnlyFirst;
   Builder builder(&getContext());
-  return addVariable(getOperation(), "optimizer/iteration",
-                     RankedTensorType::get({}, builder.getI64Type()),
-                     properties);
+  return state->add("optimizer/iteration",
+                    RankedTensorType::get({}, builder.getI64Type()),
+                    properties);
 }
 
 VariableOp ApplyOptimizerPass::getAccumulator(VariableOp variable) {
@@ -127,13 +127,12 @@ VariableOp ApplyOptimizerPass::getAccumulator(VariableOp variable) {
   properties.slotOf = FlatSymbolRefAttr::get(variable.getSymNameAttr());
   properties.synchronization = Synchronization::OnRead;
   properties.aggregation = Aggregation::Sum;
-  return addVariable(getOperation(),
-                     ("accumulator/" + variable.getSymName()).str(),
-                     variable.getType(), properties);
+  return state->add(("accumulator/" + variable.getSymName()).str(),
+                    variable.getType(), properties);
 }
 
 Value ApplyOptimizerPass::addLearningRate(GraphBuilder &g, func::FuncOp entry) {
-  Value iteration = getVariableArgument(entry, getIteration());
+  Value iteration = state->getArgument(entry, getIteration());
   Value rate = buildLearningRate(g, schedule, spec.get("lr"), iteration);
   Port port;
   port.role = port.name = "learning_rate";
@@ -152,9 +151,8 @@ void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
     auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
     if (!symbol || getResultRole(entry, i) != "variable")
       continue;
-    auto variable =
-        SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol);
-    Value old = getVariableArgument(entry, variable);
+    VariableOp variable = state->find(symbol);
+    Value old = state->getArgument(entry, variable);
     Value next = getReturn(entry)->getOperand(i);
     Value all = g.broadcastScalar(
         finite, cast<RankedTensorType>(old.getType()).getShape());
@@ -210,7 +208,7 @@ void ApplyOptimizerPass::clip(GraphBuilder &g,
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
                                 SmallVector<Gradient> gradients, Value finite) {
   Value rate = addLearningRate(g, entry);
-  Value iteration = getVariableArgument(entry, getIteration());
+  Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
   Value squaredNorm;
   if (clipNorm > 0 || onNonfinite == "skip") {
@@ -220,10 +218,10 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   }
   clip(g, gradients, squaredNorm);
 
-  UpdateStep step(g, entry, spec, rate,
+  UpdateStep step(g, *state, entry, spec, rate,
                   g.convert(next, g.getBuilder().getF32Type()));
   for (const Gradient &gradient : gradients) {
-    Value old = getVariableArgument(entry, gradient.variable);
+    Value old = state->getArgument(entry, gradient.variable);
     VariableUpdate one(step, gradient.variable, old, gradient.value);
     // Decoupled: keras/src/optimizers/base_optimizer.py, _apply_weight_decay.
     if (decay > 0)
@@ -232,9 +230,9 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
       })));
     Value updated = row->update(one);
     Type stored = cast<RankedTensorType>(old.getType()).getElementType();
-    setVariableResult(entry, gradient.variable, g.convert(updated, stored));
+    state->setResult(entry, gradient.variable, g.convert(updated, stored));
   }
-  setVariableResult(entry, getIteration(), next);
+  state->setResult(entry, getIteration(), next);
   if (finite)
     addFinite(g, entry, finite);
 }
@@ -247,8 +245,8 @@ void ApplyOptimizerPass::accumulateGradients(func::FuncOp entry,
   addLearningRate(g, entry);
   for (const Gradient &gradient : gradients) {
     VariableOp accumulator = getAccumulator(gradient.variable);
-    Value old = getVariableArgument(entry, accumulator);
-    setVariableResult(entry, accumulator, g.add(old, gradient.value));
+    Value old = state->getArgument(entry, accumulator);
+    state->setResult(entry, accumulator, g.add(old, gradient.value));
   }
   Value loss = getReturn(entry)->getOperand(findResult(entry, "loss"));
   addFinite(g, entry, isFinite(g, loss));
@@ -277,6 +275,7 @@ void ApplyOptimizerPass::runOnOperation() {
         << "graph-apply-optimizer: the module has no function 'train_step'";
     return signalPassFailure();
   }
+  state.emplace(module);
   SmallVector<VariableOp> accumulated;
   for (func::FuncOp entry : entries) {
     FailureOr<SmallVector<Gradient>> gradients = takeGradients(entry);
@@ -308,9 +307,9 @@ void ApplyOptimizerPass::runOnOperation() {
     GraphBuilder g(builder, apply.getLoc());
     SmallVector<Gradient> gradients;
     for (VariableOp variable : accumulated) {
-      Value sum = getVariableArgument(apply, getAccumulator(variable));
+      Value sum = state->getArgument(apply, getAccumulator(variable));
       gradients.push_back({variable, g.mul(sum, 1.0 / accumulate)});
-      setVariableResult(apply, getAccumulator(variable), g.like(sum, 0));
+      state->setResult(apply, getAccumulator(variable), g.like(sum, 0));
     }
     // The losses were checked when they were computed.
     update(g, apply, gradients, nullptr);

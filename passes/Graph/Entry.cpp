@@ -77,15 +77,20 @@ BlockArgument mlir::dist::graph::addArgument(func::FuncOp entry, Type type,
   return entry.getArgument(index);
 }
 
-BlockArgument mlir::dist::graph::getVariableArgument(func::FuncOp entry,
-                                                     VariableOp variable) {
-  if (BlockArgument argument = findVariableArgument(entry, variable))
-    return argument;
+static Port getPort(VariableOp variable) {
   Port port;
   port.role = "variable";
   port.name = variable.getSymName();
   port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-  return addArgument(entry, variable.getType(), port, variable.getLoc());
+  return port;
+}
+
+BlockArgument mlir::dist::graph::getVariableArgument(func::FuncOp entry,
+                                                     VariableOp variable) {
+  if (BlockArgument argument = findVariableArgument(entry, variable))
+    return argument;
+  return addArgument(entry, variable.getType(), getPort(variable),
+                     variable.getLoc());
 }
 
 void mlir::dist::graph::addResult(func::FuncOp entry, Value value,
@@ -108,11 +113,7 @@ void mlir::dist::graph::setVariableResult(func::FuncOp entry,
       return;
     }
   }
-  Port port;
-  port.role = "variable";
-  port.name = variable.getSymName();
-  port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-  addResult(entry, value, port);
+  addResult(entry, value, getPort(variable));
 }
 
 void mlir::dist::graph::eraseResults(
@@ -184,27 +185,82 @@ func::FuncOp mlir::dist::graph::findEntry(ModuleOp module, StringRef name) {
   return module.lookupSymbol<func::FuncOp>(name);
 }
 
-VariableOp mlir::dist::graph::addVariable(ModuleOp module, StringRef name,
-                                          Type type,
-                                          const NewVariable &properties) {
-  if (auto existing = module.lookupSymbol<VariableOp>(name))
-    return existing;
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToStart(module.getBody());
-  for (auto variable : module.getOps<VariableOp>())
-    builder.setInsertionPointAfter(variable);
+static VariableOp createVariable(OpBuilder &builder, Location loc,
+                                 StringRef name, Type type,
+                                 const NewVariable &properties) {
   HostTensor one(
       RankedTensorType::get({}, cast<RankedTensorType>(type).getElementType()));
   one.setDouble(0, properties.fill);
   Attribute element = one.toAttribute().getValues<Attribute>()[0];
   auto initial = DenseElementsAttr::get(cast<RankedTensorType>(type), element);
   return VariableOp::create(
-      builder, module.getLoc(), builder.getStringAttr(name),
-      TypeAttr::get(type), initial, /*trainable=*/UnitAttr(),
-      builder.getStringAttr(properties.group),
-      SynchronizationAttr::get(module.getContext(), properties.synchronization),
-      AggregationAttr::get(module.getContext(), properties.aggregation),
+      builder, loc, builder.getStringAttr(name), TypeAttr::get(type), initial,
+      /*trainable=*/UnitAttr(), builder.getStringAttr(properties.group),
+      SynchronizationAttr::get(builder.getContext(), properties.synchronization),
+      AggregationAttr::get(builder.getContext(), properties.aggregation),
       properties.slotOf, /*why=*/StringAttr(), /*sharding=*/Attribute());
+}
+
+VariableOp mlir::dist::graph::addVariable(ModuleOp module, StringRef name,
+                                          Type type,
+                                          const NewVariable &properties) {
+  return StateIndex(module).add(name, type, properties);
+}
+
+StateIndex::StateIndex(ModuleOp module) : module(module), symbols(module) {
+  for (auto variable : module.getOps<VariableOp>())
+    last = variable;
+}
+
+VariableOp StateIndex::find(FlatSymbolRefAttr name) {
+  return symbols.lookup<VariableOp>(name.getAttr());
+}
+
+VariableOp StateIndex::add(StringRef name, Type type,
+                           const NewVariable &properties) {
+  if (auto existing = symbols.lookup<VariableOp>(name))
+    return existing;
+  OpBuilder builder(module.getContext());
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(module.getBody());
+  last = createVariable(builder, module.getLoc(), name, type, properties);
+  symbols.insert(last);
+  return last;
+}
+
+StateIndex::Ports &StateIndex::getPorts(func::FuncOp entry) {
+  auto [found, isNew] = ports.try_emplace(entry);
+  Ports &own = found->second;
+  if (!isNew)
+    return own;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariable))
+      own.arguments.try_emplace(name.getAttr(), i);
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (auto name = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable))
+      if (getResultRole(entry, i) == "variable")
+        own.results.try_emplace(name.getAttr(), i);
+  return own;
+}
+
+BlockArgument StateIndex::getArgument(func::FuncOp entry, VariableOp variable) {
+  auto [found, isNew] = getPorts(entry).arguments.try_emplace(
+      variable.getSymNameAttr(), entry.getNumArguments());
+  return isNew ? addArgument(entry, variable.getType(), getPort(variable),
+                             variable.getLoc())
+               : entry.getArgument(found->second);
+}
+
+void StateIndex::setResult(func::FuncOp entry, VariableOp variable,
+                           Value value) {
+  auto [found, isNew] = getPorts(entry).results.try_emplace(
+      variable.getSymNameAttr(), entry.getNumResults());
+  if (isNew)
+    addResult(entry, value, getPort(variable));
+  else
+    getReturn(entry)->setOperand(found->second, value);
 }
 
 void mlir::dist::graph::eraseDeadOps(func::FuncOp entry) {

@@ -16,6 +16,7 @@
 
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::dist::graph {
 
@@ -79,6 +80,29 @@ struct NewVariable {
 };
 VariableOp addVariable(ModuleOp module, StringRef name, Type type,
                        const NewVariable &properties);
+
+/// The functions above for passes that ask of every variable: names and places
+/// are looked up once, so that a model of many layers costs no more a layer.
+/// While it lives, variables and entries' arguments and results are only added.
+class StateIndex {
+public:
+  explicit StateIndex(ModuleOp module);
+  VariableOp find(FlatSymbolRefAttr name);
+  VariableOp add(StringRef name, Type type, const NewVariable &properties);
+  BlockArgument getArgument(func::FuncOp entry, VariableOp variable);
+  void setResult(func::FuncOp entry, VariableOp variable, Value value);
+
+private:
+  struct Ports {
+    DenseMap<StringAttr, unsigned> arguments, results;
+  };
+  Ports &getPorts(func::FuncOp entry);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  VariableOp last;
+  DenseMap<Operation *, Ports> ports;
+};
 
 /// Erases the ops of `entry` that nothing uses.
 void eraseDeadOps(func::FuncOp entry);

@@ -58,6 +58,14 @@ struct FoldConstantOperands : OpInterfaceRewritePattern<ReferenceOpInterface> {
     if (isa<BroadcastOp>(op.getOperation()) && !allSplat)
       return rewriter.notifyMatchFailure(op, "would only repeat elements");
 
+    // One element everywhere: no need to look at each of them.
+    if (isa<BroadcastOp>(op.getOperation()) && largest > 0) {
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      rewriter.replaceOpWithNewOp<ConstantOp>(
+          op, DenseElementsAttr::get(
+                  type, values.front().getSplatValue<Attribute>()));
+      return success();
+    }
     SmallVector<HostTensor> operands, results;
     for (ElementsAttr value : values) {
       FailureOr<HostTensor> tensor = HostTensor::fromAttribute(value);

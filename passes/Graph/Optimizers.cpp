@@ -45,16 +45,15 @@ VariableOp VariableUpdate::getSlotVariable(StringRef name, double fill) {
   std::string symbol =
       ("optimizer/" + variable.getSymName() + "/" + name).str();
   auto type = cast<RankedTensorType>(variable.getType()).clone(number);
-  return addVariable(variable->getParentOfType<ModuleOp>(), symbol, type,
-                     properties);
+  return step.state.add(symbol, type, properties);
 }
 
 Value VariableUpdate::getSlot(StringRef name, double fill) {
-  return getVariableArgument(step.entry, getSlotVariable(name, fill));
+  return step.state.getArgument(step.entry, getSlotVariable(name, fill));
 }
 
 Value VariableUpdate::setSlot(StringRef name, Value value) {
-  setVariableResult(step.entry, getSlotVariable(name, 0), value);
+  step.state.setResult(step.entry, getSlotVariable(name, 0), value);
   return value;
 }
 

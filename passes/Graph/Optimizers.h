@@ -18,11 +18,13 @@ namespace mlir::dist::graph {
 class UpdateStep {
 public:
   /// `rate` is the learning rate (f32), `number` counts updates from 1 (f32).
-  UpdateStep(GraphBuilder &g, func::FuncOp entry, const TrainingSpec &spec,
-             Value rate, Value number)
-      : g(g), entry(entry), spec(spec), rate(rate), number(number) {}
+  UpdateStep(GraphBuilder &g, StateIndex &state, func::FuncOp entry,
+             const TrainingSpec &spec, Value rate, Value number)
+      : g(g), state(state), entry(entry), spec(spec), rate(rate),
+        number(number) {}
 
   GraphBuilder &g;
+  StateIndex &state;
   func::FuncOp entry;
   const TrainingSpec &spec;
   Value rate, number;

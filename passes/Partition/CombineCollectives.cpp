@@ -35,13 +35,15 @@ struct OverlapCollectivesPass
 /// Whether `to` uses, directly or not, a result of `from`.
 static bool reaches(Operation *from, Operation *to) {
   llvm::SmallPtrSet<Operation *, 32> seen;
-  SmallVector<Operation *> work(from->getUsers());
+  SmallVector<Operation *> work{from};
   while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    if (op == to)
-      return true;
-    if (seen.insert(op).second)
-      llvm::append_range(work, op->getUsers());
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      if (user == to)
+        return true;
+      // What stands behind `to` leads to nothing before it.
+      if (user->isBeforeInBlock(to) && seen.insert(user).second)
+        work.push_back(user);
+    }
   }
   return false;
 }

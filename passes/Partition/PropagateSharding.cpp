@@ -358,9 +358,23 @@ bool PropagateShardingPass::sweep(func::FuncOp function,
 
 void PropagateShardingPass::write(func::FuncOp function) {
   Block &block = function.front();
-  for (BlockArgument argument : block.getArguments())
-    if (auto found = states.find(argument); found != states.end())
-      setSharding(argument, found->second.getSharding(meshName, close));
+  MLIRContext *context = function.getContext();
+  // All at once: an attribute list a change would fill the context.
+  auto with = [&](DictionaryAttr old, ShardingAttr sharding) {
+    NamedAttrList list(old);
+    if (sharding)
+      list.set(DistDialect::kSharding, sharding);
+    return list.getDictionary(context);
+  };
+  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
+  for (BlockArgument argument : block.getArguments()) {
+    auto found = states.find(argument);
+    argumentAttrs.push_back(
+        with(function.getArgAttrDict(argument.getArgNumber()),
+             found == states.end() ? ShardingAttr()
+                                   : found->second.getSharding(meshName, close)));
+  }
+  function.setAllArgAttrs(argumentAttrs);
   for (Operation &op : block)
     for (Value result : op.getResults())
       if (auto found = states.find(result); found != states.end())
@@ -372,14 +386,14 @@ void PropagateShardingPass::write(func::FuncOp function) {
       if (auto found = results.find({function, unsigned(i)});
           found != results.end())
         declared = &found->second;
+    ShardingAttr sharding;
     if (declared)
-      function.setResultAttr(i, DistDialect::kSharding,
-                             declared->getSharding(meshName, close));
+      sharding = declared->getSharding(meshName, close);
     else if (close && states.count(operand))
-      function.setResultAttr(
-          i, DistDialect::kSharding,
-          states[operand].getSharding(meshName, close).withUnreduced({}));
+      sharding = states[operand].getSharding(meshName, close).withUnreduced({});
+    resultAttrs.push_back(with(function.getResultAttrDict(i), sharding));
   }
+  function.setAllResultAttrs(resultAttrs);
 }
 
 void PropagateShardingPass::runOnOperation() {

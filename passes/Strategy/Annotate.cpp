@@ -73,19 +73,65 @@ ShardingAttr mlir::dist::getVariableSharding(graph::VariableOp variable) {
   return dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr());
 }
 
-void mlir::dist::setVariableSharding(graph::VariableOp variable,
-                                     ShardingAttr sharding) {
-  variable.setShardingAttr(sharding);
-  auto name = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-  auto module = variable->getParentOfType<ModuleOp>();
+VariableTable::VariableTable(ModuleOp module) {
+  for (auto variable : module.getOps<graph::VariableOp>())
+    variables[variable.getSymNameAttr()] = variable;
   for (auto function : module.getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (function.getArgAttr(i, kVariableAttr) == name)
-        function.setArgAttr(i, DistDialect::kSharding, sharding);
+      if (auto name =
+              function.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr)) {
+        ports[name.getAttr()].push_back({function, i, /*isResult=*/false});
+        if (!function.isExternal())
+          arguments[function.getArgument(i)] = variables.lookup(name.getAttr());
+      }
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (function.getResultAttr(i, kVariableAttr) == name)
-        function.setResultAttr(i, DistDialect::kSharding, sharding);
+      if (auto name =
+              function.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
+        ports[name.getAttr()].push_back({function, i, /*isResult=*/true});
   }
+}
+
+graph::VariableOp VariableTable::find(FlatSymbolRefAttr name) const {
+  return variables.lookup(name.getAttr());
+}
+
+graph::VariableOp VariableTable::findOf(BlockArgument argument) const {
+  return arguments.lookup(argument);
+}
+
+BlockArgument VariableTable::findArgument(func::FuncOp function,
+                                          graph::VariableOp variable) const {
+  auto found = ports.find(variable.getSymNameAttr());
+  if (found != ports.end())
+    for (const Port &port : found->second)
+      if (port.function == function && !port.isResult)
+        return function.getArgument(port.index);
+  return {};
+}
+
+SmallVector<unsigned>
+VariableTable::findResults(func::FuncOp function,
+                           graph::VariableOp variable) const {
+  SmallVector<unsigned> results;
+  auto found = ports.find(variable.getSymNameAttr());
+  if (found != ports.end())
+    for (const Port &port : found->second)
+      if (port.function == function && port.isResult)
+        results.push_back(port.index);
+  return results;
+}
+
+void VariableTable::setSharding(graph::VariableOp variable,
+                                ShardingAttr sharding) const {
+  variable.setShardingAttr(sharding);
+  auto found = ports.find(variable.getSymNameAttr());
+  if (found == ports.end())
+    return;
+  for (Port port : found->second)
+    if (port.isResult)
+      port.function.setResultAttr(port.index, DistDialect::kSharding, sharding);
+    else
+      port.function.setArgAttr(port.index, DistDialect::kSharding, sharding);
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,7 +142,7 @@ namespace {
 class Annotator {
 public:
   Annotator(ModuleOp module, MeshOp mesh, ArrayRef<StringAttr> replicaAxes)
-      : module(module), mesh(mesh), replicaAxes(replicaAxes),
+      : module(module), mesh(mesh), replicaAxes(replicaAxes), table(module),
         meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
         replicas(mesh.getGroupSize(replicaAxes)),
         open(replicaAxes.size() != mesh.getAxisNames().size()) {}
@@ -118,6 +164,7 @@ private:
   ModuleOp module;
   MeshOp mesh;
   ArrayRef<StringAttr> replicaAxes;
+  VariableTable table;
   FlatSymbolRefAttr meshName;
   int64_t replicas;
   /// Whether other axes are left for later strategies.
@@ -166,8 +213,7 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
   if (!attributes)
     return whole;
   if (auto name = attributes.getAs<FlatSymbolRefAttr>(kVariableAttr)) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
-        function, name);
+    graph::VariableOp variable = table.find(name);
     if (!variable)
       return fail() << ": expected a graph.variable named " << name,
              ShardingAttr();
@@ -194,22 +240,29 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
 }
 
 LogicalResult Annotator::annotateFunction(func::FuncOp function) {
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto sharding = getSharding(function, "argument", i,
-                                function.getArgumentTypes()[i],
-                                function.getArgAttrDict(i));
-    if (!sharding)
-      return failure();
-    function.setArgAttr(i, DistDialect::kSharding, sharding);
-  }
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto sharding =
-        getSharding(function, "result", i, function.getResultTypes()[i],
-                    function.getResultAttrDict(i));
-    if (!sharding)
-      return failure();
-    function.setResultAttr(i, DistDialect::kSharding, sharding);
-  }
+  auto collect = [&](StringRef what, TypeRange types, auto getAttributes,
+                     SmallVectorImpl<DictionaryAttr> &all) {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      DictionaryAttr attributes = getAttributes(i);
+      auto sharding = getSharding(function, what, i, type, attributes);
+      if (!sharding)
+        return failure();
+      NamedAttrList list(attributes);
+      list.set(DistDialect::kSharding, sharding);
+      all.push_back(list.getDictionary(module.getContext()));
+    }
+    return success();
+  };
+  SmallVector<DictionaryAttr> arguments, results;
+  if (failed(collect("argument", function.getArgumentTypes(),
+                     [&](unsigned i) { return function.getArgAttrDict(i); },
+                     arguments)) ||
+      failed(collect("result", function.getResultTypes(),
+                     [&](unsigned i) { return function.getResultAttrDict(i); },
+                     results)))
+    return failure();
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
   return success();
 }
 

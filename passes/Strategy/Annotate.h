@@ -47,8 +47,35 @@ LogicalResult annotate(ModuleOp module, MeshOp mesh,
 
 /// A variable's sharding; null before a strategy has annotated it.
 ShardingAttr getVariableSharding(graph::VariableOp variable);
-/// Sets it, in the variable and wherever functions take or give it.
-void setVariableSharding(graph::VariableOp variable, ShardingAttr sharding);
+
+/// A module's variables and where its functions take and give them, looked up
+/// once: a model of many layers has thousands. While it lives, functions keep
+/// their arguments and results.
+class VariableTable {
+public:
+  explicit VariableTable(ModuleOp module);
+
+  graph::VariableOp find(FlatSymbolRefAttr name) const;
+  /// The variable that an argument stands for; null if none.
+  graph::VariableOp findOf(BlockArgument argument) const;
+  /// What binds a variable to arguments or results of `function`.
+  BlockArgument findArgument(func::FuncOp function,
+                             graph::VariableOp variable) const;
+  SmallVector<unsigned> findResults(func::FuncOp function,
+                                    graph::VariableOp variable) const;
+  /// In the variable and wherever functions take or give it.
+  void setSharding(graph::VariableOp variable, ShardingAttr sharding) const;
+
+private:
+  struct Port {
+    func::FuncOp function;
+    unsigned index;
+    bool isResult;
+  };
+  DenseMap<StringAttr, graph::VariableOp> variables;
+  DenseMap<StringAttr, SmallVector<Port, 4>> ports;
+  DenseMap<Value, graph::VariableOp> arguments;
+};
 
 } // namespace mlir::dist
 

@@ -39,6 +39,7 @@ private:
 
   MeshOp mesh;
   StringAttr axisName;
+  std::optional<VariableTable> table;
   DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
 };
 } // namespace
@@ -79,7 +80,6 @@ Value ShardOptimizerPass::reshard(OpBuilder &builder, Value value,
 void ShardOptimizerPass::gatherForUse(func::FuncOp entry,
                                       graph::VariableOp variable,
                                       const UpdateSlice &slice) {
-  auto name = FlatSymbolRefAttr::get(variable.getSymNameAttr());
   ShardingAttr target;
   {
     ShardingAttr sharding = getVariableSharding(variable);
@@ -94,9 +94,7 @@ void ShardOptimizerPass::gatherForUse(func::FuncOp entry,
   std::string reason = "--strategy=zero:stage=3 keeps '" +
                        variable.getSymName().str() + "' split over '" +
                        axisName.str() + "' and gathers it just before use";
-  for (BlockArgument argument : entry.getArguments()) {
-    if (entry.getArgAttr(argument.getArgNumber(), kVariableAttr) != name)
-      continue;
+  if (BlockArgument argument = table->findArgument(entry, variable)) {
     // Through ops of the variable alone (transposes, converts) to those that
     // compute with it.
     SmallVector<std::pair<OpOperand *, SmallVector<Operation *>>> work;
@@ -138,25 +136,25 @@ void ShardOptimizerPass::shard(graph::VariableOp variable) {
     if (slot.getGroup() == "accumulator") {
       // Its new value is a sum of gradients: from stage 2 on, of shards.
       if (stage >= 2) {
-        setVariableSharding(slot, sharding);
+        table->setSharding(slot, sharding);
         slot.setSynchronization(graph::Synchronization::OnWrite);
         slot.setAggregation(graph::Aggregation::None);
       }
       sums.push_back(slot);
     } else {
-      setVariableSharding(slot, sharding);
+      table->setSharding(slot, sharding);
       state.push_back(slot);
     }
   }
   if (stage >= 3)
-    setVariableSharding(variable, sharding);
+    table->setSharding(variable, sharding);
   std::string reason = "--strategy=zero:stage=" + std::to_string(stage) +
                        " updates one shard of '" + variable.getSymName().str() +
                        "' on each rank along '" + axisName.str() + "'";
   for (auto entry : getOperation().getOps<func::FuncOp>()) {
-    UpdateSlice update(entry, state);
+    UpdateSlice update(entry, state, *table);
     // Where gradients are only summed, their sum is the value wanted in shards.
-    UpdateSlice sum(entry, sums.empty() ? state : sums);
+    UpdateSlice sum(entry, sums.empty() ? state : sums, *table);
     bool accumulates = update.isEmpty() && stage >= 2 && !sums.empty();
     if (Value gradient = accumulates ? sum.getGradient() : update.getGradient()) {
       OpBuilder builder(entry.getContext());
@@ -193,6 +191,7 @@ void ShardOptimizerPass::runOnOperation() {
     if (failed(annotate(module, mesh, *axes)))
       return signalPassFailure();
   }
+  table.emplace(module);
   slots.clear();
   for (auto variable : module.getOps<graph::VariableOp>())
     if (FlatSymbolRefAttr of = variable.getSlotOfAttr())

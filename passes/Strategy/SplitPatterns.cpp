@@ -14,8 +14,8 @@ namespace {
 /// One search.
 class Follower {
 public:
-  Follower(func::FuncOp entry, int64_t parts, bool anyEnd)
-      : entry(entry), parts(parts), anyEnd(anyEnd) {}
+  Follower(const VariableTable &table, int64_t parts, bool anyEnd)
+      : table(table), parts(parts), anyEnd(anyEnd) {}
   FailureOr<SplitPattern> run(BlockArgument argument, unsigned dim);
 
 private:
@@ -24,7 +24,7 @@ private:
   LogicalResult spread(Operation *op, const ShardingRule &rule,
                        unsigned factor);
 
-  func::FuncOp entry;
+  const VariableTable &table;
   int64_t parts;
   /// Whether ops that need the parts together are fine: they end the search.
   bool anyEnd;
@@ -36,19 +36,14 @@ private:
 } // namespace
 
 /// The variable that a value is, or is a layout or type of; else null.
-static graph::VariableOp findVariableOf(Value value) {
+static graph::VariableOp findVariableOf(Value value,
+                                        const VariableTable &table) {
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() != 1 || op->getNumResults() != 1)
       return {};
     value = op->getOperand(0);
   }
-  auto argument = cast<BlockArgument>(value);
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(
-      argument.getArgNumber(), kVariableAttr);
-  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
-                                                                        name)
-              : graph::VariableOp();
+  return table.findOf(cast<BlockArgument>(value));
 }
 
 /// The factor that parts of a tensor's dim are parts of: its major one.
@@ -72,7 +67,7 @@ LogicalResult Follower::split(Value value, unsigned dim) {
   if (!isNew)
     return success(known->second == dim);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    graph::VariableOp variable = findVariableOf(argument);
+    graph::VariableOp variable = table.findOf(argument);
     if (!variable)
       return failure(); // inputs stay whole
     pattern.variables.insert({variable, dim});
@@ -128,15 +123,15 @@ LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
                        [](const Factor &one) {
                          return one.kind == FactorKind::Reduction;
                        }) &&
-          !findVariableOf(op->getOperand(0)) &&
-          !findVariableOf(op->getOperand(1));
+          !findVariableOf(op->getOperand(0), table) &&
+          !findVariableOf(op->getOperand(1), table);
       break;
     case FactorKind::Reduction: {
       // A sum of activations alone (a norm's mean) would cost an all-reduce
       // that no layer asked for.
       bool hasVariable = op->getNumOperands() > 1 &&
-                         llvm::any_of(op->getOperands(), [](Value operand) {
-                           return bool(findVariableOf(operand));
+                         llvm::any_of(op->getOperands(), [&](Value operand) {
+                           return bool(findVariableOf(operand, table));
                          });
       if (!hasVariable ||
           rule.factors[*factor].reduction != ReductionKind::Sum) {
@@ -181,9 +176,9 @@ FailureOr<SplitPattern> Follower::run(BlockArgument argument, unsigned dim) {
 }
 
 FailureOr<SplitPattern>
-mlir::dist::followSplit(func::FuncOp entry, BlockArgument argument,
+mlir::dist::followSplit(BlockArgument argument, const VariableTable &table,
                         unsigned dim, int64_t parts, bool anyEnd) {
-  return Follower(entry, parts, anyEnd).run(argument, dim);
+  return Follower(table, parts, anyEnd).run(argument, dim);
 }
 
 static bool fits(const SplitPattern &pattern, StringRef preset) {
@@ -199,9 +194,9 @@ static bool fits(const SplitPattern &pattern, StringRef preset) {
 }
 
 llvm::MapVector<graph::VariableOp, unsigned>
-mlir::dist::findSplits(func::FuncOp entry, int64_t parts, StringRef preset) {
+mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
+                       int64_t parts, StringRef preset) {
   llvm::MapVector<graph::VariableOp, unsigned> found;
-  SmallVector<StringAttr> reasons;
   for (Operation &op : entry.front()) {
     auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
     if (!sharded || op.getNumOperands() < 2)
@@ -213,27 +208,23 @@ mlir::dist::findSplits(func::FuncOp entry, int64_t parts, StringRef preset) {
         }))
       continue;
     for (auto [operand, tensor] : llvm::zip(op.getOperands(), rule.operands)) {
-      graph::VariableOp variable = findVariableOf(operand);
+      graph::VariableOp variable = findVariableOf(operand, table);
       if (!variable || tensor.size() < 2 || found.contains(variable))
         continue;
-      for (BlockArgument argument : entry.getArguments()) {
-        if (findVariableOf(argument) != variable)
+      BlockArgument argument = table.findArgument(entry, variable);
+      auto type = cast<RankedTensorType>(argument.getType());
+      for (int64_t dim = type.getRank(); dim-- > 0;) {
+        auto pattern =
+            followSplit(argument, table, dim, parts, preset == "vocab");
+        // Column first: the row dim of a pair is found from its column's.
+        if (failed(pattern) || !fits(*pattern, preset) ||
+            llvm::any_of(pattern->variables, [&](auto &one) {
+              return found.contains(one.first);
+            }))
           continue;
-        auto type = cast<RankedTensorType>(argument.getType());
-        for (int64_t dim = type.getRank(); dim-- > 0;) {
-          auto pattern =
-              followSplit(entry, argument, dim, parts, preset == "vocab");
-          // Column first: the row dim of a pair is found from its column's.
-          if (failed(pattern) || !fits(*pattern, preset))
-            continue;
-          if (llvm::any_of(pattern->variables, [&](auto &one) {
-                return found.contains(one.first);
-              }))
-            continue;
-          for (auto &one : pattern->variables)
-            found.insert(one);
-          break;
-        }
+        for (auto &one : pattern->variables)
+          found.insert(one);
+        break;
       }
     }
   }

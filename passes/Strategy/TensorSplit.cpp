@@ -28,6 +28,8 @@ private:
                       const Twine &rule);
 
   MeshOp mesh;
+  std::optional<VariableTable> table;
+  DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
 };
 } // namespace
 
@@ -55,12 +57,11 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
     ShardingAttr own = getVariableSharding(one);
     SmallVector<StringAttr> ownAxes(own.getAxes(dim));
     ownAxes.push_back(over);
-    setVariableSharding(one, own.withDim(dim, ownAxes));
+    table->setSharding(one, own.withDim(dim, ownAxes));
   };
   set(variable);
-  auto name = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-  for (auto slot : getOperation().getOps<graph::VariableOp>())
-    if (slot.getSlotOfAttr() == name && slot.getType() == type)
+  for (graph::VariableOp slot : slots.lookup(variable.getSymNameAttr()))
+    if (slot.getType() == type)
       set(slot);
   return success();
 }
@@ -119,7 +120,7 @@ LogicalResult TensorSplitPass::applyPreset() {
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";
   auto over = StringAttr::get(&getContext(), axis);
-  auto splits = findSplits(entry, mesh.getAxisSize(over), preset);
+  auto splits = findSplits(entry, *table, mesh.getAxisSize(over), preset);
   if (splits.empty())
     return module.emitError()
            << "--split-preset " << preset
@@ -147,6 +148,11 @@ void TensorSplitPass::runOnOperation() {
                           : "--split rules split variables");
   if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
     return signalPassFailure();
+  table.emplace(module);
+  slots.clear();
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (FlatSymbolRefAttr of = variable.getSlotOfAttr())
+      slots[of.getAttr()].push_back(variable);
   if (rules.empty()) {
     if (failed(applyPreset()))
       signalPassFailure();

@@ -21,7 +21,8 @@ static bool isElementwise(Operation *op) {
   });
 }
 
-UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state)
+UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state,
+                         const VariableTable &table)
     : entry(entry) {
   graph::VariableOp variable = state.front();
   ArrayRef<int64_t> shape = variable.getType().getShape();
@@ -29,29 +30,21 @@ UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state)
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.getShape() == shape;
   };
-  auto isState = [&](Attribute name) {
-    return llvm::any_of(state, [&](graph::VariableOp variable) {
-      return name == FlatSymbolRefAttr::get(variable.getSymNameAttr());
-    });
-  };
   SmallVector<Value> work;
   Operation *terminator = entry.front().getTerminator();
-  for (auto [i, operand] : llvm::enumerate(terminator->getOperands()))
-    if (hasShape(operand) && isState(entry.getResultAttr(i, kVariableAttr)))
-      work.push_back(operand);
+  for (graph::VariableOp one : state)
+    for (unsigned result : table.findResults(entry, one))
+      if (Value value = terminator->getOperand(result); hasShape(value))
+        work.push_back(value);
   llvm::SmallPtrSet<Value, 16> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(
-          argument.getArgNumber(), kVariableAttr);
-      auto other = name && !isState(name)
-                       ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
-                             entry, name)
-                       : graph::VariableOp();
-      if (other && other.getGroup() == "accumulator")
+      graph::VariableOp other = table.findOf(argument);
+      if (other && other.getGroup() == "accumulator" &&
+          !llvm::is_contained(state, other))
         entering.insert(value);
       continue;
     }
@@ -83,17 +76,19 @@ void UpdateSlice::findGradient() {
   DenseMap<Value, llvm::SmallPtrSet<Value, 4>> from;
   for (Value value : entering)
     from[value].insert(value);
-  for (Operation &op : entry.front()) {
-    if (!ops.contains(&op))
-      continue;
+  SmallVector<Operation *> ordered(ops.begin(), ops.end());
+  llvm::sort(ordered, [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  });
+  for (Operation *op : ordered) {
     llvm::SmallPtrSet<Value, 4> sources;
-    for (Value operand : op.getOperands())
+    for (Value operand : op->getOperands())
       if (auto found = from.find(operand); found != from.end())
         sources.insert_range(found->second);
     bool all = sources.size() == entering.size();
-    from[op.getResult(0)] = std::move(sources);
+    from[op->getResult(0)] = std::move(sources);
     if (all) {
-      gradient = op.getResult(0);
+      gradient = op->getResult(0);
       return;
     }
   }

@@ -23,7 +23,8 @@ namespace mlir::dist {
 class UpdateSlice {
 public:
   /// `state` are the variable and what `slot_of` binds to it.
-  UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state);
+  UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state,
+              const VariableTable &table);
 
   /// Whether the entry gives a new value of one of them.
   bool isEmpty() const { return ops.empty(); }
