@@ -139,5 +139,5 @@ if __name__ == "__main__":
     os.makedirs(folder, exist_ok=True)
     digits_cnn(os.path.join(folder, "digits-cnn.onnx"))
     digits_mlp(os.path.join(folder, "digits-mlp.onnx"))
-    # Gray levels of 16 pixels: one to predict the next.
-    transformer(os.path.join(folder, "tiny-transformer.onnx"), layers=2, dim=16, heads=4, length=16, vocabulary=20)
+    # The 17 gray levels of 8x8 pixels as tokens.
+    transformer(os.path.join(folder, "tiny-transformer.onnx"), layers=2, dim=16, heads=4, length=64, vocabulary=20)
