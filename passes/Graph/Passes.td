@@ -256,4 +256,27 @@ def DecomposeCompositesPass : Pass<"graph-decompose-composites", "::mlir::Module
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
+
+def MixedPrecisionPass : Pass<"graph-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "Computes contractions in bf16 or f16; variables and sums stay f32";
+  let description = [{
+    Before differentiation, so that the backward pass follows. Contractions
+    (products that are summed) take their operands in `precision`, and ops that
+    only carry such values on (bias, reshape, residual sums) stay in it; norms,
+    softmax, losses and other sums are in f32, as are variables, to which
+    gradients come back in f32.
+
+    Before: `%0 = graph.dot_general %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>`
+    After, with `precision=bf16`:
+    ```mlir
+    %1 = graph.convert %x : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+    %2 = graph.convert %w : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    %3 = graph.dot_general %1, %2 : (tensor<2x4xbf16>, tensor<4x8xbf16>) -> tensor<2x8xbf16>
+    %0 = graph.convert %3 : (tensor<2x8xbf16>) -> tensor<2x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", "\"bf16\"", "bf16 or f16">,
+  ];
+}
 #endif // PASSES_GRAPH_PASSES_TD

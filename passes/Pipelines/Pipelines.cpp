@@ -43,6 +43,13 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
   }
   // Differentiation wants pure functions.
   pm.addPass(createFunctionalizeStatePass());
+  // Also before: derivatives are then in the precision of what they derive.
+  if (options.precision != "f32") {
+    MixedPrecisionPassOptions mixed;
+    mixed.precision = options.precision;
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createMixedPrecisionPass(mixed));
+  }
   if (!options.loss.empty()) {
     // The loss has made part of the forward pass dead (the softmax); its
     // derivative should not be built.

@@ -47,6 +47,9 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
   Option<bool> syncBatchNorm{*this, "sync-batch-norm",
                              llvm::cl::desc("One group over all replicas"),
                              llvm::cl::init(false)};
+  Option<std::string> precision{*this, "precision",
+                                llvm::cl::desc("f32, bf16 or f16"),
+                                llvm::cl::init("f32")};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("Seed of dropout"),
                        llvm::cl::init(0)};
 };

@@ -39,11 +39,12 @@ Status Compilation::plan() {
                            "no such device in this build", "--devices",
                            "'" + device.kind + "' is not supported",
                            "use cpu or cpu:N");
-  if (options.precision != "f32")
+  if (options.precision == "f16")
     return Status::error(StatusCode::InvalidArgument,
                          "no such precision in this build", "--precision",
-                         "'" + options.precision + "' is not supported",
-                         "use f32");
+                         "'" + options.precision +
+                             "' needs a dynamic loss scale, which is not there yet",
+                         "use bf16 or f32");
   if (Status status = ::dist::tools::planStrategies(options, &strategy);
       !status.ok())
     return status;
@@ -210,6 +211,7 @@ LogicalResult Compilation::train() {
   train.replicas = replicas;
   train.syncBatchNorm = options.syncBatchNorm;
   train.seed = options.seed;
+  train.precision = options.precision;
   if (failed(runPipeline([&](OpPassManager &pm) {
         buildImportPipeline(pm);
         buildTrainPipeline(pm, train);
