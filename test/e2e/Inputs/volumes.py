@@ -12,3 +12,5 @@ for transfer in entry["transfers"]:
     sums[key] = (count + 1, sent + transfer["bytes_sent"])
 for (collective, axes), (count, sent) in sorted(sums.items()):
     print(f"{collective} {axes} {count} transfers {sent:.0f} bytes")
+memory = entry["memory"]
+print(f"memory parameters {memory['parameters']} slots {memory['slots']}")
