@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Graph/Entry.h"
+#include "passes/Graph/LossScale.h"
 #include "passes/Graph/Optimizers.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Graph/Schedules.h"
@@ -144,14 +145,24 @@ void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
                                    Value finite) {
   Port port;
   port.role = port.name = "finite";
-  addResult(entry, finite, port);
-  if (onNonfinite != "skip")
+  Value reported = finite;
+  // An overflow is what a scale above 1 is there for: no news for the host.
+  if (lossScale) {
+    Value scale = state->getArgument(entry, getLossScale(*state));
+    reported = g.make<OrOp>(
+        finite, g.compare(ComparePredicate::GT, scale, g.like(scale, 1)));
+  }
+  addResult(entry, reported, port);
+  if (onNonfinite != "skip" && !lossScale)
     return;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
     if (!symbol || getResultRole(entry, i) != "variable")
       continue;
     VariableOp variable = state->find(symbol);
+    // A sum that is not finite starts anew, too.
+    if (variable.getGroup() == "accumulator" && entry.getSymName() == "apply")
+      continue;
     Value old = state->getArgument(entry, variable);
     Value next = getReturn(entry)->getOperand(i);
     Value all = g.broadcastScalar(
@@ -210,8 +221,19 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   Value rate = addLearningRate(g, entry);
   Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
+  if (lossScale) {
+    Value scale = state->getArgument(entry, getLossScale(*state));
+    Value share = g.div(g.like(scale, 1), scale);
+    for (Gradient &gradient : gradients) {
+      auto type = cast<RankedTensorType>(gradient.value.getType());
+      gradient.value = g.mul(gradient.value,
+                             g.broadcastScalar(
+                                 g.convert(share, type.getElementType()),
+                                 type.getShape()));
+    }
+  }
   Value squaredNorm;
-  if (clipNorm > 0 || onNonfinite == "skip") {
+  if (clipNorm > 0 || onNonfinite == "skip" || lossScale) {
     squaredNorm = getSquaredNorm(g, gradients);
     Value known = isFinite(g, squaredNorm);
     finite = finite ? g.make<AndOp>(finite, known) : known;
@@ -235,6 +257,8 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   state->setResult(entry, getIteration(), next);
   if (finite)
     addFinite(g, entry, finite);
+  if (lossScale)
+    updateLossScale(g, *state, entry, finite);
 }
 
 /// `entry` adds its gradients to the accumulators.

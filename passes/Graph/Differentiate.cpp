@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Graph/Entry.h"
+#include "passes/Graph/LossScale.h"
 #include "passes/Graph/Passes.h"
 
 namespace mlir::dist {
@@ -27,8 +28,9 @@ struct DifferentiatePass
 /// One reverse sweep over an entry.
 class Sweep {
 public:
-  explicit Sweep(func::FuncOp entry)
-      : entry(entry), builder(getReturn(entry)) {}
+  /// `lossScale` multiplies the gradients; null: 1.
+  Sweep(func::FuncOp entry, Value lossScale)
+      : entry(entry), lossScale(lossScale), builder(getReturn(entry)) {}
   LogicalResult run();
 
 private:
@@ -37,6 +39,7 @@ private:
   void accumulate(Value value, Value cotangent, Location loc);
 
   func::FuncOp entry;
+  Value lossScale;
   OpBuilder builder;
   /// Values that depend on a trainable variable.
   DenseSet<Value> varied;
@@ -130,7 +133,11 @@ LogicalResult Sweep::run() {
   SmallVector<Operation *> forward;
   for (Operation &op : entry.getBody().front().without_terminator())
     forward.push_back(&op);
-  cotangents[loss] = GraphBuilder(builder, loss.getLoc()).like(loss, 1);
+  GraphBuilder g(builder, loss.getLoc());
+  cotangents[loss] =
+      lossScale ? g.convert(lossScale,
+                            cast<RankedTensorType>(loss.getType()).getElementType())
+                : g.like(loss, 1);
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op)))
       return failure();
@@ -164,7 +171,12 @@ void DifferentiatePass::runOnOperation() {
           << "graph-differentiate: the module has no function '" << name << "'";
       return signalPassFailure();
     }
-    if (failed(Sweep(entry).run()))
+    Value scale;
+    if (lossScale) {
+      StateIndex state(getOperation());
+      scale = state.getArgument(entry, getLossScale(state));
+    }
+    if (failed(Sweep(entry, scale).run()))
       return signalPassFailure();
   }
 }

@@ -87,6 +87,7 @@ VariableOp addVariable(ModuleOp module, StringRef name, Type type,
 class StateIndex {
 public:
   explicit StateIndex(ModuleOp module);
+  MLIRContext *getContext() { return module.getContext(); }
   VariableOp find(FlatSymbolRefAttr name);
   VariableOp add(StringRef name, Type type, const NewVariable &properties);
   BlockArgument getArgument(func::FuncOp entry, VariableOp variable);

@@ -185,6 +185,8 @@ def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"entries", "entries", "std::string",
       "Functions to differentiate; default: train_step, train_step_partial">,
+    Option<"lossScale", "loss-scale", "bool", "false",
+      "Gradients are multiplied by the variable 'loss-scale/value'">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
@@ -229,6 +231,8 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"weightDecay", "weight-decay", "double", "-1",
       "Decoupled weight decay; negative: the optimizer's own">,
     Option<"accumulate", "accumulate", "int64_t", "1", "Batches an update">,
+    Option<"lossScale", "loss-scale", "bool", "false",
+      "Gradients are divided by the dynamic loss scale, which follows overflows">,
     Option<"onNonfinite", "on-nonfinite", "std::string", "\"stop\"",
       "continue, skip or stop; the host loop stops or continues by the result `finite`">,
   ];

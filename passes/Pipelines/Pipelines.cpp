@@ -55,7 +55,9 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     // derivative should not be built.
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
-    pm.addPass(createDifferentiatePass());
+    DifferentiatePassOptions differentiate;
+    differentiate.lossScale = options.precision == "f16";
+    pm.addPass(createDifferentiatePass(differentiate));
     ApplyOptimizerPassOptions apply;
     apply.optimizer = options.optimizer;
     apply.lrSchedule = options.lrSchedule;
@@ -64,6 +66,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     apply.weightDecay = options.weightDecay;
     apply.accumulate = options.accumulate;
     apply.onNonfinite = options.onNonfinite;
+    apply.lossScale = options.precision == "f16";
     pm.addPass(createApplyOptimizerPass(apply));
     pm.addPass(createFoldPass());
   }

@@ -90,7 +90,8 @@ Status EntryCall::run(const Batch &batch, StepResult *result) {
     result->finite = std::isfinite(result->loss);
   }
   if (finite >= 0)
-    result->finite &= value(finite) != 0;
+    // The program's word counts: with a loss scale above 1 it skips the step.
+    result->finite = value(finite) != 0;
   if (learningRate >= 0) {
     result->hasLearningRate = true;
     result->learningRate = float(value(learningRate));

@@ -39,12 +39,6 @@ Status Compilation::plan() {
                            "no such device in this build", "--devices",
                            "'" + device.kind + "' is not supported",
                            "use cpu or cpu:N");
-  if (options.precision == "f16")
-    return Status::error(StatusCode::InvalidArgument,
-                         "no such precision in this build", "--precision",
-                         "'" + options.precision +
-                             "' needs a dynamic loss scale, which is not there yet",
-                         "use bf16 or f32");
   if (Status status = ::dist::tools::planStrategies(options, &strategy);
       !status.ok())
     return status;

@@ -4,6 +4,30 @@
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd clip-value=2.0' | FileCheck %s --check-prefix=VALUE
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd on-nonfinite=skip' | FileCheck %s --check-prefix=SKIP
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd accumulate=4' | FileCheck %s --check-prefix=ACC
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd loss-scale=true' | FileCheck %s --check-prefix=SCALE
+
+// The dynamic loss scale: gradients are divided, the update is skipped and the
+// scale halved where one is not finite; the host hears of it at scale 1 only.
+// SCALE: graph.variable @"loss-scale/value" : tensor<f32> {{.*}}dense<3.276800e+04>
+// SCALE: graph.variable @"loss-scale/steps" : tensor<i64>
+// SCALE-LABEL: func @train_step
+// SCALE-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
+// SCALE-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
+// SCALE-SAME: %[[S:[^:]+]]: tensor<f32> {graph.name = "loss-scale/value"
+// SCALE-SAME: %[[N:[^:]+]]: tensor<i64> {graph.name = "loss-scale/steps"
+// SCALE: %[[SHARE:.+]] = graph.div %{{.+}}, %[[S]]
+// SCALE: %[[SPREAD:.+]] = graph.broadcast %[[SHARE]]
+// SCALE: %[[TRUE:.+]] = graph.mul %[[G]], %[[SPREAD]]
+// SCALE: graph.mul %[[TRUE]], %[[TRUE]]
+// SCALE: %[[FINITE:.+]] = graph.and
+// SCALE: %[[ABOVE:.+]] = graph.compare gt, %[[S]]
+// SCALE: %[[TOLD:.+]] = graph.or %[[FINITE]], %[[ABOVE]]
+// SCALE: graph.select %{{.+}}, %{{.+}}, %[[W]]
+// SCALE: graph.add %[[N]]
+// SCALE: %[[HALF:.+]] = graph.mul %[[S]], %{{.+}}
+// SCALE: %[[LEAST:.+]] = graph.max %[[HALF]]
+// SCALE: graph.select %[[FINITE]], %{{.+}}, %[[LEAST]]
+// SCALE: return {{.*}}%[[TOLD]]
 
 // CHECK: graph.variable @"optimizer/iteration" : tensor<i64>
 // CHECK-LABEL: func @train_step
