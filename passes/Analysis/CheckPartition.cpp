@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckPartition.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/Evaluator.h"
 #include "passes/Analysis/RandomInputs.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,21 +23,30 @@ using Key = std::pair<int64_t, unsigned>;
 
 class FunctionChecker {
 public:
-  FunctionChecker(func::FuncOp global, func::FuncOp local, MeshOp mesh,
+  /// `parts`: the function that all ranks run, or one a stage of a pipeline.
+  FunctionChecker(func::FuncOp global, ArrayRef<func::FuncOp> parts, MeshOp mesh,
                   const CheckOptions &options)
-      : global(global), local(local), mesh(mesh), options(options) {}
+      : global(global), parts(parts), local(parts.front()), mesh(mesh),
+        options(options) {}
   FailureOr<FunctionCheck> run();
 
 private:
   LogicalResult runGlobal();
   LogicalResult runLocal();
   LogicalResult compareOp(Operation *op, ArrayRef<RankTensors> results);
-  void compareResults(ArrayRef<RankTensors> results);
+  LogicalResult compareResults(func::FuncOp part,
+                               ArrayRef<RankTensors> results);
+  SmallVector<RankTensors> cutArguments(func::FuncOp part, int64_t firstRank,
+                                        int64_t numRanks);
+  void compareValue(Operation *op, unsigned result,
+                    ArrayRef<RankTensors> tensors);
   void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
                const HostTensor &expected, StringRef op, StringRef place);
   std::optional<Key> findKey(Value value) const;
 
-  func::FuncOp global, local;
+  func::FuncOp global;
+  SmallVector<func::FuncOp> parts;
+  func::FuncOp local; // the first of them
   MeshOp mesh;
   const CheckOptions &options;
   SmallVector<HostTensor> arguments;
@@ -44,9 +54,39 @@ private:
   DenseMap<Key, HostTensor> expected;
   /// The whole program's value of a collective's result is its operand's.
   DenseMap<Value, Key> keys;
+  /// The same of what stages send, by tag.
+  DenseMap<int64_t, SmallVector<std::optional<Key>>> sent;
+  /// The copies of values that microbatches compute, until all are there.
+  DenseMap<Key, SmallVector<HostTensor>> copies;
   FunctionCheck check;
 };
 } // namespace
+
+/// The mesh a sharding is over.
+static MeshOp getMeshOf(ShardingAttr sharding, Operation *inside) {
+  return SymbolTable::lookupNearestSymbolFrom<MeshOp>(inside,
+                                                      sharding.getMesh());
+}
+
+/// How many copies follow each rank in the mesh of `sharding`: more than one
+/// only where dist-unroll-microbatches made ranks of an axis copies.
+static int64_t getNumCopies(ShardingAttr sharding, Operation *inside) {
+  if (sharding.getMesh().getValue() != kMicrobatchMesh)
+    return 1;
+  return getMeshOf(sharding, inside).getAxisSizes().back();
+}
+
+/// What each rank (and copy) of the sharding's mesh holds of `parts`. Ranks that
+/// run no part hold the same as those that do.
+static SmallVector<HostTensor> spread(ArrayRef<HostTensor> parts,
+                                      ShardingAttr sharding,
+                                      Operation *inside) {
+  int64_t ranks = getMeshOf(sharding, inside).getNumRanks();
+  SmallVector<HostTensor> shards;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    shards.push_back(parts[rank % parts.size()]);
+  return shards;
+}
 
 static double getTolerance(Type elementType, const CheckOptions &options) {
   if (isa<IntegerType>(elementType))
@@ -63,7 +103,9 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
                               StringRef op, StringRef place) {
   double copyDifference = 0;
   HostTensor actual = sharding
-                          ? joinShards(shards, sharding, mesh, &copyDifference)
+                          ? joinShards(shards, sharding,
+                                       getMeshOf(sharding, local),
+                                       &copyDifference)
                           : shards.front();
   if (actual.getType() != whole.getType())
     return;
@@ -109,12 +151,22 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
   check.first = divergence;
 }
 
+/// An argument's or result's place in the whole entry.
+static int64_t getPosition(Attribute position, int64_t number) {
+  return position ? cast<IntegerAttr>(position).getInt() : number;
+}
+static int64_t getPosition(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return getPosition(function.getArgAttr(argument.getArgNumber(), kPositionAttr),
+                     argument.getArgNumber());
+}
+
 std::optional<Key> FunctionChecker::findKey(Value value) const {
   auto found = keys.find(value);
   if (found != keys.end())
     return found->second;
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return Key(-1 - int64_t(argument.getArgNumber()), 0);
+    return Key(-1 - getPosition(argument), 0);
   auto result = cast<OpResult>(value);
   auto number = result.getOwner()->getAttrOfType<IntegerAttr>(DistDialect::kOrigin);
   if (!number || isa<CollectiveOpInterface, ReshardOp>(result.getOwner()))
@@ -154,7 +206,17 @@ static bool isPartialOfOtherKind(Value value) {
 LogicalResult FunctionChecker::compareOp(Operation *op,
                                          ArrayRef<RankTensors> results) {
   // Collectives, a wait included, hand on which value of the whole they are.
-  if (isa<CollectiveOpInterface>(op) && op->getNumResults() == op->getNumOperands()) {
+  if (auto send = dyn_cast<SendOp>(op)) {
+    SmallVector<std::optional<Key>> &list = sent[send.getTag()];
+    list.clear();
+    for (Value operand : send.getInputs())
+      list.push_back(findKey(operand));
+  } else if (auto recv = dyn_cast<RecvOp>(op)) {
+    for (auto [result, key] :
+         llvm::zip(recv.getOutputs(), sent.lookup(recv.getTag())))
+      if (key)
+        keys[result] = *key;
+  } else if (isa<CollectiveOpInterface>(op) && op->getNumResults() == op->getNumOperands()) {
     for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults()))
       if (auto key = findKey(operand))
         keys[result] = *key;
@@ -164,38 +226,66 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
       if (auto key = findKey(operand))
         keys[result] = *key;
   }
-  for (OpResult result : op->getResults()) {
-    if (!isa<RankedTensorType>(result.getType()) ||
-        isPartialOfOtherKind(result))
-      continue;
-    auto key = findKey(result);
-    ShardingAttr sharding = findSharding(result);
-    if (!key || (mesh && !sharding))
-      continue;
-    auto found = expected.find(*key);
-    if (found == expected.end())
-      continue;
-    SmallVector<HostTensor> shards;
-    for (const RankTensors &tensors : results)
-      shards.push_back(tensors[result.getResultNumber()]);
-    compare(shards, sharding, found->second, op->getName().getStringRef(),
-            getOriginName(op));
-  }
+  for (OpResult result : op->getResults())
+    if (isa<RankedTensorType>(result.getType()) &&
+        !isPartialOfOtherKind(result))
+      compareValue(op, result.getResultNumber(), results);
   return success();
 }
 
-void FunctionChecker::compareResults(ArrayRef<RankTensors> results) {
-  for (unsigned i = 0; i < globalResults.size(); ++i) {
+void FunctionChecker::compareValue(Operation *op, unsigned number,
+                                   ArrayRef<RankTensors> tensors) {
+  Value result = op->getResult(number);
+  auto key = findKey(result);
+  ShardingAttr sharding = findSharding(result);
+  if (!key || (mesh && !sharding))
+    return;
+  auto found = expected.find(*key);
+  if (found == expected.end())
+    return;
+  SmallVector<HostTensor> held;
+  for (const RankTensors &rank : tensors)
+    held.push_back(rank[number]);
+  int64_t numCopies = sharding ? getNumCopies(sharding, op) : 1;
+  auto copy = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
+  // A copy that is not laid out over the copies is a part of something that
+  // only their combination completes.
+  if (copy && numCopies == 1)
+    return;
+  if (numCopies > 1) {
+    // Copies are the minor places of the mesh.
+    SmallVector<HostTensor> &all = copies[*key];
+    all.resize(held.size() * numCopies, HostTensor(held[0].getType()));
+    for (auto [rank, part] : llvm::enumerate(held))
+      for (int64_t i = 0; i < numCopies; ++i)
+        if (!copy || copy.getInt() == i)
+          all[rank * numCopies + i] = part;
+    if (copy && copy.getInt() != numCopies - 1)
+      return;
+    held = all;
+  }
+  compare(sharding ? spread(held, sharding, op) : held, sharding,
+          found->second, op->getName().getStringRef(), getOriginName(op));
+}
+
+LogicalResult
+FunctionChecker::compareResults(func::FuncOp part,
+                                ArrayRef<RankTensors> results) {
+  for (unsigned i = 0; i < part.getNumResults(); ++i) {
+    unsigned position = getPosition(part.getResultAttr(i, kPositionAttr), i);
+    if (position >= globalResults.size())
+      return part.emitOpError() << "cannot be compared: result " << i
+                                << " is none of the whole program";
     auto sharding =
-        local.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
+        part.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     if (mesh && !sharding)
       continue;
     SmallVector<HostTensor> shards;
     for (const RankTensors &tensors : results)
       shards.push_back(tensors[i]);
-    std::string name = "result " + std::to_string(i);
+    std::string name = "result " + std::to_string(position);
     for (StringRef attribute : {"graph.variable", "graph.name", "graph.role"}) {
-      if (Attribute given = local.getResultAttr(i, attribute)) {
+      if (Attribute given = part.getResultAttr(i, attribute)) {
         if (auto symbol = dyn_cast<FlatSymbolRefAttr>(given))
           name += " (" + symbol.getValue().str() + ")";
         else if (auto text = dyn_cast<StringAttr>(given))
@@ -203,40 +293,79 @@ void FunctionChecker::compareResults(ArrayRef<RankTensors> results) {
         break;
       }
     }
-    compare(shards, sharding, globalResults[i], "return", name);
+    compare(sharding ? spread(shards, sharding, part) : shards, sharding,
+            globalResults[position], "return", name);
   }
+  return success();
+}
+
+SmallVector<RankTensors> FunctionChecker::cutArguments(func::FuncOp part,
+                                                       int64_t firstRank,
+                                                       int64_t numRanks) {
+  SmallVector<RankTensors> ranks(numRanks);
+  for (BlockArgument argument : part.getArguments()) {
+    const HostTensor &whole = arguments[getPosition(argument)];
+    auto sharding = part.getArgAttrOfType<ShardingAttr>(
+        argument.getArgNumber(), DistDialect::kSharding);
+    for (int64_t i = 0; i < numRanks; ++i)
+      ranks[i].push_back(mesh && sharding
+                             ? cutShard(whole, sharding, mesh, firstRank + i)
+                             : whole);
+  }
+  return ranks;
 }
 
 LogicalResult FunctionChecker::runLocal() {
   int64_t ranks = mesh ? mesh.getNumRanks() : 1;
-  SmallVector<RankTensors> parts(ranks);
-  for (auto [i, argument] : llvm::enumerate(arguments)) {
-    auto sharding =
-        local.getArgAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      parts[rank].push_back(
-          mesh && sharding ? cutShard(argument, sharding, mesh, rank)
-                           : argument);
+  int64_t each = ranks / parts.size();
+  SmallVector<RankProgram> programs;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    for (BlockArgument argument : part.getArguments())
+      if (getPosition(argument) >= int64_t(arguments.size()))
+        return part.emitOpError() << "cannot be compared: argument "
+                                  << argument.getArgNumber()
+                                  << " is none of the whole program";
+    programs.push_back({part, int64_t(i) * each, each,
+                        cutArguments(part, i * each, each)});
   }
-  auto results = evaluateRanks(
-      local, mesh, parts, [&](Operation *op, ArrayRef<RankTensors> tensors) {
+  auto results = evaluatePrograms(
+      programs, mesh, [&](Operation *op, ArrayRef<RankTensors> tensors) {
         return compareOp(op, tensors);
       });
   if (failed(results))
     return failure();
-  compareResults(*results);
+  for (auto [part, tensors] : llvm::zip(parts, *results))
+    if (failed(compareResults(part, tensors)))
+      return failure();
   return success();
 }
 
 FailureOr<FunctionCheck> FunctionChecker::run() {
   check.function = global.getSymName().str();
-  if (global.getNumArguments() != local.getNumArguments() ||
-      global.getNumResults() != local.getNumResults())
+  if (parts.size() == 1 &&
+      (global.getNumArguments() != local.getNumArguments() ||
+       global.getNumResults() != local.getNumResults()))
     return local.emitOpError() << "cannot be compared: its arguments or results "
                                   "are not those of the whole program";
   if (failed(runGlobal()) || failed(runLocal()))
     return failure();
   return check;
+}
+
+/// The functions that the ranks run for an entry, by stage.
+static SmallVector<func::FuncOp> findParts(ModuleOp module, StringRef entry) {
+  if (auto function = module.lookupSymbol<func::FuncOp>(entry))
+    return {function};
+  SmallVector<func::FuncOp> parts;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (auto name = function->getAttrOfType<StringAttr>(kEntryAttr))
+      if (name == entry)
+        parts.push_back(function);
+  llvm::sort(parts, [](func::FuncOp a, func::FuncOp b) {
+    return a->getAttrOfType<IntegerAttr>(kStageAttr).getInt() <
+           b->getAttrOfType<IntegerAttr>(kStageAttr).getInt();
+  });
+  return parts;
 }
 
 FailureOr<std::vector<FunctionCheck>>
@@ -248,10 +377,10 @@ mlir::dist::checkPartition(ModuleOp global, ModuleOp local,
   std::vector<FunctionCheck> checks;
   MeshOp mesh = findMesh(local);
   for (auto function : global.getOps<func::FuncOp>()) {
-    auto part = local.lookupSymbol<func::FuncOp>(function.getSymName());
-    if (!part || function.isExternal())
+    SmallVector<func::FuncOp> parts = findParts(local, function.getSymName());
+    if (parts.empty() || function.isExternal())
       continue;
-    auto check = FunctionChecker(function, part, mesh, options).run();
+    auto check = FunctionChecker(function, parts, mesh, options).run();
     if (failed(check))
       return failure();
     checks.push_back(*check);

@@ -5,20 +5,44 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Evaluator.h"
+#include <deque>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
+/// What was sent and not yet received, by sender, receiver and tag.
+using Mailbox = std::map<std::tuple<int64_t, int64_t, int64_t>,
+                         std::deque<RankTensors>>;
+
 class RankEvaluator {
 public:
   RankEvaluator(func::FuncOp function, MeshOp mesh, EvaluationObserver observer)
       : function(function), mesh(mesh), observer(observer),
         numRanks(mesh ? mesh.getNumRanks() : 1) {}
+  RankEvaluator(const RankProgram &program, MeshOp mesh,
+                EvaluationObserver observer, Mailbox &mailbox)
+      : function(program.function), mesh(mesh), observer(observer),
+        firstRank(program.firstRank), numRanks(program.numRanks),
+        mailbox(&mailbox) {}
 
   FailureOr<SmallVector<RankTensors>> run(ArrayRef<RankTensors> arguments);
 
+  LogicalResult start(ArrayRef<RankTensors> arguments);
+  /// Goes on until the end, or until an op waits for something not yet sent.
+  /// Returns whether it came any further.
+  FailureOr<bool> advance();
+  Operation *getNext() const { return next; }
+  bool isDone() const { return next->hasTrait<OpTrait::IsTerminator>(); }
+  SmallVector<RankTensors> getResults() { return getOperands(next); }
+
 private:
+  bool isThere(Operation *op);
+  /// The rank of a send's or recv's peer.
+  int64_t getPeer(Operation *op, int64_t rank);
+  void evaluateSend(SendOp op);
+  void evaluateRecv(RecvOp op, SmallVector<RankTensors> &results);
   LogicalResult evaluate(Operation *op);
   LogicalResult evaluateCollective(CollectiveOpInterface op,
                                    SmallVector<RankTensors> &results);
@@ -28,7 +52,9 @@ private:
   func::FuncOp function;
   MeshOp mesh;
   EvaluationObserver observer;
-  int64_t numRanks;
+  int64_t firstRank = 0, numRanks;
+  Mailbox *mailbox = nullptr;
+  Operation *next = nullptr;
   /// One tensor a rank. A token has all results of its collective.
   DenseMap<Value, SmallVector<RankTensors>> values;
 };
@@ -51,14 +77,63 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
   results.resize(numRanks);
   for (const auto &group : getGroups(mesh, op.getGroupAxes())) {
     SmallVector<RankTensors> groupOperands, groupResults;
+    int64_t here = llvm::count_if(group, [&](int64_t rank) {
+      return rank >= firstRank && rank < firstRank + numRanks;
+    });
+    if (here == 0)
+      continue;
+    if (here != int64_t(group.size()))
+      return op->emitOpError()
+             << "takes in ranks that run another program, which never comes to it";
     for (int64_t rank : group)
-      groupOperands.push_back(operands[rank]);
+      groupOperands.push_back(operands[rank - firstRank]);
     if (failed(op.evaluateGroup(groupOperands, groupResults)))
       return failure();
     for (auto [rank, tensors] : llvm::zip(group, groupResults))
-      results[rank] = std::move(tensors);
+      results[rank - firstRank] = std::move(tensors);
   }
   return success();
+}
+
+int64_t RankEvaluator::getPeer(Operation *op, int64_t rank) {
+  auto collective = cast<CollectiveOpInterface>(op);
+  uint64_t place = isa<SendOp>(op) ? cast<SendOp>(op).getPeer()
+                                   : cast<RecvOp>(op).getPeer();
+  for (const auto &group : getGroups(mesh, collective.getGroupAxes()))
+    if (llvm::is_contained(group, rank))
+      return group[place];
+  return -1;
+}
+
+bool RankEvaluator::isThere(Operation *op) {
+  auto recv = dyn_cast<RecvOp>(op);
+  if (!recv || !mailbox)
+    return true;
+  for (int64_t rank = firstRank; rank < firstRank + numRanks; ++rank) {
+    auto found = mailbox->find({getPeer(op, rank), rank, int64_t(recv.getTag())});
+    if (found == mailbox->end() || found->second.empty())
+      return false;
+  }
+  return true;
+}
+
+void RankEvaluator::evaluateSend(SendOp op) {
+  SmallVector<RankTensors> operands = getOperands(op);
+  for (int64_t i = 0; i < numRanks; ++i)
+    (*mailbox)[{firstRank + i, getPeer(op, firstRank + i), int64_t(op.getTag())}]
+        .push_back(std::move(operands[i]));
+}
+
+void RankEvaluator::evaluateRecv(RecvOp op,
+                                 SmallVector<RankTensors> &results) {
+  for (int64_t i = 0; i < numRanks; ++i) {
+    auto found = mailbox->find(
+        {getPeer(op, firstRank + i), firstRank + i, int64_t(op.getTag())});
+    results[i] = std::move(found->second.front());
+    found->second.pop_front();
+    if (found->second.empty())
+      mailbox->erase(found);
+  }
 }
 
 /// Drops values that `op` was the last to use.
@@ -74,7 +149,27 @@ void RankEvaluator::release(Operation *op) {
 
 LogicalResult RankEvaluator::evaluate(Operation *op) {
   SmallVector<RankTensors> results(numRanks);
-  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+  if (isa<SendOp, RecvOp>(op)) {
+    if (!mailbox)
+      return op->emitOpError()
+             << "cannot be evaluated: no other program is there";
+    if (auto send = dyn_cast<SendOp>(op))
+      evaluateSend(send);
+    else
+      evaluateRecv(cast<RecvOp>(op), results);
+    for (auto [rank, tensors] : llvm::enumerate(results))
+      if (tensors.size() == op->getNumResults())
+        for (auto [tensor, type] : llvm::zip(tensors, op->getResultTypes()))
+          if (tensor.getType() == type)
+            continue;
+          else
+            return op->emitOpError() << "expected " << type << ", but "
+                                     << tensor.getType() << " was sent";
+      else
+        return op->emitOpError() << "expected " << op->getNumResults()
+                                 << " tensors, but " << tensors.size()
+                                 << " were sent";
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     if (failed(evaluateCollective(collective, results)))
       return failure();
   } else if (isa<ReshardOp, WaitOp>(op)) {
@@ -106,8 +201,7 @@ LogicalResult RankEvaluator::evaluate(Operation *op) {
   return success();
 }
 
-FailureOr<SmallVector<RankTensors>>
-RankEvaluator::run(ArrayRef<RankTensors> arguments) {
+LogicalResult RankEvaluator::start(ArrayRef<RankTensors> arguments) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError() << "cannot be evaluated: expected one block";
   Block &block = function.front();
@@ -121,10 +215,61 @@ RankEvaluator::run(ArrayRef<RankTensors> arguments) {
                << tensor.getType();
       values[argument].push_back({tensor});
     }
-  for (Operation &op : block.without_terminator())
-    if (failed(evaluate(&op)))
+  next = &block.front();
+  return success();
+}
+
+FailureOr<bool> RankEvaluator::advance() {
+  Operation *first = next;
+  while (!isDone() && isThere(next)) {
+    if (failed(evaluate(next)))
       return failure();
-  return getOperands(block.getTerminator());
+    next = next->getNextNode();
+  }
+  return next != first;
+}
+
+FailureOr<SmallVector<RankTensors>>
+RankEvaluator::run(ArrayRef<RankTensors> arguments) {
+  if (failed(start(arguments)) || failed(advance()))
+    return failure();
+  return getResults();
+}
+
+FailureOr<SmallVector<SmallVector<RankTensors>>>
+mlir::dist::evaluatePrograms(ArrayRef<RankProgram> programs, MeshOp mesh,
+                             EvaluationObserver observer) {
+  Mailbox mailbox;
+  std::vector<RankEvaluator> evaluators;
+  for (const RankProgram &program : programs) {
+    evaluators.emplace_back(program, mesh, observer, mailbox);
+    if (failed(evaluators.back().start(program.arguments)))
+      return failure();
+  }
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (RankEvaluator &evaluator : evaluators) {
+      auto came = evaluator.advance();
+      if (failed(came))
+        return failure();
+      moved |= *came;
+    }
+  }
+  SmallVector<SmallVector<RankTensors>> results;
+  for (RankEvaluator &evaluator : evaluators) {
+    if (!evaluator.isDone())
+      return evaluator.getNext()->emitOpError()
+             << "waits for something that no rank sends";
+    results.push_back(evaluator.getResults());
+  }
+  if (!mailbox.empty()) {
+    auto [from, to, tag] = mailbox.begin()->first;
+    func::FuncOp function = programs.front().function;
+    return function.emitError() << "rank " << to << " never receives what rank "
+                                << from << " sends with tag " << tag;
+  }
+  return results;
 }
 
 FailureOr<SmallVector<RankTensors>>

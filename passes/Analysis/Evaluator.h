@@ -28,6 +28,21 @@ FailureOr<SmallVector<RankTensors>>
 evaluateRanks(func::FuncOp function, MeshOp mesh,
               ArrayRef<RankTensors> arguments, EvaluationObserver observer = {});
 
+/// A function that some ranks run, one after another in the mesh.
+struct RankProgram {
+  func::FuncOp function;
+  int64_t firstRank = 0, numRanks = 1;
+  /// Of each of its ranks.
+  SmallVector<RankTensors> arguments;
+};
+
+/// Evaluates programs whose ranks send to each other: each as far as it comes,
+/// in turns. The results of each program's ranks. Fails, with an error on the
+/// first op that waits, if all wait; and if something sent is never received.
+FailureOr<SmallVector<SmallVector<RankTensors>>>
+evaluatePrograms(ArrayRef<RankProgram> programs, MeshOp mesh,
+                 EvaluationObserver observer = {});
+
 /// The same for a function of one device.
 FailureOr<RankTensors> evaluateFunction(func::FuncOp function,
                                         ArrayRef<HostTensor> arguments,

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Explain.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -66,7 +68,8 @@ static std::string describeTensors(ValueRange values) {
 }
 
 void EntryExplainer::addTransfer(CollectiveOpInterface op) {
-  if (op.isLocal() || !mesh)
+  // What is received is a row of who sends it.
+  if (op.isLocal() || !mesh || isa<RecvOp>(op))
     return;
   TransferRow row;
   llvm::StringSet<> seen;
@@ -113,22 +116,31 @@ void EntryExplainer::addArgument(BlockArgument argument) {
     memory.otherState += bytes;
 }
 
+double mlir::dist::predictSeconds(Operation *op, const MachineModel &machine,
+                                  int64_t ranks) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  if (!costed)
+    return 0;
+  OpCost cost = costed.getCost();
+  double speedup = machine.getSpeedup(ranks);
+  // Element-wise chains are fused: what counts for them is one write.
+  bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
+  double bytes = contraction ? cost.bytesRead + cost.bytesWritten
+                             : cost.bytesWritten;
+  return std::max(cost.flops / (machine.flopsPerSecond * speedup),
+                  bytes / (machine.memoryBytesPerSecond * speedup));
+}
+
 void EntryExplainer::addCosts() {
   double seconds = 0;
-  double speedup = machine.getSpeedup(mesh ? mesh.getNumRanks() : 1);
+  int64_t ranks = mesh ? mesh.getNumRanks() : 1;
   function.walk([&](Operation *op) {
-    auto costed = dyn_cast<CostOpInterface>(op);
-    if (!costed)
-      return;
-    OpCost cost = costed.getCost();
-    report.flops += cost.flops;
-    report.bytesMoved += cost.bytesRead + cost.bytesWritten;
-    // Element-wise chains are fused: what counts for them is one write.
-    bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
-    double bytes = contraction ? cost.bytesRead + cost.bytesWritten
-                               : cost.bytesWritten;
-    seconds += std::max(cost.flops / (machine.flopsPerSecond * speedup),
-                        bytes / (machine.memoryBytesPerSecond * speedup));
+    if (auto costed = dyn_cast<CostOpInterface>(op)) {
+      OpCost cost = costed.getCost();
+      report.flops += cost.flops;
+      report.bytesMoved += cost.bytesRead + cost.bytesWritten;
+    }
+    seconds += predictSeconds(op, machine, ranks);
   });
   report.predictedSeconds = seconds + report.predictedTransferSeconds;
 }
@@ -197,8 +209,31 @@ void EntryExplainer::addActivations() {
                 std::max(memory.gradients, memory.communication);
 }
 
+/// What dist-split-stages says of a stage's function.
+static std::string describePipeline(func::FuncOp function) {
+  auto pipeline = function->getAttrOfType<DictionaryAttr>("pipeline");
+  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
+  if (!pipeline || !stage)
+    return "";
+  auto number = [&](StringRef name) {
+    return pipeline.getAs<IntegerAttr>(name).getInt();
+  };
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "stage " << stage.getInt() << " of " << number("stages") << ", "
+     << number("microbatches") << " microbatches by "
+     << pipeline.getAs<StringAttr>("schedule").getValue() << ", at most "
+     << pipeline.getAs<DenseI64ArrayAttr>("in_flight")[stage.getInt()]
+     << " in flight; all stages wait "
+     << llvm::format("%.0f", 100 * pipeline.getAs<FloatAttr>("bubble")
+                                       .getValueAsDouble())
+     << " % of the time";
+  return text;
+}
+
 EntryReport EntryExplainer::run() {
   report.name = function.getSymName().str();
+  report.pipeline = describePipeline(function);
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
   function.walk([&](CollectiveOpInterface op) { addTransfer(op); });

@@ -40,6 +40,10 @@ struct MachineModel {
   }
 };
 
+/// Predicted time of an op on one of `ranks` devices; 0 of one without costs.
+double predictSeconds(Operation *op, const MachineModel &machine,
+                      int64_t ranks = 1);
+
 /// One collective.
 struct TransferRow {
   std::string op;         // the op whose value is moved
@@ -61,6 +65,8 @@ struct MemoryReport {
 
 struct EntryReport {
   std::string name;
+  /// Of a stage's function: schedule, microbatches, how long stages wait.
+  std::string pipeline;
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;

@@ -76,6 +76,8 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
   os << "\n";
   for (const EntryReport &entry : report.entries) {
     os << "\n@" << entry.name << "\n";
+    if (!entry.pipeline.empty())
+      os << "  " << entry.pipeline << "\n";
     if (entry.transfers.empty()) {
       os << "  no transfers\n";
     } else {
@@ -119,6 +121,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
     const MemoryReport &memory = entry.memory;
     entries.push_back(llvm::json::Object{
         {"entry", entry.name},
+        {"pipeline", entry.pipeline},
         {"transfers", std::move(transfers)},
         {"memory",
          llvm::json::Object{{"parameters", memory.parameters},

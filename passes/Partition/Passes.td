@@ -169,4 +169,72 @@ def StripShardingsPass : Pass<"dist-strip-shardings", "::mlir::func::FuncOp"> {
     After: `graph.exp %x : ...`
   }];
 }
+def UnrollMicrobatchesPass : Pass<"dist-unroll-microbatches", "::mlir::ModuleOp"> {
+  let summary = "The last mesh axis unrolled in time: copies instead of ranks";
+  let description = [{
+    After dist-partition. Ops whose values differ along `axis` are copied, once
+    for each of its ranks, and what does not differ (an optimizer's update)
+    stays single; inputs are cut and outputs put together. An all_reduce over the
+    axis becomes sums of the copies in their order, as soon as they are there,
+    and an all_reduce over the group's other axes; other collectives likewise.
+    So one step on a batch becomes one step on its microbatches, with the
+    activations of one alive at a time. The mesh loses the axis; copies carry
+    `dist.microbatch`, and their shardings name a mesh @microbatches that still
+    has it.
+
+    Before, in a mesh ["data"=2, "microbatch"=2]:
+    ```mlir
+    func.func @f(%x: tensor<2x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", "microbatch"}, {} ]>}) {
+      %0 = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>
+      %1 = dist.all_reduce %0 over @mesh ["data", "microbatch"] ...
+    ```
+    After:
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}) {
+      %x0 = graph.slice %x ...
+      %a = graph.reduce sum, %x0 {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>
+      %x1 = graph.slice %x ...
+      %b = graph.reduce sum, %x1 {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>
+      %s = graph.add %a, %b : tensor<8xf32>
+      %1 = dist.all_reduce %s over @mesh ["data"] ...
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"microbatch\"",
+      "The mesh axis that becomes copies">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
+}
+def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
+  let summary = "One function a stage of the pipeline, ordered by a schedule";
+  let description = [{
+    After dist-partition (and dist-unroll-microbatches). Each entry becomes one
+    function a stage, `@ENTRY_stageN`. An op goes where the variables are that
+    it depends on (forward) or that depend on it (backward); what depends on no
+    variable with a stage is computed by every stage that wants it. Values that
+    another stage reads are sent along the mesh axis `stage`, which the mesh
+    gets as its major one. The ops of a stage stand in the order of `schedule`:
+    gpipe (all forward, then all backward), 1f1b (as few microbatches in flight
+    as can be) or interleaved (the same over several chunks a stage). The
+    attribute `pipeline` of the functions says what the schedule costs.
+
+    Before: `func.func @f(%x, %w0, %w1)`, where @w1 has stage 1.
+    After:
+    ```mlir
+    func.func @f_stage0(%x, %w0) attributes {dist.entry = "f", dist.stage = 0 : i64} {
+      %0 = graph.dot_general %x, %w0 ...
+      dist.send %0 over @mesh ["stage"] to 1 tag 0 {...}
+    func.func @f_stage1(%w1) attributes {dist.entry = "f", dist.stage = 1 : i64} {
+      %0 = dist.recv over @mesh ["stage"] from 0 tag 0 {...}
+      %1 = graph.dot_general %0, %w1 ...
+    ```
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+      "gpipe, 1f1b or interleaved">,
+    Option<"stages", "stages", "int64_t", "0",
+      "Stages; 0: as many as the variables' largest says">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
 #endif // PASSES_PARTITION_PASSES_TD

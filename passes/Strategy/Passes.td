@@ -104,4 +104,25 @@ def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
+def PipelineStagesPass : Pass<"dist-pipeline-stages", "::mlir::ModuleOp"> {
+  let summary = "Gives each variable the stage of the pipeline that has it";
+  let description = [{
+    The forward ops of the training step (else of prediction) are cut before
+    layers with parameters into `stages` x `chunks` runs, so that the slowest of
+    them, with what it receives, is as fast as can be: a dynamic program over
+    the ops' predicted times and the bytes that cross. Variables get
+    `dist.stage`: slots that of their parameter, metrics and statistics that of
+    the op that computes them; scalars like the step counter none, every stage
+    keeps its own. The stages of ops follow from them (dist-split-stages). With
+    several chunks a stage, chunk c belongs to stage c modulo `stages`.
+
+    Before: `graph.variable @fc2 : tensor<32x10xf32> trainable = ...`
+    After: `graph.variable @fc2 : tensor<32x10xf32> trainable {dist.stage = 1 : i64} = ...`
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2", "Stages of the pipeline">,
+    Option<"chunks", "chunks", "int64_t", "1", "Chunks of the model a stage has">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
 #endif // PASSES_STRATEGY_PASSES_TD

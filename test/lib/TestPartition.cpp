@@ -44,6 +44,14 @@ struct TestCheckPartition
     pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
     pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());
     pipeline.addPass(createPartitionPass());
+    if (unroll)
+      pipeline.addPass(createUnrollMicrobatchesPass());
+    if (!schedule.empty()) {
+      SplitStagesPassOptions split;
+      split.schedule = schedule;
+      split.stages = stages;
+      pipeline.addPass(createSplitStagesPass(split));
+    }
     pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
     if (overlap)
       pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
@@ -60,9 +68,27 @@ struct TestCheckPartition
   }
 
 private:
+  /// The first two sends of one type to one stage reach each other's recv.
+  void swapTags(ModuleOp module) {
+    SendOp first;
+    module.walk([&](SendOp send) {
+      if (first && first.getInputs().getTypes() == send.getInputs().getTypes() &&
+          first.getPeer() == send.getPeer() && first->getBlock() == send->getBlock()) {
+        uint64_t tag = first.getTag();
+        first.setTag(send.getTag());
+        send.setTag(tag);
+        return WalkResult::interrupt();
+      }
+      if (!first)
+        first = send;
+      return WalkResult::advance();
+    });
+  }
   void mutateProgram(ModuleOp module) {
     if (mutate.empty())
       return;
+    if (mutate == "swap-tags")
+      return swapTags(module);
     Operation *target = nullptr;
     module.walk([&](Operation *op) {
       bool wanted = mutate == "wrong-slice" ? isa<AllSliceOp>(op)
@@ -101,6 +127,12 @@ private:
 
   Option<std::string> mutate{*this, "mutate",
                              llvm::cl::desc("drop, double or wrong-slice")};
+  Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
+                      llvm::cl::init(false)};
+  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Of the pipeline"),
+                         llvm::cl::init(0)};
+  Option<std::string> schedule{*this, "schedule",
+                               llvm::cl::desc("Split stages by this")};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("Start and wait"),
                        llvm::cl::init(false)};
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -73,6 +74,18 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "expected an integer as dist.origin";
     return success();
   }
+  if (attribute.getName() == kStageAttr || attribute.getName() == kMicrobatchAttr) {
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || number.getInt() < 0)
+      return op->emitOpError() << "expected a number >= 0 as "
+                               << attribute.getName().getValue();
+    return success();
+  }
+  if (attribute.getName() == kEntryAttr) {
+    if (!isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected a name as dist.entry";
+    return success();
+  }
   if (attribute.getName() == kShardings) {
     auto list = dyn_cast<ArrayAttr>(attribute.getValue());
     if (!list || list.size() != op->getNumResults())
@@ -98,6 +111,12 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     auto typeAttr = dyn_cast<TypeAttr>(attribute.getValue());
     if (!typeAttr || !isa<RankedTensorType>(typeAttr.getValue()))
       return emitError() << "expected a tensor type as dist.global_type";
+    return success();
+  }
+  if (attribute.getName() == kPositionAttr) {
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || number.getInt() < 0)
+      return emitError() << "expected a number >= 0 as dist.position";
     return success();
   }
   return emitError() << "unexpected attribute "

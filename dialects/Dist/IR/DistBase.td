@@ -28,6 +28,12 @@ def Dist_Dialect : Dialect {
     `dist.global_type`. Ops carry `dist.shardings` (one a result) and
     `dist.origin` (the number of the op of the unpartitioned function that they
     come from).
+
+    A pipeline adds: `dist.stage` on variables, ops and functions (the chunk of
+    the model they belong to; of a function, the place along the mesh axis
+    `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
+    and on a stage's functions `dist.entry` (the entry that they are a part of)
+    and, on arguments and results, `dist.position` (their place in that entry).
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

@@ -1,0 +1,31 @@
+//===- Stage.h - Names of a pipeline's attributes -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What they mean stands in the dialect's description (DistBase.td).
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_DIST_IR_STAGE_H
+#define DIALECTS_DIST_IR_STAGE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::dist {
+
+inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
+inline constexpr llvm::StringLiteral kMicrobatchAttr = "dist.microbatch";
+inline constexpr llvm::StringLiteral kEntryAttr = "dist.entry";
+inline constexpr llvm::StringLiteral kPositionAttr = "dist.position";
+
+/// The mesh with the axis that became copies, which shardings of the copies
+/// still name.
+inline constexpr llvm::StringLiteral kMicrobatchMesh = "microbatches";
+/// The mesh axis along which ranks run different programs.
+inline constexpr llvm::StringLiteral kStageAxis = "stage";
+
+} // namespace mlir::dist
+
+#endif // DIALECTS_DIST_IR_STAGE_H

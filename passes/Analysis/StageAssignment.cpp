@@ -1,0 +1,135 @@
+//===- StageAssignment.cpp - Which stage an op belongs to -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/StageAssignment.h"
+#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/Stage.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static graph::VariableOp findVariable(func::FuncOp function, Attribute name) {
+  auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(name);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
+                      function, symbol)
+                : graph::VariableOp();
+}
+
+graph::VariableOp mlir::dist::findArgumentVariable(func::FuncOp function,
+                                                   unsigned argument) {
+  return findVariable(function, function.getArgAttr(argument, "graph.variable"));
+}
+graph::VariableOp mlir::dist::findResultVariable(func::FuncOp function,
+                                                 unsigned result) {
+  return findVariable(function,
+                      function.getResultAttr(result, "graph.variable"));
+}
+
+int64_t mlir::dist::getStage(graph::VariableOp variable) {
+  auto stage = variable->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : -1;
+}
+
+static bool hasOneElement(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getNumElements() == 1;
+}
+
+bool mlir::dist::isKeptByAll(graph::VariableOp variable) {
+  return !variable.getTrainable() && !variable.getSlotOf() &&
+         hasOneElement(variable.getType()) &&
+         variable.getSynchronization() == graph::Synchronization::OnWrite;
+}
+
+int64_t StageAssignment::getHome(Value value) const {
+  if (Operation *op = value.getDefiningOp()) {
+    auto found = home.find(op);
+    return found == home.end() ? -1 : found->second;
+  }
+  auto found = argumentHome.find(value);
+  return found == argumentHome.end() ? -1 : found->second;
+}
+
+/// Whether a result is of the forward pass: not a gradient, nor what an
+/// optimizer updates.
+static bool isForwardResult(func::FuncOp function, unsigned result) {
+  if (graph::VariableOp variable = findResultVariable(function, result)) {
+    StringRef group = variable.getGroup();
+    return !variable.getTrainable() && group != "slot" &&
+           group != "accumulator" && group != "counter";
+  }
+  auto role = function.getResultAttrOfType<StringAttr>(result, "graph.role");
+  return !role || (role != "gradient" && role != "learning_rate" &&
+                   role != "finite");
+}
+
+StageAssignment mlir::dist::assignStages(func::FuncOp function) {
+  StageAssignment stages;
+  Block &block = function.front();
+  for (BlockArgument argument : block.getArguments())
+    if (auto variable = findArgumentVariable(function, argument.getArgNumber()))
+      if (int64_t stage = getStage(variable); stage >= 0)
+        stages.argumentHome[argument] = stage;
+
+  // What the forward results depend on.
+  llvm::DenseSet<Value> wanted;
+  Operation *terminator = block.getTerminator();
+  for (OpOperand &use : terminator->getOpOperands())
+    if (isForwardResult(function, use.getOperandNumber()))
+      wanted.insert(use.get());
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (llvm::any_of(op.getResults(),
+                     [&](Value result) { return wanted.contains(result); })) {
+      stages.forward.insert(&op);
+      wanted.insert(op.operand_begin(), op.operand_end());
+    }
+
+  // The last stage whose variables' updates a value's elements reach. A scalar
+  // (a norm, a flag) reaches all of them and says nothing.
+  llvm::DenseMap<Value, int64_t> reached;
+  auto reach = [&](Value value, int64_t stage) {
+    if (stage < 0)
+      return;
+    auto [it, inserted] = reached.try_emplace(value, stage);
+    if (!inserted)
+      it->second = std::max(it->second, stage);
+  };
+  for (OpOperand &use : terminator->getOpOperands())
+    if (auto variable = findResultVariable(function, use.getOperandNumber()))
+      reach(use.get(), getStage(variable));
+  auto getReached = [&](Operation *op) {
+    int64_t stage = -1;
+    for (Value result : op->getResults())
+      if (auto found = reached.find(result); found != reached.end())
+        stage = std::max(stage, found->second);
+    return stage;
+  };
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    int64_t stage = getReached(&op);
+    for (Value operand : op.getOperands())
+      if (!hasOneElement(operand.getType()))
+        reach(operand, stage);
+  }
+
+  for (Operation &op : block.without_terminator()) {
+    int64_t all = -1, forward = -1;
+    for (Value operand : op.getOperands()) {
+      int64_t stage = stages.getHome(operand);
+      all = std::max(all, stage);
+      Operation *definition = operand.getDefiningOp();
+      if (!definition || stages.forward.contains(definition))
+        forward = std::max(forward, stage);
+    }
+    int64_t home = all;
+    if (all >= 0 && !stages.forward.contains(&op)) {
+      int64_t last = std::max(forward, getReached(&op));
+      if (last >= 0)
+        home = last;
+    }
+    stages.home[&op] = home;
+  }
+  return stages;
+}
