@@ -4,30 +4,32 @@
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd clip-value=2.0' | FileCheck %s --check-prefix=VALUE
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd on-nonfinite=skip' | FileCheck %s --check-prefix=SKIP
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd accumulate=4' | FileCheck %s --check-prefix=ACC
-// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd loss-scale=true' | FileCheck %s --check-prefix=SCALE
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd loss-scale=true' | FileCheck %s --check-prefix=DYNAMIC
 
 // The dynamic loss scale: gradients are divided, the update is skipped and the
 // scale halved where one is not finite; the host hears of it at scale 1 only.
-// SCALE: graph.variable @"loss-scale/value" : tensor<f32> {{.*}}dense<3.276800e+04>
-// SCALE: graph.variable @"loss-scale/steps" : tensor<i64>
-// SCALE-LABEL: func @train_step
-// SCALE-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
-// SCALE-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
-// SCALE-SAME: %[[S:[^:]+]]: tensor<f32> {graph.name = "loss-scale/value"
-// SCALE-SAME: %[[N:[^:]+]]: tensor<i64> {graph.name = "loss-scale/steps"
-// SCALE: %[[SHARE:.+]] = graph.div %{{.+}}, %[[S]]
-// SCALE: %[[SPREAD:.+]] = graph.broadcast %[[SHARE]]
-// SCALE: %[[TRUE:.+]] = graph.mul %[[G]], %[[SPREAD]]
-// SCALE: graph.mul %[[TRUE]], %[[TRUE]]
-// SCALE: %[[FINITE:.+]] = graph.and
-// SCALE: %[[ABOVE:.+]] = graph.compare gt, %[[S]]
-// SCALE: %[[TOLD:.+]] = graph.or %[[FINITE]], %[[ABOVE]]
-// SCALE: graph.select %{{.+}}, %{{.+}}, %[[W]]
-// SCALE: graph.add %[[N]]
-// SCALE: %[[HALF:.+]] = graph.mul %[[S]], %{{.+}}
-// SCALE: %[[LEAST:.+]] = graph.max %[[HALF]]
-// SCALE: graph.select %[[FINITE]], %{{.+}}, %[[LEAST]]
-// SCALE: return {{.*}}%[[TOLD]]
+// DYNAMIC: graph.variable @"loss-scale/value" : tensor<f32> {{.*}}dense<3.276800e+04>
+// DYNAMIC: graph.variable @"loss-scale/steps" : tensor<i64>
+// DYNAMIC-LABEL: func @train_step
+// DYNAMIC-SAME: %[[W:[^:]+]]: tensor<4xf32> {graph.role = "variable", graph.variable = @w}
+// DYNAMIC-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
+// DYNAMIC-SAME: %[[S:[^:]+]]: tensor<f32> {graph.name = "loss-scale/value"
+// DYNAMIC-SAME: %[[N:[^:]+]]: tensor<i64> {graph.name = "loss-scale/steps"
+// DYNAMIC: %[[SHARE:.+]] = graph.div %{{.+}}, %[[S]]
+// DYNAMIC: %[[SPREAD:.+]] = graph.broadcast %[[SHARE]]
+// DYNAMIC: %[[TRUE:.+]] = graph.mul %[[G]], %[[SPREAD]]
+// DYNAMIC: graph.mul %[[TRUE]], %[[TRUE]]
+// DYNAMIC: %[[FINITE:.+]] = graph.and
+// DYNAMIC: %[[ABOVE:.+]] = graph.compare gt, %[[S]]
+// DYNAMIC: %[[TOLD:.+]] = graph.or %[[FINITE]], %[[ABOVE]]
+// DYNAMIC: graph.select %{{.+}}, %{{.+}}, %[[W]]
+// DYNAMIC: graph.add %[[N]]
+// DYNAMIC: %[[TWICE:.+]] = graph.mul %[[S]], %{{.+}}
+// DYNAMIC: %[[LARGER:.+]] = graph.select %{{.+}}, %[[TWICE]], %[[S]]
+// DYNAMIC: %[[HALF:.+]] = graph.mul %[[S]], %{{.+}}
+// DYNAMIC: %[[LEAST:.+]] = graph.max %[[HALF]]
+// DYNAMIC: graph.select %[[FINITE]], %[[LARGER]], %[[LEAST]]
+// DYNAMIC: return {{.*}}%[[TOLD]]
 
 // CHECK: graph.variable @"optimizer/iteration" : tensor<i64>
 // CHECK-LABEL: func @train_step
