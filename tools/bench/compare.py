@@ -204,27 +204,34 @@ def main():
         specs = [Spec(text, args, scratch) for text in args.specs]
         if not all(os.path.exists(spec.model) for spec in specs):
             subprocess.run([python_of("tf"), f"{HERE}/make_models.py", args.models], check=True, stdout=subprocess.DEVNULL)
+        load = os.getloadavg()[0]
         for number in range(args.rounds):
             for spec in specs:
                 spec.round()
+            load = max(load, os.getloadavg()[0])
             print(f"round {number + 1} of {args.rounds}", file=sys.stderr, flush=True)
         if args.trace:
             for spec in specs:
                 if spec.peer == "floor":
                     spec.trace()
         rows = [spec.row() for spec in specs]
-    print(f"{'workload':<16}{'batch':>6} {'type':<5}{'against':<16}{'ours':>9}{'theirs':>9}{'ratio':>7}{'paired':>8}{'limit':>7}")
+    print(f"{'workload':<16}{'batch':>6} {'type':<5}{'against':<16} {'ours':>9} {'theirs':>8} {'ratio':>6} {'paired':>7} {'limit':>6}")
     for r in rows:
         against = (r["peer"] + " " + r["mode"]) if r["peer"] != "-" else r["mode"]
         theirs = "" if r["theirs"] is None else f"{r['theirs']:.2f}"
         limit = "" if r["limit"] is None else f"{r['limit']:g}"
-        print(f"{r['workload']:<16}{r['batch']:>6} {r['dtype']:<5}{against:<16}{r['ours']:>9.2f}{theirs:>9}{r['ratio']:>7.2f}"
-              f"{r['paired']:>8.2f}{limit:>7}{'' if r['holds'] else '  over'}{'  ' + r['flags'] if r['flags'] else ''}")
+        print(f"{r['workload']:<16}{r['batch']:>6} {r['dtype']:<5}{against:<16} {r['ours']:>9.2f} {theirs:>8} {r['ratio']:>6.2f} "
+              f"{r['paired']:>7.2f} {limit:>6}{'' if r['holds'] else '  over'}{'  ' + r['flags'] if r['flags'] else ''}")
         for kind, ms in list(r.get("where_ms", {}).items())[:12]:
             print(f"{'':<28}{kind[:60]:<62}{ms:>8.3f} ms {ms / r['ours']:>5.0%}")
+    # What is timed loads every CPU once.
+    cpus = len(os.sched_getaffinity(0))
+    busy = load > 2 * cpus
+    if busy:
+        print(f"note: other work ran beside this (load {load:.0f} on {cpus} CPUs): the ratios prove nothing, whichever way they lie")
     if args.json:
         with open(args.json, "w") as file:
-            json.dump(rows, file, indent=1)
+            json.dump([{**r, "load": load, "busy": busy} for r in rows], file, indent=1)
     sys.exit(not all(r["holds"] for r in rows))
 
 
