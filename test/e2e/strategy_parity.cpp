@@ -11,11 +11,12 @@
 // be one device's. From a common state nothing grows over the steps, so the
 // bounds are those of rounding.
 //
-//   strategy_parity MODEL --data SPEC --case '--strategy mirrored --devices cpu:2' ... -- DIST-OPT OPTIONS
+//   strategy_parity MODEL --data SPEC --case '--strategy mirrored --devices
+//   cpu:2' ... -- DIST-OPT OPTIONS
 //
-// With `--against unsplit` the oracle is the strategy's own training step before
-// it is split, on one device: for what a strategy defines per replica, as batch
-// norm's groups.
+// With `--against unsplit` the oracle is the strategy's own training step
+// before it is split, on one device: for what a strategy defines per replica,
+// as batch norm's groups.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/convert.h"
@@ -48,10 +49,13 @@ struct Options {
 /// of two, the update drowns the old value, whose rounding then does not show.
 constexpr double kProbeRate = 65536;
 
-/// What one step gave, variable by variable.
+/// Variables' values by name.
+using Values = std::map<std::string, std::vector<double>>;
+
+/// What one step gave.
 struct Step {
   double loss = 0;
-  std::map<std::string, std::vector<double>> gradient, state;
+  Values gradient, state;
 };
 
 /// ||a - b|| / ||b|| over all variables together; and the one that adds most.
@@ -62,19 +66,17 @@ struct Difference {
 
 } // namespace
 
-static Difference
-compare(const std::map<std::string, std::vector<double>> &found,
-        const std::map<std::string, std::vector<double>> &expected) {
+static Difference compare(const Values &found, const Values &expected) {
   Difference result;
   double squares = 0, norm = 0, most = -1;
   for (const auto &[name, values] : expected) {
     double part = 0;
     auto other = found.find(name);
     for (size_t i = 0; i < values.size(); ++i) {
-      double difference = other == found.end() ||
-                                  other->second.size() != values.size()
-                              ? INFINITY
-                              : other->second[i] - values[i];
+      double difference =
+          other == found.end() || other->second.size() != values.size()
+              ? INFINITY
+              : other->second[i] - values[i];
       part += difference * difference;
       norm += values[i] * values[i];
     }
@@ -144,7 +146,8 @@ public:
   /// the strategy splits it.
   Status compile(const std::string &optimizer, const std::string &flags,
                  bool unsplit, std::string *package) {
-    std::string &known = packages[optimizer + " " + flags + (unsplit ? "!" : "")];
+    std::string &known =
+        packages[optimizer + " " + flags + (unsplit ? "!" : "")];
     *package = known;
     if (!known.empty())
       return Status();
@@ -224,7 +227,7 @@ public:
   /// One step of this probe from the state of `from`.
   Status probe(Runner &from, Step *out) {
     DIST_RETURN_IF_ERROR(copyState(from));
-    std::map<std::string, std::vector<double>> before, unused;
+    Values before, unused;
     DIST_RETURN_IF_ERROR(readAll(&before, &unused));
     DIST_RETURN_IF_ERROR(step(&out->loss));
     DIST_RETURN_IF_ERROR(readAll(&out->gradient, &out->state));
@@ -264,8 +267,7 @@ private:
   Status write(int index, const Tensor &value) {
     return session->writeVariable(index, value.view());
   }
-  Status readAll(std::map<std::string, std::vector<double>> *parameters,
-                 std::map<std::string, std::vector<double>> *state) {
+  Status readAll(Values *parameters, Values *state) {
     const manifest::Manifest &manifest = session->manifest();
     for (int i = 0; i < manifest.variables_size(); ++i) {
       const manifest::Variable &variable = manifest.variables(i);
@@ -290,10 +292,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Comparing
-//===----------------------------------------------------------------------===//
 
 /// Largest differences of one case over all steps.
 struct Row {
@@ -386,8 +384,8 @@ int main(int argc, char **argv) {
                   row.state.relative <= options.gradientBound;
     agreed += agrees;
     std::printf("%-9.1e %-9.1e %-9.1e %-6lld %-6lld %s", row.loss,
-                row.gradient.relative, row.state.relative,
-                (long long)row.batch, (long long)options.steps, flags.c_str());
+                row.gradient.relative, row.state.relative, (long long)row.batch,
+                (long long)options.steps, flags.c_str());
     if (!agrees)
       std::printf(" DIFFERS: most in %s%s%s", row.gradient.worst.c_str(),
                   row.state.worst.empty() ? "" : " and ",

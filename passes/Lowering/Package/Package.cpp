@@ -62,7 +62,8 @@ static bool isReplaceable(const std::string &target) {
   if (!fs::is_directory(target))
     return false;
   std::error_code code;
-  bool isEmpty = fs::directory_iterator(target, code) == fs::directory_iterator();
+  bool isEmpty =
+      fs::directory_iterator(target, code) == fs::directory_iterator();
   return !code && (isEmpty || fs::exists(target + "/manifest"));
 }
 
@@ -97,7 +98,8 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
   if (!isReplaceable(target))
     return module.emitError("cannot make the package ")
            << target
-           << ": it exists and is no package; give another folder, or remove it";
+           << ": it exists and is no package; give another folder, or remove "
+              "it";
   std::string fresh =
       target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
   if (std::error_code code = llvm::sys::fs::create_directories(fresh))

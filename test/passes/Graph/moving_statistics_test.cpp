@@ -1,4 +1,5 @@
-//===- moving_statistics_test.cpp - Batch norm's moving averages -*- C++ -*-===//
+//===- moving_statistics_test.cpp - Batch norm's moving averages -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -141,5 +142,6 @@ TEST_F(MovingStatistics, OfEvenReplicasMoveAsInAFullStep) {
   std::vector<double> rows = moveMean({2, 2, 2}, {10, 10, 10});
   ASSERT_EQ(rows.size(), 3u);
   for (int64_t r = 0; r < 3; ++r)
-    EXPECT_NEAR(rows[r], kMomentum * 10 + (1 - kMomentum) * (6.0 * r + 2), 1e-5);
+    EXPECT_NEAR(rows[r], kMomentum * 10 + (1 - kMomentum) * (6.0 * r + 2),
+                1e-5);
 }
