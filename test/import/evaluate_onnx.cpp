@@ -1,4 +1,5 @@
-//===- evaluate_onnx.cpp - ONNX node cases through import and evaluator -*- C++ -*-===//
+//===- evaluate_onnx.cpp - ONNX node cases through import and evaluator -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // evaluate-onnx CASE...: each a folder of `model.onnx` and `test_data_set_0`
-// with `input_i.pb` and `output_i.pb`, tensors named as the model names them, or
-// a folder of such folders. Prints a line a case: pass, wrong or refused with
-// the reason, and a count. Exit 1 when one is wrong, or when the data of one
-// cannot be read. `--quiet` leaves out the lines of those that pass.
+// with `input_i.pb` and `output_i.pb`, tensors named as the model names them,
+// or a folder of such folders. Prints a line a case: pass, wrong or refused
+// with the reason, and a count. Exit 1 when one is wrong, or when the data of
+// one cannot be read. `--quiet` leaves out the lines of those that pass.
 // evaluate-onnx --print MODEL [BATCH]: the imported module.
 // evaluate-onnx --coverage MODEL: which nodes can be imported.
 // evaluate-onnx --try MODEL...: imports each; only a crash makes it fail.
@@ -104,8 +105,7 @@ readInputs(MLIRContext *context, const std::string &data,
       return failure();
     }
     std::string bytes = (*file)->getBuffer().str();
-    ::dist::Status status =
-        ::dist::parseOnnxTensor(bytes, path, &name, &array);
+    ::dist::Status status = ::dist::parseOnnxTensor(bytes, path, &name, &array);
     if (!status.ok()) {
       *problem = status.message();
       return failure();
@@ -234,9 +234,9 @@ int main(int argc, char **argv) {
     auto module = importModel(&context, arguments[1], options);
     if (failed(module))
       return 1;
-    (*module)->print(llvm::outs(),
-                     OpPrintingFlags().elideLargeElementsAttrs().
-                     elideLargeResourceString());
+    (*module)->print(
+        llvm::outs(),
+        OpPrintingFlags().elideLargeElementsAttrs().elideLargeResourceString());
     return 0;
   }
   if (arguments.size() == 2 && arguments[0] == "--coverage") {

@@ -1,4 +1,5 @@
-//===- OnnxAttention.cpp - Attention and rotary embedding of ONNX -*- C++ -*-===//
+//===- OnnxAttention.cpp - Attention and rotary embedding of ONNX -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -109,8 +110,8 @@ static FailureOr<Bias> makeBias(OnnxNode &n, const Heads &x) {
     bias.value = bias.value ? n.add(bias.value, part) : part;
   };
   Value lengths = n.in(6);
-  if (lengths && (n.shapeOf(lengths) != ArrayRef<int64_t>{batch} ||
-                  n.isFloat(lengths)))
+  if (lengths &&
+      (n.shapeOf(lengths) != ArrayRef<int64_t>{batch} || n.isFloat(lengths)))
     return n.fail("nonpad_kv_seqlen must be a vector of an integer an example");
   lengths = n.convert(lengths, i64);
   auto perExample = [&](Value v) {
@@ -212,8 +213,8 @@ static LogicalResult importAttention(OnnxNode &n) {
 
   // Both sides take the root of the scale, so that neither overflows.
   double root = std::sqrt(scale);
-  Value scores = n.dot(n.mul(x.query, root), n.mul(x.key, root), {0, 1},
-                       {0, 1}, {3}, {3});
+  Value scores =
+      n.dot(n.mul(x.query, root), n.mul(x.key, root), {0, 1}, {0, 1}, {3}, {3});
   Value shown = scores;
   if (softcap > 0)
     scores = n.mul(n.tanh(n.div(scores, softcap)), softcap);
@@ -229,9 +230,9 @@ static LogicalResult importAttention(OnnxNode &n) {
       // A query that sees nothing gives zeros. It takes other scores before
       // the softmax, whose 0 / 0 would be in its derivative else.
       int64_t last = n.rankOf(bias->value) - 1;
-      Value top = last < 0 ? bias->value
-                           : n.reduce(ReduceKind::Max, bias->value, {last},
-                                      true);
+      Value top = last < 0
+                      ? bias->value
+                      : n.reduce(ReduceKind::Max, bias->value, {last}, true);
       empty = n.make<IsInfOp>({top}, {n.flag("positive", false)});
       if (!empty)
         return failure();

@@ -68,9 +68,8 @@ static FailureOr<Labelled> readInput(OnnxNode &n, unsigned i, StringRef term) {
 /// A label that a term has twice stands for the diagonal.
 static LogicalResult takeDiagonals(OnnxNode &n, Labelled *x) {
   for (size_t first = 0; first < x->labels.size(); ++first)
-    for (size_t again;
-         (again = x->labels.find(x->labels[first], first + 1)) !=
-         std::string::npos;) {
+    for (size_t again; (again = x->labels.find(x->labels[first], first + 1)) !=
+                       std::string::npos;) {
       SmallVector<int64_t> shape(n.shapeOf(x->value));
       if (shape[first] != shape[again])
         return n.fail("dims of '" + llvm::Twine(x->labels[first]) +
@@ -225,8 +224,7 @@ static LogicalResult importEinsum(OnnxNode &n) {
   SmallVector<int64_t> permutation;
   for (char label : *output)
     permutation.push_back(result.dimOf(label));
-  return n.out(result.value ? n.transpose(result.value, permutation)
-                            : Value());
+  return n.out(result.value ? n.transpose(result.value, permutation) : Value());
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxEinsumOps() {

@@ -1,0 +1,211 @@
+//===- kernel_cases.cpp - Functions to compile, run and evaluate -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "kernel_cases.h"
+#include "dialects/InitAllDialects.h"
+#include "dialects/Interfaces/Reference.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/Lowering/Lowering.h"
+#include "runtime/abi/abi.h"
+#include "runtime/device/cpu/library_kernel.h"
+#include "llvm/Support/FileSystem.h"
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+struct dist_rt_context {
+  std::vector<std::unique_ptr<::dist::cpu::LibraryKernel>> kernels;
+};
+
+namespace {
+
+constexpr int numThreads = 2;
+
+int32_t parallelFor(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
+                    int64_t n, int32_t chunks) {
+  for (int32_t chunk = 0; chunk < chunks; ++chunk)
+    kernel(buffers, n * chunk / chunks, n * (chunk + 1) / chunks, chunk);
+  return 0;
+}
+int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
+  return context->kernels[kernel]->run(buffers).ok() ? 0 : 1;
+}
+int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
+  return 1;
+}
+int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
+
+/// Whole numbers for integers, others in a range where functions are tame.
+HostTensor makeRandom(RankedTensorType type, std::mt19937 &random) {
+  HostTensor tensor(type);
+  std::uniform_real_distribution<double> real(0.1, 2.0);
+  std::uniform_int_distribution<int> whole(1, 7), boolean(0, 1);
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+    if (tensor.isFloat())
+      tensor.setDouble(i, real(random));
+    else if (type.getElementType().isInteger(1))
+      tensor.setInt(i, boolean(random));
+    else
+      tensor.setInt(i, whole(random));
+  }
+  return tensor;
+}
+
+LogicalResult evaluate(func::FuncOp func, ArrayRef<HostTensor> inputs,
+                       SmallVectorImpl<HostTensor> &outputs) {
+  llvm::DenseMap<Value, HostTensor> values;
+  for (auto [argument, input] : llvm::zip(func.getArguments(), inputs))
+    values[argument] = input;
+  for (Operation &op : func.getBody().front()) {
+    SmallVector<HostTensor> operands, results;
+    for (Value operand : op.getOperands())
+      operands.push_back(values[operand]);
+    if (isa<func::ReturnOp>(op)) {
+      outputs.append(operands.begin(), operands.end());
+      return success();
+    }
+    if (failed(cast<ReferenceOpInterface>(op).evaluate(operands, results)))
+      return failure();
+    for (auto [result, value] : llvm::zip(op.getResults(), results))
+      values[result] = value;
+  }
+  return failure();
+}
+
+} // namespace
+
+std::string mlir::dist::tensor(const std::string &shape,
+                               const std::string &type) {
+  return "tensor<" + shape + (shape.empty() ? "" : "x") + type + ">";
+}
+
+double mlir::dist::toleranceOf(const std::string &type) {
+  if (type == "f64")
+    return 1e-12;
+  if (type == "f16")
+    return 2e-3;
+  if (type == "bf16")
+    return 1.6e-2;
+  return 4e-6;
+}
+
+void KernelCases::add(const std::string &what, const std::string &arguments,
+                      const std::string &result, const std::string &body,
+                      double tolerance) {
+  std::string name = "case_" + std::to_string(cases.size()) + "_" + what;
+  cases.push_back({name,
+                   "func.func @" + name + "(" + arguments + ") -> " + result +
+                       " {\n" + body + "\n}\n",
+                   tolerance});
+}
+
+void KernelCases::check() const {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  std::string text;
+  for (const Case &c : cases)
+    text += c.text;
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+
+  std::mt19937 random(7);
+  std::vector<SmallVector<HostTensor>> inputs, expected;
+  for (const Case &c : cases) {
+    auto func = module->lookupSymbol<func::FuncOp>(c.name);
+    inputs.emplace_back();
+    expected.emplace_back();
+    for (Type type : func.getArgumentTypes())
+      inputs.back().push_back(makeRandom(cast<RankedTensorType>(type), random));
+    ASSERT_TRUE(succeeded(evaluate(func, inputs.back(), expected.back())))
+        << c.name;
+  }
+
+  llvm::SmallString<64> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("kernels", folder));
+  LoweringOptions options;
+  options.threads = numThreads;
+  ASSERT_TRUE(succeeded(lowerToPackage(*module, options, folder)));
+
+  ::dist::manifest::Manifest manifest;
+  std::ifstream file((folder + "/manifest").str(), std::ios::binary);
+  ASSERT_TRUE(manifest.ParseFromIstream(&file));
+  dist_rt_context runtime;
+  for (int i = 0; i < manifest.kernels_size(); ++i) {
+    runtime.kernels.emplace_back();
+    ASSERT_TRUE(::dist::cpu::LibraryKernel::create(
+                    manifest.kernels(), i, numThreads, &runtime.kernels.back())
+                    .ok());
+  }
+  void *handle =
+      dlopen((folder + "/program.so").str().c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(handle) << dlerror();
+  dist_rt_api api{};
+  api.abi_version = DIST_RT_ABI_VERSION;
+  api.struct_size = sizeof(api);
+  api.parallel_for = parallelFor;
+  api.library = library;
+  api.collective = collective;
+  api.fail = fail;
+  auto init = reinterpret_cast<dist_program_init_fn>(
+      dlsym(handle, "dist_program_init"));
+  ASSERT_TRUE(init);
+  ASSERT_EQ(init(&api), 0);
+
+  for (size_t k = 0; k < cases.size(); ++k) {
+    const Case &c = cases[k];
+    const ::dist::manifest::Entry *entry = nullptr;
+    for (const auto &candidate : manifest.programs(0).entries())
+      if (candidate.name() == c.name)
+        entry = &candidate;
+    ASSERT_TRUE(entry) << c.name;
+    auto function =
+        reinterpret_cast<dist_program_entry_fn>(dlsym(handle, c.name.c_str()));
+    ASSERT_TRUE(function) << c.name;
+    std::vector<std::vector<char>> memory;
+    for (const HostTensor &input : inputs[k])
+      memory.push_back(input.toBytes());
+    for (const HostTensor &output : expected[k])
+      memory.emplace_back(getByteSize(output.getType()), char(0x55));
+    std::vector<void *> bindings;
+    for (auto &bytes : memory)
+      bindings.push_back(bytes.data());
+    auto *arena = static_cast<char *>(
+        std::aligned_alloc(64, (entry->arena_bytes() + 127) / 64 * 64));
+    std::memset(arena, 0x55, entry->arena_bytes());
+    ASSERT_EQ(function(&runtime, arena, bindings.data()), 0) << c.name;
+    std::free(arena);
+    for (size_t r = 0; r < expected[k].size(); ++r) {
+      const HostTensor &want = expected[k][r];
+      auto got =
+          HostTensor::fromBytes(want.getType(), memory[inputs[k].size() + r]);
+      ASSERT_TRUE(succeeded(got));
+      for (int64_t i = 0; i < want.getNumElements(); ++i) {
+        double x = want.getDouble(i), y = got->getDouble(i);
+        bool close =
+            std::isnan(x) ? std::isnan(y)
+            : std::isinf(x)
+                ? x == y
+                : std::abs(x - y) <= c.tolerance * std::max(1.0, std::abs(x));
+        if (!close) {
+          ADD_FAILURE() << c.name << " result " << r << " element " << i
+                        << ": expected " << x << ", got " << y;
+          break;
+        }
+      }
+    }
+  }
+  dlclose(handle);
+  llvm::sys::fs::remove_directories(folder);
+}

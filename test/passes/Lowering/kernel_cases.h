@@ -1,0 +1,46 @@
+//===- kernel_cases.h - Functions to compile, run and evaluate -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions that are compiled into one package, run, and compared with the
+// reference evaluation of the same functions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TEST_PASSES_LOWERING_KERNEL_CASES_H
+#define TEST_PASSES_LOWERING_KERNEL_CASES_H
+
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+struct Case {
+  std::string name;
+  std::string text; // of the function, named as the case
+  double tolerance; // of each element, relative to max(1, |expected|)
+};
+
+/// "tensor<SHAPExTYPE>".
+std::string tensor(const std::string &shape, const std::string &type);
+
+/// What a float type's rounding allows for.
+double toleranceOf(const std::string &type);
+
+class KernelCases {
+public:
+  void add(const std::string &what, const std::string &arguments,
+           const std::string &result, const std::string &body,
+           double tolerance);
+  /// Compiles, runs and compares all; a difference is a failure of the test.
+  void check() const;
+
+private:
+  std::vector<Case> cases;
+};
+
+} // namespace mlir::dist
+
+#endif // TEST_PASSES_LOWERING_KERNEL_CASES_H
