@@ -56,8 +56,11 @@ private:
   DenseMap<Value, Key> keys;
   /// The same of what stages send, by tag.
   DenseMap<int64_t, SmallVector<std::optional<Key>>> sent;
-  /// The copies of values that microbatches compute, until all are there.
-  DenseMap<Key, SmallVector<HostTensor>> copies;
+  /// The copies of values that microbatches compute, until all are there. A
+  /// value and its reshard are the same of the whole: told apart by op and layout.
+  DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
+           SmallVector<HostTensor>>
+      copies;
   FunctionCheck check;
 };
 } // namespace
@@ -254,7 +257,8 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
     return;
   if (numCopies > 1) {
     // Copies are the minor places of the mesh.
-    SmallVector<HostTensor> &all = copies[*key];
+    SmallVector<HostTensor> &all =
+        copies[{*key, {sharding, op->getName().getIdentifier()}}];
     all.resize(held.size() * numCopies, HostTensor(held[0].getType()));
     for (auto [rank, part] : llvm::enumerate(held))
       for (int64_t i = 0; i < numCopies; ++i)

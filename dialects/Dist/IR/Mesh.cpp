@@ -227,6 +227,11 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
       for (int64_t rank : group)
         ranks[rank] = sum;
     }
+  assert(llvm::all_of(ranks,
+                      [&](const HostTensor &shard) {
+                        return shard.getType() == ranks.front().getType();
+                      }) &&
+         "shards of one tensor have one type");
   auto type = getGlobalType(ranks.front().getType(), sharding, mesh);
   HostTensor result(type);
   std::vector<bool> written(type.getNumElements(), false);
