@@ -25,6 +25,20 @@ AxisLists mlir::dist::getDimAxes(ShardingAttr sharding) {
   return dims;
 }
 
+bool mlir::dist::splitsAlike(ArrayRef<AxisList> a, ArrayRef<AxisList> b,
+                             MeshOp mesh) {
+  auto splitting = [&](const AxisList &axes) {
+    AxisList list(axes);
+    llvm::erase_if(list, [&](StringAttr axis) {
+      return mesh.getAxisSize(axis) == 1;
+    });
+    return list;
+  };
+  return llvm::all_of_zip(a, b, [&](const AxisList &x, const AxisList &y) {
+    return splitting(x) == splitting(y);
+  });
+}
+
 bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
                                   const TensorFactors &tensor,
                                   const ShardingRule &rule, MeshOp mesh,
@@ -37,10 +51,13 @@ bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
     int64_t left =
         dimFactors.empty() ? 1 : rule.factors[dimFactors.front()].size;
     for (StringAttr axis : axes) {
+      int64_t size = mesh.getAxisSize(axis);
+      // An axis of one rank splits nothing, and could stand anywhere.
+      if (size == 1)
+        continue;
       // A factor that is used up passes on to the next, minor one.
       while (left == 1 && next + 1 < dimFactors.size())
         left = rule.factors[dimFactors[++next]].size;
-      int64_t size = mesh.getAxisSize(axis);
       if (dimFactors.empty() || left % size) {
         complete = false;
         break;

@@ -23,8 +23,8 @@ using AxisList = SmallVector<StringAttr>;
 /// One list a dim of a tensor, or a factor of an op.
 using AxisLists = SmallVector<AxisList>;
 
-/// Adds the axes of one tensor's dims to the factors they split; factors that
-/// the tensor does not have stay untouched. Returns false if some axes do not
+/// Adds the axes of one tensor's dims to the factors they split (but for axes
+/// of size 1); factors that the tensor does not have stay untouched. Returns false if some axes do not
 /// fit the factors (those are left out).
 bool projectToFactors(ArrayRef<AxisList> dims, const TensorFactors &tensor,
                       const ShardingRule &rule, MeshOp mesh,
@@ -41,6 +41,10 @@ bool isSplittable(const Factor &factor);
 
 /// The axes of each dim of a sharding.
 AxisLists getDimAxes(ShardingAttr sharding);
+
+/// Whether both split the dims into the same parts: over the same axes, but for
+/// those of size 1.
+bool splitsAlike(ArrayRef<AxisList> a, ArrayRef<AxisList> b, MeshOp mesh);
 
 /// How the factors of `op` are split, as the shardings of its operands and
 /// results say (after dist-insert-reshards they agree).

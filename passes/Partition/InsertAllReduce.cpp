@@ -15,6 +15,7 @@
 #include "passes/Partition/MinimumCut.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Unreduced.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_INSERTALLREDUCEPASS
@@ -402,6 +403,9 @@ void AxisReducer::insert() {
             !llvm::is_contained(reduce.getGroupAxes(), axis)) {
           unreduced.insert(result);
           decide(result);
+        } else {
+          // An earlier axis's all-reduce: its operand may be whole by now.
+          settle(result);
         }
       continue;
     }
@@ -443,20 +447,26 @@ LogicalResult AxisReducer::run() {
 
 /// all_reduce of an all_reduce that nobody else reads: one over both axes.
 static void mergeChains(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    auto outer = dyn_cast<AllReduceOp>(op);
-    if (!outer || op.getNumOperands() != 1)
+  // Backward, so that what a later one takes in is gone when its turn comes.
+  SmallVector<AllReduceOp> ops(block.getOps<AllReduceOp>());
+  llvm::SmallPtrSet<Operation *, 8> merged;
+  for (AllReduceOp outer : llvm::reverse(ops)) {
+    if (merged.contains(outer) || outer->getNumOperands() != 1)
       continue;
-    auto inner = outer.getInputs()[0].getDefiningOp<AllReduceOp>();
-    if (!inner || !inner->hasOneUse() ||
-        inner.getReduction() != outer.getReduction())
-      continue;
-    // Axes were reduced in the mesh's order, each right behind the value.
-    SmallVector<Attribute> axes(outer.getAxes().begin(), outer.getAxes().end());
-    llvm::append_range(axes, inner.getAxes());
-    outer.setAxesAttr(ArrayAttr::get(op.getContext(), axes));
-    outer.setReason((outer.getReason() + "; " + inner.getReason()).str());
-    op.setOperand(0, inner.getInputs()[0]);
+    while (auto inner = outer.getInputs()[0].getDefiningOp<AllReduceOp>()) {
+      if (!inner->hasOneUse() || inner->getNumOperands() != 1 ||
+          inner.getReduction() != outer.getReduction())
+        break;
+      // Axes were reduced in the mesh's order, each right behind the value.
+      SmallVector<Attribute> axes(outer.getAxes().begin(),
+                                  outer.getAxes().end());
+      llvm::append_range(axes, inner.getAxes());
+      outer.setAxesAttr(ArrayAttr::get(outer.getContext(), axes));
+      outer.setReason((outer.getReason() + "; " + inner.getReason()).str());
+      outer->setOperand(0, inner.getInputs()[0]);
+      merged.insert(inner);
+      inner->erase();
+    }
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isa<AllReduceOp>(op) && op.use_empty())

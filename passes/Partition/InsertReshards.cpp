@@ -145,7 +145,7 @@ void InsertReshardsPass::visit(Operation *op) {
       continue;
     auto target = ShardingAttr::get(
         meshName, projectToDims(tensor, factors, rule, mesh));
-    if (!current.hasSameDims(target))
+    if (!splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
       use.set(reshard(use, target,
                       "'" + op->getName().getStringRef() + "' of '" +
                           getOriginName(op) +
@@ -163,7 +163,8 @@ void InsertReshardsPass::visitReturn(func::ReturnOp op) {
     auto target = function.getResultAttrOfType<ShardingAttr>(
         use.getOperandNumber(), DistDialect::kSharding);
     ShardingAttr current = findSharding(use.get());
-    if (!target || !current || current.hasSameDims(target))
+    if (!target || !current ||
+        splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
       continue;
     std::string name = "result " + std::to_string(use.getOperandNumber());
     if (auto given = function.getResultAttrOfType<StringAttr>(

@@ -73,7 +73,8 @@ LogicalResult Partitioner::partitionRule(ShardingRuleOpInterface op) {
   // What the op says of its values must be what its factors give.
   auto check = [&](Value value, const TensorFactors &tensor) -> LogicalResult {
     ShardingAttr sharding = findSharding(value);
-    if (sharding && getDimAxes(sharding) != projectToDims(tensor, axes, rule, mesh))
+    if (sharding && !splitsAlike(getDimAxes(sharding),
+                                 projectToDims(tensor, axes, rule, mesh), mesh))
       return op->emitOpError() << "has operands and results that are split "
                                   "differently; run dist-insert-reshards first";
     return success();

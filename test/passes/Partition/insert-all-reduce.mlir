@@ -149,3 +149,34 @@ func.func @reduced_before_its_branches(
   %2 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<4x6xf32>) -> tensor<6xf32>
   return %1, %2 : tensor<4x6xf32>, tensor<6xf32>
 }
+
+// A sum over two axes: what the second axis completes, the first one's reduction sees whole.
+// CHECK-LABEL: func @two_axes_two_uses
+func.func @two_axes_two_uses(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
+                             %s: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced = {"data", "model"}>}) -> tensor<4x6xf32> {
+  // CHECK: %[[R:.+]] = dist.all_reduce %arg1 over @mesh ["data", "model"] {dist.shardings = [#dist.sharding<@mesh, [{}]>]
+  // CHECK-NOT: dist.all_reduce
+  // CHECK: graph.layer_norm %arg0, %[[R]], %[[R]]
+  %0:3 = graph.layer_norm %x, %s, %s {axis = 1 : i64, epsilon = 1.0e-3 : f64} : (tensor<4x6xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %0#0 : tensor<4x6xf32>
+}
+
+// A statistic is read whole and also kept as a sum: the way to the kept one stays partial.
+// CHECK-LABEL: func @read_and_kept
+func.func @read_and_kept(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>}) {
+  // CHECK: %[[S:.+]] = graph.reduce sum
+  // CHECK-NEXT: %[[C:.+]] = graph.constant
+  // CHECK-NEXT: %[[M:.+]] = graph.mul %[[S]], %[[C]] {{.*}}unreduced = {"data"}
+  // CHECK-NEXT: %[[R:.+]] = dist.all_reduce %[[M]]
+  // CHECK-NEXT: %[[E:.+]] = graph.exp %[[R]]
+  // CHECK-NEXT: %[[K:.+]] = graph.reshape %[[M]]
+  // CHECK-NEXT: return %[[E]], %[[K]]
+  %0 = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %c = graph.constant dense<0.125> : tensor<4xf32>
+  %1 = graph.mul %0, %c : tensor<4xf32>
+  %2 = graph.exp %1 : tensor<4xf32>
+  %3 = graph.reshape %1 : (tensor<4xf32>) -> tensor<1x4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<1x4xf32>
+}
