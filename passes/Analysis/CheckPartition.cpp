@@ -202,6 +202,10 @@ static bool isPartialOfOtherKind(Value value) {
       return reduce.getReduction() != Reduction::Sum;
     if (auto reduce = dyn_cast<AllReduceStartOp>(user))
       return reduce.getReduction() != Reduction::Sum;
+    if (auto scatter = dyn_cast<ReduceScatterOp>(user))
+      return scatter.getReduction() != Reduction::Sum;
+    if (auto scatter = dyn_cast<ReduceScatterStartOp>(user))
+      return scatter.getReduction() != Reduction::Sum;
     return false;
   });
 }

@@ -478,8 +478,10 @@ void InsertAllReducePass::runOnOperation() {
   MeshOp mesh = findMesh(function);
   if (!mesh || function.isExternal())
     return;
+  // A sum over one rank is whole.
   for (auto axis : mesh.getAxisNames().getAsRange<StringAttr>())
-    if (failed(AxisReducer(function, mesh, axis).run()))
+    if (mesh.getAxisSize(axis) > 1 &&
+        failed(AxisReducer(function, mesh, axis).run()))
       return signalPassFailure();
   mergeChains(function.front());
 }

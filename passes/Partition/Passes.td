@@ -57,6 +57,13 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::func::FuncOp"> {
     users that want the same. Dims that an op needs whole are gathered.
     Function results that should be laid out differently are resharded, too.
 
+    A reshard is implicit if nobody asked for it: neither a `dist.reshard` in the
+    program nor a declared layout of a result. One that gives every rank the whole
+    of a value that was split is an error unless `allow-replicate`; variables
+    are excepted, since those that are stored in parts are gathered by intent.
+    With `error-on-implicit-reshard` each is an error. The errors name the op, the
+    value, and what splits either of them.
+
     Before: an op `graph.add %a, %b` with `%a` split over "data" and `%b` over "model".
     After:
     ```mlir
@@ -64,6 +71,12 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::func::FuncOp"> {
     %2 = graph.add %a, %1 : tensor<4xf32>
     ```
   }];
+  let options = [
+    Option<"allowReplicate", "allow-replicate", "bool", "true",
+      "A value that is split may be gathered whole on every rank">,
+    Option<"errorOnImplicitReshard", "error-on-implicit-reshard", "bool", "false",
+      "A value may change its layout only where the program says so">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
@@ -124,6 +137,35 @@ def PartitionPass : Pass<"dist-partition", "::mlir::ModuleOp"> {
   }];
   // A whole value that becomes a sum is divided among the ranks.
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
+}
+
+def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Fewer bytes, fewer collectives, less work done twice; the same values";
+  let description = [{
+    On local shapes, after dist-partition and before buckets are made:
+    - an all_reduce of which only a cut is read becomes a reduce_scatter; a cut
+      over other axes goes before the reduction;
+    - collectives of collectives that are one, or none: gather and cut, cut and
+      gather, scatter and gather, exchanges there and back, moves of shards;
+      groups of one rank;
+    - equal collectives of one value are one;
+    - what is linear in reduced values (sums, scaled ones) is computed from
+      partial sums and reduced once, where that is fewer bytes;
+    - a cut moves before the op whose value it cuts, if nobody else reads that.
+
+    Before:
+    ```mlir
+    %1 = dist.all_reduce %0 over @mesh ["data"] {...} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = graph.tanh %1 : tensor<4xf32>
+    %3 = dist.all_slice %2 over @mesh ["data"] {dims = array<i64: 0>, ...} : (tensor<4xf32>) -> tensor<2xf32>
+    ```
+    After:
+    ```mlir
+    %1 = dist.reduce_scatter %0 over @mesh ["data"] {dims = array<i64: 0>, ...} : (tensor<4xf32>) -> tensor<2xf32>
+    %2 = graph.tanh %1 : tensor<2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
 def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::FuncOp"> {

@@ -162,11 +162,18 @@ LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
   auto tensor = cast<RankedTensorType>(type);
   for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
     if (int64_t shards = getNumShards(sharding, dim, mesh);
-        tensor.getDimSize(dim) % shards)
-      return op->emitOpError()
-             << what << ": dim " << dim << " of " << type
-             << " cannot be split into " << shards << " equal parts over '"
-             << formatAxes(sharding.getAxes(dim)) << "'";
+        tensor.getDimSize(dim) % shards) {
+      int64_t below = tensor.getDimSize(dim) / shards * shards;
+      InFlightDiagnostic error =
+          op->emitOpError() << what << ": dim " << dim << " of " << type
+                            << " cannot be split into " << shards
+                            << " equal parts over '"
+                            << formatAxes(sharding.getAxes(dim))
+                            << "'; the nearest size that works is ";
+      if (below > 0)
+        error << below << " or ";
+      return error << below + shards;
+    }
   return success();
 }
 

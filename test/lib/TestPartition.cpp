@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "passes/Analysis/Explain.h"
 #include "passes/Partition/Passes.h"
@@ -57,7 +58,8 @@ struct TestCheckPartition
       pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
     if (failed(runPipeline(pipeline, local)))
       return signalPassFailure();
-    mutateProgram(local);
+    if (failed(mutateProgram(local)))
+      return signalPassFailure();
     CheckOptions options;
     options.seed = 1;
     auto checks = checkPartition(*global, local, options);
@@ -84,20 +86,25 @@ private:
       return WalkResult::advance();
     });
   }
-  void mutateProgram(ModuleOp module) {
+  LogicalResult mutateProgram(ModuleOp module) {
     if (mutate.empty())
-      return;
-    if (mutate == "swap-tags")
-      return swapTags(module);
+      return success();
+    if (mutate == "swap-tags") {
+      swapTags(module);
+      return success();
+    }
     Operation *target = nullptr;
     module.walk([&](Operation *op) {
       bool wanted = mutate == "wrong-slice" ? isa<AllSliceOp>(op)
+                    : mutate == "scale"     ? isa<graph::DivOp>(op)
+                    : mutate == "mask"      ? isa<graph::SelectOp>(op)
                                             : isa<AllReduceOp>(op);
       if (wanted && !target)
         target = op;
     });
     if (!target)
-      return;
+      return emitError(module.getLoc(), "expected an op to mutate by '")
+             << mutate << "'";
     OpBuilder builder(target->getContext());
     builder.setInsertionPointAfter(target);
     if (mutate == "drop") {
@@ -107,6 +114,15 @@ private:
       Operation *again = builder.clone(*target);
       target->replaceAllUsesWith(again->getResults());
       again->setOperands(target->getResults());
+    } else if (mutate == "scale") {
+      // By the ranks' own count where it should be by all of them.
+      Value divisor = target->getOperand(1);
+      auto sum = graph::AddOp::create(builder, target->getLoc(), divisor, divisor);
+      sum->moveBefore(target);
+      target->setOperand(1, sum);
+    } else if (mutate == "mask") {
+      target->replaceAllUsesWith(ValueRange{target->getOperand(1)});
+      target->erase();
     } else if (mutate == "wrong-slice") {
       auto slice = cast<AllSliceOp>(target);
       int64_t size = findMesh(module).getGroupSize(
@@ -123,10 +139,11 @@ private:
         return use.getOwner() != rotated;
       });
     }
+    return success();
   }
 
   Option<std::string> mutate{*this, "mutate",
-                             llvm::cl::desc("drop, double or wrong-slice")};
+                             llvm::cl::desc("drop, double, wrong-slice, scale, mask or swap-tags")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
                       llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Of the pipeline"),

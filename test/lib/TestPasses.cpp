@@ -8,12 +8,14 @@
 namespace mlir::dist {
 void registerTestOpRules();
 void registerTestPartition();
+void registerTestSimplify();
 void registerTestVolume();
 
 void registerTestPasses();
 void registerTestPasses() {
   registerTestOpRules();
   registerTestPartition();
+  registerTestSimplify();
   registerTestVolume();
 }
 } // namespace mlir::dist

@@ -14,7 +14,7 @@ func.func @agree(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"dat
 // CHECK-LABEL: func @shared
 func.func @shared(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>},
                   %y: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
-  // CHECK: %[[Y:.+]] = dist.reshard %arg1 to <@mesh, [{"data"}]> because "'graph.add' of {{.*}} needs its operands split alike"
+  // CHECK: %[[Y:.+]] = dist.reshard %arg1 to <@mesh, [{"data"}]> because "'graph.add' of {{.*}}: argument 0 is split over 'data'"
   // CHECK: graph.add %arg0, %[[Y]]
   %0 = graph.add %x, %y : tensor<4xf32>
   // CHECK-NOT: dist.reshard
@@ -26,7 +26,7 @@ func.func @shared(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"da
 // A dim that the op needs whole is gathered.
 // CHECK-LABEL: func @whole_dim
 func.func @whole_dim(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>}) -> tensor<4x8xf32> {
-  // CHECK: %[[X:.+]] = dist.reshard %arg0 to <@mesh, [{}, {}]>
+  // CHECK: %[[X:.+]] = dist.reshard %arg0 to <@mesh, [{}, {}]> because "'graph.softmax' of {{.*}}: it needs dim 1 whole"
   // CHECK: graph.softmax %[[X]]
   %0 = graph.softmax %x {axis = 1 : i64} : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
@@ -46,7 +46,7 @@ func.func @wanted_result(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh
 // CHECK-LABEL: func @axis_twice
 func.func @axis_twice(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
                       %w: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>}) -> tensor<8x2xf32> {
-  // CHECK: %[[W:.+]] = dist.reshard %arg1 to <@mesh, [{}, {}]>
+  // CHECK: %[[W:.+]] = dist.reshard %arg1 to <@mesh, [{}, {}]> because "'graph.dot_general' of {{.*}}: argument 0 is split over 'data' along another dim"
   // CHECK: graph.dot_general %arg0, %[[W]]
   %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
   return %0 : tensor<8x2xf32>

@@ -10,13 +10,15 @@
 // says where to start, DIST_PROPERTY_SECONDS how long to go on (20, so that it
 // can run with every other test; minutes find more), DIST_PROPERTY_CASES how
 // many to try at most. A failure prints the shortest beginning of the program
-// that still fails.
+// that still fails; DIST_PROPERTY_PRINT=1 prints each before it is tried, for
+// what crashes.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/InitAllDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Analysis/CheckPartition.h"
+#include "passes/Partition/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "random_program.h"
 #include <chrono>
@@ -51,7 +53,15 @@ std::string findError(MLIRContext &context, const std::string &program) {
     return "cannot be numbered: " + errors;
   OwningOpRef<ModuleOp> global = local->clone();
   PassManager pipeline(&context);
-  buildPartitionPipeline(pipeline, PartitionPipelineOptions());
+  pipeline.addPass(createPropagateShardingPass());
+  OpPassManager &functions = pipeline.nest<func::FuncOp>();
+  functions.addPass(createInsertReshardsPass());
+  functions.addPass(createInsertAllReducePass());
+  functions.addPass(createVerifyUnreducedPass());
+  pipeline.addPass(createPartitionPass());
+  pipeline.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass());
+  pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
+  pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
   if (failed(pipeline.run(*local)))
     return "cannot be partitioned: " + errors;
   CheckOptions options;
@@ -71,6 +81,7 @@ TEST(PartitionProperty, RandomProgramsComputeTheSame) {
   context.loadAllAvailableDialects();
   int64_t first = getNumber("DIST_PROPERTY_SEED", 1);
   int64_t cases = getNumber("DIST_PROPERTY_CASES", 1000000);
+  bool print = getNumber("DIST_PROPERTY_PRINT", 0) != 0;
   int64_t keepGoing = getNumber("DIST_PROPERTY_FAILURES", 1);
   auto end = std::chrono::steady_clock::now() +
              std::chrono::seconds(getNumber("DIST_PROPERTY_SECONDS", 20));
@@ -78,8 +89,11 @@ TEST(PartitionProperty, RandomProgramsComputeTheSame) {
   for (; seed < first + cases && std::chrono::steady_clock::now() < end;
        ++seed) {
     constexpr unsigned kOps = 12;
-    std::string error =
-        findError(context, RandomProgram(seed, kOps).getText());
+    std::string program = RandomProgram(seed, kOps).getText();
+    if (print)
+      std::printf("// seed %lld\n%s", (long long)seed, program.c_str());
+    std::fflush(stdout);
+    std::string error = findError(context, program);
     if (error.empty())
       continue;
     for (unsigned ops = 1; ops <= kOps; ++ops) {

@@ -360,39 +360,6 @@ void RandomProgram::addSlice() {
        y, true);
 }
 
-void RandomProgram::addPad() {
-  RandomValue x = pickValue('f', 1), value = pickLike({}, 'f'), y = x;
-  Shape low, high, interior;
-  for (size_t dim = 0; dim < x.shape.size(); ++dim) {
-    bool pads = once(2);
-    low.push_back(pads ? pick(0, 2) : 0);
-    high.push_back(pads ? pick(0, 2) : 0);
-    interior.push_back(pads && once(4) ? 1 : 0);
-    y.shape[dim] += low[dim] + high[dim] + interior[dim] * (x.shape[dim] - 1);
-  }
-  if (count(y.shape) > 1200)
-    return;
-  y.bound = std::max(x.bound, value.bound);
-  emit("graph.pad", {x, value},
-       "low = " + list(low) + ", high = " + list(high) +
-           ", interior = " + list(interior),
-       y, true);
-}
-
-void RandomProgram::addConcat() {
-  RandomValue x = pickValue('f', 1), z = x;
-  size_t axis = pick(0, x.shape.size() - 1);
-  Shape shape = x.shape;
-  if (once(2))
-    shape[axis] = makeShape(1).front();
-  RandomValue y = pickLike(shape, 'f');
-  z.shape[axis] += y.shape[axis];
-  if (count(z.shape) > 1200)
-    return;
-  z.bound = std::max(x.bound, y.bound);
-  emit("graph.concat", {x, y}, "axis = " + std::to_string(axis), z, true);
-}
-
 void RandomProgram::addConstant() {
   // Neither its bytes nor its type come from a value: a splat, or an iota.
   RandomValue like = pickValue('f', 1), constant = like;

@@ -16,8 +16,52 @@ static std::string list(const Shape &numbers) {
   return text + ">";
 }
 
+static int64_t count(const Shape &shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements;
+}
+
 static std::string axisText(int64_t axis) {
   return "axis = " + std::to_string(axis) + " : i64";
+}
+
+//===----------------------------------------------------------------------===//
+// Pads and concats
+//===----------------------------------------------------------------------===//
+
+void RandomProgram::addPad() {
+  RandomValue x = pickValue('f', 1), value = pickLike({}, 'f'), y = x;
+  Shape low, high, interior;
+  for (size_t dim = 0; dim < x.shape.size(); ++dim) {
+    bool pads = once(2);
+    low.push_back(pads ? pick(0, 2) : 0);
+    high.push_back(pads ? pick(0, 2) : 0);
+    interior.push_back(pads && once(4) ? 1 : 0);
+    y.shape[dim] += low[dim] + high[dim] + interior[dim] * (x.shape[dim] - 1);
+  }
+  if (count(y.shape) > 1200)
+    return;
+  y.bound = std::max(x.bound, value.bound);
+  emit("graph.pad", {x, value},
+       "low = " + list(low) + ", high = " + list(high) +
+           ", interior = " + list(interior),
+       y, true);
+}
+
+void RandomProgram::addConcat() {
+  RandomValue x = pickValue('f', 1), z = x;
+  size_t axis = pick(0, x.shape.size() - 1);
+  Shape shape = x.shape;
+  if (once(2))
+    shape[axis] = makeShape(1).front();
+  RandomValue y = pickLike(shape, 'f');
+  z.shape[axis] += y.shape[axis];
+  if (count(z.shape) > 1200)
+    return;
+  z.bound = std::max(x.bound, y.bound);
+  emit("graph.concat", {x, y}, "axis = " + std::to_string(axis), z, true);
 }
 
 //===----------------------------------------------------------------------===//

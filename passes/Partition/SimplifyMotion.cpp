@@ -1,0 +1,240 @@
+//===- SimplifyMotion.cpp - Reductions after ops, cuts before them -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Both go by the ops' sharding rules: the sets of operands in which an op is
+// linear, and the factors that pass through it.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Cost.h"
+#include "dialects/Interfaces/ShardingRule.h"
+#include "passes/Partition/SimplifyCollectives.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static bool isReadOnlyBy(Value value, Operation *op) {
+  return llvm::all_of(value.getUsers(),
+                      [&](Operation *user) { return user == op; });
+}
+
+/// Whether the operands outside `set` are the same on all ranks along `axes`.
+static bool othersAreUniform(Operation *op, ArrayRef<unsigned> set,
+                             ArrayRef<StringAttr> axes) {
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (!llvm::is_contained(set, i) && !isUniform(operand, axes))
+      return false;
+  return true;
+}
+
+namespace {
+/// An all_reduce, and the ops of its linear way to where it is used.
+struct ReducedValue {
+  AllReduceOp reduce;
+  SmallVector<OpOperand *> way;
+};
+} // namespace
+
+/// The all_reduce behind `use`, seen through ops that are linear in it, do not
+/// change its bytes and serve nobody else.
+static ReducedValue findReduced(OpOperand &use) {
+  Operation *definition = use.get().getDefiningOp();
+  if (!definition || !isReadOnlyBy(use.get(), use.getOwner()))
+    return {};
+  if (auto reduce = dyn_cast<AllReduceOp>(definition))
+    return reduce->getNumOperands() == 1 &&
+                   reduce.getReduction() == Reduction::Sum
+               ? ReducedValue{reduce, {}}
+               : ReducedValue();
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(definition);
+  if (!sharded || definition->getNumResults() != 1)
+    return {};
+  for (const auto &set : sharded.getShardingRule().linear) {
+    if (set.size() != 1)
+      continue;
+    OpOperand &next = definition->getOpOperand(set[0]);
+    if (getByteSize(next.get().getType()) != getByteSize(use.get().getType()))
+      continue;
+    ReducedValue found = findReduced(next);
+    if (!found.reduce)
+      continue;
+    found.way.push_back(&next);
+    return found;
+  }
+  return {};
+}
+
+namespace {
+/// What is linear in reduced operands is computed from partial sums, and
+/// reduced once: where that is fewer bytes.
+struct ReduceAfterLinearOp
+    : OpInterfaceRewritePattern<ShardingRuleOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  LogicalResult matchAndRewrite(ShardingRuleOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() != 1 || !findSharding(op->getResult(0)))
+      return rewriter.notifyMatchFailure(op, "not one value of known layout");
+    for (const auto &set : op.getShardingRule().linear)
+      if (succeeded(move(op, set, rewriter)))
+        return success();
+    return rewriter.notifyMatchFailure(op, "no linear set of all_reduces");
+  }
+
+  LogicalResult move(Operation *op, ArrayRef<unsigned> set,
+                     PatternRewriter &rewriter) const {
+    SmallVector<ReducedValue> values;
+    llvm::SetVector<Operation *> reduces;
+    int64_t before = 0;
+    for (unsigned i : set) {
+      ReducedValue value = findReduced(op->getOpOperand(i));
+      if (!value.reduce)
+        return failure();
+      if (reduces.insert(value.reduce))
+        before += getByteSize(value.reduce->getResult(0).getType());
+      values.push_back(value);
+    }
+    if (values.empty() ||
+        getByteSize(op->getResult(0).getType()) >= before)
+      return failure();
+    AllReduceOp first = values.front().reduce;
+    AxisNames axes = first.getGroupAxes();
+    llvm::SmallDenseSet<StringAttr> wanted(axes.begin(), axes.end());
+    for (ReducedValue &value : values) {
+      AxisNames own = value.reduce.getGroupAxes();
+      if (llvm::SmallDenseSet<StringAttr>(own.begin(), own.end()) != wanted)
+        return failure();
+      for (OpOperand *step : value.way)
+        if (!findSharding(step->getOwner()->getResult(0)) ||
+            !othersAreUniform(step->getOwner(), {step->getOperandNumber()},
+                              axes))
+          return failure();
+    }
+    if (!othersAreUniform(op, set, axes) ||
+        !isUniform(op->getResult(0), axes))
+      return failure();
+
+    ShardingAttr sharding = findSharding(op->getResult(0));
+    auto makePartial = [&](Operation *linear) {
+      ShardingAttr own = findSharding(linear->getResult(0));
+      AxisNames all(own.getUnreduced());
+      llvm::append_range(all, axes);
+      rewriter.modifyOpInPlace(linear, [&] {
+        setSharding(linear->getResult(0), own.withUnreduced(all));
+      });
+    };
+    SmallVector<std::string> reasons;
+    for (ReducedValue &value : values) {
+      AllReduceOp reduce = value.reduce;
+      if (!llvm::is_contained(reasons, reduce.getReason().str()))
+        reasons.push_back(reduce.getReason().str());
+      for (OpOperand *step : value.way)
+        makePartial(step->getOwner());
+    }
+    makePartial(op);
+    rewriter.setInsertionPointAfter(op);
+    auto after = AllReduceOp::create(
+        rewriter, first.getLoc(), TypeRange{op->getResult(0).getType()},
+        ValueRange{op->getResult(0)}, Reduction::Sum, first.getMesh(),
+        first.getAxes(), llvm::join(reasons, "; "), first.getOrigin());
+    setSharding(after->getResult(0), sharding);
+    if (Attribute number = op->getAttr(DistDialect::kOrigin))
+      after->setAttr(DistDialect::kOrigin, number);
+    rewriter.replaceAllUsesExcept(op->getResult(0), after->getResult(0), after);
+    for (Operation *reduce : reduces)
+      rewriter.replaceOp(reduce, reduce->getOperands());
+    return success();
+  }
+};
+
+/// A cut moves above the op that makes the value, so that each rank computes
+/// only what it keeps.
+struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
+  SliceBeforeOp(MLIRContext *context, MeshOp mesh)
+      : OpRewritePattern(context), mesh(mesh) {}
+  LogicalResult matchAndRewrite(AllSliceOp slice,
+                                PatternRewriter &rewriter) const override {
+    if (slice->getNumOperands() != 1)
+      return rewriter.notifyMatchFailure(slice, "a bucket");
+    Value value = slice.getInputs()[0];
+    auto op = value.getDefiningOp<ShardingRuleOpInterface>();
+    if (!op || op->getNumResults() != 1 || !value.hasOneUse())
+      return rewriter.notifyMatchFailure(
+          slice, "not of an op that serves nobody else");
+    ShardingAttr sharding = findSharding(slice->getResult(0));
+    AxisNames axes = slice.getGroupAxes();
+    int64_t parts = MeshOp(mesh).getGroupSize(axes);
+    ShardingRule rule = op.getShardingRule();
+    const DimFactors &dim = rule.results[0][slice.getDims()[0]];
+    if (!sharding || dim.empty() ||
+        rule.factors[dim.front()].kind != FactorKind::PassThrough ||
+        rule.factors[dim.front()].size % parts)
+      return rewriter.notifyMatchFailure(slice, "the op cannot be cut there");
+    unsigned factor = dim.front();
+
+    SmallVector<std::optional<unsigned>> cuts;
+    for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
+      std::optional<unsigned> cut;
+      for (auto [d, factors] : llvm::enumerate(tensor)) {
+        if (!llvm::is_contained(factors, factor))
+          continue;
+        if (factors.front() != factor || cut)
+          return rewriter.notifyMatchFailure(
+              slice, "an operand has the factor where it cannot be cut");
+        cut = d;
+      }
+      if (!isUniform(operand, axes) || (cut && !findSharding(operand)))
+        return rewriter.notifyMatchFailure(slice, "an operand's layout differs");
+      cuts.push_back(cut);
+    }
+
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> operands;
+    for (auto [operand, cut] : llvm::zip(op->getOperands(), cuts)) {
+      if (!cut) {
+        operands.push_back(operand);
+        continue;
+      }
+      auto type = cast<RankedTensorType>(operand.getType());
+      SmallVector<int64_t> shape(type.getShape());
+      shape[*cut] /= parts;
+      ShardingAttr own = findSharding(operand);
+      SmallVector<SmallVector<StringAttr>> dims;
+      for (DimShardingAttr entry : own.getDims())
+        dims.emplace_back(entry.getAxes());
+      llvm::append_range(dims[*cut], axes);
+      auto part = AllSliceOp::create(
+          rewriter, slice.getLoc(), TypeRange{type.clone(shape)},
+          ValueRange{operand}, SmallVector<int64_t>{int64_t(*cut)},
+          slice.getMesh(), slice.getAxes(), slice.getReason(),
+          slice.getOrigin());
+      setSharding(part->getResult(0),
+                  ShardingAttr::get(own.getMesh(), dims, own.getUnreduced()));
+      operands.push_back(part->getResult(0));
+    }
+    SmallVector<int64_t> shards(rule.factors.size(), 1);
+    shards[factor] = parts;
+    auto part = op.partition(rewriter, operands, slice->getResultTypes(), shards);
+    if (failed(part))
+      return op->emitOpError() << "cannot be cut into " << parts << " parts";
+    (*part)->setLoc(op->getLoc());
+    if (Attribute number = op->getAttr(DistDialect::kOrigin))
+      (*part)->setAttr(DistDialect::kOrigin, number);
+    setSharding((*part)->getResult(0), sharding);
+    rewriter.replaceOp(slice, *part);
+    return success();
+  }
+  MeshOp mesh;
+};
+} // namespace
+
+void mlir::dist::populateCollectiveMotionPatterns(RewritePatternSet &patterns,
+                                                  MeshOp mesh) {
+  patterns.add<ReduceAfterLinearOp>(patterns.getContext());
+  patterns.add<SliceBeforeOp>(patterns.getContext(), mesh);
+}
