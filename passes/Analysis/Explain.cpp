@@ -151,13 +151,15 @@ void EntryExplainer::addActivations() {
   MemoryReport &memory = report.memory;
   llvm::SmallPtrSet<void *, 32> gradients, buckets;
   for (Operation &op : block)
-    if (auto reduce = dyn_cast<AllReduceOp>(op)) {
-      for (Value operand : reduce->getOperands()) {
+    if (isa<AllReduceOp, AllReduceStartOp>(op)) {
+      for (Value operand : op.getOperands()) {
         buckets.insert(operand.getAsOpaquePointer());
         memory.communication += getByteSize(operand.getType());
       }
       // Reduced in place: the result needs nothing of its own.
-      for (Value result : reduce->getResults())
+      Operation *gives =
+          isa<AllReduceOp>(op) ? &op : *op.getResult(0).user_begin();
+      for (Value result : gives->getResults())
         gradients.insert(result.getAsOpaquePointer());
     }
   llvm::SmallPtrSet<void *, 16> state;
@@ -176,7 +178,8 @@ void EntryExplainer::addActivations() {
 
   auto counts = [&](Value value) {
     void *key = value.getAsOpaquePointer();
-    if (isa<BlockArgument>(value) || gradients.contains(key) ||
+    if (isa<BlockArgument>(value) || isa<TokenType>(value.getType()) ||
+        gradients.contains(key) ||
         state.contains(key) || buckets.contains(key))
       return false;
     Operation *op = value.getDefiningOp();

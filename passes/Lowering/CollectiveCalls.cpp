@@ -20,6 +20,12 @@ static SmallVector<int64_t> getAxisNumbers(CollectiveOpInterface op) {
   return numbers;
 }
 
+ResultRange mlir::dist::getCollectiveResults(Operation *op) {
+  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()))
+    return op->getResult(0).user_begin()->getResults();
+  return op->getResults();
+}
+
 /// Makes `next` a part of `last`; the bytes between them are reduced, too, and
 /// mean nothing.
 static bool append(CollectiveBuffer &last, const CollectiveBuffer &next) {
@@ -38,7 +44,9 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
                                          CollectiveOpInterface op, int64_t id,
                                          const CollectiveCall &call,
                                          ArrayRef<CollectiveBuffer> buffers) {
-  auto kind = rt::symbolizeCollectiveKind(op->getName().stripDialect());
+  StringRef name = op->getName().stripDialect();
+  bool start = name.consume_back("_start");
+  auto kind = rt::symbolizeCollectiveKind(name);
   if (!kind)
     return op->emitOpError(
         "the runtime has no call for it; the lowering has no rule for this op");
@@ -64,6 +72,6 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
   rt::CollectiveOp::create(
       builder, op->getLoc(), *kind, id, getAxisNumbers(op), from, to,
       builder.getArrayAttr(pieces), static_cast<int64_t>(call.reduction),
-      call.peer, call.tag, call.sources);
+      call.peer, call.tag, call.sources, start);
   return success();
 }

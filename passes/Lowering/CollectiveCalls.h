@@ -21,6 +21,9 @@ struct CollectiveBuffer {
   int64_t fromOffset = -1, toOffset = -1;
 };
 
+/// The tensors that a collective gives: of one that is started, its wait's.
+ResultRange getCollectiveResults(Operation *op);
+
 /// Emits the runtime's call of `op`, transfer `id`. Whole tensors that lie one
 /// behind the other, up to the arena's alignment, become one.
 LogicalResult emitCollective(OpBuilder &builder, CollectiveOpInterface op,

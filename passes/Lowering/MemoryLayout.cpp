@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/CollectiveCalls.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -70,12 +71,21 @@ void Planner::makeStorages() {
       storageIndex[op.getResult(0)] = storageIndex[op.getOperand(0)];
       continue; // no place of its own in time
     }
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      // Until here, the collective that was started uses all its tensors.
+      for (Value value : wait.getToken().getDefiningOp()->getOperands())
+        read(value, position);
+      for (Value value : op.getResults())
+        read(value, position);
+      ++position;
+      continue;
+    }
     for (Value operand : op.getOperands())
       read(operand, position);
-    if (isa<AllReduceOp>(op)) {
+    if (isa<AllReduceOp, AllReduceStartOp>(op)) {
       // In place where the unreduced value is of no further use.
       for (auto [operand, result] :
-           llvm::zip_equal(op.getOperands(), op.getResults())) {
+           llvm::zip_equal(op.getOperands(), getCollectiveResults(&op))) {
         Value base = operand;
         bool onlyUse = base.hasOneUse();
         while (auto view = base.getDefiningOp<graph::ReshapeOp>()) {
@@ -91,7 +101,9 @@ void Planner::makeStorages() {
         storageOf(result).last = position;
       }
     } else {
-      for (Value result : op.getResults()) {
+      for (Value result : isa<CollectiveOpInterface>(op)
+                              ? getCollectiveResults(&op)
+                              : op.getResults()) {
         Storage &storage = add(result);
         storage.first = storage.last = position;
         storage.what = "activations and gradients";
@@ -237,11 +249,10 @@ void Planner::placeResults() {
 /// transfer.
 void Planner::placeBuckets() {
   for (Operation &op : block) {
-    auto reduce = dyn_cast<AllReduceOp>(op);
-    if (!reduce)
+    if (!isa<AllReduceOp, AllReduceStartOp>(op))
       continue;
     llvm::MapVector<Type, SmallVector<unsigned>> byType;
-    for (Value result : reduce->getResults()) {
+    for (Value result : getCollectiveResults(&op)) {
       unsigned index = storageIndex[result];
       if (storages[index].kind == Storage::Unknown)
         byType[cast<RankedTensorType>(result.getType()).getElementType()]

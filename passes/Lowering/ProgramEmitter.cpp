@@ -41,6 +41,7 @@ private:
   SymbolTable &symbols;
   Type bufferType;
   SmallVector<Attribute> transfers;
+  llvm::DenseMap<Operation *, int64_t> transferIds;
   std::optional<OpBuilder> b;
   llvm::DenseMap<std::pair<int64_t, int64_t>, Value> addresses;
 };
@@ -83,11 +84,13 @@ int64_t Emitter::addTransfer(CollectiveOpInterface op) {
   int64_t bytes = 0;
   for (Value operand : op->getOperands())
     bytes += getByteSize(operand.getType());
+  StringRef kind = op->getName().stripDialect();
+  kind.consume_back("_start");
   Builder attributes(func.getContext());
   transfers.push_back(attributes.getDictionaryAttr(
       {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
        attributes.getNamedAttr(
-           "op", attributes.getStringAttr(op->getName().stripDialect())),
+           "op", attributes.getStringAttr(kind)),
        attributes.getNamedAttr(
            "tensor", attributes.getStringAttr(op.getCollectiveOrigin())),
        attributes.getNamedAttr("axes", attributes.getArrayAttr(axes)),
@@ -101,6 +104,7 @@ int64_t Emitter::addTransfer(CollectiveOpInterface op) {
 
 LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
   int64_t id = op.isLocal() ? -1 : addTransfer(op);
+  transferIds[op] = id;
   CollectiveCall call =
       op.getCall(findMesh(op).getGroupSize(op.getGroupAxes()));
   auto offsetOf = [&](Value value) {
@@ -109,6 +113,7 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
                ? layout.blocks[storage.number].offset + storage.delta
                : -1;
   };
+  ResultRange results = getCollectiveResults(op);
   SmallVector<CollectiveBuffer> buffers;
   for (auto [i, piece] : llvm::enumerate(call.pieces)) {
     CollectiveBuffer buffer;
@@ -117,9 +122,9 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
       buffer.from = getBuffer(op->getOperand(i));
       buffer.fromOffset = offsetOf(op->getOperand(i));
     }
-    if (i < op->getNumResults()) {
-      buffer.to = getBuffer(op->getResult(i));
-      buffer.toOffset = offsetOf(op->getResult(i));
+    if (i < results.size()) {
+      buffer.to = getBuffer(results[i]);
+      buffer.toOffset = offsetOf(results[i]);
     }
     buffers.push_back(buffer);
   }
@@ -159,6 +164,11 @@ LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
   }
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return emitTransfer(collective);
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    rt::WaitOp::create(*b, op->getLoc(),
+                       transferIds.lookup(wait.getToken().getDefiningOp()));
+    return success();
+  }
   return op->emitOpError("no kernel runs it; the lowering has no rule for "
                          "this op, choose a strategy that does not need it");
 }

@@ -295,7 +295,14 @@ LogicalResult Lowering::emitOp(Operation &op) {
     SmallVector<Value> buffers(collective.getFrom());
     llvm::append_range(buffers, collective.getTo());
     fillArray(loc, buffers);
-    callRuntime(loc, "collective", {context, describe(collective), array});
+    callRuntime(loc,
+                collective.getStart() ? "collective_start" : "collective",
+                {context, describe(collective), array});
+    return success();
+  }
+  if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    callRuntime(loc, "collective_wait",
+                {context, constant(loc, i32, wait.getOp())});
     return success();
   }
   if (auto copy = dyn_cast<rt::CopyOp>(op)) {

@@ -11,7 +11,6 @@
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_COMBINECOLLECTIVESPASS
-#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
 #include "passes/Partition/Passes.h.inc"
 } // namespace mlir::dist
 
@@ -21,12 +20,6 @@ using namespace mlir::dist;
 namespace {
 struct CombineCollectivesPass
     : mlir::dist::impl::CombineCollectivesPassBase<CombineCollectivesPass> {
-  using Base::Base;
-  void runOnOperation() override;
-};
-
-struct OverlapCollectivesPass
-    : mlir::dist::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
   using Base::Base;
   void runOnOperation() override;
 };
@@ -205,63 +198,4 @@ void CombineCollectivesPass::runOnOperation() {
     if (!collective.isLocal())
       collective.setCollectiveId(id++);
   });
-}
-
-//===----------------------------------------------------------------------===//
-// dist-overlap-collectives
-//===----------------------------------------------------------------------===//
-
-template <typename StartOp, typename OpTy, typename... Own>
-static void split(OpTy op, Operation *after, Operation *before, Own... own) {
-  OpBuilder builder(op.getContext());
-  if (after)
-    builder.setInsertionPointAfter(after);
-  else
-    builder.setInsertionPointToStart(op->getBlock());
-  auto token = TokenType::get(op.getContext(),
-                              llvm::to_vector(op->getResultTypes()));
-  auto start = StartOp::create(builder, op.getLoc(), token, op.getInputs(),
-                               own..., op.getMesh(), op.getAxes(),
-                               op.getReason(), op.getOrigin(), op.getOpId());
-  builder.setInsertionPoint(before);
-  auto wait = WaitOp::create(builder, op.getLoc(), op->getResultTypes(), start);
-  for (StringRef name : {DistDialect::kOrigin, DistDialect::kShardings})
-    if (Attribute attribute = op->getAttr(name))
-      wait->setAttr(name, attribute);
-  op->replaceAllUsesWith(wait);
-  op->erase();
-}
-
-void OverlapCollectivesPass::runOnOperation() {
-  func::FuncOp function = getOperation();
-  if (function.isExternal())
-    return;
-  Block &block = function.front();
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp>(op))
-      continue;
-    Operation *after = nullptr;
-    for (Value operand : op.getOperands())
-      if (Operation *definition = operand.getDefiningOp())
-        if (!after || after->isBeforeInBlock(definition))
-          after = definition;
-    Operation *before = block.getTerminator();
-    for (Operation *user : op.getUsers())
-      if (user->isBeforeInBlock(before))
-        before = user;
-    // Something must be there to overlap with.
-    bool useful = false;
-    for (Operation *between = after ? after->getNextNode() : &block.front();
-         between != before; between = between->getNextNode())
-      useful |= between != &op && between->getNumOperands() > 0;
-    if (!useful)
-      continue;
-    if (auto reduce = dyn_cast<AllReduceOp>(op))
-      split<AllReduceStartOp>(reduce, after, before, reduce.getReduction());
-    else if (auto gather = dyn_cast<AllGatherOp>(op))
-      split<AllGatherStartOp>(gather, after, before, gather.getDims());
-    else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-      split<ReduceScatterStartOp>(scatter, after, before, scatter.getDims(),
-                                  scatter.getReduction());
-  }
 }

@@ -193,11 +193,17 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::func::Fun
   let summary = "Splits collectives into start and wait";
   let description = [{
     The start stands right after the last operand, the wait right before the
-    first user. Only where at least one op that computes stands between.
+    first user. Only where at least one op that computes stands between. A
+    started gather holds its result's memory from the start on: starts come
+    later, where more than `max-bytes` would be in flight at once.
 
     Before: `%1 = dist.all_reduce %a ...`, some ops, a use of `%1`
     After: `%t = dist.all_reduce_start %a ...`, the ops, `%1 = dist.wait %t`, the use.
   }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "0",
+      "Most bytes of results, not in place, of collectives in flight; 0: no limit">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 

@@ -144,6 +144,9 @@ void mlir::dist::buildPartitionPipeline(
   CombineCollectivesPassOptions combine;
   combine.bytesPerPack = options.bytesPerPack;
   pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));
+  // Behind the buckets: they are what is worth starting.
+  if (options.overlap)
+    pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());
 }
 
 void mlir::dist::registerPipelines() {

@@ -60,6 +60,9 @@ struct PartitionPipelineOptions
   Option<int64_t> bytesPerPack{*this, "bytes-per-pack",
                                llvm::cl::desc("Largest bucket; 0: one bucket"),
                                llvm::cl::init(0)};
+  Option<bool> overlap{*this, "overlap",
+                       llvm::cl::desc("Collectives run beside computation"),
+                       llvm::cl::init(false)};
 };
 
 /// Of `dist-annotate-pipeline`.

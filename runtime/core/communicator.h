@@ -60,6 +60,9 @@ struct Collective {
   int32_t op = 0;
   Reduction reduction = Reduction::Sum;
   int64_t peer = 0, tag = 0;
+  /// Runs beside the rank's own work: sleeps rather than spins, and leaves the
+  /// rank's team alone.
+  bool background = false;
   Sequence<int64_t> axes, sources;
   Sequence<Piece> pieces;
 

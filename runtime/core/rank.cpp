@@ -67,16 +67,39 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
   return finish(context, instance->run(buffers));
 }
 
+/// Where the addresses to write begin: a recv has none to read.
+void **writtenBuffers(const Collective &call, void **buffers) {
+  bool reads = call.kind != CollectiveKind::Recv;
+  return buffers + (reads ? call.pieces.size : 0);
+}
+
 int32_t rt_collective(dist_rt_context *context,
                       const dist_rt_collective *description, void **buffers) {
   Timed timed(context, "collective", nullptr,
               static_cast<int32_t>(description->op));
+  // All ranks of a group make their calls in one order.
+  if (!context->started.idle()) {
+    Status status = context->started.waitForAll();
+    if (!status.ok())
+      return finish(context, status);
+  }
   Collective call = Collective::fromAbi(*description);
-  // A recv has no `from`.
-  bool fromFirst = call.kind != CollectiveKind::Recv;
   return finish(context, context->communicator->run(
-                             call, buffers,
-                             buffers + (fromFirst ? call.pieces.size : 0)));
+                             call, buffers, writtenBuffers(call, buffers)));
+}
+
+int32_t rt_collective_start(dist_rt_context *context,
+                            const dist_rt_collective *description,
+                            void **buffers) {
+  Collective call = Collective::fromAbi(*description);
+  context->started.start(*context->communicator, call, buffers,
+                         writtenBuffers(call, buffers));
+  return 0;
+}
+
+int32_t rt_collective_wait(dist_rt_context *context, int32_t op) {
+  Timed timed(context, "wait", nullptr, op);
+  return finish(context, context->started.wait(op));
 }
 
 int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {
@@ -122,6 +145,9 @@ std::string dist::transferName(const manifest::Entry *entry, int32_t op) {
 }
 
 void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
+  rank.spans.insert(rank.spans.end(), rank.startedSpans.begin(),
+                    rank.startedSpans.end());
+  rank.startedSpans.clear();
   for (const dist_rt_context::Span &span : rank.spans) {
     TraceEvent event;
     event.rank = rank.rank;
@@ -130,7 +156,9 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
       const auto &spec = rank.table->Get(span.index);
       std::string kind = manifest::LibraryKernel_Kind_Name(spec.kind());
       event.name = kind + " " + rank.kernels[span.index]->implementation();
-    } else if (event.category == "collective") {
+    } else if (event.category == "wait") {
+      event.name = "wait for " + transferName(rank.entry, span.index);
+    } else if (event.category == "collective" || event.category == "started") {
       event.name = transferName(rank.entry, span.index);
     } else {
       Dl_info info;

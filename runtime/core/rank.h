@@ -15,6 +15,7 @@
 #include "runtime/core/communicator.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/session.h"
+#include "runtime/core/started.h"
 #include "runtime/device/cpu/library_kernel.h"
 #include <chrono>
 #include <memory>
@@ -45,6 +46,9 @@ struct dist_rt_context {
     std::chrono::steady_clock::time_point begin, end;
   };
   std::vector<Span> spans;
+  std::vector<Span> startedSpans; // of the thread of started collectives
+  /// Last: its thread ends before what it uses.
+  dist::StartedCollectives started;
 };
 
 namespace dist {

@@ -124,6 +124,10 @@ Status LocalSession::start(const SessionOptions &options) {
     context.communicator = &world->rank(rank);
     context.trace = options.trace;
     context.origin = origin;
+    if (options.trace)
+      context.started.observe([&context](int32_t op, auto begin, auto end) {
+        context.startedSpans.push_back({"started", nullptr, op, begin, end});
+      });
   }
   store = std::make_unique<VariableStore>(*package, ranks, *threads);
   return resetVariables();
@@ -156,6 +160,8 @@ Status LocalSession::run(const manifest::Entry &entry,
                               context.bindings.data());
     if (code != 0)
       fail(context, context.entry->name(), code);
+    // Nothing of a step that failed goes on behind it, nor is remembered.
+    (void)context.started.waitForAll();
   });
   store->touch(plan->changedVariables());
   if (!failure.ok()) {

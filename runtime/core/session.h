@@ -30,7 +30,9 @@ struct SessionOptions {
 struct TraceEvent {
   int rank;
   std::string name;
-  std::string category; // "kernel", "library", "collective"
+  /// "kernel", "library", "collective", "wait" for one that was started, and
+  /// "started": that one itself, beside the others.
+  std::string category;
   double begin, end;
 };
 

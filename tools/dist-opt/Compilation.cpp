@@ -229,6 +229,7 @@ LogicalResult Compilation::partition() {
     return success();
   PartitionPipelineOptions partition;
   partition.bytesPerPack = options.bytesPerPack;
+  partition.overlap = options.overlap;
   return runPipeline(
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
 }

@@ -282,6 +282,9 @@ static void addStrategyOptions(Table &table, Options &o) {
                "algorithm of the gradients' sum", &o.allReduce);
   table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
                 0, &o.bytesPerPack);
+  table.flag("--overlap",
+             "collectives run beside computation, on a thread of their own",
+             &o.overlap);
   table.text("--machine", "FILE",
              "measured figures that predictions use; dist-run bench "
              "--calibrate writes them",

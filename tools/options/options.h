@@ -80,6 +80,7 @@ struct Options {
   std::string splitPreset;        // empty: chosen
   std::string allReduce = "auto";
   int64_t bytesPerPack = 0; // 0: automatic
+  bool overlap = false;
   double collectiveTimeout = 30;
   std::string machine; // file of measured figures; empty: the default place
 

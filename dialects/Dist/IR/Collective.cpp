@@ -39,6 +39,9 @@ LogicalResult mlir::dist::verifyCollective(Operation *op,
     return op->emitOpError() << "expected a reason";
   if (collective.getCollectiveOrigin().empty())
     return op->emitOpError() << "expected an origin";
+  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()) &&
+      !op->getResult(0).hasOneUse())
+    return op->emitOpError() << "expected its token to be waited for once";
   return collective.verifyShapes(mesh.getGroupSize(axes));
 }
 

@@ -142,7 +142,9 @@ def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
   let summary = "takes part in a collective over the mesh's `axes`, by number";
   let description = [{
     `axes` are major to minor; `peer`, `tag`, `sources` and `reduction` are
-    those of the kinds that have them. Constraints: (C1) one piece a buffer of
+    those of the kinds that have them. With `start` it runs beside what comes
+    behind it, up to the `rt.wait` of its op; nothing else touches its buffers
+    until then. Constraints: (C1) one piece a buffer of
     `from` and of `to`; a send has no `to`, a recv no `from`. (C2) the axes are
     distinct.
     ```mlir
@@ -155,12 +157,18 @@ def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
     TypedArrayAttrBase<Rt_PieceAttr, "pieces">:$pieces,
     DefaultValuedAttr<I64Attr, "0">:$reduction,
     DefaultValuedAttr<I64Attr, "0">:$peer, DefaultValuedAttr<I64Attr, "0">:$tag,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources);
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources, UnitAttr:$start);
   let assemblyFormat = [{
-    $kind `op` $op `over` custom<Numbers>($axes) `(` $from `)` `to` `(` $to `)`
-    $pieces attr-dict
+    (`start` $start^)? $kind `op` $op `over` custom<Numbers>($axes)
+    `(` $from `)` `to` `(` $to `)` $pieces attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def Rt_WaitOp : Rt_Op<"wait"> {
+  let summary = "waits for the collective that was started as transfer `op`";
+  let arguments = (ins I64Attr:$op);
+  let assemblyFormat = "`op` $op attr-dict";
 }
 
 def Rt_CopyOp : Rt_Op<"copy"> {

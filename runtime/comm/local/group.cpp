@@ -69,7 +69,7 @@ Status Shared::arrive(Place &place, const Call &call) {
         return false;
     return true;
   };
-  if (!group.wait.wait(ready, deadline(), options.spinMicroseconds))
+  if (!group.wait.wait(ready, deadline(), place.spinMicroseconds))
     return timedOut(place, call);
   if (aborted.load())
     return abortedStatus(call);

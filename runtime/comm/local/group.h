@@ -54,6 +54,7 @@ struct Place {
   Group *group = nullptr;
   int index = 0; // among the members
   uint64_t phase = 0;
+  int spinMicroseconds = 0; // in this call
   int size() const { return group->members.size(); }
   const Publication &published(int member) const {
     return group->slots[member].publications[phase % 2];

@@ -136,6 +136,9 @@ private:
       mask |= 1u << axis;
     }
     c.place = &places[mask];
+    inBackground = what.background;
+    c.place->spinMicroseconds =
+        inBackground ? 0 : shared.options.spinMicroseconds;
     int size = c.place->size();
     for (int member = 0; member < size; ++member) {
       int64_t place = inOrder ? member : 0;
@@ -291,7 +294,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   int64_t countChunks(int64_t bytes) const {
-    if (!shared.options.parallelFor)
+    if (!shared.options.parallelFor || inBackground)
       return 1;
     return std::min<int64_t>(shared.options.threadsPerRank,
                              bytes / bytesPerThread);
@@ -361,6 +364,7 @@ private:
   int myRank, numRanks;
   std::vector<Place> places; // by mask of axes
   std::vector<void *> scratch;
+  bool inBackground = false;
   std::vector<int> memberAt; // the group's members by place, in a collective
 };
 

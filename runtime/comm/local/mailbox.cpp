@@ -68,7 +68,7 @@ Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
         [&] {
           return shared.aborted.load() || mailbox.delivered.load() != seen;
         },
-        deadline, shared.options.spinMicroseconds);
+        deadline, what.background ? 0 : shared.options.spinMicroseconds);
     if (shared.aborted.load())
       return shared.abortedStatus(call);
     if (!came)

@@ -183,3 +183,11 @@ func.func @recv_tag() {
   %0 = dist.recv over @m ["a"] from 0 tag -1 {reason = "r", origin = "o"} : tensor<4xf32>
   return
 }
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @start_without_wait(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected its token to be waited for once}}
+  %t = dist.all_reduce_start %a over @m ["a"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> !dist.token<tensor<4xf32>>
+  return
+}

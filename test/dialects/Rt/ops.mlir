@@ -46,6 +46,10 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   // CHECK: rt.collective recv op 5 over [0]() to(%[[A]]) [{{.*}}] {peer = 1 : i64, tag = 7 : i64}
   rt.collective recv op 5 over [0] () to (%2) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
     {peer = 1 : i64, tag = 7 : i64}
+  // CHECK: rt.collective start all_gather op 6 over [0](%[[IN]]) to(%[[A]])
+  rt.collective start all_gather op 6 over [0] (%0) to (%2) [#rt.piece<f32 [1, 1, 16] from [0, 0, 0] to [0, 0, 16]>]
+  // CHECK: rt.wait op 6
+  rt.wait op 6
   // CHECK: rt.copy %[[A]] to %{{.*}} bytes 32
   rt.copy %2 to %1 bytes 32
 }

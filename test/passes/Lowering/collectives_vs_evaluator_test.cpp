@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "passes/Analysis/Evaluator.h"
 #include "passes/Lowering/Lowering.h"
+#include "passes/Partition/Passes.h"
 #include "runtime/core/session.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -193,7 +194,8 @@ HostTensor makeRandom(RankedTensorType type, std::mt19937 &random) {
   return tensor;
 }
 
-void check(const Mesh &mesh, const std::string &text, int threads) {
+void check(const Mesh &mesh, const std::string &text, int threads,
+           bool overlap = false) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -236,6 +238,14 @@ void check(const Mesh &mesh, const std::string &text, int threads) {
     all.push_back(std::move(expected));
   }
 
+  if (overlap) {
+    PassManager pm(&context);
+    pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());
+    ASSERT_TRUE(succeeded(pm.run(*module)));
+    int starts = 0;
+    module->walk([&](WaitOp) { ++starts; });
+    ASSERT_EQ(starts, 7); // a broadcast has no start
+  }
   llvm::SmallString<64> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("collectives", folder));
   LoweringOptions options;
@@ -298,6 +308,59 @@ TEST(CollectivesVsEvaluator, TwoAxes) {
   for (Axes axes : {Axes{"a"}, Axes{"b"}, Axes{"a", "b"}, Axes{"b", "a"}})
     addAll(cases, axes, "f32", axes.size() == 2);
   check(mesh, cases.text, 1);
+}
+
+// Buckets of gradients, gathers of weights and scatters that run beside
+// contractions, many in flight, with calls between that are not started.
+TEST(CollectivesVsEvaluator, Overlapped) {
+  for (int64_t ranks : {2, 4}) {
+    Mesh mesh{{{"a", ranks}}};
+    Cases cases(mesh);
+    const std::string t = "tensor<16x16xf32>",
+                      whole = "tensor<" + std::to_string(16 * ranks) + "x16xf32>",
+                      part = "tensor<" + std::to_string(16 / ranks) + "x16xf32>",
+                      why = "reason = \"r\", origin = \"o\"}",
+                      over = " over @mesh [\"a\"] {";
+    auto dot = [&](const std::string &out, const std::string &in) {
+      return "  %" + out + " = graph.dot_general %" + in + ", %w {lhs_batch = "
+             "array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, "
+             "rhs_contract = array<i64: 0>} : (" + t + ", " + t + ") -> " + t +
+             "\n";
+    };
+    std::string body = dot("y0", "x"), returned;
+    for (int i = 0; i < 5; ++i) {
+      std::string n = std::to_string(i), next = std::to_string(i + 1);
+      body += "  %g" + n + " = graph.sub %y" + n + ", %x : " + t + "\n" +
+              dot("u" + next, "y" + n) + "  %y" + next + " = graph.sign %u" +
+              next + " : " + t + "\n";
+      if (i == 2)
+        body += "  %c = dist.broadcast %g2" + over + "root = 1 : i64, " + why +
+                " : (" + t + ") -> " + t + "\n";
+      body += "  %r" + n + " = dist.all_reduce %g" + n + over + why + " : (" +
+              t + ") -> " + t + "\n";
+    }
+    body += "  %s = dist.reduce_scatter %y1" + over + "dims = array<i64: 0>, " +
+            why + " : (" + t + ") -> " + part + "\n  %h = dist.all_gather %y2" +
+            over + "dims = array<i64: 0>, " + why + " : (" + t + ") -> " +
+            whole + "\n" + dot("y6", "y5");
+    std::string last = "y6";
+    for (std::string value : {"c", "r0", "r1", "r2", "r3", "r4"}) {
+      body += "  %z" + value + " = graph.add %" + last + ", %" + value + " : " +
+              t + "\n";
+      last = "z" + value;
+    }
+    int64_t n = 16 * ranks;
+    std::string sharded = " {dist.sharding = #dist.sharding<@mesh, [{\"a\"}, "
+                          "{}]>, dist.global_type = tensor<";
+    auto of = [&](const std::string &type, int64_t rows) {
+      return type + sharded + std::to_string(rows) + "x16xf32>}";
+    };
+    cases.text += "func.func @step(%x: " + of(t, n) + ", %w: " + of(t, n) +
+                  ") -> (" + of(t, n) + ", " + of(part, 16) + ", " +
+                  of(whole, n * ranks) + ") {\n" + body + "  return %" + last +
+                  ", %s, %h : " + t + ", " + part + ", " + whole + "\n}\n";
+    check(mesh, cases.text, 1, /*overlap=*/true);
+  }
 }
 
 TEST(CollectivesVsEvaluator, UnequalAxesOutOfOrder) {

@@ -43,6 +43,7 @@ int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
 int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
   return 1;
 }
+int32_t collectiveWait(dist_rt_context *, int32_t) { return 1; }
 int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
 
 /// Whole numbers for integers, others in a range where functions are tame.
@@ -157,6 +158,8 @@ void KernelCases::check() const {
   api.parallel_for = parallelFor;
   api.library = library;
   api.collective = collective;
+  api.collective_start = collective;
+  api.collective_wait = collectiveWait;
   api.fail = fail;
   auto init = reinterpret_cast<dist_program_init_fn>(
       dlsym(handle, "dist_program_init"));

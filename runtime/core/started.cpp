@@ -1,0 +1,88 @@
+//===- started.cpp - Collectives that run beside a rank's own work --------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/started.h"
+
+namespace dist {
+
+namespace {
+using Clock = WaitPoint::Clock;
+// A communicator ends its calls by itself, at its deadline or when aborted.
+constexpr auto never = Clock::time_point::max();
+} // namespace
+
+StartedCollectives::~StartedCollectives() {
+  stopping.store(true);
+  toDo.notify();
+  if (thread.joinable())
+    thread.join();
+}
+
+void StartedCollectives::start(Communicator &communicator,
+                               const Collective &call, void *const *from,
+                               void *const *to) {
+  if (started - finished.load() == maxJobs)
+    (void)waitUntil(started - maxJobs + 1); // its wait reports the failure
+  Job &job = jobs[started % maxJobs];
+  job.communicator = &communicator;
+  job.call = call;
+  job.call.background = true;
+  // Of a send and a recv one of the two is not there.
+  bool reads = call.kind != CollectiveKind::Recv;
+  bool writes = call.kind != CollectiveKind::Send;
+  job.from.assign(from, from + (reads ? call.pieces.size : 0));
+  job.to.assign(to, to + (writes ? call.pieces.size : 0));
+  queued.store(++started);
+  if (!thread.joinable())
+    thread = std::thread([this] { loop(); });
+  toDo.notify();
+}
+
+void StartedCollectives::loop() {
+  for (uint64_t next = 0;; ++next) {
+    // Asleep: the cores belong to the devices.
+    toDo.wait([&] { return queued.load() > next || stopping.load(); }, never,
+              0);
+    if (queued.load() <= next)
+      return;
+    Job &job = jobs[next % maxJobs];
+    Clock::time_point begin = Clock::now();
+    Status status =
+        job.communicator->run(job.call, job.from.data(), job.to.data());
+    if (observer)
+      observer(job.call.op, begin, Clock::now());
+    if (!status.ok() && !failed.load()) {
+      failure = std::move(status);
+      failed.store(true);
+    }
+    finished.store(next + 1);
+    done.notify();
+  }
+}
+
+Status StartedCollectives::waitUntil(uint64_t number) {
+  done.wait([&] { return finished.load() >= number; }, never, 0);
+  return failed.load() ? failure : Status();
+}
+
+Status StartedCollectives::wait(int32_t op) {
+  uint64_t oldest = started > maxJobs ? started - maxJobs : 0;
+  for (uint64_t number = started; number > oldest; --number)
+    if (jobs[(number - 1) % maxJobs].call.op == op)
+      return waitUntil(number);
+  return Status::error(StatusCode::Internal,
+                       "a collective was not started that is waited for",
+                       "op " + std::to_string(op));
+}
+
+Status StartedCollectives::waitForAll() {
+  Status status = waitUntil(started);
+  failed.store(false);
+  return status;
+}
+
+} // namespace dist

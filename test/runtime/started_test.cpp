@@ -1,0 +1,156 @@
+//===- started_test.cpp - Collectives beside a rank's own work ------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/local/local.h"
+#include "runtime/core/started.h"
+#include <gtest/gtest.h>
+
+namespace dist {
+namespace {
+
+/// Ranks of a world, each with its started collectives.
+class StartedTest : public testing::Test {
+protected:
+  std::unique_ptr<LocalWorld> world;
+  std::vector<StartedCollectives> started;
+
+  void open(int ranks, double timeout) {
+    LocalOptions options;
+    options.mesh = {ranks};
+    options.timeout = timeout;
+    options.spinMicroseconds = 0;
+    ASSERT_TRUE(LocalWorld::create(options, &world).ok());
+    started = std::vector<StartedCollectives>(ranks);
+  }
+  void onRanks(const std::function<void(int)> &body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < world->ranks(); ++rank)
+      threads.emplace_back(body, rank);
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+};
+
+/// The sum of `count` numbers as transfer `op`, in place.
+struct Sum {
+  int64_t axis = 0;
+  Piece piece{};
+  Collective call;
+  explicit Sum(int32_t op, int64_t count) {
+    piece.type = manifest::I32;
+    piece.outer = piece.rows = 1;
+    piece.bytes = 4 * count;
+    call.kind = CollectiveKind::AllReduce;
+    call.op = op;
+    call.axes = {&axis, 1};
+    call.pieces = {&piece, 1};
+  }
+};
+
+TEST_F(StartedTest, RunsInOrderAndBeside) {
+  open(3, 20);
+  onRanks([&](int rank) {
+    // More than are in flight at once; small and large by turns.
+    std::vector<std::unique_ptr<Sum>> sums;
+    std::vector<std::vector<int32_t>> data;
+    for (int i = 0; i < 150; ++i) {
+      sums.push_back(std::make_unique<Sum>(i, i % 2 ? 3000 : 1));
+      data.emplace_back(i % 2 ? 3000 : 1, i + rank);
+    }
+    for (int i = 0; i < 150; ++i) {
+      void *buffer = data[i].data();
+      started[rank].start(world->rank(rank), sums[i]->call, &buffer, &buffer);
+      buffer = nullptr; // the array was copied
+    }
+    for (int i = 100; i < 150; ++i) {
+      Status status = started[rank].wait(i);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_EQ(data[i].back(), 3 * i + 3);
+      ASSERT_EQ(data[i - 100].back(), 3 * (i - 100) + 3); // long done
+    }
+    EXPECT_TRUE(started[rank].idle());
+  });
+}
+
+// The same transfer again, as each step has it: the last start counts.
+TEST_F(StartedTest, StartsAgain) {
+  open(2, 20);
+  onRanks([&](int rank) {
+    Sum sum(7, 2000);
+    for (int step = 0; step < 100; ++step) {
+      std::vector<int32_t> data(2000, step + rank);
+      void *buffer = data.data();
+      started[rank].start(world->rank(rank), sum.call, &buffer, &buffer);
+      Status status = started[rank].wait(7);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_EQ(data.front(), 2 * step + 1);
+      ASSERT_EQ(data.back(), 2 * step + 1);
+    }
+  });
+}
+
+TEST_F(StartedTest, FailuresReachTheWait) {
+  open(2, 0.1);
+  Sum first(1, 1), second(2, 1);
+  int32_t value = 0;
+  void *buffer = &value;
+  started[0].start(world->rank(0), first.call, &buffer, &buffer);
+  started[0].start(world->rank(0), second.call, &buffer, &buffer);
+  Status status = started[0].wait(2);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("rank 1 did not arrive"), std::string::npos)
+      << status.message();
+  // It is forgotten with the step.
+  EXPECT_FALSE(started[0].waitForAll().ok());
+  world->reset();
+  onRanks([&](int rank) {
+    int32_t value = rank;
+    void *buffer = &value;
+    started[rank].start(world->rank(rank), first.call, &buffer, &buffer);
+    Status status = started[rank].wait(1);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(value, 1);
+  });
+}
+
+TEST_F(StartedTest, AbortEndsWhatIsUnderWay) {
+  open(2, 60);
+  Sum sum(1, 1);
+  int32_t value = 0;
+  void *buffer = &value;
+  started[0].start(world->rank(0), sum.call, &buffer, &buffer);
+  world->rank(1).abort("rank 1 met a label out of range");
+  Status status = started[0].waitForAll();
+  EXPECT_NE(status.message().find("label out of range"), std::string::npos);
+  EXPECT_TRUE(started[0].idle());
+}
+
+TEST_F(StartedTest, WaitsForWhatWasStartedOnly) {
+  open(1, 1);
+  EXPECT_EQ(started[0].wait(3).code(), StatusCode::Internal);
+  EXPECT_TRUE(started[0].waitForAll().ok());
+}
+
+TEST_F(StartedTest, IsObserved) {
+  open(1, 1);
+  std::vector<int32_t> seen;
+  started[0].observe([&](int32_t op, auto begin, auto end) {
+    EXPECT_LE(begin, end);
+    seen.push_back(op);
+  });
+  Sum first(4, 1), second(9, 1);
+  int32_t value = 5;
+  void *buffer = &value;
+  started[0].start(world->rank(0), first.call, &buffer, &buffer);
+  started[0].start(world->rank(0), second.call, &buffer, &buffer);
+  EXPECT_TRUE(started[0].waitForAll().ok());
+  EXPECT_EQ(seen, (std::vector<int32_t>{4, 9}));
+  EXPECT_EQ(value, 5);
+}
+
+} // namespace
+} // namespace dist
