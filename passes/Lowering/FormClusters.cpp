@@ -66,6 +66,9 @@ private:
   std::vector<std::unique_ptr<Node>> nodes;
   llvm::DenseMap<Operation *, Node *> nodeOf;
   llvm::DenseMap<Operation *, int64_t> position;
+  /// How many sends and recvs stand before an op, and the one before another.
+  llvm::DenseMap<Operation *, int64_t> epoch;
+  llvm::DenseMap<Operation *, Operation *> previousTransfer;
 };
 
 } // namespace
@@ -87,9 +90,16 @@ static bool isElemental(Operation *op) {
 }
 
 void Former::buildNodes() {
-  int64_t next = 0;
+  int64_t next = 0, transfers = 0;
+  Operation *transfer = nullptr;
   for (Operation &op : func.getBody().front().without_terminator()) {
     position[&op] = next++;
+    epoch[&op] = transfers;
+    if (isa<SendOp, RecvOp>(op)) {
+      previousTransfer[&op] = transfer;
+      transfer = &op;
+      ++transfers;
+    }
     bool elemental = isElemental(&op);
     if (isFloating(&op)) {
       // A reshape is only another view of a buffer; the others are written to
@@ -139,6 +149,9 @@ llvm::SmallSetVector<Node *, 8> Former::getPredecessors(Node *node) {
       if (Operation *def = base.getDefiningOp())
         if (Node *other = nodeOf.lookup(def); other && other != node)
           result.insert(other);
+    // What ranks exchange keeps its order: somebody waits for it.
+    if (Operation *before = previousTransfer.lookup(op))
+      result.insert(nodeOf[before]);
   }
   result.remove(node);
   return result;
@@ -184,6 +197,9 @@ static size_t countBuffers(ArrayRef<Operation *> ops) {
 bool Former::tryMerge(Node *a, Node *b) {
   if (a == b || !a->info || !b->info ||
       a->ops.size() + b->ops.size() > maxMembers)
+    return false;
+  // A kernel over both sides of a send or recv would hold up the other rank.
+  if (epoch[a->ops.front()] != epoch[b->ops.front()])
     return false;
   SmallVector<Operation *> ops(a->ops);
   llvm::append_range(ops, b->ops);

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -116,6 +117,8 @@ void Hoister::makePreparation(ArrayRef<Value> values,
   if (ArrayAttr attributes = func.getAllArgAttrs())
     preparation.setAllArgAttrs(attributes);
   preparation->setAttr(kPrepares, FlatSymbolRefAttr::get(func));
+  if (Attribute stage = func->getAttr(kStageAttr))
+    preparation->setAttr(kStageAttr, stage);
   symbols.insert(preparation);
   for (auto [i, name] : llvm::enumerate(valueNames)) {
     preparation.setResultAttr(i, "graph.role", b.getStringAttr("prepared"));

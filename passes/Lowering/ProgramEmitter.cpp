@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/ProgramEmitter.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/CollectiveCalls.h"
 #include "passes/Lowering/LibraryKernels.h"
@@ -246,6 +247,9 @@ LogicalResult Emitter::emit() {
       rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
                             layout.arenaBytes, builder.getArrayAttr(arguments),
                             builder.getArrayAttr(results), describePeak());
+  for (StringRef name : {kEntryAttr, kStageAttr})
+    if (Attribute attribute = func->getAttr(name))
+      program->setAttr(name, attribute);
   Block *body = new Block;
   program.getBody().push_back(body);
   b.emplace(builder);

@@ -78,6 +78,12 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
                                        const AnnotatePipelineOptions &options) {
   // Ops keep the numbers of the program that --check compares with.
   buildNumberPipeline(pm);
+  if (options.stages > 0) {
+    PipelineStagesPassOptions stages;
+    stages.stages = options.stages;
+    stages.chunks = options.chunks;
+    pm.addPass(createPipelineStagesPass(stages));
+  }
   CreateMeshPassOptions mesh;
   mesh.axes.assign(options.axes.begin(), options.axes.end());
   pm.addPass(createCreateMeshPass(mesh));
@@ -141,6 +147,15 @@ void mlir::dist::buildPartitionPipeline(
   functions.addPass(createInsertAllReducePass());
   functions.addPass(createVerifyUnreducedPass());
   pm.addPass(createPartitionPass());
+  // Microbatches are ranks of an axis until here: now they are copies, which the
+  // stages' schedule orders. Buckets come last: they are of one stage.
+  pm.addPass(createUnrollMicrobatchesPass());
+  if (options.stages > 0) {
+    SplitStagesPassOptions split;
+    split.schedule = options.schedule;
+    split.stages = options.stages;
+    pm.addPass(createSplitStagesPass(split));
+  }
   CombineCollectivesPassOptions combine;
   combine.bytesPerPack = options.bytesPerPack;
   pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));

@@ -63,6 +63,13 @@ struct PartitionPipelineOptions
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives run beside computation"),
                        llvm::cl::init(false)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("Of a pipeline: gpipe, 1f1b, interleaved"),
+      llvm::cl::init("1f1b")};
+  Option<int64_t> stages{*this, "stages",
+                         llvm::cl::desc("Stages of a pipeline; 0: none"),
+                         llvm::cl::init(0)};
 };
 
 /// Of `dist-annotate-pipeline`.
@@ -83,6 +90,12 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   Option<std::string> splitPreset{*this, "split-preset",
                                   llvm::cl::desc("Preset without rules"),
                                   llvm::cl::init("auto")};
+  Option<int64_t> stages{*this, "stages",
+                         llvm::cl::desc("Stages of a pipeline; 0: none"),
+                         llvm::cl::init(0)};
+  Option<int64_t> chunks{*this, "chunks",
+                         llvm::cl::desc("Chunks of the model a stage has"),
+                         llvm::cl::init(1)};
 };
 
 /// Of an imported module: folds shape arithmetic, makes activations

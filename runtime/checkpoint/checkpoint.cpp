@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/core/package.h"
 #include "runtime/formats/convert.h"
 #include "runtime/formats/safetensors.h"
 #include <algorithm>
@@ -142,6 +143,8 @@ Status saveCheckpoint(const std::string &folder, int64_t keep, Session &session,
       continue;
     int slices = bySlice(variable) ? std::max(manifest.ranks(), 1) : 1;
     for (int rank = 0; rank < slices; ++rank) {
+      if (bySlice(variable) && !holdsVariable(manifest, variable, rank))
+        continue;
       Tensor &value = values.emplace_back();
       if (bySlice(variable))
         DIST_RETURN_IF_ERROR(session.readSlice(i, rank, &value));
@@ -219,14 +222,13 @@ static Status reduceSlices(const manifest::Variable &variable, int ranks,
                            const SafetensorsFile &values,
                            const std::string &path, Tensor *out) {
   std::vector<double> sum;
+  // Of ranks that run different programs, not all have a slice.
+  int found = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     const TensorView *slice = values.find(sliceName(variable.name(), rank));
     if (!slice)
-      return Status::error(StatusCode::InvalidInput,
-                           "checkpoint lacks a variable", path,
-                           "'" + variable.name() + "' of rank " +
-                               std::to_string(rank) + " is missing",
-                           "resume with the program that saved it");
+      continue;
+    ++found;
     size_t n = elementCount(slice->shape);
     sum.resize(n);
     for (size_t i = 0; i < n; ++i)
@@ -234,9 +236,14 @@ static Status reduceSlices(const manifest::Variable &variable, int ranks,
     out->type = slice->type;
     out->shape = slice->shape;
   }
+  if (found == 0)
+    return Status::error(StatusCode::InvalidInput,
+                         "checkpoint lacks a variable", path,
+                         "'" + variable.name() + "' is missing",
+                         "resume with the program that saved it");
   if (variable.aggregation() == "mean")
     for (double &value : sum)
-      value /= std::max(ranks, 1);
+      value /= found;
   out->data.resize(out->view().bytes());
   convertElements(manifest::F64, sum.data(), out->type, out->data.data(),
                   sum.size());
@@ -269,11 +276,16 @@ static Status restore(const std::string &path, Session &session, int ranks,
       DIST_RETURN_IF_ERROR(session.writeVariable(i, *value));
       continue;
     }
-    if (ranks == std::max(manifest.ranks(), 1)) {
+    // Slice by slice where the same ranks hold it now as then.
+    bool same = ranks == std::max(manifest.ranks(), 1);
+    for (int rank = 0; rank < ranks && same; ++rank)
+      same = holdsVariable(manifest, variable, rank) ==
+             (values.find(sliceName(name, rank)) != nullptr);
+    if (same) {
       for (int rank = 0; rank < ranks; ++rank) {
         const TensorView *value = values.find(sliceName(name, rank));
         if (!value)
-          return misfit(name, "is missing");
+          continue;
         const auto &local = variable.local_type();
         if (value->type != local.type() ||
             value->shape != std::vector<int64_t>(local.shape().begin(),

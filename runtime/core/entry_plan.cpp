@@ -23,70 +23,160 @@ bool isAligned(const void *address) {
 
 } // namespace
 
-Status EntryPlan::create(const Package &package, const manifest::Entry &entry,
-                         std::unique_ptr<EntryPlan> *out) {
-  using manifest::Binding;
+using manifest::Binding;
+using Bindings = google::protobuf::RepeatedPtrField<Binding>;
+
+static Status damaged(const Package &package, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                       package.folder, why, "compile it again");
+}
+
+static bool isTensor(const Binding &binding) {
+  return binding.role() != Binding::VARIABLE &&
+         binding.role() != Binding::PREPARED;
+}
+
+Status EntryPlan::findParts(const Package &package, const std::string &name) {
   const manifest::Manifest &m = package.manifest;
-  auto plan = std::make_unique<EntryPlan>();
+  std::vector<const Layout *> byProgram(m.programs_size(), nullptr);
   for (int program : m.program_of_rank()) {
     Part part;
     for (const manifest::Entry &candidate : m.programs(program).entries())
-      if (candidate.name() == entry.name())
+      if (candidate.name() == name)
         part.entry = &candidate;
-    // The bindings of a name are the same in all programs.
-    if (!part.entry || part.entry->arguments_size() != entry.arguments_size() ||
-        part.entry->results_size() != entry.results_size())
-      return Status::error(
-          StatusCode::InvalidInput, "the package is damaged", package.folder,
-          "programs differ in entry " + entry.name(), "compile it again");
+    if (!part.entry)
+      return damaged(package, "not every program has entry " + name);
     DIST_RETURN_IF_ERROR(package.find(part.entry->symbol(), &part.step));
     DIST_RETURN_IF_ERROR(
         package.find(part.entry->prepare_symbol(), &part.prepare));
     if (!part.step)
-      return Status::error(
-          StatusCode::InvalidInput, "the package is damaged", package.folder,
-          "entry " + entry.name() + " has no function", "compile it again");
-    plan->parts.push_back(part);
+      return damaged(package, "entry " + name + " has no function");
+    if (!byProgram[program]) {
+      layouts.push_back(std::make_unique<Layout>());
+      layouts.back()->entry = part.entry;
+      byProgram[program] = layouts.back().get();
+    }
+    part.layout = byProgram[program];
+    parts.push_back(part);
   }
+  return Status();
+}
 
-  std::vector<int> read;
-  auto add = [&](const Binding &binding, bool isResult) -> Status {
-    int position = plan->numBindings++;
-    if (binding.role() == Binding::VARIABLE) {
-      plan->places.push_back(
-          {position, m.variables(binding.variable()).state_offset()});
-      (isResult ? plan->changed : read).push_back(binding.variable());
+Status EntryPlan::mergeBindings(const Package &package) {
+  whole = layouts.front()->entry;
+  if (layouts.size() > 1) {
+    // A place's binding is that of any program that has it.
+    auto merge = [&](auto list, Bindings *to) -> Status {
+      std::vector<const Binding *> at;
+      for (const auto &layout : layouts)
+        for (const Binding &binding : list(*layout->entry)) {
+          if (binding.role() == Binding::PREPARED)
+            continue;
+          size_t position = binding.position();
+          if (binding.position() < 0 || binding.position() > 1 << 20)
+            return damaged(package, "a binding has no place in its entry");
+          at.resize(std::max(at.size(), position + 1), nullptr);
+          if (!at[position])
+            at[position] = &binding;
+          else if (at[position]->role() != binding.role() ||
+                   at[position]->name() != binding.name())
+            return damaged(package, "programs differ in entry " +
+                                        layout->entry->name());
+        }
+      for (const Binding *binding : at)
+        if (binding)
+          *to->Add() = *binding;
       return Status();
+    };
+    merged = *whole;
+    merged.clear_arguments();
+    merged.clear_results();
+    merged.set_flops(0);
+    for (const auto &layout : layouts)
+      merged.set_flops(merged.flops() + layout->entry->flops());
+    DIST_RETURN_IF_ERROR(
+        merge([](const manifest::Entry &e) -> const Bindings & {
+                return e.arguments();
+              },
+              merged.mutable_arguments()));
+    DIST_RETURN_IF_ERROR(
+        merge([](const manifest::Entry &e) -> const Bindings & { return e.results(); },
+              merged.mutable_results()));
+    whole = &merged;
+  }
+  const manifest::Manifest &m = package.manifest;
+  auto addPorts = [&](const Bindings &bindings, bool isResult) -> Status {
+    int number = 0;
+    for (const Binding &binding : bindings) {
+      size_t position = layouts.size() > 1 ? binding.position() : number++;
+      std::vector<int> &at = isResult ? outputAt : inputAt;
+      std::vector<Port> &ports = isResult ? outputs : inputs;
+      at.resize(position + 1, -1);
+      if (!isTensor(binding))
+        continue;
+      at[position] = ports.size();
+      Port &port = ports.emplace_back();
+      port.name = binding.name();
+      DIST_RETURN_IF_ERROR(Distribution::create(
+          m.mesh(), binding.global_type(), binding.local_type(),
+          binding.sharding(), whole->name() + ": " + binding.name(),
+          &port.distribution));
+      if (port.distribution.unreduced && !isResult)
+        return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                             whole->name() + ": " + binding.name(),
+                             "an input cannot be a partial sum",
+                             "compile it again");
     }
-    if (binding.role() == Binding::PREPARED) {
-      plan->places.push_back({position, binding.state_offset()});
-      return Status();
-    }
-    std::vector<Item> &list = isResult ? plan->outputs : plan->inputs;
-    Item item;
-    item.binding = position;
-    item.index = list.size();
-    item.name = binding.name();
-    DIST_RETURN_IF_ERROR(Distribution::create(
-        m.mesh(), binding.global_type(), binding.local_type(),
-        binding.sharding(), entry.name() + ": " + binding.name(),
-        &item.distribution));
-    if (item.distribution.unreduced && !isResult)
-      return Status::error(StatusCode::InvalidInput, "the package is damaged",
-                           entry.name() + ": " + binding.name(),
-                           "an input cannot be a partial sum",
-                           "compile it again");
-    item.staged = plan->stagingBytes;
-    plan->stagingBytes += alignUp(item.distribution.localBytes);
-    list.push_back(std::move(item));
     return Status();
   };
-  for (const Binding &binding : entry.arguments())
-    DIST_RETURN_IF_ERROR(add(binding, false));
-  for (const Binding &binding : entry.results())
-    DIST_RETURN_IF_ERROR(add(binding, true));
+  DIST_RETURN_IF_ERROR(addPorts(whole->arguments(), false));
+  return addPorts(whole->results(), true);
+}
+
+Status EntryPlan::layOut(const Package &package, Layout *layout) {
+  const manifest::Manifest &m = package.manifest;
+  auto add = [&](const Bindings &bindings, bool isResult) {
+    int number = 0;
+    for (const Binding &binding : bindings) {
+      size_t position = layouts.size() > 1 ? binding.position() : number++;
+      int index = layout->numBindings++;
+      if (binding.role() == Binding::VARIABLE) {
+        layout->places.push_back(
+            {index, m.variables(binding.variable()).state_offset()});
+        (isResult ? changed : read).push_back(binding.variable());
+      } else if (binding.role() == Binding::PREPARED) {
+        layout->places.push_back({index, binding.state_offset()});
+      } else {
+        int port = (isResult ? outputAt : inputAt)[position];
+        (isResult ? layout->outputs : layout->inputs)
+            .push_back({index, port, layout->stagingBytes});
+        layout->stagingBytes += alignUp(
+            (isResult ? outputs : inputs)[port].distribution.localBytes);
+      }
+    }
+  };
+  add(layout->entry->arguments(), false);
+  add(layout->entry->results(), true);
+  return Status();
+}
+
+Status EntryPlan::create(const Package &package, const std::string &name,
+                         std::unique_ptr<EntryPlan> *out) {
+  auto plan = std::make_unique<EntryPlan>();
+  DIST_RETURN_IF_ERROR(plan->findParts(package, name));
+  DIST_RETURN_IF_ERROR(plan->mergeBindings(package));
+  for (auto &layout : plan->layouts)
+    DIST_RETURN_IF_ERROR(plan->layOut(package, layout.get()));
+  if (plan->layouts.size() > 1)
+    for (size_t port = 0; port < plan->outputs.size(); ++port)
+      plan->outputs[port].distribution.keepRanks([&](int rank) {
+        const auto &items = plan->parts[rank].layout->outputs;
+        return std::any_of(items.begin(), items.end(), [&](const Item &item) {
+          return item.port == static_cast<int>(port);
+        });
+      });
   // What the entry itself changes cannot be prepared before it.
-  for (int variable : read)
+  for (int variable : plan->read)
     if (std::find(plan->changed.begin(), plan->changed.end(), variable) ==
         plan->changed.end())
       plan->preparedFrom.push_back(variable);
@@ -98,95 +188,105 @@ Status EntryPlan::begin(const std::vector<TensorView> &tensors,
                         std::vector<Tensor> *results) const {
   if (tensors.size() != inputs.size())
     return Status::error(StatusCode::InvalidArgument, "wrong number of inputs",
-                         entry(0).name(),
+                         whole->name(),
                          "expected " + std::to_string(inputs.size()) +
                              ", but got " + std::to_string(tensors.size()));
-  for (const Item &item : inputs) {
-    const TensorView &tensor = tensors[item.index];
-    const Distribution &d = item.distribution;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorView &tensor = tensors[i];
+    const Distribution &d = inputs[i].distribution;
     if (tensor.type != d.type || tensor.shape != d.globalShape)
       return Status::error(StatusCode::InvalidArgument, "an input does not fit",
-                           entry(0).name() + ": " + item.name,
+                           whole->name() + ": " + inputs[i].name,
                            std::string("expected ") + name(d.type) +
                                toString(d.globalShape) + ", but got " +
                                name(tensor.type) + toString(tensor.shape));
     if (!tensor.data && d.globalBytes != 0)
       return Status::error(StatusCode::InvalidArgument, "an input has no data",
-                           entry(0).name() + ": " + item.name);
+                           whole->name() + ": " + inputs[i].name);
   }
   results->resize(outputs.size());
-  for (const Item &item : outputs) {
-    Tensor &tensor = (*results)[item.index];
-    tensor.type = item.distribution.type;
-    tensor.shape = item.distribution.globalShape;
-    tensor.data.resize(item.distribution.globalBytes);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor &tensor = (*results)[i];
+    tensor.type = outputs[i].distribution.type;
+    tensor.shape = outputs[i].distribution.globalShape;
+    tensor.data.resize(outputs[i].distribution.globalBytes);
   }
   return Status();
 }
 
-bool EntryPlan::liesInPlace(const Item &item, int rank, const void *whole) {
-  const Slice &slice = item.distribution.slices[rank];
+bool EntryPlan::liesInPlace(const Port &port, int rank, const void *whole) {
+  const Slice &slice = port.distribution.slices[rank];
   return slice.contiguous &&
          isAligned(static_cast<const char *>(whole) + slice.offset);
 }
 
-bool EntryPlan::writesInPlace(const Item &item, int rank,
-                              const void *whole) const {
-  return !item.distribution.unreduced &&
-         item.distribution.slices[rank].firstCopy &&
-         liesInPlace(item, rank, whole);
+bool EntryPlan::writesInPlace(const Port &port, int rank, const void *whole) {
+  return !port.distribution.unreduced &&
+         port.distribution.slices[rank].firstCopy &&
+         liesInPlace(port, rank, whole);
 }
 
 void EntryPlan::bind(dist_rt_context &rank,
                      const std::vector<TensorView> &tensors,
                      std::vector<Tensor> *results) const {
-  if (rank.staging.size() < static_cast<size_t>(stagingBytes))
-    rank.staging.resize(stagingBytes);
-  rank.bindings.resize(numBindings);
-  for (const Place &place : places)
+  const Layout &layout = *parts[rank.rank].layout;
+  if (rank.staging.size() < static_cast<size_t>(layout.stagingBytes))
+    rank.staging.resize(layout.stagingBytes);
+  rank.bindings.resize(layout.numBindings);
+  for (const Place &place : layout.places)
     rank.bindings[place.binding] = rank.state.data() + place.offset;
-  for (const Item &item : inputs) {
+  for (const Item &item : layout.inputs) {
+    const Port &port = inputs[item.port];
     // Programs only read their inputs.
     char *whole =
-        static_cast<char *>(const_cast<void *>(tensors[item.index].data));
-    if (liesInPlace(item, rank.rank, whole)) {
+        static_cast<char *>(const_cast<void *>(tensors[item.port].data));
+    if (liesInPlace(port, rank.rank, whole)) {
       rank.bindings[item.binding] =
-          whole + item.distribution.slices[rank.rank].offset;
+          whole + port.distribution.slices[rank.rank].offset;
     } else {
       char *part = rank.staging.data() + item.staged;
-      item.distribution.cut(whole, rank.rank, part);
+      port.distribution.cut(whole, rank.rank, part);
       rank.bindings[item.binding] = part;
     }
   }
-  for (const Item &item : outputs) {
-    char *whole = (*results)[item.index].data.data();
+  for (const Item &item : layout.outputs) {
+    const Port &port = outputs[item.port];
+    char *whole = (*results)[item.port].data.data();
     rank.bindings[item.binding] =
-        writesInPlace(item, rank.rank, whole)
-            ? whole + item.distribution.slices[rank.rank].offset
+        writesInPlace(port, rank.rank, whole)
+            ? whole + port.distribution.slices[rank.rank].offset
             : rank.staging.data() + item.staged;
   }
+}
+
+const void *EntryPlan::findOutput(const dist_rt_context &rank, int port) const {
+  for (const Item &item : parts[rank.rank].layout->outputs)
+    if (item.port == port)
+      return rank.bindings[item.binding];
+  return nullptr;
 }
 
 void EntryPlan::finish(
     const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
     std::vector<Tensor> *results) const {
-  for (const Item &item : outputs) {
-    const Distribution &d = item.distribution;
-    char *whole = (*results)[item.index].data.data();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Port &port = outputs[i];
+    const Distribution &d = port.distribution;
+    char *whole = (*results)[i].data.data();
     if (d.unreduced) {
       addPartials(
-          d, [&](int rank) { return ranks[rank]->bindings[item.binding]; },
-          whole);
+          d, [&](int rank) { return findOutput(*ranks[rank], i); }, whole);
       continue;
     }
     for (size_t rank = 0; rank < ranks.size(); ++rank)
-      if (d.slices[rank].firstCopy && !writesInPlace(item, rank, whole))
-        d.paste(ranks[rank]->bindings[item.binding], rank, whole);
+      if (d.slices[rank].firstCopy && !writesInPlace(port, rank, whole))
+        d.paste(findOutput(*ranks[rank], i), rank, whole);
   }
 }
 
 bool EntryPlan::needsPreparation(const std::vector<uint64_t> &versions) const {
-  if (!parts[0].prepare)
+  if (std::none_of(parts.begin(), parts.end(),
+                   [](const Part &part) { return part.prepare != nullptr; }))
     return false;
   if (preparedVersions.empty())
     return true;

@@ -16,10 +16,13 @@ namespace dist {
 /// that a step does nothing but write addresses.
 class EntryPlan {
 public:
-  /// For `entry` of rank 0's program and the entries of its name in others.
-  static Status create(const Package &package, const manifest::Entry &entry,
+  /// For the entries of that name in the programs that ranks run. Programs that
+  /// differ each have a part of the bindings, in the places of the whole entry.
+  static Status create(const Package &package, const std::string &name,
                        std::unique_ptr<EntryPlan> *out);
 
+  /// All bindings, as callers see them.
+  const manifest::Entry &entry() const { return *whole; }
   const manifest::Entry &entry(int rank) const { return *parts[rank].entry; }
   dist_program_entry_fn step(int rank) const { return parts[rank].step; }
   dist_program_entry_fn prepare(int rank) const { return parts[rank].prepare; }
@@ -41,36 +44,55 @@ public:
   const std::vector<int> &changedVariables() const { return changed; }
 
 private:
-  struct Part {
-    const manifest::Entry *entry = nullptr;
-    dist_program_entry_fn step = nullptr, prepare = nullptr;
-  };
-  /// A binding that is an input or an output.
-  struct Item {
-    int binding; // position among all bindings
-    int index;   // position among the caller's tensors
-    Distribution distribution;
-    int64_t staged; // offset in each rank's staging buffer
+  /// A tensor of the caller's.
+  struct Port {
     std::string name;
+    Distribution distribution;
+  };
+  /// Where a program has one.
+  struct Item {
+    int binding; // position among the program's bindings
+    int port;
+    int64_t staged; // offset in each rank's staging buffer
   };
   /// A binding in the state block: a variable or a prepared buffer.
   struct Place {
     int binding;
     int64_t offset;
   };
+  /// A program's bindings.
+  struct Layout {
+    const manifest::Entry *entry = nullptr;
+    std::vector<Item> inputs, outputs;
+    std::vector<Place> places;
+    int numBindings = 0;
+    int64_t stagingBytes = 0;
+  };
+  struct Part {
+    const manifest::Entry *entry = nullptr;
+    const Layout *layout = nullptr;
+    dist_program_entry_fn step = nullptr, prepare = nullptr;
+  };
 
+  Status findParts(const Package &package, const std::string &name);
+  /// `whole` and the caller's tensors.
+  Status mergeBindings(const Package &package);
+  Status layOut(const Package &package, Layout *layout);
   /// Whether a rank's part lies in the whole tensor as programs need it.
-  static bool liesInPlace(const Item &item, int rank, const void *whole);
-  bool writesInPlace(const Item &item, int rank, const void *whole) const;
+  static bool liesInPlace(const Port &port, int rank, const void *whole);
+  static bool writesInPlace(const Port &port, int rank, const void *whole);
+  const void *findOutput(const dist_rt_context &rank, int port) const;
 
   std::vector<Part> parts; // by rank
-  std::vector<Item> inputs, outputs;
-  std::vector<Place> places;
-  std::vector<int> changed;      // variables that the entry writes
-  std::vector<int> preparedFrom; // variables that it only reads
+  std::vector<std::unique_ptr<Layout>> layouts;
+  const manifest::Entry *whole = nullptr;
+  manifest::Entry merged;
+  std::vector<Port> inputs, outputs;
+  std::vector<int> inputAt, outputAt; // by position in the whole; -1: no tensor
+  std::vector<int> changed;           // variables that the entry writes
+  std::vector<int> read;              // variables that it reads
+  std::vector<int> preparedFrom;      // variables that it only reads
   std::vector<uint64_t> preparedVersions;
-  int numBindings = 0;
-  int64_t stagingBytes = 0;
 };
 
 } // namespace dist

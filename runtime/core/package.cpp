@@ -7,6 +7,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/digest.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -17,7 +18,27 @@
 
 namespace dist {
 
+int64_t stateBytes(const manifest::Manifest &manifest,
+                   const manifest::Program &program) {
+  return program.state_bytes() > 0 ? program.state_bytes()
+                                   : manifest.state_bytes();
+}
+
 namespace {
+
+/// The distribution of a variable over the ranks that hold it.
+Status distribute(const manifest::Manifest &manifest,
+                  const manifest::Variable &variable, const std::string &where,
+                  Distribution *out) {
+  DIST_RETURN_IF_ERROR(Distribution::create(
+      manifest.mesh(), variable.global_type(), variable.local_type(),
+      variable.sharding(), where, out));
+  if (!variable.programs().empty())
+    out->keepRanks([&](int rank) {
+      return holdsVariable(manifest, variable, rank);
+    });
+  return Status();
+}
 
 Status damaged(const std::string &where, const std::string &why) {
   return Status::error(StatusCode::InvalidInput, "the package is damaged",
@@ -30,7 +51,7 @@ Status otherHost(const std::string &where, const std::string &why) {
                        why, "recompile it here");
 }
 
-Status checkBinding(const manifest::Manifest &manifest,
+Status checkBinding(const manifest::Manifest &manifest, int program,
                     const manifest::Binding &binding,
                     const std::string &where) {
   using manifest::Binding;
@@ -40,15 +61,21 @@ Status checkBinding(const manifest::Manifest &manifest,
     if (binding.variable() < 0 ||
         binding.variable() >= manifest.variables_size())
       return damaged(where, "an entry has a variable that is not there");
+    const auto &holders = manifest.variables(binding.variable()).programs();
+    if (!holders.empty() &&
+        std::find(holders.begin(), holders.end(), program) == holders.end())
+      return damaged(where, "a program has a variable that it does not hold");
     return Status();
   }
-  case Binding::PREPARED:
+  case Binding::PREPARED: {
+    int64_t bytes = stateBytes(manifest, manifest.programs(program));
     if (binding.state_offset() < 0 || binding.bytes() < 0 ||
         binding.state_offset() % bufferAlignment != 0 ||
-        binding.state_offset() > manifest.state_bytes() ||
-        binding.bytes() > manifest.state_bytes() - binding.state_offset())
+        binding.state_offset() > bytes ||
+        binding.bytes() > bytes - binding.state_offset())
       return damaged(where, "a prepared buffer lies outside the state");
     return Status();
+  }
   default:
     return Distribution::create(manifest.mesh(), binding.global_type(),
                                 binding.local_type(), binding.sharding(),
@@ -76,26 +103,45 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   for (const manifest::Variable &variable : manifest.variables()) {
     Distribution distribution;
     std::string place = where + ": variable " + variable.name();
-    DIST_RETURN_IF_ERROR(Distribution::create(
-        manifest.mesh(), variable.global_type(), variable.local_type(),
-        variable.sharding(), place, &distribution));
+    DIST_RETURN_IF_ERROR(
+        distribute(manifest, variable, place, &distribution));
+    // Every part needs a rank that holds it: their copies are the whole.
+    int64_t held = 0;
+    for (const Slice &slice : distribution.slices)
+      held += slice.firstCopy && slice.partial == 0;
+    int64_t parts = 1;
+    for (size_t dim = 0; dim < distribution.globalShape.size(); ++dim)
+      if (distribution.localShape[dim] > 0)
+        parts *= distribution.globalShape[dim] / distribution.localShape[dim];
+    if (held != parts)
+      return damaged(place, "the ranks that hold it have not all of it");
+    int64_t bytes = manifest.state_bytes();
+    for (int32_t program : variable.programs()) {
+      if (program < 0 || program >= manifest.programs_size())
+        return damaged(place, "a program that holds it is not there");
+      bytes = std::min(bytes, stateBytes(manifest, manifest.programs(program)));
+    }
     if (variable.state_offset() < 0 ||
         variable.state_offset() % bufferAlignment != 0 ||
         variable.bytes() != distribution.localBytes ||
-        variable.state_offset() > manifest.state_bytes() ||
-        variable.bytes() > manifest.state_bytes() - variable.state_offset())
+        variable.state_offset() > bytes ||
+        variable.bytes() > bytes - variable.state_offset())
       return damaged(place, "it does not lie in the state");
   }
-  for (const manifest::Program &program : manifest.programs())
+  for (int number = 0; number < manifest.programs_size(); ++number) {
+    const manifest::Program &program = manifest.programs(number);
+    if (program.state_bytes() < 0 ||
+        program.state_bytes() > manifest.state_bytes())
+      return damaged(where, "a program's state has no size");
     for (const manifest::Entry &entry : program.entries()) {
       std::string place = where + ": entry " + entry.name();
       if (entry.arena_bytes() < 0)
         return damaged(place, "its arena has no size");
-      for (const manifest::Binding &binding : entry.arguments())
-        DIST_RETURN_IF_ERROR(checkBinding(manifest, binding, place));
-      for (const manifest::Binding &binding : entry.results())
-        DIST_RETURN_IF_ERROR(checkBinding(manifest, binding, place));
+      for (const auto *bindings : {&entry.arguments(), &entry.results()})
+        for (const manifest::Binding &binding : *bindings)
+          DIST_RETURN_IF_ERROR(checkBinding(manifest, number, binding, place));
     }
+  }
   return Status();
 }
 
@@ -162,9 +208,8 @@ Status Package::load(const std::string &folder, const Host &host,
     return otherHost(program, "it does not take this runtime's interface");
   for (const manifest::Variable &variable : manifest.variables()) {
     package->variables.emplace_back();
-    DIST_RETURN_IF_ERROR(Distribution::create(
-        manifest.mesh(), variable.global_type(), variable.local_type(),
-        variable.sharding(), variable.name(), &package->variables.back()));
+    DIST_RETURN_IF_ERROR(distribute(manifest, variable, variable.name(),
+                                    &package->variables.back()));
   }
   *out = std::move(package);
   return Status();

@@ -10,6 +10,7 @@
 #include "runtime/abi/abi.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/status.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,19 @@ Status readManifest(const std::string &folder, manifest::Manifest *out);
 /// The same of a manifest's bytes; `where` names them in errors.
 Status parseManifest(const std::string &bytes, const std::string &where,
                      manifest::Manifest *out);
+
+/// Bytes of the state block of a program's devices.
+int64_t stateBytes(const manifest::Manifest &manifest,
+                   const manifest::Program &program);
+
+/// Whether a rank holds a variable.
+inline bool holdsVariable(const manifest::Manifest &manifest,
+                          const manifest::Variable &variable, int rank) {
+  const auto &programs = variable.programs();
+  return programs.empty() ||
+         std::find(programs.begin(), programs.end(),
+                   manifest.program_of_rank(rank)) != programs.end();
+}
 
 /// A package's code and its manifest.
 class Package {

@@ -28,7 +28,6 @@ public:
   std::unique_ptr<RankThreads> threads;
   std::unique_ptr<VariableStore> store;
   std::vector<std::unique_ptr<EntryPlan>> plans;
-  int64_t arenaBytes = 0;
 
   std::mutex failureMutex;
   Status failure; // the first of a run
@@ -40,8 +39,8 @@ public:
   }
   const manifest::Entry *findEntry(const std::string &name) const override {
     for (const auto &plan : plans)
-      if (plan->entry(0).name() == name)
-        return &plan->entry(0);
+      if (plan->entry().name() == name)
+        return &plan->entry();
     return nullptr;
   }
   Status run(const manifest::Entry &entry,
@@ -63,7 +62,10 @@ public:
   Status resetVariables() override { return store->reset(package->folder); }
 
   int64_t deviceBytes() const override {
-    return package->manifest.state_bytes() + arenaBytes;
+    int64_t largest = 0;
+    for (auto &rank : ranks)
+      largest = std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
+    return largest;
   }
   std::vector<TraceEvent> takeTrace() override {
     std::vector<TraceEvent> events;
@@ -89,14 +91,12 @@ private:
 
 Status LocalSession::start(const SessionOptions &options) {
   const manifest::Manifest &m = package->manifest;
-  // Plans find a program's entries of one name, which all ranks run together.
-  for (const manifest::Program &program : m.programs())
-    for (const manifest::Entry &entry : program.entries())
-      arenaBytes = std::max(arenaBytes, entry.arena_bytes());
   for (const manifest::Entry &entry :
        m.programs(m.program_of_rank(0)).entries()) {
+    // The entries of its name in other programs run together with it.
     plans.emplace_back();
-    DIST_RETURN_IF_ERROR(EntryPlan::create(*package, entry, &plans.back()));
+    DIST_RETURN_IF_ERROR(
+        EntryPlan::create(*package, entry.name(), &plans.back()));
   }
 
   auto origin = std::chrono::steady_clock::now();
@@ -117,7 +117,12 @@ Status LocalSession::start(const SessionOptions &options) {
     dist_rt_context &context = *ranks.back();
     context.rank = rank;
     context.threads = m.threads_per_device();
-    DIST_RETURN_IF_ERROR(context.state.allocate(m.state_bytes(), "variables"));
+    const manifest::Program &program = m.programs(m.program_of_rank(rank));
+    int64_t arenaBytes = 0;
+    for (const manifest::Entry &entry : program.entries())
+      arenaBytes = std::max(arenaBytes, entry.arena_bytes());
+    DIST_RETURN_IF_ERROR(
+        context.state.allocate(stateBytes(m, program), "variables"));
     DIST_RETURN_IF_ERROR(context.arena.allocate(arenaBytes, "activations"));
     context.table = &m.kernels();
     context.kernels.resize(m.kernels_size());
@@ -138,7 +143,7 @@ Status LocalSession::run(const manifest::Entry &entry,
                          std::vector<Tensor> *outputs) {
   EntryPlan *plan = nullptr;
   for (auto &candidate : plans)
-    if (&candidate->entry(0) == &entry)
+    if (&candidate->entry() == &entry)
       plan = candidate.get();
   if (!plan)
     return Status::error(StatusCode::InvalidArgument,

@@ -165,6 +165,17 @@ Status Distribution::create(const manifest::Mesh &mesh,
   return Status();
 }
 
+void Distribution::keepRanks(const std::function<bool(int rank)> &holds) {
+  for (size_t rank = 0; rank < slices.size(); ++rank) {
+    Slice &slice = slices[rank];
+    slice.firstCopy = holds(rank);
+    for (size_t other = 0; other < rank && slice.firstCopy; ++other)
+      slice.firstCopy = !slices[other].firstCopy ||
+                        slices[other].start != slice.start ||
+                        slices[other].partial != slice.partial;
+  }
+}
+
 void Distribution::cut(const void *global, int rank, void *local) const {
   forEachRun(globalShape, slices[rank], byteSize(type),
              [&](int64_t whole, int64_t part, int64_t bytes) {

@@ -69,6 +69,11 @@ char *VariableStore::address(int index, int rank) const {
          package.manifest.variables(index).state_offset();
 }
 
+bool VariableStore::holds(int index, int rank) const {
+  return holdsVariable(package.manifest, package.manifest.variables(index),
+                       rank);
+}
+
 bool VariableStore::isMeanOnRead(int index) const {
   const manifest::Variable &variable = package.manifest.variables(index);
   // One row a replica, on one device, too.
@@ -85,6 +90,14 @@ Status VariableStore::checkIndex(int index, int rank) const {
                          "no variable " + std::to_string(index) + " on rank " +
                              std::to_string(rank));
   return Status();
+}
+
+Status VariableStore::checkHolds(int index, int rank) const {
+  if (holds(index, rank))
+    return Status();
+  return Status::error(StatusCode::InvalidArgument,
+                       "rank " + std::to_string(rank) + " has no part of '" +
+                           package.manifest.variables(index).name() + "'");
 }
 
 Status VariableStore::read(int index, Tensor *out) const {
@@ -137,6 +150,8 @@ Status VariableStore::write(int index, const TensorView &value) {
             ", but got " + name(value.type) + toString(value.shape));
   // Each rank touches its own memory first, and large ones in parallel.
   threads.run([&](int rank) {
+    if (!holds(index, rank))
+      return;
     if (d.slices[rank].partial == 0)
       d.cut(view.data, rank, address(index, rank));
     else
@@ -151,6 +166,7 @@ Status VariableStore::readSlice(int index, int rank, Tensor *out) const {
   const Distribution &d = package.variables[index];
   out->type = d.type;
   out->shape = d.localShape;
+  DIST_RETURN_IF_ERROR(checkHolds(index, rank));
   const char *data = address(index, rank);
   out->data.assign(data, data + d.localBytes);
   return Status();
@@ -165,6 +181,7 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
         package.manifest.variables(index).name(),
         std::string("expected ") + name(d.type) + toString(d.localShape) +
             ", but got " + name(value.type) + toString(value.shape));
+  DIST_RETURN_IF_ERROR(checkHolds(index, rank));
   std::memcpy(address(index, rank), value.data, d.localBytes);
   ++version[index];
   return Status();
@@ -178,6 +195,8 @@ Status VariableStore::reset(const std::string &folder) {
     if (variable.weights_key().empty()) {
       const Distribution &d = package.variables[i];
       threads.run([&](int rank) {
+        if (!holds(i, rank))
+          return;
         fillWith(d.type, d.slices[rank].partial == 0 ? variable.fill() : 0,
                  address(i, rank), elementCount(d.localShape));
       });

@@ -116,3 +116,43 @@ EXPORT int32_t product(dist_rt_context *context, char *arena,
   void *buffers[4] = {bindings[0], bindings[1], bindings[2], arena};
   return api.library(context, 0, buffers);
 }
+
+/* To or from the other place of the mesh's first axis. */
+static int32_t exchange(dist_rt_context *context, int64_t kind, int64_t peer,
+                        float *data, int64_t count) {
+  struct {
+    dist_rt_collective head;
+    int64_t axis;
+    dist_rt_piece piece;
+  } call = {{kind, 0, DIST_RT_SUM, peer, 5, 1, 0, 1},
+            0,
+            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
+  void *buffers[1] = {data};
+  return api.collective(context, &call.head, buffers);
+}
+
+/* Stage 0 of a pipeline: x, w, n -> w + 1, n + 1; sends x * w. */
+EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
+  const float *x = bindings[0];
+  float *w = bindings[1], *n = bindings[2], *product = (float *)arena;
+  for (int64_t i = 0; i < 2; ++i) {
+    product[i] = x[i] * w[i];
+    w[i] += 1;
+  }
+  *n += 1;
+  return exchange(context, DIST_RT_SEND, 1, product, 2);
+}
+/* Stage 1: y, b, n -> what it receives + y + b, b + 10, n + 1. */
+EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
+  const float *y = bindings[0];
+  float *b = bindings[1], *n = bindings[2], *z = bindings[3];
+  int32_t status =
+      exchange(context, DIST_RT_RECV, 0, (float *)arena, 2);
+  if (status)
+    return status;
+  for (int64_t i = 0; i < 2; ++i)
+    z[i] = ((float *)arena)[i] + y[i] + b[0];
+  b[0] += 10;
+  *n += 1;
+  return 0;
+}

@@ -43,8 +43,9 @@ Status Compilation::plan() {
       !status.ok())
     return status;
   int64_t devices = options.devices.size();
-  replicas = strategy.replicas;
-  batch = options.batchSize.global(replicas);
+  // A microbatch is a replica that runs after another.
+  replicas = strategy.replicas * strategy.microbatches;
+  batch = options.batchSize.global(strategy.replicas);
   if (batch == 0 && !options.loss.empty())
     batch = 32; // Keras' default.
   paddedBatch = (batch + replicas - 1) / replicas * replicas;
@@ -117,8 +118,16 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
 
 void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   for (const auto &[axis, size] : strategy.mesh)
-    annotate.axes.push_back(axis + ":" + std::to_string(size));
+    if (axis != strategy.stageAxis)
+      annotate.axes.push_back(axis + ":" + std::to_string(size));
+  // Also a single one: ops have shardings only over some mesh.
+  if (strategy.stages > 0)
+    annotate.axes.push_back("microbatch:" + std::to_string(strategy.microbatches));
+  annotate.stages = strategy.stages;
+  annotate.chunks = strategy.chunks;
   for (const ::dist::tools::Strategy &one : options.strategies) {
+    if (one.name == "pipeline")
+      continue;
     auto stage = one.keys.find("stage");
     annotate.strategies.push_back(
         one.name == "zero"
@@ -127,6 +136,8 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   }
   for (const std::string &axis : strategy.dataAxes)
     annotate.dataAxes.push_back(axis);
+  if (strategy.stages > 0)
+    annotate.dataAxes.push_back("microbatch");
   if (!strategy.modelAxis.empty())
     annotate.modelAxis = strategy.modelAxis;
   for (const std::string &rule : options.split)
@@ -230,6 +241,9 @@ LogicalResult Compilation::partition() {
   PartitionPipelineOptions partition;
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
+  partition.stages = strategy.stages;
+  if (!strategy.schedule.empty())
+    partition.schedule = strategy.schedule;
   return runPipeline(
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
 }

@@ -35,6 +35,21 @@ const std::vector<StrategyRow> &strategyTable() {
        "variables without a dim that divides stay whole",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
+      {"pipeline",
+       "the model in stages, each on devices of its own, that pass microbatches "
+       "on",
+       "the variables fill a device, and links are too slow for tensor-split",
+       "the activations at the cuts, twice a step; stages wait at its start and "
+       "end: (stages-1)/(microbatches+stages-1) of it",
+       "as many layers with parameters as stages; batch norm is per microbatch "
+       "unless --sync-batch-norm",
+       "stage",
+       {{"stages", "stages of the pipeline (default: the devices)", {}},
+        {"microbatches", "parts of a replica's batch (default: the stages)", {}},
+        {"chunks", "chunks of the model a stage has, for interleaved", {}},
+        {"schedule",
+         "the order of the stages' work (default: 1f1b, with chunks interleaved)",
+         {"gpipe", "1f1b", "interleaved"}}}},
       {"auto",
        "the fastest of all these, by the predicted step, of those that fit "
        "--memory-limit",
@@ -100,6 +115,19 @@ const std::vector<RefusedRow> &refusedTable() {
          return count(o, "auto") && (o.strategies.size() > 1 || !o.mesh.empty());
        },
        "auto chooses them", "leave them out"},
+      {"pipeline with zero:stage=3",
+       [](const Options &o) {
+         return count(o, "pipeline") &&
+                std::any_of(o.strategies.begin(), o.strategies.end(),
+                            [](const Strategy &one) {
+                              auto stage = one.keys.find("stage");
+                              return one.name == "zero" &&
+                                     stage != one.keys.end() &&
+                                     stage->second == "3";
+                            });
+       },
+       "each microbatch would gather the variables again",
+       "write zero:stage=1 or 2"},
       {"--save-plan without auto",
        [](const Options &o) { return !o.savePlan.empty() && !count(o, "auto"); },
        "the plan is what auto has chosen", "add --strategy auto"},
@@ -172,6 +200,13 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
   auto uses = [&](const char *axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
+  auto pipeline = std::find_if(
+      options.strategies.begin(), options.strategies.end(),
+      [](const Strategy &one) { return one.name == "pipeline"; });
+  auto getKey = [&](const char *name, int64_t missing) {
+    auto found = pipeline->keys.find(name);
+    return found == pipeline->keys.end() ? missing : std::stoll(found->second);
+  };
   for (const auto &[axis, size] : plan->mesh) {
     plan->ranks *= size;
     // The model's and the stages' axes have these names, unless they are alone.
@@ -180,6 +215,20 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
       plan->modelAxis = axis;
     } else if (uses("stage") && (axis == "stage" || alone)) {
       plan->stageAxis = axis;
+      plan->stages = size;
+      if (getKey("stages", size) != size)
+        return Status::error(StatusCode::InvalidArgument,
+                             "the stages do not fit the devices",
+                             "--strategy " + plan->name,
+                             "axis '" + axis + "' has " + std::to_string(size) +
+                                 " places",
+                             "make stages equal to it");
+      plan->microbatches = getKey("microbatches", size);
+      plan->chunks = getKey("chunks", 1);
+      auto schedule = pipeline->keys.find("schedule");
+      plan->schedule = schedule != pipeline->keys.end() ? schedule->second
+                       : plan->chunks > 1               ? "interleaved"
+                                                        : "1f1b";
     } else if (uses("data")) {
       plan->dataAxes.push_back(axis);
       plan->replicas *= size;

@@ -49,6 +49,9 @@ struct StrategyPlan {
   std::vector<std::string> dataAxes; // over which the batch is split
   std::string modelAxis, stageAxis;  // empty: none
   int64_t ranks = 1, replicas = 1;
+  // Of a pipeline; no stages: none.
+  int64_t stages = 0, microbatches = 1, chunks = 1;
+  std::string schedule;
   /// Their names as given, joined by commas.
   std::string name;
 };

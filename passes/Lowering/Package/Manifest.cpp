@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/Manifest.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/MemoryPlan.h"
@@ -14,6 +15,8 @@
 #include "runtime/formats/safetensors.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -80,6 +83,12 @@ static std::optional<double> getFill(ElementsAttr value) {
   return result;
 }
 
+/// The program that an entry's function belongs to: of its stage, else the one.
+static int getProgram(rt::ProgramOp op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : 0;
+}
+
 namespace {
 
 class Filler {
@@ -91,16 +100,17 @@ public:
 
 private:
   LogicalResult addVariables();
+  void placeVariables();
   void addEntry(rt::ProgramOp program, manifest::Program *to);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
   void addBinding(DictionaryAttr description, bool isResult, unsigned number,
-                  manifest::Binding *binding);
+                  manifest::Program *program, manifest::Binding *binding);
 
   ModuleOp module;
   MeshOp mesh;
   manifest::Manifest *out;
   llvm::StringMap<int> variableIndex;
-  llvm::StringMap<int64_t> preparedOffset;
+  std::map<std::pair<manifest::Program *, std::string>, int64_t> preparedOffset;
 };
 
 } // namespace
@@ -112,7 +122,6 @@ LogicalResult Filler::addVariables() {
     for (auto argument : program.getArguments().getAsRange<DictionaryAttr>())
       if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
         bound.try_emplace(name.getValue(), argument);
-  int64_t offset = 0;
   for (auto op : module.getOps<graph::VariableOp>()) {
     variableIndex[op.getSymName()] = out->variables_size();
     manifest::Variable *variable = out->add_variables();
@@ -157,15 +166,53 @@ LogicalResult Filler::addVariables() {
     else
       variable->set_weights_key(op.getSymName().str());
     variable->set_bytes(getByteSize(local));
-    variable->set_state_offset(offset);
-    offset += alignMemory(variable->bytes());
   }
-  out->set_state_bytes(offset);
+  placeVariables();
   return success();
 }
 
+/// Where variables lie in the state: those that several programs hold come
+/// first, at one place in all of them; behind them each program has its own.
+void Filler::placeVariables() {
+  std::vector<std::set<int>> holders(out->variables_size());
+  for (auto op : module.getOps<rt::ProgramOp>())
+    for (auto argument : op.getArguments().getAsRange<DictionaryAttr>())
+      if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
+        holders[variableIndex.lookup(name.getValue())].insert(getProgram(op));
+  int programs = out->programs_size();
+  int64_t shared = 0;
+  for (auto [i, variable] : llvm::enumerate(*out->mutable_variables())) {
+    if (programs > 1) {
+      if (holders[i].empty())
+        holders[i].insert(0);
+      for (int program : holders[i])
+        variable.add_programs(program);
+      if (holders[i].size() == 1)
+        continue;
+    }
+    variable.set_state_offset(shared);
+    shared += alignMemory(variable.bytes());
+  }
+  int64_t largest = shared;
+  for (auto [number, program] : llvm::enumerate(*out->mutable_programs())) {
+    int64_t offset = shared;
+    for (auto &variable : *out->mutable_variables()) {
+      if (variable.programs_size() != 1 ||
+          variable.programs(0) != static_cast<int>(number))
+        continue;
+      variable.set_state_offset(offset);
+      offset += alignMemory(variable.bytes());
+    }
+    if (programs > 1)
+      program.set_state_bytes(offset);
+    largest = std::max(largest, offset);
+  }
+  out->set_state_bytes(largest);
+}
+
 void Filler::addBinding(DictionaryAttr description, bool isResult,
-                        unsigned number, manifest::Binding *binding) {
+                        unsigned number, manifest::Program *program,
+                        manifest::Binding *binding) {
   Type local = description.getAs<TypeAttr>("type").getValue();
   Type global = local;
   if (auto type = description.getAs<TypeAttr>(DistDialect::kGlobalType))
@@ -183,19 +230,27 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   else
     binding->set_name((isResult ? "output" : "input") +
                       std::to_string(number));
+  if (auto position = description.getAs<IntegerAttr>(kPositionAttr))
+    binding->set_position(position.getInt());
   binding->set_batch_dim(-1);
   if (auto dim = description.getAs<IntegerAttr>("graph.batch_dim"))
     binding->set_batch_dim(dim.getInt());
   if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
     binding->set_class_count(count.getInt());
   if (binding->role() == manifest::Binding::PREPARED) {
-    // Entries that prepare the same share the buffer.
+    // Entries of one program that prepare the same share the buffer.
+    bool single = out->programs_size() == 1;
+    int64_t end = single ? out->state_bytes() : program->state_bytes();
     auto [it, added] =
-        preparedOffset.try_emplace(binding->name(), out->state_bytes());
+        preparedOffset.try_emplace({program, binding->name()}, end);
     binding->set_state_offset(it->second);
     binding->set_bytes(getByteSize(local));
-    if (added)
-      out->set_state_bytes(it->second + alignMemory(binding->bytes()));
+    if (added) {
+      end += alignMemory(binding->bytes());
+      if (!single)
+        program->set_state_bytes(end);
+      out->set_state_bytes(std::max(out->state_bytes(), end));
+    }
   }
   if (auto variable = description.getAs<FlatSymbolRefAttr>("graph.variable")) {
     binding->set_variable(variableIndex.lookup(variable.getValue()));
@@ -205,15 +260,16 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
 
 void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
   manifest::Entry *entry = to->add_entries();
-  entry->set_name(program.getSymName().str());
+  auto name = program->getAttrOfType<StringAttr>(kEntryAttr);
+  entry->set_name(name ? name.str() : program.getSymName().str());
   entry->set_symbol(program.getSymName().str());
   entry->set_arena_bytes(program.getArenaBytes());
   for (auto [i, attribute] : llvm::enumerate(
            program.getArguments().getAsRange<DictionaryAttr>()))
-    addBinding(attribute, false, i, entry->add_arguments());
+    addBinding(attribute, false, i, to, entry->add_arguments());
   for (auto [i, attribute] :
        llvm::enumerate(program.getResults().getAsRange<DictionaryAttr>()))
-    addBinding(attribute, true, i, entry->add_results());
+    addBinding(attribute, true, i, to, entry->add_results());
   llvm::StringMap<int64_t> groups;
   for (auto &binding : entry->arguments())
     if (binding.role() == manifest::Binding::PREPARED) {
@@ -259,7 +315,7 @@ void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
   StringRef name =
       program->getAttrOfType<FlatSymbolRefAttr>(kPrepares).getValue();
   for (auto &entry : *to->mutable_entries()) {
-    if (entry.name() != name)
+    if (entry.symbol() != name)
       continue;
     entry.set_prepare_symbol(program.getSymName().str());
     int64_t more = program.getArenaBytes() - entry.arena_bytes();
@@ -289,23 +345,31 @@ LogicalResult Filler::run() {
       ranks *= size;
     }
   out->set_ranks(ranks);
+  // Stages are the major places of the mesh.
+  int programs = 1;
+  for (auto op : module.getOps<rt::ProgramOp>())
+    programs = std::max(programs, getProgram(op) + 1);
+  if (ranks % programs)
+    return module.emitError("expected the mesh to have an axis of the ")
+           << programs << " stages";
+  for (int i = 0; i < programs; ++i)
+    out->add_programs();
   out->clear_program_of_rank();
   for (int64_t rank = 0; rank < ranks; ++rank)
-    out->add_program_of_rank(0);
+    out->add_program_of_rank(rank / (ranks / programs));
   if (failed(addVariables()))
     return failure();
-  manifest::Program *program = out->add_programs();
   // In the order in which rt-to-llvm numbers them.
   LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (!op->hasAttr(kPrepares))
-      addEntry(op, program);
+      addEntry(op, out->mutable_programs(getProgram(op)));
     for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
       libraries.getIndex(call.getKernel());
   }
   for (auto op : module.getOps<rt::ProgramOp>())
     if (op->hasAttr(kPrepares))
-      addPreparation(op, program);
+      addPreparation(op, out->mutable_programs(getProgram(op)));
   for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
     manifest::LibraryKernel *entry = out->add_kernels();
     *entry = libraries.getTable()[i];
@@ -328,7 +392,7 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
     return failure();
   for (auto &program : *manifest->mutable_programs())
     for (auto &entry : *program.mutable_entries())
-      if (auto it = options.entryFlops.find(entry.name());
+      if (auto it = options.entryFlops.find(entry.symbol());
           it != options.entryFlops.end())
         entry.set_flops(it->second);
   return success();
