@@ -12,7 +12,6 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/Passes.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -59,6 +58,7 @@ private:
                   SmallVectorImpl<Value> &inputs, IRMapping &mapping);
   bool canFlatten(Node *node, const llvm::SmallPtrSetImpl<Operation *> &members);
   bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
+  bool sortBlock(Block &block);
 
   func::FuncOp func;
   int64_t threads;
@@ -523,6 +523,38 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   return success();
 }
 
+/// Puts definitions before uses, else as they stand. Unlike a sort by uses alone
+/// it keeps the order of what ranks exchange: a recv has no operands.
+bool Former::sortBlock(Block &block) {
+  SmallVector<Operation *> left;
+  for (Operation &op : block.without_terminator())
+    left.push_back(&op);
+  llvm::SmallPtrSet<Operation *, 32> waiting(left.begin(), left.end());
+  auto isReady = [&](Operation *op) {
+    if (Operation *before = previousTransfer.lookup(op))
+      if (waiting.contains(before))
+        return false;
+    return llvm::none_of(op->getOperands(), [&](Value operand) {
+      return waiting.contains(operand.getDefiningOp());
+    });
+  };
+  while (!left.empty()) {
+    SmallVector<Operation *> later;
+    for (Operation *op : left) {
+      if (!isReady(op)) {
+        later.push_back(op);
+        continue;
+      }
+      op->moveBefore(block.getTerminator());
+      waiting.erase(op);
+    }
+    if (later.size() == left.size())
+      return false;
+    left = std::move(later);
+  }
+  return true;
+}
+
 LogicalResult Former::run() {
   buildNodes();
   if (fuse)
@@ -549,7 +581,7 @@ LogicalResult Former::run() {
   for (Operation *op : llvm::reverse(old))
     if (isOpTriviallyDead(op))
       op->erase();
-  return success(sortTopologically(&block));
+  return success(sortBlock(block));
 }
 
 namespace {
