@@ -1,4 +1,5 @@
-//===- InitAllDialects.h - The one header that sees every dialect -*- C++ -*-===//
+//===- InitAllDialects.h - The one header that sees every dialect -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,9 +24,11 @@
 namespace mlir::dist {
 
 inline void registerAllDialects(DialectRegistry &registry) {
-  registry.insert<rt::RtDialect, DistDialect, graph::GraphDialect, arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry
+      .insert<rt::RtDialect, DistDialect, graph::GraphDialect,
+              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, vector::VectorDialect>();
 }
 
 } // namespace mlir::dist

@@ -35,7 +35,7 @@ variant() {
 }
 lint() {
   local failures=0
-  for check in layers tests sizes; do
+  for check in layers tests sizes format; do
     python3 "tools/lint/check_$check.py" || failures=1
   done
   return $failures

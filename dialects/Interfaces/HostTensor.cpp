@@ -27,8 +27,8 @@ double mlir::dist::roundToType(double v, FloatType type) {
   bool lossy;
   value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
                 &lossy);
-  value.convert(llvm::APFloat::IEEEdouble(),
-                llvm::APFloat::rmNearestTiesToEven, &lossy);
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
+                &lossy);
   return value.convertToDouble();
 }
 
@@ -43,9 +43,8 @@ int64_t mlir::dist::wrapToType(int64_t v, IntegerType type) {
   return static_cast<int64_t>(bits);
 }
 
-void mlir::dist::forEachIndex(
-    ArrayRef<int64_t> shape,
-    llvm::function_ref<void(ArrayRef<int64_t>)> fn) {
+void mlir::dist::forEachIndex(ArrayRef<int64_t> shape,
+                              llvm::function_ref<void(ArrayRef<int64_t>)> fn) {
   for (int64_t size : shape)
     if (size == 0)
       return;

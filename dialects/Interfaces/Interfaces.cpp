@@ -73,8 +73,7 @@ Value mlir::dist::emitToStorage(OpBuilder &builder, Location loc,
   Type storage = getStorageType(elementType);
   if (computed.getType() == storage)
     return computed;
-  Value narrow =
-      arith::TruncFOp::create(builder, loc, elementType, computed);
+  Value narrow = arith::TruncFOp::create(builder, loc, elementType, computed);
   if (storage == elementType)
     return narrow;
   return arith::BitcastOp::create(builder, loc, storage, narrow);

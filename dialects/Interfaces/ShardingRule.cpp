@@ -22,10 +22,11 @@ ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) {
     rule.results.push_back(emptyRow(type));
 }
 
-ShardingRuleBuilder &
-ShardingRuleBuilder::factor(int64_t size, ArrayRef<Place> operands,
-                            ArrayRef<Place> results, FactorKind kind,
-                            ReductionKind reduction) {
+ShardingRuleBuilder &ShardingRuleBuilder::factor(int64_t size,
+                                                 ArrayRef<Place> operands,
+                                                 ArrayRef<Place> results,
+                                                 FactorKind kind,
+                                                 ReductionKind reduction) {
   unsigned id = rule.factors.size();
   rule.factors.push_back({size, kind, reduction});
   for (Place place : operands)

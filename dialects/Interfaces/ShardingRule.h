@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A sharding rule says which dims of an op's operands and results are the same
-// "factor" of its iteration space, and what splitting that factor over mesh axes
-// does to the results. The representation follows Shardy's OpShardingRule
+// "factor" of its iteration space, and what splitting that factor over mesh
+// axes does to the results. The representation follows Shardy's OpShardingRule
 // (openxla/shardy, docs/propagation.md); the values are plain data, so that
 // rules can be built and read without a dialect.
 //

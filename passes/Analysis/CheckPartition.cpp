@@ -1,4 +1,5 @@
-//===- CheckPartition.cpp - A partitioned program against the whole -*- C++ -*-===//
+//===- CheckPartition.cpp - A partitioned program against the whole -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +25,8 @@ using Key = std::pair<int64_t, unsigned>;
 class FunctionChecker {
 public:
   /// `parts`: the function that all ranks run, or one a stage of a pipeline.
-  FunctionChecker(func::FuncOp global, ArrayRef<func::FuncOp> parts, MeshOp mesh,
-                  const CheckOptions &options)
+  FunctionChecker(func::FuncOp global, ArrayRef<func::FuncOp> parts,
+                  MeshOp mesh, const CheckOptions &options)
       : global(global), parts(parts), local(parts.front()), mesh(mesh),
         options(options) {}
   FailureOr<FunctionCheck> run();
@@ -57,7 +58,8 @@ private:
   /// The same of what stages send, by tag.
   DenseMap<int64_t, SmallVector<std::optional<Key>>> sent;
   /// The copies of values that microbatches compute, until all are there. A
-  /// value and its reshard are the same of the whole: told apart by op and layout.
+  /// value and its reshard are the same of the whole: told apart by op and
+  /// layout.
   DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
            SmallVector<HostTensor>>
       copies;
@@ -79,11 +81,10 @@ static int64_t getNumCopies(ShardingAttr sharding, Operation *inside) {
   return getMeshOf(sharding, inside).getAxisSizes().back();
 }
 
-/// What each rank (and copy) of the sharding's mesh holds of `parts`. Ranks that
-/// run no part hold the same as those that do.
-static SmallVector<HostTensor> spread(ArrayRef<HostTensor> parts,
-                                      ShardingAttr sharding,
-                                      Operation *inside) {
+/// What each rank (and copy) of the sharding's mesh holds of `parts`. Ranks
+/// that run no part hold the same as those that do.
+static SmallVector<HostTensor>
+spread(ArrayRef<HostTensor> parts, ShardingAttr sharding, Operation *inside) {
   int64_t ranks = getMeshOf(sharding, inside).getNumRanks();
   SmallVector<HostTensor> shards;
   for (int64_t rank = 0; rank < ranks; ++rank)
@@ -105,11 +106,10 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
                               ShardingAttr sharding, const HostTensor &whole,
                               StringRef op, StringRef place) {
   double copyDifference = 0;
-  HostTensor actual = sharding
-                          ? joinShards(shards, sharding,
-                                       getMeshOf(sharding, local),
-                                       &copyDifference)
-                          : shards.front();
+  HostTensor actual =
+      sharding ? joinShards(shards, sharding, getMeshOf(sharding, local),
+                            &copyDifference)
+               : shards.front();
   if (actual.getType() != whole.getType())
     return;
   ++check.comparedOps;
@@ -160,8 +160,9 @@ static int64_t getPosition(Attribute position, int64_t number) {
 }
 static int64_t getPosition(BlockArgument argument) {
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return getPosition(function.getArgAttr(argument.getArgNumber(), kPositionAttr),
-                     argument.getArgNumber());
+  return getPosition(
+      function.getArgAttr(argument.getArgNumber(), kPositionAttr),
+      argument.getArgNumber());
 }
 
 std::optional<Key> FunctionChecker::findKey(Value value) const {
@@ -171,7 +172,8 @@ std::optional<Key> FunctionChecker::findKey(Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return Key(-1 - getPosition(argument), 0);
   auto result = cast<OpResult>(value);
-  auto number = result.getOwner()->getAttrOfType<IntegerAttr>(DistDialect::kOrigin);
+  auto number =
+      result.getOwner()->getAttrOfType<IntegerAttr>(DistDialect::kOrigin);
   if (!number || isa<CollectiveOpInterface, ReshardOp>(result.getOwner()))
     return std::nullopt;
   return Key(number.getInt(), result.getResultNumber());
@@ -223,13 +225,16 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
          llvm::zip(recv.getOutputs(), sent.lookup(recv.getTag())))
       if (key)
         keys[result] = *key;
-  } else if (isa<CollectiveOpInterface>(op) && op->getNumResults() == op->getNumOperands()) {
-    for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults()))
+  } else if (isa<CollectiveOpInterface>(op) &&
+             op->getNumResults() == op->getNumOperands()) {
+    for (auto [operand, result] :
+         llvm::zip(op->getOperands(), op->getResults()))
       if (auto key = findKey(operand))
         keys[result] = *key;
   } else if (isa<WaitOp>(op)) {
     Operation *start = op->getOperand(0).getDefiningOp();
-    for (auto [operand, result] : llvm::zip(start->getOperands(), op->getResults()))
+    for (auto [operand, result] :
+         llvm::zip(start->getOperands(), op->getResults()))
       if (auto key = findKey(operand))
         keys[result] = *key;
   }
@@ -272,13 +277,12 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
       return;
     held = all;
   }
-  compare(sharding ? spread(held, sharding, op) : held, sharding,
-          found->second, op->getName().getStringRef(), getOriginName(op));
+  compare(sharding ? spread(held, sharding, op) : held, sharding, found->second,
+          op->getName().getStringRef(), getOriginName(op));
 }
 
-LogicalResult
-FunctionChecker::compareResults(func::FuncOp part,
-                                ArrayRef<RankTensors> results) {
+LogicalResult FunctionChecker::compareResults(func::FuncOp part,
+                                              ArrayRef<RankTensors> results) {
   for (unsigned i = 0; i < part.getNumResults(); ++i) {
     unsigned position = getPosition(part.getResultAttr(i, kPositionAttr), i);
     if (position >= globalResults.size())
@@ -313,8 +317,8 @@ SmallVector<RankTensors> FunctionChecker::cutArguments(func::FuncOp part,
   SmallVector<RankTensors> ranks(numRanks);
   for (BlockArgument argument : part.getArguments()) {
     const HostTensor &whole = arguments[getPosition(argument)];
-    auto sharding = part.getArgAttrOfType<ShardingAttr>(
-        argument.getArgNumber(), DistDialect::kSharding);
+    auto sharding = part.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(),
+                                                        DistDialect::kSharding);
     for (int64_t i = 0; i < numRanks; ++i)
       ranks[i].push_back(mesh && sharding
                              ? cutShard(whole, sharding, mesh, firstRank + i)
@@ -330,11 +334,11 @@ LogicalResult FunctionChecker::runLocal() {
   for (auto [i, part] : llvm::enumerate(parts)) {
     for (BlockArgument argument : part.getArguments())
       if (getPosition(argument) >= int64_t(arguments.size()))
-        return part.emitOpError() << "cannot be compared: argument "
-                                  << argument.getArgNumber()
-                                  << " is none of the whole program";
-    programs.push_back({part, int64_t(i) * each, each,
-                        cutArguments(part, i * each, each)});
+        return part.emitOpError()
+               << "cannot be compared: argument " << argument.getArgNumber()
+               << " is none of the whole program";
+    programs.push_back(
+        {part, int64_t(i) * each, each, cutArguments(part, i * each, each)});
   }
   auto results = evaluatePrograms(
       programs, mesh, [&](Operation *op, ArrayRef<RankTensors> tensors) {
@@ -353,8 +357,9 @@ FailureOr<FunctionCheck> FunctionChecker::run() {
   if (parts.size() == 1 &&
       (global.getNumArguments() != local.getNumArguments() ||
        global.getNumResults() != local.getNumResults()))
-    return local.emitOpError() << "cannot be compared: its arguments or results "
-                                  "are not those of the whole program";
+    return local.emitOpError()
+           << "cannot be compared: its arguments or results "
+              "are not those of the whole program";
   if (failed(runGlobal()) || failed(runLocal()))
     return failure();
   return check;

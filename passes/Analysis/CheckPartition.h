@@ -1,4 +1,5 @@
-//===- CheckPartition.h - A partitioned program against the whole -*- C++ -*-===//
+//===- CheckPartition.h - A partitioned program against the whole -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -13,8 +13,8 @@ using namespace mlir::dist;
 
 namespace {
 /// What was sent and not yet received, by sender, receiver and tag.
-using Mailbox = std::map<std::tuple<int64_t, int64_t, int64_t>,
-                         std::deque<RankTensors>>;
+using Mailbox =
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<RankTensors>>;
 
 class RankEvaluator {
 public:
@@ -83,8 +83,8 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
     if (here == 0)
       continue;
     if (here != int64_t(group.size()))
-      return op->emitOpError()
-             << "takes in ranks that run another program, which never comes to it";
+      return op->emitOpError() << "takes in ranks that run another program, "
+                                  "which never comes to it";
     for (int64_t rank : group)
       groupOperands.push_back(operands[rank - firstRank]);
     if (failed(op.evaluateGroup(groupOperands, groupResults)))
@@ -97,8 +97,8 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
 
 int64_t RankEvaluator::getPeer(Operation *op, int64_t rank) {
   auto collective = cast<CollectiveOpInterface>(op);
-  uint64_t place = isa<SendOp>(op) ? cast<SendOp>(op).getPeer()
-                                   : cast<RecvOp>(op).getPeer();
+  uint64_t place =
+      isa<SendOp>(op) ? cast<SendOp>(op).getPeer() : cast<RecvOp>(op).getPeer();
   for (const auto &group : getGroups(mesh, collective.getGroupAxes()))
     if (llvm::is_contained(group, rank))
       return group[place];
@@ -110,7 +110,8 @@ bool RankEvaluator::isThere(Operation *op) {
   if (!recv || !mailbox)
     return true;
   for (int64_t rank = firstRank; rank < firstRank + numRanks; ++rank) {
-    auto found = mailbox->find({getPeer(op, rank), rank, int64_t(recv.getTag())});
+    auto found =
+        mailbox->find({getPeer(op, rank), rank, int64_t(recv.getTag())});
     if (found == mailbox->end() || found->second.empty())
       return false;
   }
@@ -120,12 +121,12 @@ bool RankEvaluator::isThere(Operation *op) {
 void RankEvaluator::evaluateSend(SendOp op) {
   SmallVector<RankTensors> operands = getOperands(op);
   for (int64_t i = 0; i < numRanks; ++i)
-    (*mailbox)[{firstRank + i, getPeer(op, firstRank + i), int64_t(op.getTag())}]
+    (*mailbox)[{firstRank + i, getPeer(op, firstRank + i),
+                int64_t(op.getTag())}]
         .push_back(std::move(operands[i]));
 }
 
-void RankEvaluator::evaluateRecv(RecvOp op,
-                                 SmallVector<RankTensors> &results) {
+void RankEvaluator::evaluateRecv(RecvOp op, SmallVector<RankTensors> &results) {
   for (int64_t i = 0; i < numRanks; ++i) {
     auto found = mailbox->find(
         {getPeer(op, firstRank + i), firstRank + i, int64_t(op.getTag())});
@@ -166,9 +167,9 @@ LogicalResult RankEvaluator::evaluate(Operation *op) {
             return op->emitOpError() << "expected " << type << ", but "
                                      << tensor.getType() << " was sent";
       else
-        return op->emitOpError() << "expected " << op->getNumResults()
-                                 << " tensors, but " << tensors.size()
-                                 << " were sent";
+        return op->emitOpError()
+               << "expected " << op->getNumResults() << " tensors, but "
+               << tensors.size() << " were sent";
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     if (failed(evaluateCollective(collective, results)))
       return failure();
@@ -283,8 +284,8 @@ FailureOr<RankTensors>
 mlir::dist::evaluateFunction(func::FuncOp function,
                              ArrayRef<HostTensor> arguments,
                              EvaluationObserver observer) {
-  auto results = evaluateRanks(function, MeshOp(),
-                               {RankTensors(arguments)}, observer);
+  auto results =
+      evaluateRanks(function, MeshOp(), {RankTensors(arguments)}, observer);
   if (failed(results))
     return failure();
   return results->front();

@@ -18,15 +18,16 @@ using RankTensors = SmallVector<HostTensor>;
 
 /// Called after each op with its results on every rank. A failure stops the
 /// evaluation.
-using EvaluationObserver =
-    llvm::function_ref<LogicalResult(Operation *op, ArrayRef<RankTensors> results)>;
+using EvaluationObserver = llvm::function_ref<LogicalResult(
+    Operation *op, ArrayRef<RankTensors> results)>;
 
 /// Evaluates a function of one block op by op, on all ranks of `mesh` in
 /// lockstep (`mesh` null: one rank). `arguments[rank]` are the rank's. On
 /// failure an error is emitted on the op.
 FailureOr<SmallVector<RankTensors>>
 evaluateRanks(func::FuncOp function, MeshOp mesh,
-              ArrayRef<RankTensors> arguments, EvaluationObserver observer = {});
+              ArrayRef<RankTensors> arguments,
+              EvaluationObserver observer = {});
 
 /// A function that some ranks run, one after another in the mesh.
 struct RankProgram {

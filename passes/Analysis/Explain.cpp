@@ -43,8 +43,8 @@ private:
 graph::VariableOp EntryExplainer::findVariable(unsigned argument) {
   auto name =
       function.getArgAttrOfType<FlatSymbolRefAttr>(argument, "graph.variable");
-  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
-                                                                       name)
+  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
+                    function, name)
               : graph::VariableOp();
 }
 
@@ -75,9 +75,8 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   llvm::StringSet<> seen;
   for (Value operand : op->getOperands()) {
     Operation *definition = operand.getDefiningOp();
-    std::string name = definition
-                           ? definition->getName().stripDialect().str()
-                           : std::string("argument");
+    std::string name = definition ? definition->getName().stripDialect().str()
+                                  : std::string("argument");
     if (seen.insert(name).second)
       row.op += (row.op.empty() ? "" : ", ") + name;
     row.bytes += getByteSize(operand.getType());
@@ -125,8 +124,8 @@ double mlir::dist::predictSeconds(Operation *op, const MachineModel &machine,
   double speedup = machine.getSpeedup(ranks);
   // Element-wise chains are fused: what counts for them is one write.
   bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
-  double bytes = contraction ? cost.bytesRead + cost.bytesWritten
-                             : cost.bytesWritten;
+  double bytes =
+      contraction ? cost.bytesRead + cost.bytesWritten : cost.bytesWritten;
   return std::max(cost.flops / (machine.flopsPerSecond * speedup),
                   bytes / (machine.memoryBytesPerSecond * speedup));
 }
@@ -163,7 +162,8 @@ void EntryExplainer::addActivations() {
         gradients.insert(result.getAsOpaquePointer());
     }
   llvm::SmallPtrSet<void *, 16> state;
-  for (auto [i, operand] : llvm::enumerate(block.getTerminator()->getOperands()))
+  for (auto [i, operand] :
+       llvm::enumerate(block.getTerminator()->getOperands()))
     if (function.getResultAttr(i, "graph.variable"))
       state.insert(operand.getAsOpaquePointer());
   // A trainable variable that the entry writes had a gradient of its size.
@@ -179,8 +179,7 @@ void EntryExplainer::addActivations() {
   auto counts = [&](Value value) {
     void *key = value.getAsOpaquePointer();
     if (isa<BlockArgument>(value) || isa<TokenType>(value.getType()) ||
-        gradients.contains(key) ||
-        state.contains(key) || buckets.contains(key))
+        gradients.contains(key) || state.contains(key) || buckets.contains(key))
       return false;
     Operation *op = value.getDefiningOp();
     return !op->hasTrait<OpTrait::ConstantLike>();
@@ -228,8 +227,9 @@ static std::string describePipeline(func::FuncOp function) {
      << pipeline.getAs<StringAttr>("schedule").getValue() << ", at most "
      << pipeline.getAs<DenseI64ArrayAttr>("in_flight")[stage.getInt()]
      << " in flight; all stages wait "
-     << llvm::format("%.0f", 100 * pipeline.getAs<FloatAttr>("bubble")
-                                       .getValueAsDouble())
+     << llvm::format("%.0f",
+                     100 *
+                         pipeline.getAs<FloatAttr>("bubble").getValueAsDouble())
      << " % of the time";
   return text;
 }
@@ -245,7 +245,8 @@ EntryReport EntryExplainer::run() {
   return report;
 }
 
-ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine) {
+ExplainReport mlir::dist::explain(ModuleOp module,
+                                  const MachineModel &machine) {
   ExplainReport report;
   MeshOp mesh = findMesh(module);
   if (mesh) {

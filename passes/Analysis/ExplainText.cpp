@@ -123,23 +123,21 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"entry", entry.name},
         {"pipeline", entry.pipeline},
         {"transfers", std::move(transfers)},
-        {"memory",
-         llvm::json::Object{{"parameters", memory.parameters},
-                            {"gradients", memory.gradients},
-                            {"slots", memory.slots},
-                            {"other_state", memory.otherState},
-                            {"inputs", memory.inputs},
-                            {"activations", memory.activations},
-                            {"communication", memory.communication},
-                            {"peak", memory.peak}}},
+        {"memory", llvm::json::Object{{"parameters", memory.parameters},
+                                      {"gradients", memory.gradients},
+                                      {"slots", memory.slots},
+                                      {"other_state", memory.otherState},
+                                      {"inputs", memory.inputs},
+                                      {"activations", memory.activations},
+                                      {"communication", memory.communication},
+                                      {"peak", memory.peak}}},
         {"flops", entry.flops},
         {"bytes_moved", entry.bytesMoved},
         {"predicted_ms", entry.predictedSeconds * 1e3},
         {"predicted_transfer_ms", entry.predictedTransferSeconds * 1e3}});
   }
-  llvm::json::Value value =
-      llvm::json::Object{{"devices", report.ranks},
-                         {"mesh", report.mesh},
-                         {"entries", std::move(entries)}};
+  llvm::json::Value value = llvm::json::Object{{"devices", report.ranks},
+                                               {"mesh", report.mesh},
+                                               {"entries", std::move(entries)}};
   return llvm::formatv("{0:2}\n", value);
 }

@@ -43,10 +43,8 @@ static const Row rows[] = {
 };
 
 ArrayRef<StringRef> mlir::dist::listPipelineSchedules() {
-  static const SmallVector<StringRef> names =
-      llvm::to_vector(llvm::map_range(rows, [](const Row &row) {
-        return row.name;
-      }));
+  static const SmallVector<StringRef> names = llvm::to_vector(
+      llvm::map_range(rows, [](const Row &row) { return row.name; }));
   return names;
 }
 
@@ -59,7 +57,8 @@ static std::vector<PipelineItem> listItems(const PipelineShape &shape,
   for (int64_t first = 0; first < shape.microbatches; first += round)
     for (int64_t i = 0; i < perStage; ++i) {
       int64_t chunk = backward ? perStage - 1 - i : i;
-      for (int64_t m = first; m < std::min(first + round, shape.microbatches); ++m)
+      for (int64_t m = first; m < std::min(first + round, shape.microbatches);
+           ++m)
         items.push_back({chunk * shape.stages + stage, m, backward});
     }
   return items;
@@ -68,11 +67,12 @@ static std::vector<PipelineItem> listItems(const PipelineShape &shape,
 FailureOr<PipelineOrder>
 mlir::dist::makePipelineOrder(StringRef schedule, const PipelineShape &shape,
                               std::string &error) {
-  const Row *row = llvm::find_if(
-      rows, [&](const Row &row) { return row.name == schedule; });
+  const Row *row =
+      llvm::find_if(rows, [&](const Row &row) { return row.name == schedule; });
   if (row == std::end(rows)) {
-    error = "expected a schedule of " + llvm::join(listPipelineSchedules(), ", ") +
-            ", but got '" + schedule.str() + "'";
+    error = "expected a schedule of " +
+            llvm::join(listPipelineSchedules(), ", ") + ", but got '" +
+            schedule.str() + "'";
     return failure();
   }
   if (shape.chunks % shape.stages) {
@@ -111,15 +111,14 @@ mlir::dist::makePipelineOrder(StringRef schedule, const PipelineShape &shape,
   return order;
 }
 
-FailureOr<PipelineTimeline>
-mlir::dist::simulatePipeline(const PipelineOrder &order,
-                             const PipelineShape &shape,
-                             ArrayRef<double> forward,
-                             ArrayRef<double> backward) {
+FailureOr<PipelineTimeline> mlir::dist::simulatePipeline(
+    const PipelineOrder &order, const PipelineShape &shape,
+    ArrayRef<double> forward, ArrayRef<double> backward) {
   PipelineTimeline timeline;
   // When an item is done; by chunk, microbatch and direction.
   std::vector<double> done(shape.chunks * shape.microbatches * 2, -1);
-  auto find = [&](int64_t chunk, int64_t microbatch, bool isBackward) -> double & {
+  auto find = [&](int64_t chunk, int64_t microbatch,
+                  bool isBackward) -> double & {
     return done[(chunk * shape.microbatches + microbatch) * 2 + isBackward];
   };
   int64_t stages = order.size();

@@ -46,17 +46,18 @@ int64_t mlir::dist::findIntegerRange(Value value) {
       } else if (isa<graph::GatherOp, graph::GatherElementsOp>(op)) {
         int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
         if (use.getOperandNumber() == 1)
-          range = std::min(range, cast<RankedTensorType>(
-                                      op->getOperand(0).getType())
-                                      .getDimSize(axis));
+          range = std::min(range,
+                           cast<RankedTensorType>(op->getOperand(0).getType())
+                               .getDimSize(axis));
       } else if (auto compare = dyn_cast<graph::CompareOp>(op)) {
         // A one-hot encoding: labels against 0, 1, 2, ...
         Value other = op->getOperand(1 - use.getOperandNumber());
         while (auto broadcast = other.getDefiningOp<graph::BroadcastOp>())
           other = broadcast.getOperand();
         if (auto iota = other.getDefiningOp<graph::IotaOp>())
-          range = std::min(range, cast<RankedTensorType>(iota.getType())
-                                      .getDimSize(iota.getDim()));
+          range = std::min(
+              range,
+              cast<RankedTensorType>(iota.getType()).getDimSize(iota.getDim()));
       } else if (op->getNumOperands() == 1 && op->getNumResults() == 1 &&
                  seen.insert(op).second &&
                  isa<graph::ConvertOp, graph::ReshapeOp, graph::BroadcastOp,
@@ -65,8 +66,9 @@ int64_t mlir::dist::findIntegerRange(Value value) {
       }
     }
   }
-  return range == std::numeric_limits<int64_t>::max() ? 2
-                                                      : std::max<int64_t>(range, 1);
+  return range == std::numeric_limits<int64_t>::max()
+             ? 2
+             : std::max<int64_t>(range, 1);
 }
 
 static void fill(HostTensor &tensor, Random &random, double low, double high,
@@ -112,8 +114,8 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
       for (int64_t i = 0; i < count; ++i)
         tensor.setInt(i, 1);
     } else if (roleName == "variable") {
-      auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(number,
-                                                               "graph.variable");
+      auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(
+          number, "graph.variable");
       auto initial = name ? getInitialValue(function, name) : std::nullopt;
       if (initial && initial->getType() == type)
         tensor = *initial;

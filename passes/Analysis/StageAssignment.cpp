@@ -20,7 +20,8 @@ static graph::VariableOp findVariable(func::FuncOp function, Attribute name) {
 
 graph::VariableOp mlir::dist::findArgumentVariable(func::FuncOp function,
                                                    unsigned argument) {
-  return findVariable(function, function.getArgAttr(argument, "graph.variable"));
+  return findVariable(function,
+                      function.getArgAttr(argument, "graph.variable"));
 }
 graph::VariableOp mlir::dist::findResultVariable(func::FuncOp function,
                                                  unsigned result) {
@@ -62,8 +63,8 @@ static bool isForwardResult(func::FuncOp function, unsigned result) {
            group != "accumulator" && group != "counter";
   }
   auto role = function.getResultAttrOfType<StringAttr>(result, "graph.role");
-  return !role || (role != "gradient" && role != "learning_rate" &&
-                   role != "finite");
+  return !role ||
+         (role != "gradient" && role != "learning_rate" && role != "finite");
 }
 
 StageAssignment mlir::dist::assignStages(func::FuncOp function) {

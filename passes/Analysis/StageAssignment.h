@@ -1,4 +1,5 @@
-//===- StageAssignment.h - Which stage of a pipeline an op belongs to -*- C++ -*-===//
+//===- StageAssignment.h - Which stage of a pipeline an op belongs to -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +20,8 @@
 namespace mlir::dist {
 
 /// The variable bound to an argument or result; null if there is none.
-graph::VariableOp findArgumentVariable(func::FuncOp function, unsigned argument);
+graph::VariableOp findArgumentVariable(func::FuncOp function,
+                                       unsigned argument);
 graph::VariableOp findResultVariable(func::FuncOp function, unsigned result);
 
 /// The variable's stage; -1 if it has none: every stage that reads it has it.

@@ -96,8 +96,7 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
     if (getResultRole(entry, i) != "gradient")
       continue;
     auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
-    auto variable =
-symbol ? state->find(symbol) : VariableOp();
+    auto variable = symbol ? state->find(symbol) : VariableOp();
     if (!variable)
       return entry.emitError() << "'" << entry.getSymName() << "': gradient "
                                << i << " names no variable";
@@ -226,10 +225,10 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
     Value share = g.div(g.like(scale, 1), scale);
     for (Gradient &gradient : gradients) {
       auto type = cast<RankedTensorType>(gradient.value.getType());
-      gradient.value = g.mul(gradient.value,
-                             g.broadcastScalar(
-                                 g.convert(share, type.getElementType()),
-                                 type.getShape()));
+      gradient.value =
+          g.mul(gradient.value,
+                g.broadcastScalar(g.convert(share, type.getElementType()),
+                                  type.getShape()));
     }
   }
   Value squaredNorm;

@@ -135,9 +135,10 @@ LogicalResult Sweep::run() {
     forward.push_back(&op);
   GraphBuilder g(builder, loss.getLoc());
   cotangents[loss] =
-      lossScale ? g.convert(lossScale,
-                            cast<RankedTensorType>(loss.getType()).getElementType())
-                : g.like(loss, 1);
+      lossScale
+          ? g.convert(lossScale,
+                      cast<RankedTensorType>(loss.getType()).getElementType())
+          : g.like(loss, 1);
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op)))
       return failure();

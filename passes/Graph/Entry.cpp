@@ -196,7 +196,8 @@ static VariableOp createVariable(OpBuilder &builder, Location loc,
   return VariableOp::create(
       builder, loc, builder.getStringAttr(name), TypeAttr::get(type), initial,
       /*trainable=*/UnitAttr(), builder.getStringAttr(properties.group),
-      SynchronizationAttr::get(builder.getContext(), properties.synchronization),
+      SynchronizationAttr::get(builder.getContext(),
+                               properties.synchronization),
       AggregationAttr::get(builder.getContext(), properties.aggregation),
       properties.slotOf, /*why=*/StringAttr(), /*sharding=*/Attribute());
 }

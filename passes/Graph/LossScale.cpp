@@ -30,13 +30,12 @@ VariableOp mlir::dist::graph::getLossScale(StateIndex &state) {
 void mlir::dist::graph::updateLossScale(GraphBuilder &g, StateIndex &state,
                                         func::FuncOp entry, Value finite) {
   VariableOp scaleVariable = getLossScale(state);
-  VariableOp stepsVariable =
-      getCounter(state, "loss-scale/steps",
-                 IntegerType::get(state.getContext(), 64), 0);
+  VariableOp stepsVariable = getCounter(
+      state, "loss-scale/steps", IntegerType::get(state.getContext(), 64), 0);
   Value scale = state.getArgument(entry, scaleVariable);
   Value steps = g.add(state.getArgument(entry, stepsVariable), 1.0);
-  Value grows = g.compare(ComparePredicate::GE, steps,
-                          g.like(steps, kStepsToGrow));
+  Value grows =
+      g.compare(ComparePredicate::GE, steps, g.like(steps, kStepsToGrow));
   Value larger = g.select(grows, g.mul(scale, 2.0), scale);
   Value smaller = g.max(g.mul(scale, 0.5), g.like(scale, 1));
   Value none = g.like(steps, 0);

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Small gradients vanish in f16: the loss is multiplied by a scale, gradients are
-// divided by it. The constants are TensorFlow's and Keras' (keras/src/optimizers/
-// loss_scale_optimizer.py): from 2^15, doubled after 2000 finite steps, halved on
-// a step that is not, whose update is skipped; never below 1.
+// Small gradients vanish in f16: the loss is multiplied by a scale, gradients
+// are divided by it. The constants are TensorFlow's and Keras'
+// (keras/src/optimizers/ loss_scale_optimizer.py): from 2^15, doubled after
+// 2000 finite steps, halved on a step that is not, whose update is skipped;
+// never below 1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_GRAPH_LOSSSCALE_H

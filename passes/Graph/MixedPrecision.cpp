@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The scheme of Micikevicius et al., "Mixed Precision Training" (2018): products
-// in the low precision, variables, sums over dims, norms and losses in f32. Which
-// ops are which follows from their sharding rules: a contraction is bilinear and
-// sums over a factor; ops that are linear and sum over none only carry values on.
+// The scheme of Micikevicius et al., "Mixed Precision Training" (2018):
+// products in the low precision, variables, sums over dims, norms and losses in
+// f32. Which ops are which follows from their sharding rules: a contraction is
+// bilinear and sums over a factor; ops that are linear and sum over none only
+// carry values on.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -64,8 +65,8 @@ bool Lowerer::isStored(Value value) {
       return false;
     value = op->getOperand(0);
   }
-  return bool(entry.getArgAttr(cast<BlockArgument>(value).getArgNumber(),
-                               kVariable));
+  return bool(
+      entry.getArgAttr(cast<BlockArgument>(value).getArgNumber(), kVariable));
 }
 
 bool Lowerer::shouldLower(Operation *op) {

@@ -118,8 +118,8 @@ bool Analyzer::classify() {
         info.maxRowDims = std::min(info.maxRowDims, leading);
         continue;
       }
-      if (isRowShape(shape) &&
-          reduce.getDims().size() == shape.size() && leading > 0) {
+      if (isRowShape(shape) && reduce.getDims().size() == shape.size() &&
+          leading > 0) {
         info.kinds[op] = MemberKind::OuterReduction;
         continue;
       }
@@ -162,9 +162,8 @@ bool Analyzer::isRowAligned(Value value, ArrayRef<int64_t> useShape) {
   Operation *def = value.getDefiningOp();
   if (members.contains(def)) {
     auto it = info.kinds.find(def);
-    return it != info.kinds.end() &&
-           (it->second == MemberKind::Row ||
-            it->second == MemberKind::InnerReduction);
+    return it != info.kinds.end() && (it->second == MemberKind::Row ||
+                                      it->second == MemberKind::InnerReduction);
   }
   if (auto reshape = dyn_cast<graph::ReshapeOp>(def))
     return dropUnitDims(shapeOf(reshape.getOperand())) ==
@@ -223,9 +222,8 @@ bool Analyzer::checkUses(Operation *op, MemberKind kind) {
       return false;
     // A reduction alone by its own loops has no members to read. A row op or
     // a reduction of rows reads rows only; others read their own point.
-    bool readsRows =
-        kind == MemberKind::Row ||
-        (isReduce && shapeOf(operand) != ArrayRef(info.domain));
+    bool readsRows = kind == MemberKind::Row ||
+                     (isReduce && shapeOf(operand) != ArrayRef(info.domain));
     if (readsRows && access != Access::Row)
       return false;
     if (!readsRows && access == Access::Row &&

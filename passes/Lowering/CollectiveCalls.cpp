@@ -30,7 +30,8 @@ ResultRange mlir::dist::getCollectiveResults(Operation *op) {
 /// mean nothing.
 static bool append(CollectiveBuffer &last, const CollectiveBuffer &next) {
   auto follows = [&](int64_t begin, int64_t end) {
-    return begin >= 0 && end >= 0 && end == begin + alignMemory(last.piece.bytes);
+    return begin >= 0 && end >= 0 &&
+           end == begin + alignMemory(last.piece.bytes);
   };
   if (last.piece.elementType != next.piece.elementType ||
       !follows(last.fromOffset, next.fromOffset) ||
@@ -63,15 +64,15 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
       from.push_back(buffer.from);
     if (buffer.to)
       to.push_back(buffer.to);
-    pieces.push_back(rt::PieceAttr::get(
-        op->getContext(), piece.elementType,
-        {piece.outer, piece.rows, piece.bytes},
-        {piece.from.outer, piece.from.row, piece.from.place},
-        {piece.to.outer, piece.to.row, piece.to.place}));
+    pieces.push_back(
+        rt::PieceAttr::get(op->getContext(), piece.elementType,
+                           {piece.outer, piece.rows, piece.bytes},
+                           {piece.from.outer, piece.from.row, piece.from.place},
+                           {piece.to.outer, piece.to.row, piece.to.place}));
   }
-  rt::CollectiveOp::create(
-      builder, op->getLoc(), *kind, id, getAxisNumbers(op), from, to,
-      builder.getArrayAttr(pieces), static_cast<int64_t>(call.reduction),
-      call.peer, call.tag, call.sources, start);
+  rt::CollectiveOp::create(builder, op->getLoc(), *kind, id, getAxisNumbers(op),
+                           from, to, builder.getArrayAttr(pieces),
+                           static_cast<int64_t>(call.reduction), call.peer,
+                           call.tag, call.sources, start);
   return success();
 }

@@ -56,7 +56,8 @@ private:
   LogicalResult emit(Node *node, OpBuilder &builder);
   Value cloneInto(Value value, OpBuilder &builder, Block *body,
                   SmallVectorImpl<Value> &inputs, IRMapping &mapping);
-  bool canFlatten(Node *node, const llvm::SmallPtrSetImpl<Operation *> &members);
+  bool canFlatten(Node *node,
+                  const llvm::SmallPtrSetImpl<Operation *> &members);
   bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
   bool sortBlock(Block &block);
 
@@ -376,8 +377,7 @@ static void flattenBody(Block &body, ArrayRef<int64_t> domain) {
 
 /// How many leading dims are rows, and how many ranges of rows run at once.
 static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
-                                              size_t members,
-                                              int64_t threads) {
+                                              size_t members, int64_t threads) {
   int64_t elements = ShapedType::getNumElements(info.domain);
   // Below this a fork and join costs more than it saves.
   bool parallel = threads > 1 && elements * int64_t(members + 4) > 64 * 1024;
@@ -388,8 +388,8 @@ static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
     while (parallel && rowDims < info.maxRowDims && rows < 8 * threads)
       rows *= info.domain[rowDims++];
   } else {
-    rows = ShapedType::getNumElements(
-        ArrayRef(info.domain).take_front(rowDims));
+    rows =
+        ShapedType::getNumElements(ArrayRef(info.domain).take_front(rowDims));
   }
   if (!parallel || rows < threads)
     return {rowDims, 1};
@@ -462,10 +462,9 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
       outputs.push_back(result);
       yielded.push_back(mapping.lookup(result));
       bool outer = info.kinds.lookup(op) == MemberKind::OuterReduction;
-      auto element =
-          cast<RankedTensorType>(result.getType()).getElementType();
-      bool narrow = isa<FloatType>(element) &&
-                    getComputeType(element) != element;
+      auto element = cast<RankedTensorType>(result.getType()).getElementType();
+      bool narrow =
+          isa<FloatType>(element) && getComputeType(element) != element;
       types.push_back(outer && (chunks > 1 || narrow)
                           ? getPartialType(result.getType(), chunks)
                           : result.getType());
@@ -504,17 +503,16 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
       replacement = fuseOne(builder, reduce.getLoc(), result, sumType,
                             partial.getShape(), [&](OpBuilder &b, Value x) {
                               return graph::ReduceOp::create(
-                                  b, reduce.getLoc(), sumType,
-                                  reduce.getKind(), x,
-                                  b.getDenseI64ArrayAttr({0}));
+                                  b, reduce.getLoc(), sumType, reduce.getKind(),
+                                  x, b.getDenseI64ArrayAttr({0}));
                             });
       if (sumType != output.getType())
-        replacement = fuseOne(builder, reduce.getLoc(), replacement,
-                              output.getType(), sumType.getShape(),
-                              [&](OpBuilder &b, Value x) {
-                                return graph::ConvertOp::create(
-                                    b, reduce.getLoc(), output.getType(), x);
-                              });
+        replacement =
+            fuseOne(builder, reduce.getLoc(), replacement, output.getType(),
+                    sumType.getShape(), [&](OpBuilder &b, Value x) {
+                      return graph::ConvertOp::create(b, reduce.getLoc(),
+                                                      output.getType(), x);
+                    });
     }
     output.replaceUsesWithIf(replacement, [&](OpOperand &use) {
       return !members.contains(use.getOwner());
@@ -523,8 +521,8 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   return success();
 }
 
-/// Puts definitions before uses, else as they stand. Unlike a sort by uses alone
-/// it keeps the order of what ranks exchange: a recv has no operands.
+/// Puts definitions before uses, else as they stand. Unlike a sort by uses
+/// alone it keeps the order of what ranks exchange: a recv has no operands.
 bool Former::sortBlock(Block &block) {
   SmallVector<Operation *> left;
   for (Operation &op : block.without_terminator())
@@ -585,7 +583,8 @@ LogicalResult Former::run() {
 }
 
 namespace {
-struct FormClustersPass : mlir::dist::impl::FormClustersPassBase<FormClustersPass> {
+struct FormClustersPass
+    : mlir::dist::impl::FormClustersPassBase<FormClustersPass> {
   using Base::Base;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {

@@ -66,9 +66,9 @@ struct View {
 
 /// What stands behind a forward contraction and can be part of it.
 struct Epilogue {
-  Value bias;      // one element a channel; null if none
+  Value bias; // one element a channel; null if none
   bool relu = false;
-  Value result;    // what the kernel replaces
+  Value result; // what the kernel replaces
 };
 
 class Converter {
@@ -83,12 +83,11 @@ private:
   void convertInputGrad(ConvInputGradOp op);
   void convertFilterGrad(ConvFilterGradOp op);
   Epilogue findEpilogue(Value contraction, int64_t channelDim);
-  template <typename OpT>
-  SmallVector<NamedAttribute> getConvAttributes(OpT op);
+  template <typename OpT> SmallVector<NamedAttribute> getConvAttributes(OpT op);
   DictionaryAttr makeKernel(StringRef kind, ArrayRef<Attribute> memories,
                             ArrayRef<NamedAttribute> extra);
-  Value reorderTo(Value plain, DictionaryAttr plainMemory, DictionaryAttr kernel,
-                  unsigned memory, int64_t bytes);
+  Value reorderTo(Value plain, DictionaryAttr plainMemory,
+                  DictionaryAttr kernel, unsigned memory, int64_t bytes);
 
   func::FuncOp func;
   int64_t threads;
@@ -168,7 +167,8 @@ static bool isPreparable(Value value) {
 void Converter::convertDot(DotGeneralOp op) {
   b.setInsertionPoint(op);
   Type element = typeOf(op.getResult()).getElementType();
-  if (!isa<FloatType>(element) || typeOf(op.getResult()).getNumElements() == 0 ||
+  if (!isa<FloatType>(element) ||
+      typeOf(op.getResult()).getNumElements() == 0 ||
       typeOf(op.getLhs()).getNumElements() == 0)
     return;
   auto freeDims = [](int64_t rank, ArrayRef<int64_t> batch,
@@ -180,10 +180,10 @@ void Converter::convertDot(DotGeneralOp op) {
     return dims;
   };
   View lhs(op.getLhs()), rhs(op.getRhs());
-  SmallVector<int64_t> lhsFree = freeDims(lhs.sizes.size(), op.getLhsBatch(),
-                                          op.getLhsContract());
-  SmallVector<int64_t> rhsFree = freeDims(rhs.sizes.size(), op.getRhsBatch(),
-                                          op.getRhsContract());
+  SmallVector<int64_t> lhsFree =
+      freeDims(lhs.sizes.size(), op.getLhsBatch(), op.getLhsContract());
+  SmallVector<int64_t> rhsFree =
+      freeDims(rhs.sizes.size(), op.getRhsBatch(), op.getRhsContract());
   // Where dims do not line up, the operand is put in order first.
   auto canonical = [&](View &view, Value original, ArrayRef<int64_t> batch,
                        ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
@@ -197,8 +197,7 @@ void Converter::convertDot(DotGeneralOp op) {
                                       b.getDenseI64ArrayAttr(permutation));
     View dense(moved);
     dense.value = moved;
-    SmallVector<int64_t> strides =
-        getRowMajorStrides(typeOf(moved).getShape());
+    SmallVector<int64_t> strides = getRowMajorStrides(typeOf(moved).getShape());
     // In terms of the original's dims.
     for (auto [to, from] : llvm::enumerate(permutation))
       dense.sizes[from] = typeOf(moved).getDimSize(to),
@@ -276,9 +275,9 @@ void Converter::convertDot(DotGeneralOp op) {
   b.setInsertionPointAfterValue(epilogue.result);
   if (batch.empty() && isPreparable(rhs.value)) {
     auto plain = cast<DictionaryAttr>(memories[1]);
-    memories[1] = makeMemory(
-        element, plain.getAs<DenseI64ArrayAttr>("dims").asArrayRef(),
-        std::nullopt);
+    memories[1] =
+        makeMemory(element, plain.getAs<DenseI64ArrayAttr>("dims").asArrayRef(),
+                   std::nullopt);
     DictionaryAttr packing = makeKernel("matmul", memories, extra);
     auto info = askLibrary(packing, threads);
     if (info && !isPlain(info->memories[1], plain)) {
@@ -287,9 +286,8 @@ void Converter::convertDot(DotGeneralOp op) {
       kernel = packing;
     }
   }
-  Value result =
-      rt::LibraryOp::create(b, op.getLoc(), epilogue.result.getType(), inputs,
-                            kernel);
+  Value result = rt::LibraryOp::create(
+      b, op.getLoc(), epilogue.result.getType(), inputs, kernel);
   epilogue.result.replaceAllUsesWith(result);
 }
 
@@ -377,8 +375,8 @@ void Converter::convertConv(ConvOp op) {
     memories[1] = plain;
     kernel = makeKernel("conv", memories, extra);
   } else {
-    inputs[1] = reorderTo(op.getFilter(), plain, kernel, 1,
-                          info->memories[1].bytes);
+    inputs[1] =
+        reorderTo(op.getFilter(), plain, kernel, 1, info->memories[1].bytes);
   }
   Value result = rt::LibraryOp::create(
       b, op.getLoc(), epilogue.result.getType(), inputs, kernel);
@@ -435,12 +433,12 @@ void Converter::convertFilterGrad(ConvFilterGradOp op) {
     auto packed =
         RankedTensorType::get({info->memories[2].bytes}, b.getI8Type());
     Value grad = rt::LibraryOp::create(
-        b, op.getLoc(), packed,
-        SmallVector<Value>{op.getInput(), op.getGrad()}, kernel);
-    DictionaryAttr reorder = makeKernel(
-        "reorder", {memories[2], plain},
-        {b.getNamedAttr("packed_kernel", kernel),
-         b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
+        b, op.getLoc(), packed, SmallVector<Value>{op.getInput(), op.getGrad()},
+        kernel);
+    DictionaryAttr reorder =
+        makeKernel("reorder", {memories[2], plain},
+                   {b.getNamedAttr("packed_kernel", kernel),
+                    b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
     result = rt::LibraryOp::create(b, op.getLoc(), type,
                                    SmallVector<Value>{grad}, reorder);
   }
@@ -487,7 +485,8 @@ LogicalResult Converter::run() {
 }
 
 namespace {
-struct GraphToKernelsPass : mlir::dist::impl::GraphToKernelsPassBase<GraphToKernelsPass> {
+struct GraphToKernelsPass
+    : mlir::dist::impl::GraphToKernelsPassBase<GraphToKernelsPass> {
   using Base::Base;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())

@@ -97,15 +97,14 @@ int LibraryTable::getIndex(DictionaryAttr kernel) {
     return it->second;
   manifest::LibraryKernel message;
   auto kind = kernel.getAs<StringAttr>("kind");
-  message.set_kind(llvm::StringSwitch<manifest::LibraryKernel::Kind>(
-                       kind ? kind.getValue() : "")
-                       .Case("conv", manifest::LibraryKernel::CONV)
-                       .Case("conv_input_grad",
-                             manifest::LibraryKernel::CONV_INPUT_GRAD)
-                       .Case("conv_filter_grad",
-                             manifest::LibraryKernel::CONV_FILTER_GRAD)
-                       .Case("reorder", manifest::LibraryKernel::REORDER)
-                       .Default(manifest::LibraryKernel::MATMUL));
+  message.set_kind(
+      llvm::StringSwitch<manifest::LibraryKernel::Kind>(kind ? kind.getValue()
+                                                             : "")
+          .Case("conv", manifest::LibraryKernel::CONV)
+          .Case("conv_input_grad", manifest::LibraryKernel::CONV_INPUT_GRAD)
+          .Case("conv_filter_grad", manifest::LibraryKernel::CONV_FILTER_GRAD)
+          .Case("reorder", manifest::LibraryKernel::REORDER)
+          .Default(manifest::LibraryKernel::MATMUL));
   for (auto memory :
        kernel.getAs<ArrayAttr>("memories").getAsRange<DictionaryAttr>()) {
     auto *out = message.add_memories();

@@ -38,8 +38,8 @@ private:
 };
 
 /// What the library says of a kernel; nothing if it has none.
-std::optional<::dist::cpu::LibraryKernelInfo>
-askLibrary(DictionaryAttr kernel, int64_t threads);
+std::optional<::dist::cpu::LibraryKernelInfo> askLibrary(DictionaryAttr kernel,
+                                                         int64_t threads);
 
 /// `{type = "f32", dims = ..., strides = ...}`; no strides: the library's
 /// choice.

@@ -36,18 +36,16 @@ static void dropDiscardableAttributes(Operation *op) {
 /// A non-elemental op alone is a kernel of one call.
 static rt::FusedOp wrap(Operation *op) {
   OpBuilder builder(op);
-  auto fused = rt::FusedOp::create(builder, op->getLoc(), op->getResultTypes(),
-                                   op->getOperands(),
-                                   builder.getDenseI64ArrayAttr({}),
-                                   builder.getI64IntegerAttr(0),
-                                   builder.getI64IntegerAttr(1));
+  auto fused = rt::FusedOp::create(
+      builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
+      builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(0),
+      builder.getI64IntegerAttr(1));
   Block *block = new Block;
   fused.getBody().push_back(block);
   IRMapping mapping;
   for (Value operand : op->getOperands())
     if (!mapping.contains(operand))
-      mapping.map(operand,
-                  block->addArgument(operand.getType(), op->getLoc()));
+      mapping.map(operand, block->addArgument(operand.getType(), op->getLoc()));
   fused.getInputsMutable().clear();
   llvm::SmallPtrSet<void *, 8> seen;
   for (Value operand : op->getOperands())
@@ -62,7 +60,8 @@ static rt::FusedOp wrap(Operation *op) {
 }
 
 namespace {
-struct OutlineKernelsPass : mlir::dist::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+struct OutlineKernelsPass
+    : mlir::dist::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -94,7 +93,8 @@ struct OutlineKernelsPass : mlir::dist::impl::OutlineKernelsPassBase<OutlineKern
       kernel.getBody().takeBody(fused.getBody());
       std::string text;
       llvm::raw_string_ostream stream(text);
-      kernel->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
+      kernel->print(stream,
+                    OpPrintingFlags().useLocalScope().printGenericOpForm());
       auto [it, added] = kernels.try_emplace(text, kernel);
       if (added) {
         kernel->moveBefore(&module.getBody()->front());

@@ -90,8 +90,7 @@ int64_t Emitter::addTransfer(CollectiveOpInterface op) {
   Builder attributes(func.getContext());
   transfers.push_back(attributes.getDictionaryAttr(
       {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
-       attributes.getNamedAttr(
-           "op", attributes.getStringAttr(kind)),
+       attributes.getNamedAttr("op", attributes.getStringAttr(kind)),
        attributes.getNamedAttr(
            "tensor", attributes.getStringAttr(op.getCollectiveOrigin())),
        attributes.getNamedAttr("axes", attributes.getArrayAttr(axes)),

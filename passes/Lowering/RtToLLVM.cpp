@@ -80,14 +80,15 @@ static ArrayRef<EntryPoint> getEntryPoints() {
 }
 
 static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
-              int(rt::CollectiveKind::AllGather) == DIST_RT_ALL_GATHER &&
-              int(rt::CollectiveKind::AllSlice) == DIST_RT_ALL_SLICE &&
-              int(rt::CollectiveKind::ReduceScatter) == DIST_RT_REDUCE_SCATTER &&
-              int(rt::CollectiveKind::AllToAll) == DIST_RT_ALL_TO_ALL &&
-              int(rt::CollectiveKind::Permute) == DIST_RT_PERMUTE &&
-              int(rt::CollectiveKind::Broadcast) == DIST_RT_BROADCAST &&
-              int(rt::CollectiveKind::Send) == DIST_RT_SEND &&
-              int(rt::CollectiveKind::Recv) == DIST_RT_RECV,
+                  int(rt::CollectiveKind::AllGather) == DIST_RT_ALL_GATHER &&
+                  int(rt::CollectiveKind::AllSlice) == DIST_RT_ALL_SLICE &&
+                  int(rt::CollectiveKind::ReduceScatter) ==
+                      DIST_RT_REDUCE_SCATTER &&
+                  int(rt::CollectiveKind::AllToAll) == DIST_RT_ALL_TO_ALL &&
+                  int(rt::CollectiveKind::Permute) == DIST_RT_PERMUTE &&
+                  int(rt::CollectiveKind::Broadcast) == DIST_RT_BROADCAST &&
+                  int(rt::CollectiveKind::Send) == DIST_RT_SEND &&
+                  int(rt::CollectiveKind::Recv) == DIST_RT_RECV,
               "the rt dialect's kinds are the ABI's");
 
 /// The words of the op's dist_rt_collective, and of what lies behind it.
@@ -156,9 +157,9 @@ LogicalResult Lowering::emitWrapper(LLVM::LLVMFuncOp kernel) {
 void Lowering::emitInit() {
   Location loc = module.getLoc();
   b.setInsertionPointToEnd(module.getBody());
-  auto table = LLVM::GlobalOp::create(b, loc, pointer, /*isConstant=*/false,
-                                      LLVM::Linkage::Internal, tableName,
-                                      Attribute());
+  auto table =
+      LLVM::GlobalOp::create(b, loc, pointer, /*isConstant=*/false,
+                             LLVM::Linkage::Internal, tableName, Attribute());
   {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&table.getInitializerRegion());
@@ -174,9 +175,8 @@ void Lowering::emitInit() {
   b.setInsertionPointToStart(entry);
   Value api = entry->getArgument(0);
   Value version = LLVM::LoadOp::create(b, loc, i32, api);
-  Value fits = LLVM::ICmpOp::create(
-      b, loc, LLVM::ICmpPredicate::eq, version,
-      constant(loc, i32, DIST_RT_ABI_VERSION));
+  Value fits = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, version,
+                                    constant(loc, i32, DIST_RT_ABI_VERSION));
   LLVM::CondBrOp::create(b, loc, fits, good, bad);
   b.setInsertionPointToStart(good);
   Value address = LLVM::AddressOfOp::create(b, loc, table);
@@ -187,8 +187,7 @@ void Lowering::emitInit() {
 }
 
 /// Calls through the table, and returns at once what is not zero.
-void Lowering::callRuntime(Location loc, StringRef name,
-                           ValueRange arguments) {
+void Lowering::callRuntime(Location loc, StringRef name, ValueRange arguments) {
   ArrayRef<EntryPoint> entryPoints = getEntryPoints();
   const auto *entryPoint = llvm::find_if(
       entryPoints, [&](const EntryPoint &e) { return e.name == name; });
@@ -278,9 +277,9 @@ LogicalResult Lowering::emitOp(Operation &op) {
       return success();
     }
     Value kernel = LLVM::AddressOfOp::create(b, loc, pointer, name);
-    callRuntime(loc, "parallel_for",
-                {context, kernel, array, rows,
-                 constant(loc, i32, launch.getChunks())});
+    callRuntime(
+        loc, "parallel_for",
+        {context, kernel, array, rows, constant(loc, i32, launch.getChunks())});
     return success();
   }
   if (auto call = dyn_cast<rt::LibraryCallOp>(op)) {
@@ -295,8 +294,7 @@ LogicalResult Lowering::emitOp(Operation &op) {
     SmallVector<Value> buffers(collective.getFrom());
     llvm::append_range(buffers, collective.getTo());
     fillArray(loc, buffers);
-    callRuntime(loc,
-                collective.getStart() ? "collective_start" : "collective",
+    callRuntime(loc, collective.getStart() ? "collective_start" : "collective",
                 {context, describe(collective), array});
     return success();
   }
@@ -358,8 +356,9 @@ LogicalResult Lowering::run() {
     auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!kernel)
       return module.emitError("kernel ")
-             << name << " is no LLVM function yet; run the conversions of "
-                        "kernels before rt-to-llvm";
+             << name
+             << " is no LLVM function yet; run the conversions of "
+                "kernels before rt-to-llvm";
     if (failed(emitWrapper(kernel)))
       return failure();
   }

@@ -62,17 +62,17 @@ static bool isCompatible(Operation *a, Operation *b) {
           getElementTypeOrSelf(b->getOperand(0)))
     return false;
   return llvm::all_of(
-      llvm::ArrayRef<StringRef>{"mesh", "axes", "reduction"}, [&](StringRef name) {
-        return a->getAttr(name) == b->getAttr(name);
-      });
+      llvm::ArrayRef<StringRef>{"mesh", "axes", "reduction"},
+      [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
 }
 
 /// Whether an op's results are only given back: variables in shards that have
 /// been updated. What is gathered to compute with is not kept longer than that
 /// needs.
 static bool isForResults(Operation *op) {
-  return llvm::all_of(op->getUsers(),
-                      [](Operation *user) { return isa<func::ReturnOp>(user); });
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user);
+  });
 }
 
 /// Texts that name several sources, each once.
@@ -116,9 +116,8 @@ static Operation *merge(Operation *first, Operation *second) {
   Operation *from = earlier->getNextNode();
   OpBuilder builder(first->getContext());
   builder.setInsertionPointAfter(later);
-  OperationState state(
-      builder.getFusedLoc({first->getLoc(), second->getLoc()}),
-      first->getName());
+  OperationState state(builder.getFusedLoc({first->getLoc(), second->getLoc()}),
+                       first->getName());
   state.addOperands(first->getOperands());
   state.addOperands(second->getOperands());
   state.addTypes(first->getResultTypes());

@@ -1,4 +1,5 @@
-//===- FactorSharding.cpp - Shardings of dims as shardings of factors -*- C++ -*-===//
+//===- FactorSharding.cpp - Shardings of dims as shardings of factors -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,9 +30,8 @@ bool mlir::dist::splitsAlike(ArrayRef<AxisList> a, ArrayRef<AxisList> b,
                              MeshOp mesh) {
   auto splitting = [&](const AxisList &axes) {
     AxisList list(axes);
-    llvm::erase_if(list, [&](StringAttr axis) {
-      return mesh.getAxisSize(axis) == 1;
-    });
+    llvm::erase_if(
+        list, [&](StringAttr axis) { return mesh.getAxisSize(axis) == 1; });
     return list;
   };
   return llvm::all_of_zip(a, b, [&](const AxisList &x, const AxisList &y) {

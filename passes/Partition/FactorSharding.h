@@ -1,14 +1,15 @@
-//===- FactorSharding.h - Shardings of dims as shardings of factors -*- C++ -*-===//
+//===- FactorSharding.h - Shardings of dims as shardings of factors -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A dim is one or several factors, major to minor (a reshape's merged dims). Its
-// axes are dealt out to them in order: a factor must be used up before the next
-// one gets any. What propagation, resharding and partitioning all do is to go
-// from dims to factors, decide there, and come back.
+// A dim is one or several factors, major to minor (a reshape's merged dims).
+// Its axes are dealt out to them in order: a factor must be used up before the
+// next one gets any. What propagation, resharding and partitioning all do is to
+// go from dims to factors, decide there, and come back.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_PARTITION_FACTORSHARDING_H
@@ -24,8 +25,8 @@ using AxisList = SmallVector<StringAttr>;
 using AxisLists = SmallVector<AxisList>;
 
 /// Adds the axes of one tensor's dims to the factors they split (but for axes
-/// of size 1); factors that the tensor does not have stay untouched. Returns false if some axes do not
-/// fit the factors (those are left out).
+/// of size 1); factors that the tensor does not have stay untouched. Returns
+/// false if some axes do not fit the factors (those are left out).
 bool projectToFactors(ArrayRef<AxisList> dims, const TensorFactors &tensor,
                       const ShardingRule &rule, MeshOp mesh,
                       AxisLists &factors);

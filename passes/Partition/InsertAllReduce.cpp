@@ -1,4 +1,5 @@
-//===- InsertAllReduce.cpp - Completes partial sums where it costs least -*- C++ -*-===//
+//===- InsertAllReduce.cpp - Completes partial sums where it costs least -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Axis by axis, three steps: values that must come out unreduced pull their
-// other summands along; a minimum cut through the linear ops says which values to
-// reduce; a sweep forward inserts the all-reduces, so that whatever is decided,
-// no op sees a partial sum it may not see.
+// other summands along; a minimum cut through the linear ops says which values
+// to reduce; a sweep forward inserts the all-reduces, so that whatever is
+// decided, no op sees a partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/Cost.h"
@@ -90,10 +91,14 @@ struct InsertAllReducePass
 
 static Reduction toReduction(ReductionKind kind) {
   switch (kind) {
-  case ReductionKind::Sum: return Reduction::Sum;
-  case ReductionKind::Max: return Reduction::Max;
-  case ReductionKind::Min: return Reduction::Min;
-  case ReductionKind::Product: return Reduction::Product;
+  case ReductionKind::Sum:
+    return Reduction::Sum;
+  case ReductionKind::Max:
+    return Reduction::Max;
+  case ReductionKind::Min:
+    return Reduction::Min;
+  case ReductionKind::Product:
+    return Reduction::Product;
   }
   llvm_unreachable("all kinds are listed");
 }
@@ -232,12 +237,12 @@ void AxisReducer::addUse(OpOperand &use, unsigned sink) {
 }
 
 /// Which values to reduce, so that the fewest bytes are sent in all. Each value
-/// has two nodes; being cut off from the source means yes: it is *wanted* whole,
-/// and it is computed *from whole* operands. A value that is wanted whole but
-/// computed from partial ones is reduced: the edge between its two nodes, as
-/// expensive as it has bytes, is cut. Partial values stay usable beside. Of equal
-/// cuts the first in program order is taken: what comes after works on whole
-/// values, and the transfer can start early and in place.
+/// has two nodes; being cut off from the source means yes: it is *wanted*
+/// whole, and it is computed *from whole* operands. A value that is wanted
+/// whole but computed from partial ones is reduced: the edge between its two
+/// nodes, as expensive as it has bytes, is cut. Partial values stay usable
+/// beside. Of equal cuts the first in program order is taken: what comes after
+/// works on whole values, and the transfer can start early and in place.
 void AxisReducer::choose() {
   cut = MinimumCut();
   nodes.clear();
@@ -276,11 +281,11 @@ void AxisReducer::choose() {
 std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
   // Says nothing of the op: a bucket of many has one reason, and `origin` says
   // where each comes from.
-  std::string reason =
-      kind != ReductionKind::Sum || sources.lookup(value)
-          ? "a reduction over a dim that is split over '" +
-                axis.getValue().str() + "'"
-          : "a value kept as a sum over '" + axis.getValue().str() + "' is read";
+  std::string reason = kind != ReductionKind::Sum || sources.lookup(value)
+                           ? "a reduction over a dim that is split over '" +
+                                 axis.getValue().str() + "'"
+                           : "a value kept as a sum over '" +
+                                 axis.getValue().str() + "' is read";
   if (auto why = mesh->getAttrOfType<DictionaryAttr>("why"))
     if (auto text = why.getAs<StringAttr>(axis))
       reason += " (" + text.str() + ")";
@@ -297,8 +302,8 @@ Value AxisReducer::getReduced(Value value, ReductionKind kind) {
     builder.setInsertionPointAfter(definition);
   else
     builder.setInsertionPointToStart(&function.front());
-  std::string origin = definition ? getOriginName(definition)
-                                  : getLocationName(value.getLoc());
+  std::string origin =
+      definition ? getOriginName(definition) : getLocationName(value.getLoc());
   if (origin.empty())
     origin = function.getSymName().str();
   auto op = AllReduceOp::create(

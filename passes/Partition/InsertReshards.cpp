@@ -1,4 +1,5 @@
-//===- InsertReshards.cpp - One split of its factors for each op -*- C++ -*-===//
+//===- InsertReshards.cpp - One split of its factors for each op -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +21,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-struct InsertReshardsPass : mlir::dist::impl::InsertReshardsPassBase<InsertReshardsPass> {
+struct InsertReshardsPass
+    : mlir::dist::impl::InsertReshardsPassBase<InsertReshardsPass> {
   using Base::Base;
   void runOnOperation() override;
 
@@ -111,8 +113,8 @@ AxisLists InsertReshardsPass::chooseFactorAxes(Operation *op,
             chosen[factor].clear();
             changed = true;
           }
-          whole &= mesh.getGroupSize(chosen[factor]) ==
-                   rule.factors[factor].size;
+          whole &=
+              mesh.getGroupSize(chosen[factor]) == rule.factors[factor].size;
         }
       }
     };
@@ -172,8 +174,8 @@ static std::string describe(ArrayRef<StringAttr> axes, MeshOp mesh) {
 std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
                                         unsigned i, const AxisLists &factors) {
   AxisLists own(rule.factors.size());
-  projectToFactors(getDimAxes(findSharding(op->getOperand(i))), rule.operands[i],
-                   rule, mesh, own);
+  projectToFactors(getDimAxes(findSharding(op->getOperand(i))),
+                   rule.operands[i], rule, mesh, own);
   // Who has the factor, or the axis, otherwise.
   auto findOther = [&](llvm::function_ref<bool(const AxisLists &)> decides) {
     auto search = [&](ValueRange values, ArrayRef<TensorFactors> tensors,
@@ -244,11 +246,10 @@ LogicalResult InsertReshardsPass::checkAllowed(Operation *op, unsigned i,
   AxisList axes;
   for (const AxisList &list : getLayout(current, mesh).dims)
     llvm::append_range(axes, list);
-  bool replicates =
-      !axes.empty() && llvm::all_of(getLayout(target, mesh).dims,
-                                    [](const AxisList &list) {
-                                      return list.empty();
-                                    });
+  bool replicates = !axes.empty() && llvm::all_of(getLayout(target, mesh).dims,
+                                                  [](const AxisList &list) {
+                                                    return list.empty();
+                                                  });
   bool forbidden = replicates && !allowReplicate && !isVariable(value);
   // Cutting what every rank has moves nothing.
   if (!forbidden && (!errorOnImplicitReshard || axes.empty()))
@@ -270,8 +271,8 @@ LogicalResult InsertReshardsPass::visit(Operation *op) {
     ShardingAttr current = findSharding(use.get());
     if (!current)
       continue;
-    auto target = ShardingAttr::get(
-        meshName, projectToDims(tensor, factors, rule, mesh));
+    auto target =
+        ShardingAttr::get(meshName, projectToDims(tensor, factors, rule, mesh));
     if (splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
       continue;
     std::string reason = explain(op, rule, i, factors);
@@ -283,8 +284,8 @@ LogicalResult InsertReshardsPass::visit(Operation *op) {
   }
   for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
     setSharding(result,
-                ShardingAttr::get(meshName, projectToDims(tensor, factors, rule,
-                                                          mesh)));
+                ShardingAttr::get(meshName,
+                                  projectToDims(tensor, factors, rule, mesh)));
   return success();
 }
 

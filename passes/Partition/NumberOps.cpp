@@ -1,4 +1,5 @@
-//===- NumberOps.cpp - Numbers by which ops are known; their removal -*- C++ -*-===//
+//===- NumberOps.cpp - Numbers by which ops are known; their removal -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,9 +24,8 @@ struct NumberOpsPass : mlir::dist::impl::NumberOpsPassBase<NumberOpsPass> {
     // what they copy has the number of what it is a copy of.
     if (getOperation()
             .walk([](Operation *op) {
-              return op->hasAttr(DistDialect::kOrigin)
-                         ? WalkResult::interrupt()
-                         : WalkResult::advance();
+              return op->hasAttr(DistDialect::kOrigin) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
             })
             .wasInterrupted())
       return;
@@ -38,7 +38,8 @@ struct NumberOpsPass : mlir::dist::impl::NumberOpsPassBase<NumberOpsPass> {
   }
 };
 
-struct StripShardingsPass : mlir::dist::impl::StripShardingsPassBase<StripShardingsPass> {
+struct StripShardingsPass
+    : mlir::dist::impl::StripShardingsPassBase<StripShardingsPass> {
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {

@@ -99,7 +99,8 @@ void OverlapCollectivesPass::limitMemory(
   }
 }
 
-static Operation *split(const Candidate &candidate, RegisteredOperationName name) {
+static Operation *split(const Candidate &candidate,
+                        RegisteredOperationName name) {
   Operation *op = candidate.op;
   OpBuilder builder(op->getContext());
   if (candidate.after)
@@ -108,8 +109,8 @@ static Operation *split(const Candidate &candidate, RegisteredOperationName name
     builder.setInsertionPointToStart(op->getBlock());
   OperationState state(op->getLoc(), name);
   state.addOperands(op->getOperands());
-  state.addTypes(TokenType::get(op->getContext(),
-                                llvm::to_vector(op->getResultTypes())));
+  state.addTypes(
+      TokenType::get(op->getContext(), llvm::to_vector(op->getResultTypes())));
   // What is said of results is said of the wait's.
   NamedAttrList attributes(op->getAttrDictionary()), ofResults;
   for (StringRef of : {DistDialect::kOrigin, DistDialect::kShardings})

@@ -120,11 +120,12 @@ LogicalResult Partitioner::partitionCollective(Operation *op) {
 
 void Partitioner::partitionReshard(ReshardOp op) {
   OpBuilder builder(op);
-  std::string origin = op.getOrigin().empty() ? getOriginName(op)
-                                              : op.getOrigin().str();
-  Value local = emitReshard(builder, op.getLoc(), locals.lookup(op.getOperand()),
-                            findSharding(op.getOperand()), op.getTarget(), mesh,
-                            op.getReason(), origin);
+  std::string origin =
+      op.getOrigin().empty() ? getOriginName(op) : op.getOrigin().str();
+  Value local =
+      emitReshard(builder, op.getLoc(), locals.lookup(op.getOperand()),
+                  findSharding(op.getOperand()), op.getTarget(), mesh,
+                  op.getReason(), origin);
   if (Attribute number = op->getAttr(DistDialect::kOrigin))
     for (Operation *made = local.getDefiningOp();
          made && isa<CollectiveOpInterface>(made) &&
@@ -162,12 +163,14 @@ void Partitioner::setSignature() {
     argument.setType(local);
     arguments.push_back(local);
   }
-  for (auto [i, operand] : llvm::enumerate(block.getTerminator()->getOperands())) {
+  for (auto [i, operand] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
     function.setResultAttr(i, DistDialect::kGlobalType,
                            TypeAttr::get(function.getResultTypes()[i]));
     results.push_back(operand.getType());
   }
-  function.setType(FunctionType::get(function.getContext(), arguments, results));
+  function.setType(
+      FunctionType::get(function.getContext(), arguments, results));
 }
 
 LogicalResult Partitioner::run() {
@@ -186,8 +189,8 @@ LogicalResult Partitioner::run() {
   SmallVector<Value> standIns;
   for (BlockArgument argument : llvm::to_vector(block.getArguments())) {
     auto type = getLocal(function, argument);
-    standIns.push_back(block.addArgument(cast<RankedTensorType>(*type),
-                                         argument.getLoc()));
+    standIns.push_back(
+        block.addArgument(cast<RankedTensorType>(*type), argument.getLoc()));
     locals.map(argument, standIns.back());
   }
   for (Operation *op : ops)

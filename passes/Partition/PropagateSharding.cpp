@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The scheme is Shardy's basic propagation (openxla/shardy, docs/propagation.md):
-// project to factors, merge there, project back. A fixpoint over a plain map is
-// enough, since step functions are one block. A variable is one value that all
-// functions share: what one of them finds out of it holds for the others.
+// The scheme is Shardy's basic propagation (openxla/shardy,
+// docs/propagation.md): project to factors, merge there, project back. A
+// fixpoint over a plain map is enough, since step functions are one block. A
+// variable is one value that all functions share: what one of them finds out of
+// it holds for the others.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
@@ -129,8 +130,7 @@ bool State::extend(const AxisLists &wanted, MeshOp mesh) {
         !isPrefix(dims[dim], wanted[dim]))
       continue;
     // Take axes one by one: as many as are free in this tensor and divide.
-    for (StringAttr axis :
-         ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
+    for (StringAttr axis : ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
       bool used = llvm::is_contained(unreduced, axis) ||
                   llvm::is_contained(replicated, axis) ||
                   llvm::any_of(dims, [&](const AxisList &axes) {
@@ -164,12 +164,12 @@ LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
     if (int64_t shards = getNumShards(sharding, dim, mesh);
         tensor.getDimSize(dim) % shards) {
       int64_t below = tensor.getDimSize(dim) / shards * shards;
-      InFlightDiagnostic error =
-          op->emitOpError() << what << ": dim " << dim << " of " << type
-                            << " cannot be split into " << shards
-                            << " equal parts over '"
-                            << formatAxes(sharding.getAxes(dim))
-                            << "'; the nearest size that works is ";
+      InFlightDiagnostic error = op->emitOpError()
+                                 << what << ": dim " << dim << " of " << type
+                                 << " cannot be split into " << shards
+                                 << " equal parts over '"
+                                 << formatAxes(sharding.getAxes(dim))
+                                 << "'; the nearest size that works is ";
       if (below > 0)
         error << below << " or ";
       return error << below + shards;
@@ -183,8 +183,8 @@ LogicalResult PropagateShardingPass::readVariables() {
     auto sharding = dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr());
     if (!type || !sharding)
       continue;
-    if (failed(checkDivides(variable,
-                            "'" + variable.getSymName() + "'", type, sharding)))
+    if (failed(checkDivides(variable, "'" + variable.getSymName() + "'", type,
+                            sharding)))
       return failure();
     variables[variable.getSymNameAttr()] = State(type, sharding);
   }
@@ -192,9 +192,8 @@ LogicalResult PropagateShardingPass::readVariables() {
 }
 
 State *PropagateShardingPass::findVariable(DictionaryAttr attributes) {
-  auto name = attributes
-                  ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
-                  : FlatSymbolRefAttr();
+  auto name = attributes ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+                         : FlatSymbolRefAttr();
   auto found = name ? variables.find(name.getAttr()) : variables.end();
   return found == variables.end() ? nullptr : &found->second;
 }
@@ -216,8 +215,9 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
       if (auto argument = dyn_cast<BlockArgument>(value))
         what = ("argument " + Twine(argument.getArgNumber())).str();
       else
-        what = ("the result of '" + value.getDefiningOp()->getName().getStringRef() +
-                "'").str();
+        what = ("the result of '" +
+                value.getDefiningOp()->getName().getStringRef() + "'")
+                   .str();
       if (failed(checkDivides(function, what, type, sharding)))
         return failure();
     }
@@ -244,8 +244,8 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
 LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-    auto sharding = function.getResultAttrOfType<ShardingAttr>(
-        i, DistDialect::kSharding);
+    auto sharding =
+        function.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     if (!type || !sharding || findVariable(function.getResultAttrDict(i)))
       continue;
     if (failed(checkDivides(function, "result " + Twine(i), type, sharding)))
@@ -376,10 +376,10 @@ void PropagateShardingPass::write(func::FuncOp function) {
   SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
   for (BlockArgument argument : block.getArguments()) {
     auto found = states.find(argument);
-    argumentAttrs.push_back(
-        with(function.getArgAttrDict(argument.getArgNumber()),
-             found == states.end() ? ShardingAttr()
-                                   : found->second.getSharding(meshName, close)));
+    argumentAttrs.push_back(with(
+        function.getArgAttrDict(argument.getArgNumber()),
+        found == states.end() ? ShardingAttr()
+                              : found->second.getSharding(meshName, close)));
   }
   function.setAllArgAttrs(argumentAttrs);
   for (Operation &op : block)

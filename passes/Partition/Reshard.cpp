@@ -15,8 +15,9 @@ namespace {
 /// Turns the steps of a plan into ops.
 class Emitter {
 public:
-  Emitter(OpBuilder &builder, Location loc, Value value, RankedTensorType global,
-          MeshOp mesh, StringRef reason, StringRef origin)
+  Emitter(OpBuilder &builder, Location loc, Value value,
+          RankedTensorType global, MeshOp mesh, StringRef reason,
+          StringRef origin)
       : builder(builder), loc(loc), value(value), global(global), mesh(mesh),
         meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), reason(reason),
         origin(origin) {}

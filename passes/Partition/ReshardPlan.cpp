@@ -31,14 +31,14 @@ LogicalResult mlir::dist::verifyLinkCosts(MeshOp mesh) {
     return success();
   auto costs = dyn_cast<DictionaryAttr>(attribute);
   if (!costs)
-    return mesh.emitOpError() << "expected '" << kLinkCosts
-                              << "' to be a dictionary of axes, but got "
-                              << attribute;
+    return mesh.emitOpError()
+           << "expected '" << kLinkCosts
+           << "' to be a dictionary of axes, but got " << attribute;
   for (NamedAttribute entry : costs) {
     if (mesh.getAxisSize(entry.getName()) == 0)
-      return mesh.emitOpError() << "has a link cost for '"
-                                << entry.getName().getValue()
-                                << "', which is none of its axes";
+      return mesh.emitOpError()
+             << "has a link cost for '" << entry.getName().getValue()
+             << "', which is none of its axes";
     auto cost = dyn_cast<FloatAttr>(entry.getValue());
     if (!cost || !(cost.getValueAsDouble() > 0))
       return mesh.emitOpError()
@@ -56,8 +56,9 @@ int64_t mlir::dist::getShardBytes(RankedTensorType global, const Layout &layout,
   return bytes;
 }
 
-double mlir::dist::getStepCost(ReshardStep::Kind kind, ArrayRef<StringAttr> axes,
-                               int64_t shardBytes, MeshOp mesh) {
+double mlir::dist::getStepCost(ReshardStep::Kind kind,
+                               ArrayRef<StringAttr> axes, int64_t shardBytes,
+                               MeshOp mesh) {
   double ranks = mesh.getGroupSize(axes), bytes = shardBytes;
   double sent = 0;
   switch (kind) {
@@ -142,7 +143,8 @@ SmallVector<int64_t> mlir::dist::findPermutation(const Layout &from,
   auto number = [&](int64_t rank, const AxisLists &lists) {
     int64_t shard = 0;
     for (const AxisList &list : lists)
-      shard = shard * mesh.getGroupSize(list) + getPlaceInGroup(mesh, rank, list);
+      shard =
+          shard * mesh.getGroupSize(list) + getPlaceInGroup(mesh, rank, list);
     return shard;
   };
   SmallVector<int64_t> has, wants;

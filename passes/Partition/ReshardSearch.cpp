@@ -50,8 +50,7 @@ private:
   void permute(int number);
   void share(int number);
   void reach(int number, Kind kind, ArrayRef<StringAttr> axes, unsigned dim,
-             unsigned concatDim, Layout after,
-             ArrayRef<int64_t> sources = {});
+             unsigned concatDim, Layout after, ArrayRef<int64_t> sources = {});
   std::string encode(const Layout &layout) const;
   /// Axes that neither split a dim nor number partial sums.
   AxisList getFree(const Layout &layout) const;
@@ -154,8 +153,13 @@ void Search::reach(int number, Kind kind, ArrayRef<StringAttr> group,
   auto [entry, isNew] = known.try_emplace(encode(after), int(nodes.size()));
   if (!isNew && nodes[entry->second].cost <= cost)
     return;
-  ReshardStep made{kind,  AxisList(group), dim, concatDim,
-                   SmallVector<int64_t>(sources), after, step};
+  ReshardStep made{kind,
+                   AxisList(group),
+                   dim,
+                   concatDim,
+                   SmallVector<int64_t>(sources),
+                   after,
+                   step};
   if (isNew)
     nodes.push_back({std::move(after), std::move(made), number, cost, false});
   else
@@ -324,9 +328,8 @@ std::optional<ReshardPlan> Search::run() {
   return std::nullopt;
 }
 
-std::optional<ReshardPlan> mlir::dist::searchReshard(RankedTensorType global,
-                                                     const Layout &from,
-                                                     const Layout &to,
-                                                     MeshOp mesh, double bound) {
+std::optional<ReshardPlan>
+mlir::dist::searchReshard(RankedTensorType global, const Layout &from,
+                          const Layout &to, MeshOp mesh, double bound) {
   return Search(global, from, to, mesh, bound).run();
 }

@@ -1,4 +1,5 @@
-//===- SimplifyCollectives.cpp - Less communication, the same values -*- C++ -*-===//
+//===- SimplifyCollectives.cpp - Less communication, the same values -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,8 +80,9 @@ void SimplifyCollectivesPass::runOnOperation() {
   FrozenRewritePatternSet frozen(std::move(patterns));
   // Constants keep the shardings that the check reads: nothing is folded here.
   GreedyRewriteConfig config;
-  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
-      GreedySimplifyRegionLevel::Disabled);
+  config.enableFolding(false)
+      .enableConstantCSE(false)
+      .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   bool changed = true;
   while (changed) {
     changed = false;

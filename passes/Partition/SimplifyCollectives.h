@@ -1,4 +1,5 @@
-//===- SimplifyCollectives.h - Less communication, the same values -*- C++ -*-===//
+//===- SimplifyCollectives.h - Less communication, the same values -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,5 @@
-//===- SimplifyMotion.cpp - Reductions after ops, cuts before them -*- C++ -*-===//
+//===- SimplifyMotion.cpp - Reductions after ops, cuts before them -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -99,8 +100,7 @@ struct ReduceAfterLinearOp
         before += getByteSize(value.reduce->getResult(0).getType());
       values.push_back(value);
     }
-    if (values.empty() ||
-        getByteSize(op->getResult(0).getType()) >= before)
+    if (values.empty() || getByteSize(op->getResult(0).getType()) >= before)
       return failure();
     AllReduceOp first = values.front().reduce;
     AxisNames axes = first.getGroupAxes();
@@ -115,8 +115,7 @@ struct ReduceAfterLinearOp
                               axes))
           return failure();
     }
-    if (!othersAreUniform(op, set, axes) ||
-        !isUniform(op->getResult(0), axes))
+    if (!othersAreUniform(op, set, axes) || !isUniform(op->getResult(0), axes))
       return failure();
 
     ShardingAttr sharding = findSharding(op->getResult(0));
@@ -189,7 +188,8 @@ struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
         cut = d;
       }
       if (!isUniform(operand, axes) || (cut && !findSharding(operand)))
-        return rewriter.notifyMatchFailure(slice, "an operand's layout differs");
+        return rewriter.notifyMatchFailure(slice,
+                                           "an operand's layout differs");
       cuts.push_back(cut);
     }
 
@@ -219,7 +219,8 @@ struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
     }
     SmallVector<int64_t> shards(rule.factors.size(), 1);
     shards[factor] = parts;
-    auto part = op.partition(rewriter, operands, slice->getResultTypes(), shards);
+    auto part =
+        op.partition(rewriter, operands, slice->getResultTypes(), shards);
     if (failed(part))
       return op->emitOpError() << "cannot be cut into " << parts << " parts";
     (*part)->setLoc(op->getLoc());

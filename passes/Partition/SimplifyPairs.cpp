@@ -132,9 +132,10 @@ struct SliceOfGather : OpRewritePattern<AllSliceOp> {
       if (cut != gathered || !gather->hasOneUse())
         return rewriter.notifyMatchFailure(
             slice, "of another dim, over other axes or with other readers");
-      rewriter.replaceOp(slice, createLike<AllToAllOp>(
-                                    rewriter, gather, type, input, cut, sharding,
-                                    slice.getDims(), gather.getDims()));
+      rewriter.replaceOp(slice,
+                         createLike<AllToAllOp>(rewriter, gather, type, input,
+                                                cut, sharding, slice.getDims(),
+                                                gather.getDims()));
       return success();
     }
     size_t common = 0;
@@ -146,15 +147,15 @@ struct SliceOfGather : OpRewritePattern<AllSliceOp> {
     if (cut.size() == gathered.size())
       rewriter.replaceOp(slice, input);
     else if (cut.size() > gathered.size())
-      rewriter.replaceOp(slice, createLike<AllSliceOp>(
-                                    rewriter, slice, type, input,
-                                    ArrayRef(cut).drop_front(common), sharding,
-                                    slice.getDims()));
+      rewriter.replaceOp(
+          slice, createLike<AllSliceOp>(rewriter, slice, type, input,
+                                        ArrayRef(cut).drop_front(common),
+                                        sharding, slice.getDims()));
     else
-      rewriter.replaceOp(slice, createLike<AllGatherOp>(
-                                    rewriter, gather, type, input,
-                                    ArrayRef(gathered).drop_front(common),
-                                    sharding, gather.getDims()));
+      rewriter.replaceOp(
+          slice, createLike<AllGatherOp>(rewriter, gather, type, input,
+                                         ArrayRef(gathered).drop_front(common),
+                                         sharding, gather.getDims()));
     return success();
   }
 };
@@ -187,10 +188,11 @@ struct GatherOfScatter : OpRewritePattern<AllGatherOp> {
       return rewriter.notifyMatchFailure(
           gather, "not of the same reduce_scatter, or it has other readers");
     rewriter.replaceOp(
-        gather, createLike<AllReduceOp>(
-                    rewriter, scatter, gather.getResultTypes()[0],
-                    scatter.getInputs()[0], gather.getGroupAxes(),
-                    findSharding(gather->getResult(0)), scatter.getReduction()));
+        gather,
+        createLike<AllReduceOp>(rewriter, scatter, gather.getResultTypes()[0],
+                                scatter.getInputs()[0], gather.getGroupAxes(),
+                                findSharding(gather->getResult(0)),
+                                scatter.getReduction()));
     return success();
   }
 };
@@ -229,12 +231,11 @@ struct PermutePair : OpRewritePattern<PermuteOp> {
     SmallVector<int64_t> both;
     for (int64_t source : sources)
       both.push_back(source < 0 ? -1 : first.getSources()[source]);
-    rewriter.replaceOp(
-        second, createLike<PermuteOp>(rewriter, second, second.getResultTypes()[0],
-                                      first.getInputs()[0],
-                                      second.getGroupAxes(),
-                                      findSharding(second->getResult(0)),
-                                      ArrayRef<int64_t>(both)));
+    rewriter.replaceOp(second, createLike<PermuteOp>(
+                                   rewriter, second, second.getResultTypes()[0],
+                                   first.getInputs()[0], second.getGroupAxes(),
+                                   findSharding(second->getResult(0)),
+                                   ArrayRef<int64_t>(both)));
     return success();
   }
 };

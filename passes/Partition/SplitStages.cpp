@@ -7,9 +7,9 @@
 //
 // Which stage needs which value is found from the results backward; all stages'
 // ops are then put into one order by the schedule, of which each stage's
-// function has a part. A send stands right behind what it sends and never waits,
-// a recv right before the first use: in one common order nobody can wait for
-// somebody who waits for him.
+// function has a part. A send stands right behind what it sends and never
+// waits, a recv right before the first use: in one common order nobody can wait
+// for somebody who waits for him.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
@@ -139,8 +139,7 @@ void Splitter::findDemands() {
 /// Copies of the batch, by the mesh they came from.
 static int64_t getNumMicrobatches(func::FuncOp function) {
   auto whole = SymbolTable::lookupNearestSymbolFrom<MeshOp>(
-      function, FlatSymbolRefAttr::get(function.getContext(),
-                                       kMicrobatchMesh));
+      function, FlatSymbolRefAttr::get(function.getContext(), kMicrobatchMesh));
   return whole ? whole.getAxisSizes().back() : 1;
 }
 
@@ -171,8 +170,8 @@ LogicalResult Splitter::computeTimes(StringRef schedule, int64_t chunks) {
   SmallVector<double> forward(chunks, 1), backward(chunks, 2);
   auto timeline = simulatePipeline(*order, shape, forward, backward);
   if (failed(timeline))
-    return function.emitError()
-           << "dist-split-stages: schedule '" << schedule << "' waits for itself";
+    return function.emitError() << "dist-split-stages: schedule '" << schedule
+                                << "' waits for itself";
   DenseMap<std::pair<int64_t, int64_t>, double> starts;
   auto getKey = [&](const PipelineItem &item) {
     return std::make_pair(item.chunk, item.microbatch * 2 + item.backward);
@@ -240,8 +239,7 @@ void Splitter::createFunctions() {
         builder.getFunctionType(types, {}));
     for (NamedAttribute attribute : function->getDiscardableAttrs())
       made->setAttr(attribute.getName(), attribute.getValue());
-    made->setAttr(kEntryAttr,
-                  builder.getStringAttr(function.getSymName()));
+    made->setAttr(kEntryAttr, builder.getStringAttr(function.getSymName()));
     made->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
     made.setAllArgAttrs(attributes);
     Block *block = made.addEntryBlock();
@@ -281,11 +279,11 @@ static std::string getOrigin(Value value) {
 void Splitter::sendTo(Value value, int64_t from, int64_t to) {
   builder.setInsertionPointToEnd(&programs[from].function.front());
   Location loc = value.getLoc();
-  auto send = SendOp::create(
-      builder, loc, ValueRange{programs[from].values.lookup(value)}, to,
-      getTag(value, to), mesh.getSymName(),
-      builder.getStrArrayAttr({kStageAxis}),
-      getReason(value, from, to), getOrigin(value));
+  auto send = SendOp::create(builder, loc,
+                             ValueRange{programs[from].values.lookup(value)},
+                             to, getTag(value, to), mesh.getSymName(),
+                             builder.getStrArrayAttr({kStageAxis}),
+                             getReason(value, from, to), getOrigin(value));
   send->setAttr(kStageAttr, builder.getI64IntegerAttr(from));
 }
 
@@ -308,11 +306,11 @@ Value Splitter::get(Value value, int64_t stage) {
     return values.lookup(value);
   }
   builder.setInsertionPointToEnd(&programs[stage].function.front());
-  auto recv = RecvOp::create(
-      builder, value.getLoc(), TypeRange{value.getType()}, place,
-      getTag(value, stage), mesh.getSymName(),
-      builder.getStrArrayAttr({kStageAxis}),
-      getReason(value, place, stage), getOrigin(value));
+  auto recv =
+      RecvOp::create(builder, value.getLoc(), TypeRange{value.getType()}, place,
+                     getTag(value, stage), mesh.getSymName(),
+                     builder.getStrArrayAttr({kStageAxis}),
+                     getReason(value, place, stage), getOrigin(value));
   recv->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);
@@ -328,9 +326,8 @@ void Splitter::emit(Operation *op, int64_t stage) {
     get(operand, stage);
   builder.setInsertionPointToEnd(&programs[stage].function.front());
   Operation *made = builder.clone(*op, programs[stage].values);
-  made->setAttr(kStageAttr,
-                builder.getI64IntegerAttr(
-                    std::max<int64_t>(assignment.home.lookup(op), 0)));
+  made->setAttr(kStageAttr, builder.getI64IntegerAttr(std::max<int64_t>(
+                                assignment.home.lookup(op), 0)));
   if (assignment.home.lookup(op) < 0)
     made->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
 }
@@ -419,8 +416,8 @@ void Splitter::emitReturn() {
     }
     builder.setInsertionPointToEnd(&program.function.front());
     func::ReturnOp::create(builder, terminator->getLoc(), values);
-    program.function.setType(builder.getFunctionType(
-        program.function.getArgumentTypes(), types));
+    program.function.setType(
+        builder.getFunctionType(program.function.getArgumentTypes(), types));
     program.function.setAllResultAttrs(attributes);
     int64_t id = 0;
     program.function.walk([&](CollectiveOpInterface collective) {

@@ -1,4 +1,5 @@
-//===- Unreduced.h - Who makes, passes on, and must not see partial sums -*- C++ -*-===//
+//===- Unreduced.h - Who makes, passes on, and must not see partial sums -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,9 +31,8 @@ struct UnreducedEffect {
 
 /// The effect of `op` when `isUnreduced` tells which operands are sums over
 /// `axis`. Zero constants count as either.
-UnreducedEffect
-getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
-                   llvm::function_ref<bool(Value)> isUnreduced);
+UnreducedEffect getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
+                                   llvm::function_ref<bool(Value)> isUnreduced);
 
 /// Whether the value is a constant of zeros.
 bool isZero(Value value);

@@ -49,22 +49,21 @@ private:
   LogicalResult check(Operation *op);
   FailureOr<int64_t> findSplitDim(ShardingAttr sharding, const Twine &what);
   Attribute retarget(Attribute sharding) const;
-
   Operation *clone(Operation *op, std::optional<int64_t> copy);
   void copyAttributes(Operation *from, Operation *to,
                       std::optional<int64_t> copy);
   SplitAxes splitAxes(Operation *op) const;
   ArrayAttr getNames(ArrayRef<StringAttr> axes) {
-    return builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end()));
+    return builder.getArrayAttr(
+        SmallVector<Attribute>(axes.begin(), axes.end()));
   }
   Value cut(Value value, int64_t dim, int64_t part);
   template <typename OpTy, typename... Args>
   Value apply(Operation *op, Value value, ArrayRef<StringAttr> axes, Type type,
               Args... args) {
     return OpTy::create(builder, op->getLoc(), TypeRange{type},
-                        ValueRange{value}, args..., getMesh(op),
-                        getNames(axes), getText(op, "reason"),
-                        getText(op, "origin"))
+                        ValueRange{value}, args..., getMesh(op), getNames(axes),
+                        getText(op, "reason"), getText(op, "origin"))
         .getResult(0);
   }
   static StringRef getMesh(Operation *op) {
@@ -175,9 +174,9 @@ void Unroller::computeLevels() {
     int64_t level = 0;
     for (Value operand : op.getOperands())
       if (Operation *definition = operand.getDefiningOp())
-        level = std::max(level, levels.lookup(definition) +
-                                    (isOver(definition) &&
-                                     !isLocalOver(definition)));
+        level = std::max(level,
+                         levels.lookup(definition) +
+                             (isOver(definition) && !isLocalOver(definition)));
     levels[&op] = level;
   }
 }
@@ -220,10 +219,11 @@ Value Unroller::cut(Value value, int64_t dim, int64_t part) {
   int64_t size = limits[dim] / count;
   starts[dim] = part * size;
   limits[dim] = starts[dim] + size;
-  Value result = graph::SliceOp::create(
-      builder, value.getLoc(), scale(value, dim, 1, count), value,
-      builder.getDenseI64ArrayAttr(starts), builder.getDenseI64ArrayAttr(limits),
-      builder.getDenseI64ArrayAttr(strides));
+  Value result = graph::SliceOp::create(builder, value.getLoc(),
+                                        scale(value, dim, 1, count), value,
+                                        builder.getDenseI64ArrayAttr(starts),
+                                        builder.getDenseI64ArrayAttr(limits),
+                                        builder.getDenseI64ArrayAttr(strides));
   result.getDefiningOp()->setAttr(kMicrobatchAttr,
                                   builder.getI64IntegerAttr(part));
   return result;
@@ -259,12 +259,12 @@ LogicalResult Unroller::unrollArguments() {
     } else {
       copies.push_back(argument);
     }
-    function.setArgAttr(number, DistDialect::kSharding, dropAxis(sharding, axis));
+    function.setArgAttr(number, DistDialect::kSharding,
+                        dropAxis(sharding, axis));
     types.push_back(argument.getType());
   }
-  function.setType(
-      FunctionType::get(function.getContext(), types,
-                        function.getResultTypes()));
+  function.setType(FunctionType::get(function.getContext(), types,
+                                     function.getResultTypes()));
   return success();
 }
 
@@ -274,8 +274,8 @@ LogicalResult Unroller::unrollResults() {
   SmallVector<Type> types;
   for (OpOperand &use : terminator->getOpOperands()) {
     unsigned number = use.getOperandNumber();
-    auto sharding =
-        function.getResultAttrOfType<ShardingAttr>(number, DistDialect::kSharding);
+    auto sharding = function.getResultAttrOfType<ShardingAttr>(
+        number, DistDialect::kSharding);
     if (!sharding)
       return function.emitOpError() << "result " << number
                                     << " has no sharding; run dist-partition "
@@ -288,9 +288,8 @@ LogicalResult Unroller::unrollResults() {
       SmallVector<Value> copies;
       for (int64_t copy = 0; copy < count; ++copy)
         copies.push_back(get(use.get(), copy));
-      value = graph::ConcatOp::create(builder, value.getLoc(),
-                                      scale(value, *dim, count, 1), copies,
-                                      *dim);
+      value = graph::ConcatOp::create(
+          builder, value.getLoc(), scale(value, *dim, count, 1), copies, *dim);
     } else if (sharding.isUnreducedOver(axis)) {
       GraphBuilder g(builder, value.getLoc());
       for (int64_t copy = 1; copy < count; ++copy)
@@ -298,7 +297,8 @@ LogicalResult Unroller::unrollResults() {
     }
     use.set(value);
     types.push_back(value.getType());
-    function.setResultAttr(number, DistDialect::kSharding, dropAxis(sharding, axis));
+    function.setResultAttr(number, DistDialect::kSharding,
+                           dropAxis(sharding, axis));
   }
   function.setType(FunctionType::get(function.getContext(),
                                      function.getArgumentTypes(), types));
@@ -324,7 +324,8 @@ SplitAxes Unroller::splitAxes(Operation *op) const {
 LogicalResult Unroller::check(Operation *op) {
   if (!isOver(op))
     return success();
-  if (isa<AllReduceOp, AllGatherOp, AllSliceOp, ReduceScatterOp, BroadcastOp>(op))
+  if (isa<AllReduceOp, AllGatherOp, AllSliceOp, ReduceScatterOp, BroadcastOp>(
+          op))
     return success();
   if (isa<PermuteOp, AllToAllOp>(op) && splitAxes(op).isAlone())
     return success();
@@ -335,10 +336,14 @@ LogicalResult Unroller::check(Operation *op) {
 Value Unroller::combine(Operation *op, Value a, Value b, Reduction reduction) {
   GraphBuilder g(builder, op->getLoc());
   switch (reduction) {
-  case Reduction::Sum: return g.add(a, b);
-  case Reduction::Max: return g.max(a, b);
-  case Reduction::Min: return g.min(a, b);
-  case Reduction::Product: return g.mul(a, b);
+  case Reduction::Sum:
+    return g.add(a, b);
+  case Reduction::Max:
+    return g.max(a, b);
+  case Reduction::Min:
+    return g.min(a, b);
+  case Reduction::Product:
+    return g.mul(a, b);
   }
   llvm_unreachable("all kinds are listed");
 }
@@ -391,9 +396,8 @@ LogicalResult Unroller::finish(Operation *op) {
       SmallVector<Value> parts;
       for (int64_t copy = 0; copy < count; ++copy)
         parts.push_back(gatherOver(get(operand, copy), axes.inner));
-      Value joined =
-          graph::ConcatOp::create(builder, op->getLoc(),
-                                  scale(parts[0], dim, count, 1), parts, dim);
+      Value joined = graph::ConcatOp::create(
+          builder, op->getLoc(), scale(parts[0], dim, count, 1), parts, dim);
       made.push_back(gatherOver(joined, axes.outer));
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       int64_t inner = whole.getGroupSize(axes.inner);
@@ -459,7 +463,8 @@ LogicalResult Unroller::share(Operation *op) {
     SmallVector<Value> &made = values[result];
     for (auto [copy, value] : llvm::enumerate(made)) {
       Operation *last = value.getDefiningOp();
-      if (!last || last->getNumResults() != 1 || isa<CollectiveOpInterface>(last))
+      if (!last || last->getNumResults() != 1 ||
+          isa<CollectiveOpInterface>(last))
         continue;
       if (made.size() > 1)
         last->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(copy));
@@ -503,8 +508,7 @@ LogicalResult Unroller::run() {
     };
     for (Operation *op : now) {
       bool over = isOver(op);
-      if (!(over && !isLocalOver(op)) && !over &&
-          llvm::none_of(op->getOperands(), variesNow)) {
+      if (!over && llvm::none_of(op->getOperands(), variesNow)) {
         clone(op, std::nullopt);
         continue;
       }
@@ -583,8 +587,7 @@ void UnrollMicrobatchesPass::runOnOperation() {
   auto whole = cast<MeshOp>(builder.clone(*mesh));
   whole.setSymName(kMicrobatchMesh);
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() &&
-        failed(Unroller(function, whole, name).run()))
+    if (!function.isExternal() && failed(Unroller(function, whole, name).run()))
       return signalPassFailure();
   names.pop_back();
   sizes.pop_back();

@@ -1,4 +1,5 @@
-//===- VerifyUnreduced.cpp - No partial sum passes for a whole one -*- C++ -*-===//
+//===- VerifyUnreduced.cpp - No partial sum passes for a whole one -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +38,8 @@ LogicalResult VerifyUnreducedPass::verify(Operation *op, StringAttr axis,
   bool expected = false;
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     bool reduces = llvm::is_contained(reduce.getGroupAxes(), axis);
-    for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) {
+    for (auto [operand, result] :
+         llvm::zip(op->getOperands(), op->getResults())) {
       bool unreduced = isUnreducedOver(operand, axis);
       if (reduces && !unreduced && reduce.getReduction() == Reduction::Sum)
         return op->emitOpError()
@@ -45,17 +47,18 @@ LogicalResult VerifyUnreducedPass::verify(Operation *op, StringAttr axis,
                << "' that is not unreduced over it: it would be counted "
                << mesh.getAxisSize(axis) << " times";
       if (isUnreducedOver(result, axis) != (unreduced && !reduces))
-        return op->emitOpError() << "has a result whose sharding is wrong about '"
-                                 << axis.getValue() << "'";
+        return op->emitOpError()
+               << "has a result whose sharding is wrong about '"
+               << axis.getValue() << "'";
     }
     return success();
   }
   // A reshard may complete a sum, or share a whole value out.
   if (isa<ReshardOp>(op))
     return success();
-  UnreducedEffect effect = getUnreducedEffect(
-      op, axis, mesh,
-      [&](Value value) { return isUnreducedOver(value, axis); });
+  UnreducedEffect effect = getUnreducedEffect(op, axis, mesh, [&](Value value) {
+    return isUnreducedOver(value, axis);
+  });
   if (effect.misuse)
     return op->emitOpError()
            << "uses a partial sum over '" << axis.getValue()
@@ -82,14 +85,15 @@ LogicalResult VerifyUnreducedPass::verifyReturn(Operation *op,
                                                 StringAttr axis) {
   func::FuncOp function = getOperation();
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    auto declared = function.getResultAttrOfType<ShardingAttr>(
-        i, DistDialect::kSharding);
+    auto declared =
+        function.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     bool wanted = declared && declared.isUnreducedOver(axis);
     bool given = isUnreducedOver(operand, axis);
     if (wanted != given && !(wanted && isZero(operand)))
       return function.emitOpError()
              << "result " << i
-             << (given ? " is a partial sum over '" : " is not a partial sum over '")
+             << (given ? " is a partial sum over '"
+                       : " is not a partial sum over '")
              << axis.getValue() << "', but is declared otherwise";
   }
   return success();

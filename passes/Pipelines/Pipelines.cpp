@@ -113,8 +113,9 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
     if (StringRef(name).starts_with("zero-")) {
       ShardOptimizerPassOptions zero;
       zero.stage = name.back() - '0';
-      zero.axis = options.dataAxes.empty() ? "data"
-                                          : options.dataAxes[options.dataAxes.size() - 1];
+      zero.axis = options.dataAxes.empty()
+                      ? "data"
+                      : options.dataAxes[options.dataAxes.size() - 1];
       pm.addPass(createShardOptimizerPass(zero));
     } else if (name == "tensor-split") {
       TensorSplitPassOptions split;
@@ -147,8 +148,8 @@ void mlir::dist::buildPartitionPipeline(
   functions.addPass(createInsertAllReducePass());
   functions.addPass(createVerifyUnreducedPass());
   pm.addPass(createPartitionPass());
-  // Microbatches are ranks of an axis until here: now they are copies, which the
-  // stages' schedule orders. Buckets come last: they are of one stage.
+  // Microbatches are ranks of an axis until here: now they are copies, which
+  // the stages' schedule orders. Buckets come last: they are of one stage.
   pm.addPass(createUnrollMicrobatchesPass());
   if (options.stages > 0) {
     SplitStagesPassOptions split;

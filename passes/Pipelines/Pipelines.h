@@ -21,8 +21,7 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
                                  llvm::cl::desc("auto, true or false"),
                                  llvm::cl::init("auto")};
   ListOption<std::string> metrics{*this, "metrics", llvm::cl::desc("Metrics")};
-  Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("Optimizer"),
+  Option<std::string> optimizer{*this, "optimizer", llvm::cl::desc("Optimizer"),
                                 llvm::cl::init("sgd")};
   Option<std::string> lrSchedule{*this, "lr-schedule",
                                  llvm::cl::desc("Learning-rate schedule"),

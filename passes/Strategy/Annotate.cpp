@@ -36,7 +36,8 @@ FailureOr<MeshOp> mlir::dist::getMesh(ModuleOp module, StringRef pass) {
   if (MeshOp mesh = findMesh(module))
     return mesh;
   return module.emitError()
-         << pass << ": expected a module with a mesh; run dist-create-mesh first";
+         << pass
+         << ": expected a module with a mesh; run dist-create-mesh first";
 }
 
 FailureOr<SmallVector<StringAttr>>
@@ -254,12 +255,12 @@ LogicalResult Annotator::annotateFunction(func::FuncOp function) {
     return success();
   };
   SmallVector<DictionaryAttr> arguments, results;
-  if (failed(collect("argument", function.getArgumentTypes(),
-                     [&](unsigned i) { return function.getArgAttrDict(i); },
-                     arguments)) ||
-      failed(collect("result", function.getResultTypes(),
-                     [&](unsigned i) { return function.getResultAttrDict(i); },
-                     results)))
+  if (failed(collect(
+          "argument", function.getArgumentTypes(),
+          [&](unsigned i) { return function.getArgAttrDict(i); }, arguments)) ||
+      failed(collect(
+          "result", function.getResultTypes(),
+          [&](unsigned i) { return function.getResultAttrDict(i); }, results)))
     return failure();
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);

@@ -28,9 +28,8 @@ FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes);
 FailureOr<MeshOp> getMesh(ModuleOp module, StringRef pass);
 
 /// Axes by their names, which the mesh must have.
-FailureOr<SmallVector<StringAttr>> getAxes(MeshOp mesh,
-                                           ArrayRef<std::string> names,
-                                           StringRef pass);
+FailureOr<SmallVector<StringAttr>>
+getAxes(MeshOp mesh, ArrayRef<std::string> names, StringRef pass);
 
 /// Notes for tables and messages why the mesh has `axis`.
 void addReason(MeshOp mesh, StringAttr axis, const Twine &reason);

@@ -1,4 +1,5 @@
-//===- PipelineStages.cpp - Cuts the model into a pipeline's stages -*- C++ -*-===//
+//===- PipelineStages.cpp - Cuts the model into a pipeline's stages -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -78,7 +79,8 @@ SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
     segments.back().seconds += predictSeconds(&op, MachineModel());
     segmentOf[&op] = segments.size() - 1;
   }
-  // A value is carried over every cut between where it is made and its last use.
+  // A value is carried over every cut between where it is made and its last
+  // use.
   for (auto &[op, segment] : segmentOf)
     for (Value result : op->getResults()) {
       size_t last = segment;
@@ -167,7 +169,8 @@ void PipelineStagesPass::placeOthers() {
     for (BlockArgument argument : function.getArguments()) {
       auto variable = findArgumentVariable(function, argument.getArgNumber());
       for (Operation &op : function.front())
-        if (isOpen(variable) && llvm::is_contained(op.getOperands(), argument) &&
+        if (isOpen(variable) &&
+            llvm::is_contained(op.getOperands(), argument) &&
             assignment.home.lookup(&op) >= 0)
           setStage(variable, assignment.home.lookup(&op));
     }

@@ -57,9 +57,9 @@ void ReplicatePass::runOnOperation() {
   if (failed(replicaAxes))
     return signalPassFailure();
   for (StringAttr axis : *replicaAxes)
-    addReason(mesh, axis, "--strategy=" + strategy.getValue() +
-                              " splits the batch over '" + axis.getValue() +
-                              "'");
+    addReason(mesh, axis,
+              "--strategy=" + strategy.getValue() + " splits the batch over '" +
+                  axis.getValue() + "'");
   if (failed(annotate(module, mesh, *replicaAxes)))
     signalPassFailure();
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion
-// Parameter Models" (2020). Where a gradient enters its update it is asked for in
-// shards: the partitioner then reduce-scatters it, updates one shard a rank and
-// gathers the new variable. Nothing here knows of collectives.
+// Parameter Models" (2020). Where a gradient enters its update it is asked for
+// in shards: the partitioner then reduce-scatters it, updates one shard a rank
+// and gathers the new variable. Nothing here knows of collectives.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
@@ -156,7 +156,8 @@ void ShardOptimizerPass::shard(graph::VariableOp variable) {
     // Where gradients are only summed, their sum is the value wanted in shards.
     UpdateSlice sum(entry, sums.empty() ? state : sums, *table);
     bool accumulates = update.isEmpty() && stage >= 2 && !sums.empty();
-    if (Value gradient = accumulates ? sum.getGradient() : update.getGradient()) {
+    if (Value gradient =
+            accumulates ? sum.getGradient() : update.getGradient()) {
       OpBuilder builder(entry.getContext());
       builder.setInsertionPointAfterValue(gradient);
       std::string origin = getLocationName(gradient.getLoc());
@@ -186,8 +187,9 @@ void ShardOptimizerPass::runOnOperation() {
     return signalPassFailure();
   axisName = axes->front();
   if (!isAnnotated(module)) {
-    addReason(mesh, axisName, "--strategy=zero splits the batch over '" +
-                                  axisName.getValue() + "'");
+    addReason(mesh, axisName,
+              "--strategy=zero splits the batch over '" + axisName.getValue() +
+                  "'");
     if (failed(annotate(module, mesh, *axes)))
       return signalPassFailure();
   }

@@ -47,9 +47,8 @@ static graph::VariableOp findVariableOf(Value value,
 }
 
 /// The factor that parts of a tensor's dim are parts of: its major one.
-static std::optional<unsigned> getMajorFactor(const ShardingRule &rule,
-                                              const DimFactors &dim,
-                                              int64_t parts) {
+static std::optional<unsigned>
+getMajorFactor(const ShardingRule &rule, const DimFactors &dim, int64_t parts) {
   for (unsigned factor : dim) {
     if (rule.factors[factor].size == 1)
       continue;
@@ -175,9 +174,10 @@ FailureOr<SplitPattern> Follower::run(BlockArgument argument, unsigned dim) {
   return pattern;
 }
 
-FailureOr<SplitPattern>
-mlir::dist::followSplit(BlockArgument argument, const VariableTable &table,
-                        unsigned dim, int64_t parts, bool anyEnd) {
+FailureOr<SplitPattern> mlir::dist::followSplit(BlockArgument argument,
+                                                const VariableTable &table,
+                                                unsigned dim, int64_t parts,
+                                                bool anyEnd) {
   return Follower(table, parts, anyEnd).run(argument, dim);
 }
 
@@ -218,9 +218,8 @@ mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
             followSplit(argument, table, dim, parts, preset == "vocab");
         // Column first: the row dim of a pair is found from its column's.
         if (failed(pattern) || !fits(*pattern, preset) ||
-            llvm::any_of(pattern->variables, [&](auto &one) {
-              return found.contains(one.first);
-            }))
+            llvm::any_of(pattern->variables,
+                         [&](auto &one) { return found.contains(one.first); }))
           continue;
         for (auto &one : pattern->variables)
           found.insert(one);

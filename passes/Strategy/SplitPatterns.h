@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Megatron's scheme (Shoeybi et al., 2019) found in any graph: a weight is split
-// along a dim of its results ("column"), what follows computes on parts, until
-// contractions with other weights over that dim ("row") give partial sums, which
-// one all-reduce completes. Attention heads, gated layers and channels of
-// convolutions are the same pattern. The search follows the ops' sharding rules
-// and knows no op by name.
+// Megatron's scheme (Shoeybi et al., 2019) found in any graph: a weight is
+// split along a dim of its results ("column"), what follows computes on parts,
+// until contractions with other weights over that dim ("row") give partial
+// sums, which one all-reduce completes. Attention heads, gated layers and
+// channels of convolutions are the same pattern. The search follows the ops'
+// sharding rules and knows no op by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_STRATEGY_SPLITPATTERNS_H
@@ -35,10 +35,10 @@ struct SplitPattern {
   bool hasWindows = false;
 };
 
-/// Follows `argument`'s dim `dim`, split into `parts`, through its function. Fails
-/// (without an error) if it meets an op that cannot be split so or a sum that is
-/// no contraction with a variable (unless `anyEnd`: then these count as results
-/// reached), or an input.
+/// Follows `argument`'s dim `dim`, split into `parts`, through its function.
+/// Fails (without an error) if it meets an op that cannot be split so or a sum
+/// that is no contraction with a variable (unless `anyEnd`: then these count as
+/// results reached), or an input.
 FailureOr<SplitPattern> followSplit(BlockArgument argument,
                                     const VariableTable &table, unsigned dim,
                                     int64_t parts, bool anyEnd = false);

@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-struct TensorSplitPass : mlir::dist::impl::TensorSplitPassBase<TensorSplitPass> {
+struct TensorSplitPass
+    : mlir::dist::impl::TensorSplitPassBase<TensorSplitPass> {
   using Base::Base;
   void runOnOperation() override;
 
@@ -41,8 +42,8 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   SmallVector<StringAttr> axes(sharding.getAxes(dim));
   if (sharding.splitsOver(over))
     return variable.emitError()
-           << rule << ": '" << variable.getSymName()
-           << "' is split over '" << over.getValue()
+           << rule << ": '" << variable.getSymName() << "' is split over '"
+           << over.getValue()
            << "' already; split each variable over an axis once";
   axes.push_back(over);
   int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
@@ -77,8 +78,8 @@ LogicalResult TensorSplitPass::applyRule(StringRef rule) {
     return module.emitError()
            << where << ": expected REGEX=DIM:AXIS, such as 'fc1.*=1:model'";
   if (mesh.getAxisSize(axisText) == 0)
-    return module.emitError() << where << ": the mesh has no axis '" << axisText
-                              << "'";
+    return module.emitError()
+           << where << ": the mesh has no axis '" << axisText << "'";
   llvm::Regex regex(("^(" + pattern + ")$").str());
   std::string error;
   if (!regex.isValid(error))

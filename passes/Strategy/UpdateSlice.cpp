@@ -77,9 +77,8 @@ void UpdateSlice::findGradient() {
   for (Value value : entering)
     from[value].insert(value);
   SmallVector<Operation *> ordered(ops.begin(), ops.end());
-  llvm::sort(ordered, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ordered) {
     llvm::SmallPtrSet<Value, 4> sources;
     for (Value operand : op->getOperands())

@@ -54,8 +54,8 @@ typedef struct dist_rt_collective {
   int64_t kind;
   int64_t op;        /* the transfer's id in the manifest */
   int64_t reduction; /* of all_reduce, reduce_scatter */
-  int64_t peer;      /* place: broadcast's root, send's receiver, recv's sender */
-  int64_t tag;       /* send and recv of one tag belong together, in order */
+  int64_t peer; /* place: broadcast's root, send's receiver, recv's sender */
+  int64_t tag;  /* send and recv of one tag belong together, in order */
   int64_t num_axes, num_sources, num_pieces;
 } dist_rt_collective;
 

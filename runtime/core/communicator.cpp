@@ -75,9 +75,8 @@ void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
     int64_t o = lo / rows, i = lo % rows;
     int64_t count = std::min(hi - lo, rows - i);
     copy(static_cast<const char *>(from) + o * piece.from_outer + i * fromRow,
-         fromRow,
-         static_cast<char *>(to) + o * piece.to_outer + i * toRow, toRow, count,
-         piece.bytes);
+         fromRow, static_cast<char *>(to) + o * piece.to_outer + i * toRow,
+         toRow, count, piece.bytes);
     lo += count;
   }
 }

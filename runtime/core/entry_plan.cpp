@@ -80,8 +80,8 @@ Status EntryPlan::mergeBindings(const Package &package) {
             at[position] = &binding;
           else if (at[position]->role() != binding.role() ||
                    at[position]->name() != binding.name())
-            return damaged(package, "programs differ in entry " +
-                                        layout->entry->name());
+            return damaged(package,
+                           "programs differ in entry " + layout->entry->name());
         }
       for (const Binding *binding : at)
         if (binding)
@@ -94,14 +94,14 @@ Status EntryPlan::mergeBindings(const Package &package) {
     merged.set_flops(0);
     for (const auto &layout : layouts)
       merged.set_flops(merged.flops() + layout->entry->flops());
-    DIST_RETURN_IF_ERROR(
-        merge([](const manifest::Entry &e) -> const Bindings & {
-                return e.arguments();
-              },
-              merged.mutable_arguments()));
-    DIST_RETURN_IF_ERROR(
-        merge([](const manifest::Entry &e) -> const Bindings & { return e.results(); },
-              merged.mutable_results()));
+    DIST_RETURN_IF_ERROR(merge(
+        [](const manifest::Entry &e) -> const Bindings & {
+          return e.arguments();
+        },
+        merged.mutable_arguments()));
+    DIST_RETURN_IF_ERROR(merge([](const manifest::Entry &e)
+                                   -> const Bindings & { return e.results(); },
+                               merged.mutable_results()));
     whole = &merged;
   }
   const manifest::Manifest &m = package.manifest;

@@ -34,9 +34,8 @@ Status distribute(const manifest::Manifest &manifest,
       manifest.mesh(), variable.global_type(), variable.local_type(),
       variable.sharding(), where, out));
   if (!variable.programs().empty())
-    out->keepRanks([&](int rank) {
-      return holdsVariable(manifest, variable, rank);
-    });
+    out->keepRanks(
+        [&](int rank) { return holdsVariable(manifest, variable, rank); });
   return Status();
 }
 
@@ -103,8 +102,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   for (const manifest::Variable &variable : manifest.variables()) {
     Distribution distribution;
     std::string place = where + ": variable " + variable.name();
-    DIST_RETURN_IF_ERROR(
-        distribute(manifest, variable, place, &distribution));
+    DIST_RETURN_IF_ERROR(distribute(manifest, variable, place, &distribution));
     // Every part needs a rank that holds it: their copies are the whole.
     int64_t held = 0;
     for (const Slice &slice : distribution.slices)

@@ -64,7 +64,8 @@ public:
   int64_t deviceBytes() const override {
     int64_t largest = 0;
     for (auto &rank : ranks)
-      largest = std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
+      largest =
+          std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
     return largest;
   }
   std::vector<TraceEvent> takeTrace() override {

@@ -42,8 +42,8 @@ public:
   bool sharded = false;      // some dim is split over more than one rank
   bool unreduced = false;    // ranks hold partial sums
 
-  /// Leaves only the ranks of which `holds` says so: the first copy of a part is
-  /// the first that one of them has.
+  /// Leaves only the ranks of which `holds` says so: the first copy of a part
+  /// is the first that one of them has.
   void keepRanks(const std::function<bool(int rank)> &holds);
 
   /// Copies between the whole and a rank's part.

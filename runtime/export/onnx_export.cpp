@@ -91,12 +91,11 @@ Status dist::writeOnnxModel(const std::string &skeleton,
     DIST_RETURN_IF_ERROR(read(tensor.name(), &value));
     if (value.type != fromOnnxType(tensor.data_type()) ||
         value.view().bytes() != byteSize(value.type) * elementCount(shape))
-      return Status::error(StatusCode::Internal, "cannot write the model", path,
-                           "variable '" + tensor.name() + "' is " +
-                               name(value.type) + toString(value.shape) +
-                               ", but the model has " +
-                               onnxTypeName(tensor.data_type()) +
-                               toString(shape));
+      return Status::error(
+          StatusCode::Internal, "cannot write the model", path,
+          "variable '" + tensor.name() + "' is " + name(value.type) +
+              toString(value.shape) + ", but the model has " +
+              onnxTypeName(tensor.data_type()) + toString(shape));
     tensor.set_raw_data(value.data.data(), value.view().bytes());
   }
   return writeModel(model, path);

@@ -209,8 +209,9 @@ private:
   static void setElement(HostTensor &tensor, int64_t at, Attribute value) {
     auto held = dyn_cast<FloatType>(tensor.getType().getElementType());
     if (held && isa<IntegerAttr>(value))
-      value = FloatAttr::get(held, APFloat(held.getFloatSemantics(),
-                                           cast<IntegerAttr>(value).getValue()));
+      value =
+          FloatAttr::get(held, APFloat(held.getFloatSemantics(),
+                                       cast<IntegerAttr>(value).getValue()));
     if (auto number = dyn_cast<FloatAttr>(value))
       tensor.setDouble(at, number.getValueAsDouble());
     else

@@ -1,4 +1,5 @@
-//===- TestPartition.cpp - Partitioned programs against whole ones -*- C++ -*-===//
+//===- TestPartition.cpp - Partitioned programs against whole ones -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,8 +75,10 @@ private:
   void swapTags(ModuleOp module) {
     SendOp first;
     module.walk([&](SendOp send) {
-      if (first && first.getInputs().getTypes() == send.getInputs().getTypes() &&
-          first.getPeer() == send.getPeer() && first->getBlock() == send->getBlock()) {
+      if (first &&
+          first.getInputs().getTypes() == send.getInputs().getTypes() &&
+          first.getPeer() == send.getPeer() &&
+          first->getBlock() == send->getBlock()) {
         uint64_t tag = first.getTag();
         first.setTag(send.getTag());
         send.setTag(tag);
@@ -117,7 +120,8 @@ private:
     } else if (mutate == "scale") {
       // By the ranks' own count where it should be by all of them.
       Value divisor = target->getOperand(1);
-      auto sum = graph::AddOp::create(builder, target->getLoc(), divisor, divisor);
+      auto sum =
+          graph::AddOp::create(builder, target->getLoc(), divisor, divisor);
       sum->moveBefore(target);
       target->setOperand(1, sum);
     } else if (mutate == "mask") {
@@ -135,15 +139,15 @@ private:
           sources, slice.getMesh(), slice.getAxes(), "mutation", "mutation");
       rotated->setAttr(DistDialect::kShardings,
                        slice->getAttr(DistDialect::kShardings));
-      slice->replaceUsesWithIf(rotated, [&](OpOperand &use) {
-        return use.getOwner() != rotated;
-      });
+      slice->replaceUsesWithIf(
+          rotated, [&](OpOperand &use) { return use.getOwner() != rotated; });
     }
     return success();
   }
 
-  Option<std::string> mutate{*this, "mutate",
-                             llvm::cl::desc("drop, double, wrong-slice, scale, mask or swap-tags")};
+  Option<std::string> mutate{
+      *this, "mutate",
+      llvm::cl::desc("drop, double, wrong-slice, scale, mask or swap-tags")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
                       llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Of the pipeline"),

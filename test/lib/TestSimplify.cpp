@@ -1,4 +1,5 @@
-//===- TestSimplify.cpp - Simplified programs against what they were -*- C++ -*-===//
+//===- TestSimplify.cpp - Simplified programs against what they were -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,8 +47,7 @@ struct TestCheckSimplify
          ++i) {
       HostTensor tensor(global);
       for (int64_t j = 0; j < tensor.getNumElements(); ++j)
-        tensor.setDouble(j,
-                         std::uniform_real_distribution<>(-1, 1)(random));
+        tensor.setDouble(j, std::uniform_real_distribution<>(-1, 1)(random));
       summands.push_back(tensor);
     }
     SmallVector<HostTensor> parts;
@@ -93,10 +93,10 @@ struct TestCheckSimplify
       return signalPassFailure();
     MeshOp mesh = findMesh(getOperation());
     for (auto function : before->getOps<func::FuncOp>())
-      if (failed(compare(function,
-                         getOperation().lookupSymbol<func::FuncOp>(
-                             function.getSymName()),
-                         mesh)))
+      if (failed(compare(
+              function,
+              getOperation().lookupSymbol<func::FuncOp>(function.getSymName()),
+              mesh)))
         signalPassFailure();
   }
 };

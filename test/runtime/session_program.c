@@ -100,8 +100,7 @@ EXPORT int32_t predict_prepare(dist_rt_context *context, char *arena,
   prepared[1] += 1;
   return 0;
 }
-EXPORT int32_t predict(dist_rt_context *context, char *arena,
-                       void **bindings) {
+EXPORT int32_t predict(dist_rt_context *context, char *arena, void **bindings) {
   const float *prepared = bindings[1];
   float *y = bindings[2];
   (void)context, (void)arena;
@@ -111,8 +110,7 @@ EXPORT int32_t predict(dist_rt_context *context, char *arena,
 }
 
 /* a, b -> c, by the library; the scratchpad is the arena. */
-EXPORT int32_t product(dist_rt_context *context, char *arena,
-                       void **bindings) {
+EXPORT int32_t product(dist_rt_context *context, char *arena, void **bindings) {
   void *buffers[4] = {bindings[0], bindings[1], bindings[2], arena};
   return api.library(context, 0, buffers);
 }
@@ -146,8 +144,7 @@ EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
 EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
   const float *y = bindings[0];
   float *b = bindings[1], *n = bindings[2], *z = bindings[3];
-  int32_t status =
-      exchange(context, DIST_RT_RECV, 0, (float *)arena, 2);
+  int32_t status = exchange(context, DIST_RT_RECV, 0, (float *)arena, 2);
   if (status)
     return status;
   for (int64_t i = 0; i < 2; ++i)

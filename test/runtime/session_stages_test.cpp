@@ -90,8 +90,8 @@ TEST_F(StagesTest, RunsEachStagesProgram) {
 
   const float x[] = {3, 4}, y[] = {100, 200};
   for (int i = 0; i < 2; ++i) {
-    status = run("train_step",
-                 {{manifest::F32, {2}, x}, {manifest::F32, {2}, y}});
+    status =
+        run("train_step", {{manifest::F32, {2}, x}, {manifest::F32, {2}, y}});
     ASSERT_TRUE(status.ok()) << status.message();
   }
   // The second step: w was {2, 3}, b was 10.5.
@@ -121,11 +121,11 @@ TEST_F(StagesTest, WritesWhoHasIt) {
   EXPECT_EQ(value(0, 1), 2);
   Tensor slice;
   EXPECT_TRUE(session->readSlice(0, 0, &slice).ok());
-  EXPECT_NE(session->readSlice(0, 1, &slice).message().find(
-                "rank 1 has no part of 'w'"),
+  EXPECT_NE(session->readSlice(0, 1, &slice)
+                .message()
+                .find("rank 1 has no part of 'w'"),
             std::string::npos);
-  EXPECT_FALSE(
-      session->writeSlice(1, 0, {manifest::F32, {}, &seven}).ok());
+  EXPECT_FALSE(session->writeSlice(1, 0, {manifest::F32, {}, &seven}).ok());
 }
 
 TEST_F(StagesTest, RefusesDamagedStages) {
@@ -141,8 +141,7 @@ TEST_F(StagesTest, RefusesDamagedStages) {
   };
   refuses([&] { m.mutable_variables(0)->set_programs(0, 9); },
           "have not all of it");
-  refuses([&] { m.mutable_variables(0)->set_programs(0, 1); },
-          "does not hold");
+  refuses([&] { m.mutable_variables(0)->set_programs(0, 1); }, "does not hold");
   refuses([&] { m.mutable_programs(1)->set_state_bytes(64); },
           "does not lie in the state");
   refuses([&] { m.mutable_programs(1)->set_state_bytes(4096); },

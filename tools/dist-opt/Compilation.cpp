@@ -1,4 +1,5 @@
-//===- Compilation.cpp - One run of the compiler on one model file -*- C++ -*-===//
+//===- Compilation.cpp - One run of the compiler on one model file -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -122,7 +123,8 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
       annotate.axes.push_back(axis + ":" + std::to_string(size));
   // Also a single one: ops have shardings only over some mesh.
   if (strategy.stages > 0)
-    annotate.axes.push_back("microbatch:" + std::to_string(strategy.microbatches));
+    annotate.axes.push_back("microbatch:" +
+                            std::to_string(strategy.microbatches));
   annotate.stages = strategy.stages;
   annotate.chunks = strategy.chunks;
   for (const ::dist::tools::Strategy &one : options.strategies) {
@@ -169,8 +171,8 @@ int Compilation::print(bool bytecode) {
 int Compilation::emitPackage() {
   if (options.outFile.empty())
     return reportError(Status::error(StatusCode::InvalidArgument,
-                                  "a package needs a place", "--emit=package",
-                                  "", "give -o FOLDER"));
+                                     "a package needs a place",
+                                     "--emit=package", "", "give -o FOLDER"));
   LoweringOptions lowering = loweringOptions();
   describeCosts(lowering);
   // Names first: lowering replaces the module.
@@ -254,7 +256,9 @@ LogicalResult Compilation::checkMemory() {
     return success();
   for (const EntryReport &entry : explain(*module).entries) {
     const MemoryReport &memory = entry.memory;
-    auto gib = [](double bytes) { return llvm::formatv("{0:F3}", bytes / (1 << 30)); };
+    auto gib = [](double bytes) {
+      return llvm::formatv("{0:F3}", bytes / (1 << 30));
+    };
     if (memory.peak <= options.memoryLimitGiB * (1 << 30))
       continue;
     return module->emitError()
@@ -293,7 +297,7 @@ int Compilation::run() {
   if (stage.empty() && !options.explain.empty())
     stage = "explain";
   if (stage.empty())
-    stage = options.check            ? "partitioned"
+    stage = options.check             ? "partitioned"
             : options.outFile.empty() ? "graph"
                                       : "package";
   bool bytecode = StringRef(options.outFile).ends_with(".mlirbc");
@@ -341,8 +345,8 @@ int Compilation::run() {
     return print(bytecode);
   }
   return reportError(Status::error(StatusCode::InvalidArgument,
-                                "this build cannot emit that", "--emit",
-                                "'" + stage + "' is not supported",
-                                "use graph, train, annotated, partitioned, "
-                                "explain, rt, llvm or package"));
+                                   "this build cannot emit that", "--emit",
+                                   "'" + stage + "' is not supported",
+                                   "use graph, train, annotated, partitioned, "
+                                   "explain, rt, llvm or package"));
 }

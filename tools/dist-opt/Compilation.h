@@ -1,4 +1,5 @@
-//===- Compilation.h - One run of the compiler on one model file -*- C++ -*-===//
+//===- Compilation.h - One run of the compiler on one model file -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +28,8 @@ public:
   /// Everything the command line asks for; the exit code.
   int run();
 
-  /// The program of one rank as `--explain` tells of it; nothing after an error.
+  /// The program of one rank as `--explain` tells of it; nothing after an
+  /// error.
   std::optional<ExplainReport> predict();
 
   bool usesPartialBatch() const { return batch != paddedBatch; }

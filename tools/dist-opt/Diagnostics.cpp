@@ -1,4 +1,5 @@
-//===- Diagnostics.cpp - Diagnostics as the tool's one-line errors -*- C++ -*-===//
+//===- Diagnostics.cpp - Diagnostics as the tool's one-line errors -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,8 +38,8 @@ std::string mlir::dist::describeLocation(Location loc) {
 }
 
 ErrorPrinter::ErrorPrinter(MLIRContext *context, std::string *text)
-    : text(text), handler(context, [this](Diagnostic &d) { return handle(d); }) {
-}
+    : text(text),
+      handler(context, [this](Diagnostic &d) { return handle(d); }) {}
 
 void ErrorPrinter::keep(const std::string &message) {
   if (text && !printed)

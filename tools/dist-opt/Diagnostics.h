@@ -1,4 +1,5 @@
-//===- Diagnostics.h - Diagnostics as the tool's one-line errors -*- C++ -*-===//
+//===- Diagnostics.h - Diagnostics as the tool's one-line errors -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

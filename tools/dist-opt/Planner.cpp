@@ -47,7 +47,8 @@ static std::string nameOf(const Options &options) {
 /// arrange the devices as data x model.
 static std::vector<Candidate> listCandidates(const Options &options) {
   std::vector<Candidate> list;
-  auto add = [&](std::vector<Strategy> strategies, int64_t data, int64_t model) {
+  auto add = [&](std::vector<Strategy> strategies, int64_t data,
+                 int64_t model) {
     Candidate candidate;
     candidate.options = options;
     candidate.options.strategies = std::move(strategies);
@@ -116,10 +117,9 @@ static void weigh(Candidate &candidate, const DialectRegistry &registry) {
   }
   if (double limit = options.memoryLimitGiB * (1 << 30);
       limit > 0 && candidate.peak > limit)
-    candidate.refused =
-        llvm::formatv("needs {0:F3} GiB of each device",
-                      double(candidate.peak) / (1 << 30))
-            .str();
+    candidate.refused = llvm::formatv("needs {0:F3} GiB of each device",
+                                      double(candidate.peak) / (1 << 30))
+                            .str();
 }
 
 static void print(const std::vector<Candidate> &list, const Candidate &best,
@@ -139,15 +139,15 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
   }
   os << "chosen: " << best.name;
   if (next)
-    os << llvm::formatv(", {0:F0} % shorter than {1}, which {2}",
-                        (1 - best.seconds / next->seconds) * 100, next->name,
-                        next->transferSeconds > best.transferSeconds
-                            ? llvm::formatv("waits {0:F3} ms longer for transfers",
-                                            (next->transferSeconds -
-                                             best.transferSeconds) *
-                                                1e3)
-                                  .str()
-                            : std::string("computes longer"));
+    os << llvm::formatv(
+        ", {0:F0} % shorter than {1}, which {2}",
+        (1 - best.seconds / next->seconds) * 100, next->name,
+        next->transferSeconds > best.transferSeconds
+            ? llvm::formatv("waits {0:F3} ms longer for transfers",
+                            (next->transferSeconds - best.transferSeconds) *
+                                1e3)
+                  .str()
+            : std::string("computes longer"));
   else
     os << ", the only one possible";
   os << "\n";
@@ -164,7 +164,8 @@ static Status save(const Options &options, const std::string &path) {
   text += "\n";
   std::string mesh;
   for (const auto &[axis, size] : options.mesh)
-    mesh += (mesh.empty() ? "--mesh=" : ",") + axis + "=" + std::to_string(size);
+    mesh +=
+        (mesh.empty() ? "--mesh=" : ",") + axis + "=" + std::to_string(size);
   if (!mesh.empty())
     text += mesh + "\n";
   text += "--devices=" + options.devices.front().kind + ":" +
@@ -195,14 +196,15 @@ int mlir::dist::chooseStrategy(Options &options,
     const Candidate &plain = list.front();
     if (plain.peak == 0 || options.memoryLimitGiB <= 0)
       return Compilation(plain.options, registry).run();
-    return reportError(Status::error(
-        StatusCode::InvalidInput, "no strategy fits", "--strategy auto",
-        "on one device it " + plain.refused + ", and no other needs less than "
-        "--memory-limit",
-        "give more devices or a higher limit"));
+    return reportError(Status::error(StatusCode::InvalidInput,
+                                     "no strategy fits", "--strategy auto",
+                                     "on one device it " + plain.refused +
+                                         ", and no other needs less than "
+                                         "--memory-limit",
+                                     "give more devices or a higher limit"));
   }
-  print(list, *best, next, options.explain == "table" ? llvm::outs()
-                                                      : llvm::errs());
+  print(list, *best, next,
+        options.explain == "table" ? llvm::outs() : llvm::errs());
   std::string plan = options.savePlan;
   options = Options(best->options);
   if (!plan.empty())

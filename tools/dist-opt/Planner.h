@@ -12,12 +12,12 @@
 
 namespace mlir::dist {
 
-/// Compiles the model for every strategy and mesh that the devices allow, as far
-/// as the program of one rank, and takes the one whose predicted step is the
-/// shortest of those that fit `--memory-limit`. Prints what it weighed on
+/// Compiles the model for every strategy and mesh that the devices allow, as
+/// far as the program of one rank, and takes the one whose predicted step is
+/// the shortest of those that fit `--memory-limit`. Prints what it weighed on
 /// stderr (on stdout with --explain) and replaces strategy, mesh and devices in
-/// `options`; `--save-plan` keeps them as a file. Gives an exit code: 0, or that
-/// of an error when nothing fits.
+/// `options`; `--save-plan` keeps them as a file. Gives an exit code: 0, or
+/// that of an error when nothing fits.
 int chooseStrategy(::dist::tools::Options &options,
                    const DialectRegistry &registry);
 

@@ -62,21 +62,19 @@ static void printOps(const DialectRegistry &registry) {
   context.loadDialect<graph::GraphDialect>();
   for (RegisteredOperationName name :
        context.getRegisteredOperationsByDialect("graph"))
-    llvm::outs() << cell(name.getStringRef(), 28)
-                 << (name.hasInterface<DifferentiableOpInterface>()
-                         ? "differentiable  "
-                         : "                ")
-                 << (name.hasInterface<ShardingRuleOpInterface>()
-                         ? "sharding rule  "
-                         : "               ")
-                 << (name.hasInterface<DecomposableOpInterface>() ? "composite"
-                                                                  : "")
-                 << "\n";
+    llvm::outs()
+        << cell(name.getStringRef(), 28)
+        << (name.hasInterface<DifferentiableOpInterface>() ? "differentiable  "
+                                                           : "                ")
+        << (name.hasInterface<ShardingRuleOpInterface>() ? "sharding rule  "
+                                                         : "               ")
+        << (name.hasInterface<DecomposableOpInterface>() ? "composite" : "")
+        << "\n";
 }
 
 static void printCluster() {
-  llvm::outs() << "worker 0: this machine, "
-               << countUsableThreads() << " usable cores\n";
+  llvm::outs() << "worker 0: this machine, " << countUsableThreads()
+               << " usable cores\n";
 }
 
 int mlir::dist::printTables(const Options &options,

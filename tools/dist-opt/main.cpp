@@ -24,10 +24,12 @@ void registerTestPasses();
 /// reads MLIR.
 static bool isMlirOpt(ArrayRef<StringRef> arguments) {
   static const char *const switches[] = {
-      "pass-pipeline",       "split-input-file", "verify-diagnostics",
-      "verify-roundtrip",    "show-dialects",    "allow-unregistered-dialect",
-      "mlir-print-op-generic", "verify-each",    "emit-bytecode",
-      "mlir-print-debuginfo", "dump-pass-pipeline"};
+      "pass-pipeline",         "split-input-file",
+      "verify-diagnostics",    "verify-roundtrip",
+      "show-dialects",         "allow-unregistered-dialect",
+      "mlir-print-op-generic", "verify-each",
+      "emit-bytecode",         "mlir-print-debuginfo",
+      "dump-pass-pipeline"};
   bool options = false, model = false;
   for (StringRef word : arguments) {
     if (!word.starts_with("-") || word == "-") {

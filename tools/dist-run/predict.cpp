@@ -85,8 +85,8 @@ static Status makePredictor(const Options &options,
     if (status.ok() || failure->exitCode == 0)
       return status;
     // A model of fixed shapes needs no batch.
-    if (guessed && failure->text.find("leave --batch-size out") !=
-                       std::string::npos) {
+    if (guessed &&
+        failure->text.find("leave --batch-size out") != std::string::npos) {
       guessed = false;
       more.erase(more.begin());
       continue;

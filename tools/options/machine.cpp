@@ -46,7 +46,8 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
   std::ifstream stream(path);
   if (!stream)
     return wrong("no such file");
-  auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  auto json =
+      nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return wrong("it is no JSON object");
   for (const Field &field : fields) {

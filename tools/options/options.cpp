@@ -249,12 +249,11 @@ static void addTrainingOptions(Table &table, Options &o) {
 
 static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
-  table.value("--strategy", "NAME,...|@FILE",
-              "one-device (default), mirrored, tensor-split, zero:stage=1|2|3, auto; "
-              "see --print-strategies of dist-opt",
-              [&](const std::string &given) {
-                return parsePlan(given, &o);
-              });
+  table.value(
+      "--strategy", "NAME,...|@FILE",
+      "one-device (default), mirrored, tensor-split, zero:stage=1|2|3, auto; "
+      "see --print-strategies of dist-opt",
+      [&](const std::string &given) { return parsePlan(given, &o); });
   table.value("--devices", "LIST",
               "cpu: all cores as one device (default); cpu:N: N devices that "
               "share them out",
@@ -275,7 +274,8 @@ static void addStrategyOptions(Table &table, Options &o) {
                 NamedValues pair;
                 return parseNamed("--split", given, &pair);
               });
-  table.choice("--split-preset", {"auto", "mlp", "transformer", "conv", "vocab"},
+  table.choice("--split-preset",
+               {"auto", "mlp", "transformer", "conv", "vocab"},
                "the patterns that tensor-split looks for without --split rules",
                &o.splitPreset);
   table.choice("--all-reduce", {"auto", "ring", "reduce-to-one"},

@@ -1,4 +1,5 @@
-//===- strategies.cpp - What strategies there are, and which go together -*- C++ -*-===//
+//===- strategies.cpp - What strategies there are, and which go together -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,22 +12,30 @@ namespace dist::tools {
 
 const std::vector<StrategyRow> &strategyTable() {
   static const std::vector<StrategyRow> rows = {
-      {"one-device", "everything on one device",
+      {"one-device",
+       "everything on one device",
        "the model fits and one device's cores are all there is",
-       "no transfers", "one device", "", {}},
+       "no transfers",
+       "one device",
+       "",
+       {}},
       {"mirrored",
        "a copy of the variables on each device, the batch split; gradients are "
        "all-reduced",
        "steps are long next to the all-reduce, and the variables fit a device",
        "2(n-1)/n x the gradients' bytes a step",
-       "batch norm is per replica unless --sync-batch-norm", "data", {}},
+       "batch norm is per replica unless --sync-batch-norm",
+       "data",
+       {}},
       {"tensor-split",
        "variables split by --split rules, or where the model's own patterns "
        "allow (column-then-row pairs, heads, channels)",
        "a layer's weights or activations are too large for a device, or the "
        "batch is too small to split",
        "2 all-reduces of a layer's activations a pair of layers and step",
-       "split dims must divide by the axis", "model", {}},
+       "split dims must divide by the axis",
+       "model",
+       {}},
       {"zero",
        "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
        "in shards",
@@ -36,19 +45,24 @@ const std::vector<StrategyRow> &strategyTable() {
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
       {"pipeline",
-       "the model in stages, each on devices of its own, that pass microbatches "
+       "the model in stages, each on devices of its own, that pass "
+       "microbatches "
        "on",
        "the variables fill a device, and links are too slow for tensor-split",
-       "the activations at the cuts, twice a step; stages wait at its start and "
+       "the activations at the cuts, twice a step; stages wait at its start "
+       "and "
        "end: (stages-1)/(microbatches+stages-1) of it",
        "as many layers with parameters as stages; batch norm is per microbatch "
        "unless --sync-batch-norm",
        "stage",
        {{"stages", "stages of the pipeline (default: the devices)", {}},
-        {"microbatches", "parts of a replica's batch (default: the stages)", {}},
+        {"microbatches",
+         "parts of a replica's batch (default: the stages)",
+         {}},
         {"chunks", "chunks of the model a stage has, for interleaved", {}},
         {"schedule",
-         "the order of the stages' work (default: 1f1b, with chunks interleaved)",
+         "the order of the stages' work (default: 1f1b, with chunks "
+         "interleaved)",
          {"gpipe", "1f1b", "interleaved"}}}},
       {"auto",
        "the fastest of all these, by the predicted step, of those that fit "
@@ -94,9 +108,10 @@ const std::vector<RefusedRow> &refusedTable() {
        "one-device splits nothing", "leave it out"},
       {"a strategy twice",
        [](const Options &o) {
-         return std::any_of(
-             o.strategies.begin(), o.strategies.end(),
-             [&](const Strategy &one) { return count(o, one.name.c_str()) > 1; });
+         return std::any_of(o.strategies.begin(), o.strategies.end(),
+                            [&](const Strategy &one) {
+                              return count(o, one.name.c_str()) > 1;
+                            });
        },
        "a strategy is given twice", "give it once, with all its keys"},
       {"zero before tensor-split",
@@ -112,7 +127,8 @@ const std::vector<RefusedRow> &refusedTable() {
        "write tensor-split,zero:stage=N"},
       {"auto with another strategy or a mesh",
        [](const Options &o) {
-         return count(o, "auto") && (o.strategies.size() > 1 || !o.mesh.empty());
+         return count(o, "auto") &&
+                (o.strategies.size() > 1 || !o.mesh.empty());
        },
        "auto chooses them", "leave them out"},
       {"pipeline with zero:stage=3",
@@ -129,7 +145,9 @@ const std::vector<RefusedRow> &refusedTable() {
        "each microbatch would gather the variables again",
        "write zero:stage=1 or 2"},
       {"--save-plan without auto",
-       [](const Options &o) { return !o.savePlan.empty() && !count(o, "auto"); },
+       [](const Options &o) {
+         return !o.savePlan.empty() && !count(o, "auto");
+       },
        "the plan is what auto has chosen", "add --strategy auto"},
       {"one-device with several --devices",
        [](const Options &o) {
@@ -190,7 +208,8 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
     plan->name += (plan->name.empty() ? "" : ",") + strategy.name;
     for (const auto &[key, value] : strategy.keys)
       plan->name += ":" + key + "=" + value;
-    if (*row->axis && std::find(axes.begin(), axes.end(), row->axis) == axes.end())
+    if (*row->axis &&
+        std::find(axes.begin(), axes.end(), row->axis) == axes.end())
       axes.push_back(row->axis);
   }
   for (const RefusedRow &row : refusedTable())
@@ -200,9 +219,9 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
   auto uses = [&](const char *axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
-  auto pipeline = std::find_if(
-      options.strategies.begin(), options.strategies.end(),
-      [](const Strategy &one) { return one.name == "pipeline"; });
+  auto pipeline =
+      std::find_if(options.strategies.begin(), options.strategies.end(),
+                   [](const Strategy &one) { return one.name == "pipeline"; });
   auto getKey = [&](const char *name, int64_t missing) {
     auto found = pipeline->keys.find(name);
     return found == pipeline->keys.end() ? missing : std::stoll(found->second);
@@ -217,12 +236,11 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
       plan->stageAxis = axis;
       plan->stages = size;
       if (getKey("stages", size) != size)
-        return Status::error(StatusCode::InvalidArgument,
-                             "the stages do not fit the devices",
-                             "--strategy " + plan->name,
-                             "axis '" + axis + "' has " + std::to_string(size) +
-                                 " places",
-                             "make stages equal to it");
+        return Status::error(
+            StatusCode::InvalidArgument, "the stages do not fit the devices",
+            "--strategy " + plan->name,
+            "axis '" + axis + "' has " + std::to_string(size) + " places",
+            "make stages equal to it");
       plan->microbatches = getKey("microbatches", size);
       plan->chunks = getKey("chunks", 1);
       auto schedule = pipeline->keys.find("schedule");
@@ -233,12 +251,12 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
       plan->dataAxes.push_back(axis);
       plan->replicas *= size;
     } else {
-      return Status::error(StatusCode::InvalidArgument,
-                           "an axis of the mesh has no use", "--mesh " + axis,
-                           "--strategy " + plan->name + " does not split over it",
-                           uses("model") || uses("stage")
-                               ? "add mirrored, or leave the axis out"
-                               : "choose --strategy mirrored");
+      return Status::error(
+          StatusCode::InvalidArgument, "an axis of the mesh has no use",
+          "--mesh " + axis,
+          "--strategy " + plan->name + " does not split over it",
+          uses("model") || uses("stage") ? "add mirrored, or leave the axis out"
+                                         : "choose --strategy mirrored");
     }
   }
   if (uses("model") && plan->modelAxis.empty())
@@ -250,17 +268,16 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
                          "--mesh", "pipeline works on the axis 'stage'",
                          "add stage=N");
   if (uses("data") && plan->dataAxes.empty())
-    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
-                         "--mesh",
-                         "--strategy " + plan->name + " splits the batch",
-                         "add data=N");
+    return Status::error(
+        StatusCode::InvalidArgument, "the mesh lacks an axis", "--mesh",
+        "--strategy " + plan->name + " splits the batch", "add data=N");
   if (!plan->mesh.empty() && plan->ranks != int64_t(options.devices.size()))
-    return Status::error(StatusCode::InvalidArgument,
-                         "the mesh does not fit the devices", "--mesh",
-                         "it has " + std::to_string(plan->ranks) +
-                             " places for " +
-                             std::to_string(options.devices.size()) + " devices",
-                         "make the product of its axes equal");
+    return Status::error(
+        StatusCode::InvalidArgument, "the mesh does not fit the devices",
+        "--mesh",
+        "it has " + std::to_string(plan->ranks) + " places for " +
+            std::to_string(options.devices.size()) + " devices",
+        "make the product of its axes equal");
   return Status();
 }
 
@@ -283,8 +300,9 @@ std::string strategyGuide() {
                    ": " + key.what);
     }
   }
-  text += "\nStrategies joined by commas are applied in that order; --mesh names "
-          "the axes.\nRefused:\n";
+  text +=
+      "\nStrategies joined by commas are applied in that order; --mesh names "
+      "the axes.\nRefused:\n";
   for (const RefusedRow &row : refusedTable())
     line("", std::string(row.what) + ": " + row.why + "; " + row.todo);
   return text;

@@ -1,4 +1,5 @@
-//===- strategies.h - What strategies there are, and which go together -*- C++ -*-===//
+//===- strategies.h - What strategies there are, and which go together -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One table of strategies and one of combinations that are refused. The command
-// line is checked against them, `--print-strategies` prints them, and the driver
-// takes the mesh from here.
+// line is checked against them, `--print-strategies` prints them, and the
+// driver takes the mesh from here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TOOLS_OPTIONS_STRATEGIES_H

@@ -179,8 +179,8 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
       continue;
     if (known.values.empty()) {
       int64_t number = 0;
-      DIST_RETURN_IF_ERROR(parseInteger("--strategy " + strategy->name + ":" + key,
-                                        value, 1, &number));
+      DIST_RETURN_IF_ERROR(parseInteger(
+          "--strategy " + strategy->name + ":" + key, value, 1, &number));
     } else {
       DIST_RETURN_IF_ERROR(parseChoice(
           "--strategy " + strategy->name + ":" + key, value, known.values));
@@ -189,9 +189,10 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
     return Status();
   }
   std::string near = nearestName(key, names);
-  return wrongValue("--strategy",
-                    "strategy '" + strategy->name + "' has no key '" + key + "'",
-                    near.empty() ? "leave it out" : "did you mean " + near + "?");
+  return wrongValue(
+      "--strategy",
+      "strategy '" + strategy->name + "' has no key '" + key + "'",
+      near.empty() ? "leave it out" : "did you mean " + near + "?");
 }
 
 Status parsePlan(const std::string &given, Options *out) {
@@ -214,7 +215,8 @@ Status parsePlan(const std::string &given, Options *out) {
       continue;
     }
     std::string name = line.substr(0, equals),
-                value = equals == std::string::npos ? "" : line.substr(equals + 1);
+                value =
+                    equals == std::string::npos ? "" : line.substr(equals + 1);
     if (name == "--strategy") {
       list += value;
     } else if (name == "--mesh") {

@@ -20,15 +20,15 @@ LogicalResult mlir::dist::verifyCollective(Operation *op,
   auto mesh = tables.lookupNearestSymbolFrom<MeshOp>(
       op, collective.getCollectiveMesh());
   if (!mesh)
-    return op->emitOpError() << "expected a dist.mesh named "
-                             << collective.getCollectiveMesh();
+    return op->emitOpError()
+           << "expected a dist.mesh named " << collective.getCollectiveMesh();
   SmallVector<StringAttr> axes = collective.getGroupAxes();
   llvm::SmallPtrSet<Attribute, 4> seen;
   for (StringAttr axis : axes) {
     if (mesh.getAxisSize(axis) == 0)
-      return op->emitOpError() << "expected an axis of "
-                               << collective.getCollectiveMesh()
-                               << ", but got '" << axis.getValue() << "'";
+      return op->emitOpError()
+             << "expected an axis of " << collective.getCollectiveMesh()
+             << ", but got '" << axis.getValue() << "'";
     if (!seen.insert(axis).second)
       return op->emitOpError() << "expected mesh axis '" << axis.getValue()
                                << "' to be listed once";
@@ -70,21 +70,21 @@ static LogicalResult verifySameTypes(Operation *op) {
     return failure();
   for (auto [from, to] : llvm::zip(op->getOperandTypes(), getOutputTypes(op)))
     if (from != to)
-      return op->emitOpError() << "expected a result of type " << from
-                               << ", but got " << to;
+      return op->emitOpError()
+             << "expected a result of type " << from << ", but got " << to;
   return success();
 }
 
 static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims,
                                 StringRef name) {
   if (dims.size() != op->getNumOperands())
-    return op->emitOpError() << "expected " << name
-                             << " to have one entry an operand";
+    return op->emitOpError()
+           << "expected " << name << " to have one entry an operand";
   for (auto [dim, type] : llvm::zip(dims, op->getOperandTypes()))
     if (dim < 0 || dim >= cast<RankedTensorType>(type).getRank())
-      return op->emitOpError() << "expected " << name
-                               << " to be within the dims of " << type
-                               << ", but got " << dim;
+      return op->emitOpError()
+             << "expected " << name << " to be within the dims of " << type
+             << ", but got " << dim;
   return success();
 }
 
@@ -107,9 +107,9 @@ static LogicalResult verifyScaled(Operation *op, ArrayRef<int64_t> multiply,
       shape[multiply[i]] *= groupSize;
     Type expected = RankedTensorType::get(shape, tensor.getElementType());
     if (expected != to)
-      return op->emitOpError() << "expected a result of type " << expected
-                               << " for groups of " << groupSize
-                               << " ranks, but got " << to;
+      return op->emitOpError()
+             << "expected a result of type " << expected << " for groups of "
+             << groupSize << " ranks, but got " << to;
   }
   return success();
 }
@@ -128,7 +128,9 @@ static LogicalResult verifySlice(Operation *op, ArrayRef<int64_t> dims,
   return verifyScaled(op, {}, dims, groupSize);
 }
 
-LogicalResult AllReduceOp::verifyShapes(int64_t) { return verifySameTypes(*this); }
+LogicalResult AllReduceOp::verifyShapes(int64_t) {
+  return verifySameTypes(*this);
+}
 LogicalResult AllReduceStartOp::verifyShapes(int64_t) {
   return verifySameTypes(*this);
 }
@@ -163,7 +165,8 @@ LogicalResult PermuteOp::verifyShapes(int64_t n) {
   if (failed(verifySameTypes(*this)))
     return failure();
   if (int64_t(getSources().size()) != n)
-    return emitOpError() << "expected " << n << " sources, one a rank of a group";
+    return emitOpError() << "expected " << n
+                         << " sources, one a rank of a group";
   llvm::SmallDenseSet<int64_t> seen;
   for (int64_t source : getSources())
     if (source < -1 || source >= n ||
@@ -187,8 +190,8 @@ static LogicalResult verifyPeer(Operation *op, TypeRange tensors, uint64_t peer,
   if (tensors.empty())
     return op->emitOpError() << "expected at least one tensor";
   if (peer >= uint64_t(groupSize))
-    return op->emitOpError() << "expected a peer below " << groupSize
-                             << ", but got " << peer;
+    return op->emitOpError()
+           << "expected a peer below " << groupSize << ", but got " << peer;
   return success();
 }
 LogicalResult SendOp::verifyShapes(int64_t n) {
@@ -234,26 +237,29 @@ evaluateColumns(GroupTensors operands,
 static LogicalResult
 evaluateAllReduce(GroupTensors operands, Reduction reduction,
                   SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned, auto column, auto &out) {
-    out.assign(column.size(), combine(column, reduction));
-  });
+  return evaluateColumns(
+      operands, results, [&](unsigned, auto column, auto &out) {
+        out.assign(column.size(), combine(column, reduction));
+      });
 }
 static LogicalResult
 evaluateAllGather(GroupTensors operands, ArrayRef<int64_t> dims,
                   SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned i, auto column, auto &out) {
-    out.assign(column.size(), joinDim(column, dims[i]));
-  });
+  return evaluateColumns(operands, results,
+                         [&](unsigned i, auto column, auto &out) {
+                           out.assign(column.size(), joinDim(column, dims[i]));
+                         });
 }
 static LogicalResult
 evaluateReduceScatter(GroupTensors operands, ArrayRef<int64_t> dims,
                       Reduction reduction,
                       SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned i, auto column, auto &out) {
-    HostTensor whole = combine(column, reduction);
-    for (unsigned rank = 0; rank < column.size(); ++rank)
-      out.push_back(cutDim(whole, dims[i], rank, column.size()));
-  });
+  return evaluateColumns(
+      operands, results, [&](unsigned i, auto column, auto &out) {
+        HostTensor whole = combine(column, reduction);
+        for (unsigned rank = 0; rank < column.size(); ++rank)
+          out.push_back(cutDim(whole, dims[i], rank, column.size()));
+      });
 }
 
 LogicalResult
@@ -285,39 +291,44 @@ LogicalResult ReduceScatterStartOp::evaluateGroup(
 LogicalResult
 AllSliceOp::evaluateGroup(GroupTensors operands,
                           SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned i, auto column, auto &out) {
-    for (unsigned rank = 0; rank < column.size(); ++rank)
-      out.push_back(cutDim(column[rank], getDims()[i], rank, column.size()));
-  });
+  return evaluateColumns(operands, results,
+                         [&](unsigned i, auto column, auto &out) {
+                           for (unsigned rank = 0; rank < column.size(); ++rank)
+                             out.push_back(cutDim(column[rank], getDims()[i],
+                                                  rank, column.size()));
+                         });
 }
 LogicalResult
 AllToAllOp::evaluateGroup(GroupTensors operands,
                           SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned i, auto column, auto &out) {
-    for (unsigned rank = 0; rank < column.size(); ++rank) {
-      SmallVector<HostTensor> parts;
-      for (const HostTensor &tensor : column)
-        parts.push_back(
-            cutDim(tensor, getSplitDims()[i], rank, column.size()));
-      out.push_back(joinDim(parts, getConcatDims()[i]));
-    }
-  });
+  return evaluateColumns(
+      operands, results, [&](unsigned i, auto column, auto &out) {
+        for (unsigned rank = 0; rank < column.size(); ++rank) {
+          SmallVector<HostTensor> parts;
+          for (const HostTensor &tensor : column)
+            parts.push_back(
+                cutDim(tensor, getSplitDims()[i], rank, column.size()));
+          out.push_back(joinDim(parts, getConcatDims()[i]));
+        }
+      });
 }
 LogicalResult
 PermuteOp::evaluateGroup(GroupTensors operands,
                          SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned, auto column, auto &out) {
-    for (int64_t source : getSources())
-      out.push_back(source < 0 ? HostTensor(column.front().getType())
-                               : column[source]);
-  });
+  return evaluateColumns(
+      operands, results, [&](unsigned, auto column, auto &out) {
+        for (int64_t source : getSources())
+          out.push_back(source < 0 ? HostTensor(column.front().getType())
+                                   : column[source]);
+      });
 }
 LogicalResult
 BroadcastOp::evaluateGroup(GroupTensors operands,
                            SmallVectorImpl<SmallVector<HostTensor>> &results) {
-  return evaluateColumns(operands, results, [&](unsigned, auto column, auto &out) {
-    out.assign(column.size(), column[getRoot()]);
-  });
+  return evaluateColumns(operands, results,
+                         [&](unsigned, auto column, auto &out) {
+                           out.assign(column.size(), column[getRoot()]);
+                         });
 }
 
 /// Ranks that evaluate in lockstep run one program, which has no two ends.
@@ -326,12 +337,14 @@ static LogicalResult refuseEvaluation(Operation *op) {
                               "program; use dist.permute where all ranks run "
                               "the same";
 }
-LogicalResult SendOp::evaluateGroup(GroupTensors,
-                                    SmallVectorImpl<SmallVector<HostTensor>> &) {
+LogicalResult
+SendOp::evaluateGroup(GroupTensors,
+                      SmallVectorImpl<SmallVector<HostTensor>> &) {
   return refuseEvaluation(*this);
 }
-LogicalResult RecvOp::evaluateGroup(GroupTensors,
-                                    SmallVectorImpl<SmallVector<HostTensor>> &) {
+LogicalResult
+RecvOp::evaluateGroup(GroupTensors,
+                      SmallVectorImpl<SmallVector<HostTensor>> &) {
   return refuseEvaluation(*this);
 }
 

@@ -1,4 +1,5 @@
-//===- CollectiveCall.cpp - What the runtime does for a collective -*- C++ -*-===//
+//===- CollectiveCall.cpp - What the runtime does for a collective -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -39,14 +39,14 @@ verifySharding(Operation *scope, Attribute attribute, Type type,
     return emitError() << "expected a #dist.sharding, but got " << attribute;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
-    return emitError() << "expected a sharding only on a tensor, but got one on "
-                       << type;
+    return emitError()
+           << "expected a sharding only on a tensor, but got one on " << type;
   if (int64_t(sharding.getNumDims()) != tensor.getRank())
     return emitError() << "expected a sharding of " << tensor.getRank()
                        << " dims for " << type << ", but got one of "
                        << sharding.getNumDims();
-  auto mesh = SymbolTable::lookupNearestSymbolFrom<MeshOp>(scope,
-                                                           sharding.getMesh());
+  auto mesh =
+      SymbolTable::lookupNearestSymbolFrom<MeshOp>(scope, sharding.getMesh());
   if (!mesh)
     return emitError() << "expected a dist.mesh named " << sharding.getMesh();
   auto checkAxis = [&](StringAttr axis) -> LogicalResult {
@@ -74,11 +74,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "expected an integer as dist.origin";
     return success();
   }
-  if (attribute.getName() == kStageAttr || attribute.getName() == kMicrobatchAttr) {
+  if (attribute.getName() == kStageAttr ||
+      attribute.getName() == kMicrobatchAttr) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 0)
-      return op->emitOpError() << "expected a number >= 0 as "
-                               << attribute.getName().getValue();
+      return op->emitOpError()
+             << "expected a number >= 0 as " << attribute.getName().getValue();
     return success();
   }
   if (attribute.getName() == kEntryAttr) {
@@ -133,10 +134,8 @@ LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                               attribute, "argument " + Twine(argument));
 }
 
-LogicalResult
-DistDialect::verifyRegionResultAttribute(Operation *op, unsigned,
-                                         unsigned result,
-                                         NamedAttribute attribute) {
+LogicalResult DistDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned result, NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "expected dist attributes only on functions";
@@ -172,11 +171,10 @@ static ParseResult parseMeshAxes(OpAsmParser &parser, ArrayAttr &names,
 static void printMeshAxes(OpAsmPrinter &printer, Operation *, ArrayAttr names,
                           DenseI64ArrayAttr sizes) {
   printer << "[";
-  llvm::interleaveComma(llvm::zip(names, sizes.asArrayRef()), printer,
-                        [&](auto pair) {
-                          printer << std::get<0>(pair) << "="
-                                  << std::get<1>(pair);
-                        });
+  llvm::interleaveComma(
+      llvm::zip(names, sizes.asArrayRef()), printer, [&](auto pair) {
+        printer << std::get<0>(pair) << "=" << std::get<1>(pair);
+      });
   printer << "]";
 }
 
@@ -232,7 +230,8 @@ LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
 LogicalResult WaitOp::verify() {
   if (TypeRange(getOutputs().getTypes()) !=
       TypeRange(getToken().getType().getResults()))
-    return emitOpError() << "expected the result types of " << getToken().getType();
+    return emitOpError() << "expected the result types of "
+                         << getToken().getType();
   if (!getToken().getDefiningOp<CollectiveOpInterface>())
     return emitOpError() << "expected a token of a start op";
   if (!getToken().hasOneUse())

@@ -33,9 +33,9 @@ int64_t mlir::dist::getNumShards(ShardingAttr sharding, unsigned dim,
   return mesh.getGroupSize(sharding.getAxes(dim));
 }
 
-FailureOr<RankedTensorType>
-mlir::dist::getLocalType(RankedTensorType global, ShardingAttr sharding,
-                         MeshOp mesh) {
+FailureOr<RankedTensorType> mlir::dist::getLocalType(RankedTensorType global,
+                                                     ShardingAttr sharding,
+                                                     MeshOp mesh) {
   SmallVector<int64_t> shape(global.getShape());
   for (unsigned dim = 0; dim < shape.size(); ++dim) {
     int64_t shards = getNumShards(sharding, dim, mesh);
@@ -163,10 +163,18 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
       if (result.isFloat()) {
         double a = result.getDouble(i), b = part.getDouble(i);
         switch (reduction) {
-        case Reduction::Sum: a = a + b; break;
-        case Reduction::Product: a = a * b; break;
-        case Reduction::Max: a = std::isnan(b) ? b : (a < b ? b : a); break;
-        case Reduction::Min: a = std::isnan(b) ? b : (b < a ? b : a); break;
+        case Reduction::Sum:
+          a = a + b;
+          break;
+        case Reduction::Product:
+          a = a * b;
+          break;
+        case Reduction::Max:
+          a = std::isnan(b) ? b : (a < b ? b : a);
+          break;
+        case Reduction::Min:
+          a = std::isnan(b) ? b : (b < a ? b : a);
+          break;
         }
         result.setDouble(i, a);
         continue;
@@ -174,10 +182,18 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
       int64_t a = result.getInt(i), b = part.getInt(i);
       bool less = result.isUnsigned() ? uint64_t(a) < uint64_t(b) : a < b;
       switch (reduction) {
-      case Reduction::Sum: a = int64_t(uint64_t(a) + uint64_t(b)); break;
-      case Reduction::Product: a = int64_t(uint64_t(a) * uint64_t(b)); break;
-      case Reduction::Max: a = less ? b : a; break;
-      case Reduction::Min: a = less ? a : b; break;
+      case Reduction::Sum:
+        a = int64_t(uint64_t(a) + uint64_t(b));
+        break;
+      case Reduction::Product:
+        a = int64_t(uint64_t(a) * uint64_t(b));
+        break;
+      case Reduction::Max:
+        a = less ? b : a;
+        break;
+      case Reduction::Min:
+        a = less ? a : b;
+        break;
       }
       result.setInt(i, a);
     }
@@ -262,9 +278,9 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
     for (int64_t i = 0, e = result.getNumElements(); i < e; ++i)
       if (std::isfinite(result.getDouble(i)))
         magnitude = std::max(magnitude, std::abs(result.getDouble(i)));
-    *largestCopyDifference =
-        copyDifference == 0 || magnitude == 0 ? copyDifference
-                                              : copyDifference / magnitude;
+    *largestCopyDifference = copyDifference == 0 || magnitude == 0
+                                 ? copyDifference
+                                 : copyDifference / magnitude;
   }
   return result;
 }
@@ -281,8 +297,8 @@ ShardingAttr mlir::dist::findSharding(Value value) {
                           argument.getArgNumber(), DistDialect::kSharding)
                     : ShardingAttr();
   }
-  auto list = value.getDefiningOp()->getAttrOfType<ArrayAttr>(
-      DistDialect::kShardings);
+  auto list =
+      value.getDefiningOp()->getAttrOfType<ArrayAttr>(DistDialect::kShardings);
   return list ? dyn_cast<ShardingAttr>(
                     list[cast<OpResult>(value).getResultNumber()])
               : ShardingAttr();

@@ -101,7 +101,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
     dims.push_back(*dim);
     return success();
   };
-  if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
+  if (parser.parseLess() || parser.parseAttribute(mesh) ||
+      parser.parseComma() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOneDim))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
@@ -110,9 +111,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
                                                              : unreduced;
     if ((&axes == &unreduced && parser.parseKeyword("unreduced")) ||
         parser.parseEqual() ||
-        parser.parseCommaSeparatedList(
-            AsmParser::Delimiter::Braces,
-            [&] { return parseAxis(parser, axes); }))
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
+                                       [&] { return parseAxis(parser, axes); }))
       return {};
   }
   if (parser.parseGreater())
@@ -123,9 +123,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
 
 void ShardingAttr::print(AsmPrinter &printer) const {
   printer << "<" << getMesh() << ", [";
-  llvm::interleaveComma(getDims(), printer, [&](DimShardingAttr dim) {
-    printDim(printer, dim);
-  });
+  llvm::interleaveComma(getDims(), printer,
+                        [&](DimShardingAttr dim) { printDim(printer, dim); });
   printer << "]";
   auto printSet = [&](StringRef name, ArrayRef<StringAttr> axes) {
     if (axes.empty())
@@ -143,11 +142,11 @@ void ShardingAttr::print(AsmPrinter &printer) const {
 // ShardingAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     FlatSymbolRefAttr mesh, ArrayRef<DimShardingAttr> dims,
-                     ArrayRef<StringAttr> unreduced,
-                     ArrayRef<StringAttr> replicated) {
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   FlatSymbolRefAttr mesh,
+                                   ArrayRef<DimShardingAttr> dims,
+                                   ArrayRef<StringAttr> unreduced,
+                                   ArrayRef<StringAttr> replicated) {
   llvm::SmallPtrSet<Attribute, 4> seen;
   auto check = [&](ArrayRef<StringAttr> axes) -> LogicalResult {
     for (StringAttr axis : axes)
@@ -185,8 +184,8 @@ ShardingAttr ShardingAttr::getOpen(FlatSymbolRefAttr mesh, unsigned numDims,
 }
 
 bool ShardingAttr::splitsNoDim() const {
-  return llvm::all_of(getDims(),
-                      [](DimShardingAttr dim) { return dim.getAxes().empty(); });
+  return llvm::all_of(
+      getDims(), [](DimShardingAttr dim) { return dim.getAxes().empty(); });
 }
 
 bool ShardingAttr::splitsOver(StringAttr axis) const {

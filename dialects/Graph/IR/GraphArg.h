@@ -31,14 +31,14 @@ inline LogicalResult inferArgType(StringRef name, std::optional<Location> loc,
   return success();
 }
 
-template <typename OpT>
-ShardingRule getArgRule(OpT op) {
+template <typename OpT> ShardingRule getArgRule(OpT op) {
   ShardingRuleBuilder rule(op);
   RankedTensorType type = op.getOperand().getType();
   unsigned kept = 0;
   for (unsigned d = 0; d < type.getRank(); ++d) {
     if (d == op.getAxis())
-      rule.factor(type.getDimSize(d), Place{0, d}, {}, FactorKind::NeedReplication);
+      rule.factor(type.getDimSize(d), Place{0, d}, {},
+                  FactorKind::NeedReplication);
     else
       rule.factor(type.getDimSize(d), Place{0, d}, Place{0, kept++});
   }
@@ -86,8 +86,7 @@ Value emitArg(OpT op, bool largest, OpBuilder &builder, Location loc,
   place.insert(place.begin() + op.getAxis(), b.index(0));
   Value first = load(0, place);
   return emitLoopNest(
-      builder, loc, type.getDimSize(op.getAxis()) - 1,
-      {first, ints.integer(0)},
+      builder, loc, type.getDimSize(op.getAxis()) - 1, {first, ints.integer(0)},
       [&](OpBuilder &, Location, ValueRange loops,
           ValueRange state) -> SmallVector<Value> {
         Value k = b.addIndex(loops[0], 1);

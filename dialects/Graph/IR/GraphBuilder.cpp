@@ -78,8 +78,8 @@ std::optional<double> mlir::dist::graph::findSplat(Value value) {
       auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
       if (!dense || (!dense.isSplat() && dense.getNumElements() != 1))
         return std::nullopt;
-      auto one = HostTensor::fromAttribute(dense.resizeSplat(
-          dense.getType().clone(ArrayRef<int64_t>{})));
+      auto one = HostTensor::fromAttribute(
+          dense.resizeSplat(dense.getType().clone(ArrayRef<int64_t>{})));
       return failed(one) ? std::nullopt
                          : std::optional<double>(one->getDouble(0));
     }
@@ -101,6 +101,4 @@ std::optional<double> mlir::dist::graph::findSplat(Value value) {
   return std::nullopt;
 }
 
-bool mlir::dist::graph::isZero(Value value) {
-  return findSplat(value) == 0.0;
-}
+bool mlir::dist::graph::isZero(Value value) { return findSplat(value) == 0.0; }

@@ -21,13 +21,11 @@ class GraphBuilder {
 public:
   GraphBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
-  template <typename OpT, typename... Args>
-  OpT create(Args &&...args) {
+  template <typename OpT, typename... Args> OpT create(Args &&...args) {
     return OpT::create(builder, loc, std::forward<Args>(args)...);
   }
   /// One op of one result, as a value.
-  template <typename OpT, typename... Args>
-  Value make(Args &&...args) {
+  template <typename OpT, typename... Args> Value make(Args &&...args) {
     return create<OpT>(std::forward<Args>(args)...)->getResult(0);
   }
 

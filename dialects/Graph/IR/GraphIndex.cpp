@@ -53,11 +53,12 @@ LogicalResult GatherOp::differentiate(OpBuilder &builder,
                                       ArrayRef<bool> wanted,
                                       SmallVectorImpl<Value> &cotangents) {
   auto type = getOperand().getType();
-  return pushGatherCotangent(type, resultCotangents[0], wanted, cotangents, [&] {
-    GraphBuilder g(builder, getLoc());
-    return g.make<ScatterAddOp>(g.zeros(type), getIndices(), resultCotangents[0],
-                                getAxis());
-  });
+  return pushGatherCotangent(
+      type, resultCotangents[0], wanted, cotangents, [&] {
+        GraphBuilder g(builder, getLoc());
+        return g.make<ScatterAddOp>(g.zeros(type), getIndices(),
+                                    resultCotangents[0], getAxis());
+      });
 }
 
 ShardingRule GatherOp::getShardingRule() {
@@ -66,7 +67,8 @@ ShardingRule GatherOp::getShardingRule() {
   unsigned axis = getAxis(), count = indices.getRank();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d == axis)
-      rule.factor(operand.getDimSize(d), Place{0, d}, {}, FactorKind::NeedReplication);
+      rule.factor(operand.getDimSize(d), Place{0, d}, {},
+                  FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d), Place{0, d},
                   Place{0, d < axis ? d : d - 1 + count});
@@ -88,7 +90,8 @@ LogicalResult GatherOp::evaluate(ArrayRef<HostTensor> operands,
   int64_t i = 0;
   forEachIndex(getType().getShape(), [&](ArrayRef<int64_t> index) {
     int64_t chosen =
-        isGood ? readIndex(*this, indices, indices.linearize(index.slice(axis, count)),
+        isGood ? readIndex(*this, indices,
+                           indices.linearize(index.slice(axis, count)),
                            x.getShape()[axis])
                : -1;
     if (!(isGood &= chosen >= 0))
@@ -131,25 +134,28 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
   for (uint64_t d = 0; fits && d < uint64_t(operand.getRank()); ++d)
     fits &= d == axis || indices.getDimSize(d) <= operand.getDimSize(d);
   if (!fits)
-    return emitOptionalError(loc,
-                             "'graph.gather_elements' op expected indices to have "
-                             "the operand's number of dims, and to be no larger "
-                             "in any but axis ",
-                             int64_t(axis), ", but got ", indices, " for ", operand);
+    return emitOptionalError(
+        loc,
+        "'graph.gather_elements' op expected indices to have "
+        "the operand's number of dims, and to be no larger "
+        "in any but axis ",
+        int64_t(axis), ", but got ", indices, " for ", operand);
   types.push_back(operand.clone(indices.getShape()));
   return success();
 }
 
-LogicalResult GatherElementsOp::differentiate(OpBuilder &builder,
-                                              ValueRange resultCotangents,
-                                              ArrayRef<bool> wanted,
-                                              SmallVectorImpl<Value> &cotangents) {
+LogicalResult
+GatherElementsOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
+                                ArrayRef<bool> wanted,
+                                SmallVectorImpl<Value> &cotangents) {
   auto type = getOperand().getType();
-  return pushGatherCotangent(type, resultCotangents[0], wanted, cotangents, [&] {
-    GraphBuilder g(builder, getLoc());
-    return g.make<ScatterElementsOp>(ScatterKind::Add, g.zeros(type), getIndices(),
-                                     resultCotangents[0], getAxis());
-  });
+  return pushGatherCotangent(
+      type, resultCotangents[0], wanted, cotangents, [&] {
+        GraphBuilder g(builder, getLoc());
+        return g.make<ScatterElementsOp>(ScatterKind::Add, g.zeros(type),
+                                         getIndices(), resultCotangents[0],
+                                         getAxis());
+      });
 }
 
 ShardingRule GatherElementsOp::getShardingRule() {
@@ -157,10 +163,12 @@ ShardingRule GatherElementsOp::getShardingRule() {
   auto operand = getOperand().getType(), indices = getIndices().getType();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d != getAxis() && operand.getDimSize(d) == indices.getDimSize(d)) {
-      rule.factor(operand.getDimSize(d), {Place{0, d}, Place{1, d}}, Place{0, d});
+      rule.factor(operand.getDimSize(d), {Place{0, d}, Place{1, d}},
+                  Place{0, d});
       continue;
     }
-    rule.factor(operand.getDimSize(d), Place{0, d}, {}, FactorKind::NeedReplication);
+    rule.factor(operand.getDimSize(d), Place{0, d}, {},
+                FactorKind::NeedReplication);
     // Along the axis each index stands for itself; a dim that is cut short does
     // not (the operand's part would be another one).
     rule.factor(indices.getDimSize(d), Place{1, d}, Place{0, d},
@@ -195,9 +203,9 @@ LogicalResult GatherElementsOp::evaluate(ArrayRef<HostTensor> operands,
 Value GatherElementsOp::emitElement(OpBuilder &builder, Location loc, unsigned,
                                     ValueRange indices, ElementLoader load) {
   SmallVector<Value> source(indices);
-  source[getAxis()] = emitIndex(builder, loc, load(1, indices),
-                                getIndices().getType(),
-                                getOperand().getType().getDimSize(getAxis()));
+  source[getAxis()] =
+      emitIndex(builder, loc, load(1, indices), getIndices().getType(),
+                getOperand().getType().getDimSize(getAxis()));
   return load(0, source);
 }
 
@@ -225,11 +233,13 @@ LogicalResult GatherNDOp::differentiate(OpBuilder &builder,
                                         ArrayRef<bool> wanted,
                                         SmallVectorImpl<Value> &cotangents) {
   auto type = getOperand().getType();
-  return pushGatherCotangent(type, resultCotangents[0], wanted, cotangents, [&] {
-    GraphBuilder g(builder, getLoc());
-    return g.make<ScatterNDOp>(ScatterKind::Add, g.zeros(type), getIndices(),
-                               resultCotangents[0], getBatchDims());
-  });
+  return pushGatherCotangent(
+      type, resultCotangents[0], wanted, cotangents, [&] {
+        GraphBuilder g(builder, getLoc());
+        return g.make<ScatterNDOp>(ScatterKind::Add, g.zeros(type),
+                                   getIndices(), resultCotangents[0],
+                                   getBatchDims());
+      });
 }
 
 ShardingRule GatherNDOp::getShardingRule() {
@@ -246,7 +256,8 @@ ShardingRule GatherNDOp::getShardingRule() {
   rule.factor(count, Place{1, last}, {}, FactorKind::NeedReplication);
   for (unsigned d = batch; d < operand.getRank(); ++d) {
     if (d < batch + count)
-      rule.factor(operand.getDimSize(d), Place{0, d}, {}, FactorKind::NeedReplication);
+      rule.factor(operand.getDimSize(d), Place{0, d}, {},
+                  FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d), Place{0, d},
                   Place{0, last + d - batch - count});
@@ -270,7 +281,8 @@ LogicalResult GatherNDOp::evaluate(ArrayRef<HostTensor> operands,
     place.push_back(0);
     int64_t first = indices.linearize(place);
     for (int64_t c = 0; isGood && c < count; ++c) {
-      source.push_back(readIndex(*this, indices, first + c, x.getShape()[batch + c]));
+      source.push_back(
+          readIndex(*this, indices, first + c, x.getShape()[batch + c]));
       isGood &= source.back() >= 0;
     }
     if (!isGood)

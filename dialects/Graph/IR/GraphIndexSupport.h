@@ -27,16 +27,18 @@ inline int64_t readIndex(Operation *op, const HostTensor &indices,
   return -1;
 }
 
-/// The scalar `given` of element type `type` as an index into [0, size), clamped.
+/// The scalar `given` of element type `type` as an index into [0, size),
+/// clamped.
 inline Value emitIndex(OpBuilder &builder, Location loc, Value given, Type type,
                        int64_t size) {
   ScalarBuilder b(builder, loc, type);
   Type indexType = builder.getIndexType();
-  Value index = b.isUnsigned() ? b.create<arith::IndexCastUIOp>(indexType, given)
-                               : b.create<arith::IndexCastOp>(indexType, given);
+  Value index = b.isUnsigned()
+                    ? b.create<arith::IndexCastUIOp>(indexType, given)
+                    : b.create<arith::IndexCastOp>(indexType, given);
   if (!b.isUnsigned()) {
-    Value isNegative = b.create<arith::CmpIOp>(arith::CmpIPredicate::slt, index,
-                                               b.index(0));
+    Value isNegative =
+        b.create<arith::CmpIOp>(arith::CmpIPredicate::slt, index, b.index(0));
     index = b.select(isNegative, b.addIndex(index, size), index);
   }
   return b.clampIndex(index, size);
@@ -64,8 +66,8 @@ inline SmallVector<int64_t> getSlicesShape(RankedTensorType operand,
   return shape;
 }
 
-/// Shape of gather_nd's result and of scatter_nd's updates: also checks that the
-/// operand has the batch dims and the dims that coordinates name.
+/// Shape of gather_nd's result and of scatter_nd's updates: also checks that
+/// the operand has the batch dims and the dims that coordinates name.
 inline FailureOr<SmallVector<int64_t>>
 inferCoordinatesShape(StringRef name, std::optional<Location> loc,
                       RankedTensorType operand, RankedTensorType indices,
@@ -73,19 +75,21 @@ inferCoordinatesShape(StringRef name, std::optional<Location> loc,
   int64_t batch = batchDims;
   if (indices.getRank() < 1 || batch < 0 || batch >= indices.getRank() ||
       batch + indices.getShape().back() > operand.getRank())
-    return emitOptionalError(loc, "'", name, "' op expected indices of at least ",
-                             batch + 1, " dims whose last one holds at most ",
-                             operand.getRank() - batch, " coordinates, but got ",
-                             indices);
+    return emitOptionalError(
+        loc, "'", name, "' op expected indices of at least ", batch + 1,
+        " dims whose last one holds at most ", operand.getRank() - batch,
+        " coordinates, but got ", indices);
   for (int64_t d = 0; d < batch; ++d)
     if (indices.getDimSize(d) != operand.getDimSize(d))
       return emitOptionalError(loc, "'", name, "' op expected batch dim ", d,
-                               " to agree, but got ", operand, " and ", indices);
+                               " to agree, but got ", operand, " and ",
+                               indices);
   int64_t count = indices.getShape().back();
   for (int64_t d = batch; d < batch + count; ++d)
     if (operand.getDimSize(d) == 0)
-      return emitOptionalError(loc, "'", name, "' op indexes into the empty dim ",
-                               d, " of ", operand);
+      return emitOptionalError(loc, "'", name,
+                               "' op indexes into the empty dim ", d, " of ",
+                               operand);
   SmallVector<int64_t> shape(indices.getShape().drop_back());
   llvm::append_range(shape, operand.getShape().drop_front(batch + count));
   return shape;

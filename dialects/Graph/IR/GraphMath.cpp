@@ -22,14 +22,12 @@ static IntKind getIntKind(const HostTensor &tensor) {
 template <typename OpT>
 static constexpr bool isUnary = OpT::template hasTrait<OpTrait::OneOperand>();
 
-template <typename OpT, typename = void>
-struct IsLinear : std::false_type {};
+template <typename OpT, typename = void> struct IsLinear : std::false_type {};
 template <typename OpT>
 struct IsLinear<OpT, std::enable_if_t<ScalarCode<OpT>::isLinear>>
     : std::true_type {};
 
-template <typename OpT>
-static LinearSets getLinearSets(OpT op) {
+template <typename OpT> static LinearSets getLinearSets(OpT op) {
   if constexpr (!isUnary<OpT>)
     return ScalarCode<OpT>::linear();
   else if constexpr (IsLinear<OpT>::value)
@@ -97,7 +95,8 @@ static Value emitElementwise(OpT op, OpBuilder &builder, Location loc,
 // Predicates: is_nan, is_inf, compare.
 //===----------------------------------------------------------------------===//
 
-static LogicalResult pushZeros(Operation *op, SmallVectorImpl<Value> &cotangents) {
+static LogicalResult pushZeros(Operation *op,
+                               SmallVectorImpl<Value> &cotangents) {
   cotangents.append(op->getNumOperands(), Value());
   return success();
 }
@@ -213,7 +212,8 @@ static Value emitElementwise(CompareOp op, OpBuilder &builder, Location loc,
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   // In the order of ComparePredicate.
-  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT,
+                                 F::OLE, F::OGT, F::OGE};
   static constexpr I ints[] = {I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge};
   static constexpr I unsignedInts[] = {I::eq,  I::ne,  I::ult,
                                        I::ule, I::ugt, I::uge};
@@ -307,12 +307,13 @@ differentiateElementwise(ConvertOp op, OpBuilder &builder,
                          ValueRange resultCotangents, ArrayRef<bool> wanted,
                          SmallVectorImpl<Value> &cotangents) {
   Type from = op.getOperand().getType().getElementType();
-  bool isFloat = isa<FloatType>(from) &&
-                 isa<FloatType>(op.getType().getElementType());
+  bool isFloat =
+      isa<FloatType>(from) && isa<FloatType>(op.getType().getElementType());
   Value dy = resultCotangents[0];
-  cotangents.push_back(dy && isFloat && wanted[0]
-                           ? GraphBuilder(builder, op.getLoc()).convert(dy, from)
-                           : Value());
+  cotangents.push_back(
+      dy && isFloat && wanted[0]
+          ? GraphBuilder(builder, op.getLoc()).convert(dy, from)
+          : Value());
   return success();
 }
 
@@ -388,8 +389,9 @@ static Value emitElementwise(ConvertOp op, OpBuilder &builder, Location loc,
     return emitFloatToInt(from, to, x);
   if (!to.isFloat())
     return emitIntToInt(from, to, x);
-  Value number = from.isUnsigned() ? from.create<arith::UIToFPOp>(to.getType(), x)
-                                   : from.create<arith::SIToFPOp>(to.getType(), x);
+  Value number = from.isUnsigned()
+                     ? from.create<arith::UIToFPOp>(to.getType(), x)
+                     : from.create<arith::SIToFPOp>(to.getType(), x);
   if (to.getType() == to.getElementType())
     return number;
   Value rounded =

@@ -19,19 +19,19 @@ namespace mlir::dist::graph {
 
 using LinearSets = SmallVector<SmallVector<unsigned>>;
 
-template <>
-struct ScalarCode<AddOp> {
+template <> struct ScalarCode<AddOp> {
   static LinearSets linear() { return {{0, 1}}; }
   static double evaluate(double x, double y) { return x + y; }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) {
     return int64_t(uint64_t(x) + uint64_t(y));
   }
   static Value emit(ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }
-  static Value gradient(GraphBuilder &, AddOp, Value dy, unsigned) { return dy; }
+  static Value gradient(GraphBuilder &, AddOp, Value dy, unsigned) {
+    return dy;
+  }
 };
 
-template <>
-struct ScalarCode<SubOp> {
+template <> struct ScalarCode<SubOp> {
   static LinearSets linear() { return {{0, 1}}; }
   static double evaluate(double x, double y) { return x - y; }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) {
@@ -43,8 +43,7 @@ struct ScalarCode<SubOp> {
   }
 };
 
-template <>
-struct ScalarCode<MulOp> {
+template <> struct ScalarCode<MulOp> {
   static LinearSets linear() { return {{0}, {1}}; }
   static double evaluate(double x, double y) { return x * y; }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) {
@@ -71,8 +70,7 @@ struct SafeDivisor {
   Value isZero, isMinusOne, divisor;
 };
 
-template <>
-struct ScalarCode<DivOp> {
+template <> struct ScalarCode<DivOp> {
   static LinearSets linear() { return {{0}}; }
   static double evaluate(double x, double y) { return x / y; }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind kind) {
@@ -101,8 +99,7 @@ struct ScalarCode<DivOp> {
   }
 };
 
-template <>
-struct ScalarCode<RemOp> {
+template <> struct ScalarCode<RemOp> {
   static LinearSets linear() { return {}; }
   static double evaluate(double x, double y) { return std::fmod(x, y); }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind kind) {
@@ -117,7 +114,8 @@ struct ScalarCode<RemOp> {
       return b.create<arith::RemFOp>(x, y);
     SafeDivisor safe(b, y);
     // A divisor made 1 leaves remainder 0, as wanted for both traps.
-    return b.pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(x, safe.divisor);
+    return b.pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(x,
+                                                                 safe.divisor);
   }
   static Value gradient(GraphBuilder &g, RemOp op, Value dy, unsigned operand) {
     if (operand == 0)
@@ -128,8 +126,7 @@ struct ScalarCode<RemOp> {
   }
 };
 
-template <>
-struct ScalarCode<PowOp> {
+template <> struct ScalarCode<PowOp> {
   static LinearSets linear() { return {}; }
   static double evaluate(double x, double y) { return std::pow(x, y); }
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind kind) {
@@ -152,7 +149,8 @@ struct ScalarCode<PowOp> {
         [&](OpBuilder &builder, Location loc, Value, ValueRange state) {
           ScalarBuilder s(builder, loc, b.getElementType());
           Value odd = s.create<arith::AndIOp>(state[2], one);
-          Value isOdd = s.create<arith::CmpIOp>(arith::CmpIPredicate::ne, odd, zero);
+          Value isOdd =
+              s.create<arith::CmpIOp>(arith::CmpIPredicate::ne, odd, zero);
           Value product = s.select(isOdd, s.mul(state[0], state[1]), state[0]);
           Value square = s.mul(state[1], state[1]);
           // Of i1 a shift by the width would be poison; one round ends it.
@@ -195,8 +193,8 @@ struct ScalarCode<PowOp> {
     // x^y grows with y only where x > 0; log of anything else would be NaN.
     Value zero = g.like(x, 0);
     Value isPositive = g.compare(ComparePredicate::GT, x, zero);
-    Value slope = g.mul(op.getResult(),
-                        g.log(g.select(isPositive, x, g.like(x, 1))));
+    Value slope =
+        g.mul(op.getResult(), g.log(g.select(isPositive, x, g.like(x, 1))));
     return g.mul(dy, g.select(isPositive, slope, zero));
   }
 };
@@ -210,8 +208,7 @@ static Value differentiateChoice(GraphBuilder &g, OpT op, Value dy,
   return operand == 0 ? g.select(chosen, dy, zero) : g.select(chosen, zero, dy);
 }
 
-template <>
-struct ScalarCode<MaxOp> {
+template <> struct ScalarCode<MaxOp> {
   static LinearSets linear() { return {}; }
   static double evaluate(double x, double y) {
     return std::isnan(x) || std::isnan(y)
@@ -227,8 +224,7 @@ struct ScalarCode<MaxOp> {
   }
 };
 
-template <>
-struct ScalarCode<MinOp> {
+template <> struct ScalarCode<MinOp> {
   static LinearSets linear() { return {}; }
   static double evaluate(double x, double y) {
     return std::isnan(x) || std::isnan(y)
@@ -244,30 +240,25 @@ struct ScalarCode<MinOp> {
   }
 };
 
-template <typename ScalarOp>
-struct BitCode : IntOnly {
+template <typename ScalarOp> struct BitCode : IntOnly {
   static LinearSets linear() { return {}; }
   static Value emit(ScalarBuilder &b, Value x, Value y) {
     return b.create<ScalarOp>(x, y);
   }
 };
-template <>
-struct ScalarCode<AndOp> : BitCode<arith::AndIOp> {
+template <> struct ScalarCode<AndOp> : BitCode<arith::AndIOp> {
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) { return x & y; }
 };
-template <>
-struct ScalarCode<OrOp> : BitCode<arith::OrIOp> {
+template <> struct ScalarCode<OrOp> : BitCode<arith::OrIOp> {
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) { return x | y; }
 };
-template <>
-struct ScalarCode<XorOp> : BitCode<arith::XOrIOp> {
+template <> struct ScalarCode<XorOp> : BitCode<arith::XOrIOp> {
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind) { return x ^ y; }
 };
 
 /// Shifts by the width or more (as an unsigned number) give 0, where the scalar
 /// op is undefined.
-template <typename ScalarOp>
-struct ShiftCode : IntOnly {
+template <typename ScalarOp> struct ShiftCode : IntOnly {
   static LinearSets linear() { return {}; }
   static Value emit(ScalarBuilder &b, Value x, Value y) {
     Value inside = b.create<arith::CmpIOp>(arith::CmpIPredicate::ult, y,
@@ -278,14 +269,12 @@ struct ShiftCode : IntOnly {
     return b.select(inside, b.create<ScalarOp>(x, amount), b.integer(0));
   }
 };
-template <>
-struct ScalarCode<ShiftLeftOp> : ShiftCode<arith::ShLIOp> {
+template <> struct ScalarCode<ShiftLeftOp> : ShiftCode<arith::ShLIOp> {
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind kind) {
     return kind.bits(y) >= kind.width ? 0 : int64_t(uint64_t(x) << y);
   }
 };
-template <>
-struct ScalarCode<ShiftRightOp> : ShiftCode<arith::ShRUIOp> {
+template <> struct ScalarCode<ShiftRightOp> : ShiftCode<arith::ShRUIOp> {
   static int64_t evaluateInt(int64_t x, int64_t y, IntKind kind) {
     return kind.bits(y) >= kind.width ? 0 : int64_t(kind.bits(x) >> y);
   }

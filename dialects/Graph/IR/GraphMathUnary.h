@@ -25,15 +25,15 @@ struct IntKind {
   unsigned width;
   /// The value without the sign's extension.
   uint64_t bits(int64_t x) const {
-    return width >= 64 ? uint64_t(x) : uint64_t(x) & ((uint64_t(1) << width) - 1);
+    return width >= 64 ? uint64_t(x)
+                       : uint64_t(x) & ((uint64_t(1) << width) - 1);
   }
   bool less(int64_t x, int64_t y) const {
     return isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
   }
 };
 
-template <typename OpT>
-struct ScalarCode;
+template <typename OpT> struct ScalarCode;
 
 /// Ops that have no integer form: the op's type constraint refuses integers.
 struct FloatOnly {
@@ -53,24 +53,23 @@ struct ZeroGradient {
   static Value gradient(GraphBuilder &, Operation *, Value) { return {}; }
 };
 /// A float op with a scalar op of the same meaning.
-template <typename ScalarOp>
-struct FloatCode : FloatOnly {
+template <typename ScalarOp> struct FloatCode : FloatOnly {
   static Value emit(ScalarBuilder &b, Value x) { return b.create<ScalarOp>(x); }
 };
 
-template <>
-struct ScalarCode<NegOp> {
+template <> struct ScalarCode<NegOp> {
   static constexpr bool isLinear = true;
   static double evaluate(double x) { return -x; }
-  static int64_t evaluateInt(int64_t x, IntKind) { return int64_t(-uint64_t(x)); }
+  static int64_t evaluateInt(int64_t x, IntKind) {
+    return int64_t(-uint64_t(x));
+  }
   static Value emit(ScalarBuilder &b, Value x) {
     return b.isFloat() ? b.create<arith::NegFOp>(x) : b.sub(b.integer(0), x);
   }
   static Value gradient(GraphBuilder &g, NegOp, Value dy) { return g.neg(dy); }
 };
 
-template <>
-struct ScalarCode<AbsOp> {
+template <> struct ScalarCode<AbsOp> {
   static double evaluate(double x) { return std::fabs(x); }
   static int64_t evaluateInt(int64_t x, IntKind kind) {
     return kind.isUnsigned || x >= 0 ? x : int64_t(-uint64_t(x));
@@ -85,8 +84,7 @@ struct ScalarCode<AbsOp> {
   }
 };
 
-template <>
-struct ScalarCode<SignOp> : ZeroGradient {
+template <> struct ScalarCode<SignOp> : ZeroGradient {
   static double evaluate(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
   static int64_t evaluateInt(int64_t x, IntKind kind) {
     return kind.isUnsigned ? x != 0 : (x > 0) - (x < 0);
@@ -103,48 +101,42 @@ struct ScalarCode<SignOp> : ZeroGradient {
   }
 };
 
-template <>
-struct ScalarCode<ExpOp> : FloatCode<math::ExpOp> {
+template <> struct ScalarCode<ExpOp> : FloatCode<math::ExpOp> {
   static double evaluate(double x) { return std::exp(x); }
   static Value gradient(GraphBuilder &g, ExpOp op, Value dy) {
     return g.mul(dy, op.getResult());
   }
 };
 
-template <>
-struct ScalarCode<LogOp> : FloatCode<math::LogOp> {
+template <> struct ScalarCode<LogOp> : FloatCode<math::LogOp> {
   static double evaluate(double x) { return std::log(x); }
   static Value gradient(GraphBuilder &g, LogOp op, Value dy) {
     return g.div(dy, op.getOperand());
   }
 };
 
-template <>
-struct ScalarCode<Log1pOp> : FloatCode<math::Log1pOp> {
+template <> struct ScalarCode<Log1pOp> : FloatCode<math::Log1pOp> {
   static double evaluate(double x) { return std::log1p(x); }
   static Value gradient(GraphBuilder &g, Log1pOp op, Value dy) {
     return g.div(dy, g.add(op.getOperand(), 1));
   }
 };
 
-template <>
-struct ScalarCode<Expm1Op> : FloatCode<math::ExpM1Op> {
+template <> struct ScalarCode<Expm1Op> : FloatCode<math::ExpM1Op> {
   static double evaluate(double x) { return std::expm1(x); }
   static Value gradient(GraphBuilder &g, Expm1Op op, Value dy) {
     return g.mul(dy, g.add(op.getResult(), 1));
   }
 };
 
-template <>
-struct ScalarCode<SqrtOp> : FloatCode<math::SqrtOp> {
+template <> struct ScalarCode<SqrtOp> : FloatCode<math::SqrtOp> {
   static double evaluate(double x) { return std::sqrt(x); }
   static Value gradient(GraphBuilder &g, SqrtOp op, Value dy) {
     return g.div(g.mul(dy, 0.5), op.getResult());
   }
 };
 
-template <>
-struct ScalarCode<RsqrtOp> : FloatCode<math::RsqrtOp> {
+template <> struct ScalarCode<RsqrtOp> : FloatCode<math::RsqrtOp> {
   static double evaluate(double x) { return 1 / std::sqrt(x); }
   static Value gradient(GraphBuilder &g, RsqrtOp op, Value dy) {
     Value y = op.getResult();
@@ -152,8 +144,7 @@ struct ScalarCode<RsqrtOp> : FloatCode<math::RsqrtOp> {
   }
 };
 
-template <>
-struct ScalarCode<TanhOp> : FloatCode<math::TanhOp> {
+template <> struct ScalarCode<TanhOp> : FloatCode<math::TanhOp> {
   static double evaluate(double x) { return std::tanh(x); }
   static Value gradient(GraphBuilder &g, TanhOp op, Value dy) {
     Value y = op.getResult();
@@ -161,8 +152,7 @@ struct ScalarCode<TanhOp> : FloatCode<math::TanhOp> {
   }
 };
 
-template <>
-struct ScalarCode<LogisticOp> : FloatOnly {
+template <> struct ScalarCode<LogisticOp> : FloatOnly {
   static double evaluate(double x) { return 1 / (1 + std::exp(-x)); }
   static Value emit(ScalarBuilder &b, Value x) {
     Value e = b.create<math::ExpOp>(b.create<arith::NegFOp>(x));
@@ -174,8 +164,7 @@ struct ScalarCode<LogisticOp> : FloatOnly {
   }
 };
 
-template <>
-struct ScalarCode<ErfOp> : FloatCode<math::ErfOp> {
+template <> struct ScalarCode<ErfOp> : FloatCode<math::ErfOp> {
   static double evaluate(double x) { return std::erf(x); }
   static Value gradient(GraphBuilder &g, ErfOp op, Value dy) {
     Value e = g.exp(g.neg(g.square(op.getOperand())));
@@ -183,8 +172,7 @@ struct ScalarCode<ErfOp> : FloatCode<math::ErfOp> {
   }
 };
 
-template <>
-struct ScalarCode<ReluOp> {
+template <> struct ScalarCode<ReluOp> {
   static double evaluate(double x) { return x < 0 ? 0 : x; }
   static int64_t evaluateInt(int64_t x, IntKind kind) {
     return !kind.isUnsigned && x < 0 ? 0 : x;
@@ -200,32 +188,28 @@ struct ScalarCode<ReluOp> {
   }
 };
 
-template <>
-struct ScalarCode<SinOp> : FloatCode<math::SinOp> {
+template <> struct ScalarCode<SinOp> : FloatCode<math::SinOp> {
   static double evaluate(double x) { return std::sin(x); }
   static Value gradient(GraphBuilder &g, SinOp op, Value dy) {
     return g.mul(dy, g.make<CosOp>(op.getOperand()));
   }
 };
 
-template <>
-struct ScalarCode<CosOp> : FloatCode<math::CosOp> {
+template <> struct ScalarCode<CosOp> : FloatCode<math::CosOp> {
   static double evaluate(double x) { return std::cos(x); }
   static Value gradient(GraphBuilder &g, CosOp op, Value dy) {
     return g.neg(g.mul(dy, g.make<SinOp>(op.getOperand())));
   }
 };
 
-template <>
-struct ScalarCode<TanOp> : FloatCode<math::TanOp> {
+template <> struct ScalarCode<TanOp> : FloatCode<math::TanOp> {
   static double evaluate(double x) { return std::tan(x); }
   static Value gradient(GraphBuilder &g, TanOp op, Value dy) {
     return g.mul(dy, g.add(g.square(op.getResult()), 1));
   }
 };
 
-template <>
-struct ScalarCode<AsinOp> : FloatCode<math::AsinOp> {
+template <> struct ScalarCode<AsinOp> : FloatCode<math::AsinOp> {
   static double evaluate(double x) { return std::asin(x); }
   static Value gradient(GraphBuilder &g, AsinOp op, Value dy) {
     Value x = op.getOperand();
@@ -233,8 +217,7 @@ struct ScalarCode<AsinOp> : FloatCode<math::AsinOp> {
   }
 };
 
-template <>
-struct ScalarCode<AcosOp> : FloatCode<math::AcosOp> {
+template <> struct ScalarCode<AcosOp> : FloatCode<math::AcosOp> {
   static double evaluate(double x) { return std::acos(x); }
   static Value gradient(GraphBuilder &g, AcosOp op, Value dy) {
     Value x = op.getOperand();
@@ -242,48 +225,42 @@ struct ScalarCode<AcosOp> : FloatCode<math::AcosOp> {
   }
 };
 
-template <>
-struct ScalarCode<AtanOp> : FloatCode<math::AtanOp> {
+template <> struct ScalarCode<AtanOp> : FloatCode<math::AtanOp> {
   static double evaluate(double x) { return std::atan(x); }
   static Value gradient(GraphBuilder &g, AtanOp op, Value dy) {
     return g.div(dy, g.add(g.square(op.getOperand()), 1));
   }
 };
 
-template <>
-struct ScalarCode<SinhOp> : FloatCode<math::SinhOp> {
+template <> struct ScalarCode<SinhOp> : FloatCode<math::SinhOp> {
   static double evaluate(double x) { return std::sinh(x); }
   static Value gradient(GraphBuilder &g, SinhOp op, Value dy) {
     return g.mul(dy, g.make<CoshOp>(op.getOperand()));
   }
 };
 
-template <>
-struct ScalarCode<CoshOp> : FloatCode<math::CoshOp> {
+template <> struct ScalarCode<CoshOp> : FloatCode<math::CoshOp> {
   static double evaluate(double x) { return std::cosh(x); }
   static Value gradient(GraphBuilder &g, CoshOp op, Value dy) {
     return g.mul(dy, g.make<SinhOp>(op.getOperand()));
   }
 };
 
-template <>
-struct ScalarCode<AsinhOp> : FloatCode<math::AsinhOp> {
+template <> struct ScalarCode<AsinhOp> : FloatCode<math::AsinhOp> {
   static double evaluate(double x) { return std::asinh(x); }
   static Value gradient(GraphBuilder &g, AsinhOp op, Value dy) {
     return g.mul(dy, g.rsqrt(g.add(g.square(op.getOperand()), 1)));
   }
 };
 
-template <>
-struct ScalarCode<AcoshOp> : FloatCode<math::AcoshOp> {
+template <> struct ScalarCode<AcoshOp> : FloatCode<math::AcoshOp> {
   static double evaluate(double x) { return std::acosh(x); }
   static Value gradient(GraphBuilder &g, AcoshOp op, Value dy) {
     return g.mul(dy, g.rsqrt(g.add(g.square(op.getOperand()), -1)));
   }
 };
 
-template <>
-struct ScalarCode<AtanhOp> : FloatCode<math::AtanhOp> {
+template <> struct ScalarCode<AtanhOp> : FloatCode<math::AtanhOp> {
   static double evaluate(double x) { return std::atanh(x); }
   static Value gradient(GraphBuilder &g, AtanhOp op, Value dy) {
     Value x = op.getOperand();
@@ -296,8 +273,7 @@ struct ScalarCode<FloorOp> : FloatCode<math::FloorOp>, ZeroGradient {
   static double evaluate(double x) { return std::floor(x); }
 };
 
-template <>
-struct ScalarCode<CeilOp> : FloatCode<math::CeilOp>, ZeroGradient {
+template <> struct ScalarCode<CeilOp> : FloatCode<math::CeilOp>, ZeroGradient {
   static double evaluate(double x) { return std::ceil(x); }
 };
 
@@ -306,8 +282,7 @@ struct ScalarCode<RoundOp> : FloatCode<math::RoundEvenOp>, ZeroGradient {
   static double evaluate(double x) { return std::nearbyint(x); }
 };
 
-template <>
-struct ScalarCode<NotOp> : IntOnly {
+template <> struct ScalarCode<NotOp> : IntOnly {
   static int64_t evaluateInt(int64_t x, IntKind) { return ~x; }
   static Value emit(ScalarBuilder &b, Value x) {
     return b.create<arith::XOrIOp>(x, b.integer(-1));

@@ -19,8 +19,9 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   int64_t last = -1;
   for (int64_t dim : adaptor.getDims()) {
     if (dim <= last || dim >= type.getRank())
-      return emitOptionalError(loc, "'graph.reduce' op expected dims to be "
-                                    "increasing and within the operand's ",
+      return emitOptionalError(loc,
+                               "'graph.reduce' op expected dims to be "
+                               "increasing and within the operand's ",
                                type.getRank(), " dims, but got ", dim);
     last = dim;
   }
@@ -109,9 +110,10 @@ LogicalResult ReduceOp::evaluate(ArrayRef<HostTensor> operands,
   if (auto start = dyn_cast<FloatAttr>(identity))
     floats.assign(result.getNumElements(), start.getValueAsDouble());
   else
-    ints.assign(result.getNumElements(),
-                wrapToType(cast<IntegerAttr>(identity).getValue().getSExtValue(),
-                           cast<IntegerType>(getType().getElementType())));
+    ints.assign(
+        result.getNumElements(),
+        wrapToType(cast<IntegerAttr>(identity).getValue().getSExtValue(),
+                   cast<IntegerType>(getType().getElementType())));
   int64_t position = 0;
   forEachIndex(x.getShape(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> kept;
@@ -142,39 +144,40 @@ Value ReduceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
     sizes.push_back(type.getDimSize(dim));
   Value start = ScalarBuilder(builder, loc, type)
                     .constant(getIdentity(getKind(), type.getElementType()));
-  return emitLoopNest(
-      builder, loc, sizes, start,
-      [&](OpBuilder &, Location, ValueRange loops,
-          ValueRange state) -> SmallVector<Value> {
-        SmallVector<Value> place(type.getRank());
-        unsigned kept = 0, reduced = 0;
-        for (int64_t d = 0; d < type.getRank(); ++d)
-          place[d] = llvm::is_contained(getDims(), d) ? loops[reduced++]
-                                                      : indices[kept++];
-        Value x = load(0, place);
-        // `load` builds where `builder` stands, which is inside the nest.
-        ScalarBuilder b(builder, loc, type);
-        switch (getKind()) {
-        case ReduceKind::Sum:
-          return {b.add(state[0], x)};
-        case ReduceKind::Product:
-          return {b.mul(state[0], x)};
-        case ReduceKind::Max:
-          return {b.max(state[0], x)};
-        case ReduceKind::Min:
-          return {b.min(state[0], x)};
-        }
-        llvm_unreachable("all kinds are listed");
-      })[0];
+  return emitLoopNest(builder, loc, sizes, start,
+                      [&](OpBuilder &, Location, ValueRange loops,
+                          ValueRange state) -> SmallVector<Value> {
+                        SmallVector<Value> place(type.getRank());
+                        unsigned kept = 0, reduced = 0;
+                        for (int64_t d = 0; d < type.getRank(); ++d)
+                          place[d] = llvm::is_contained(getDims(), d)
+                                         ? loops[reduced++]
+                                         : indices[kept++];
+                        Value x = load(0, place);
+                        // `load` builds where `builder` stands, which is inside
+                        // the nest.
+                        ScalarBuilder b(builder, loc, type);
+                        switch (getKind()) {
+                        case ReduceKind::Sum:
+                          return {b.add(state[0], x)};
+                        case ReduceKind::Product:
+                          return {b.mul(state[0], x)};
+                        case ReduceKind::Max:
+                          return {b.max(state[0], x)};
+                        case ReduceKind::Min:
+                          return {b.min(state[0], x)};
+                        }
+                        llvm_unreachable("all kinds are listed");
+                      })[0];
 }
 
 ShardingRule ReduceOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   auto type = cast<RankedTensorType>(getOperand().getType());
   // In the order of ReduceKind.
-  static constexpr ReductionKind kinds[] = {ReductionKind::Sum, ReductionKind::Max,
-                                            ReductionKind::Min,
-                                            ReductionKind::Product};
+  static constexpr ReductionKind kinds[] = {
+      ReductionKind::Sum, ReductionKind::Max, ReductionKind::Min,
+      ReductionKind::Product};
   unsigned kept = 0;
   for (unsigned d = 0; d < type.getRank(); ++d) {
     if (llvm::is_contained(getDims(), int64_t(d)))
@@ -215,9 +218,9 @@ LogicalResult ReduceOp::differentiate(OpBuilder &builder,
   case ReduceKind::Max:
   case ReduceKind::Min: {
     // Equal elements share, as in TensorFlow (math_grad.py, _MinOrMaxGrad).
-    Value chosen = g.convert(
-        g.compare(ComparePredicate::EQ, x, spread(getResult())),
-        type.getElementType());
+    Value chosen =
+        g.convert(g.compare(ComparePredicate::EQ, x, spread(getResult())),
+                  type.getElementType());
     Value share = g.div(dy, g.sum(chosen, getDims()));
     cotangents.push_back(g.mul(chosen, spread(share)));
     break;

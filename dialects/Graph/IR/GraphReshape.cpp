@@ -42,9 +42,10 @@ LogicalResult ReshapeOp::differentiate(OpBuilder &builder,
                                        ArrayRef<bool> wanted,
                                        SmallVectorImpl<Value> &cotangents) {
   Value dy = resultCotangents[0];
-  cotangents.push_back(dy && wanted[0] ? GraphBuilder(builder, getLoc())
-                                             .reshape(dy, getOperand().getType().getShape())
-                                       : Value());
+  cotangents.push_back(dy && wanted[0]
+                           ? GraphBuilder(builder, getLoc())
+                                 .reshape(dy, getOperand().getType().getShape())
+                           : Value());
   return success();
 }
 
@@ -110,9 +111,9 @@ ShardingRule ReshapeOp::getShardingRule() {
 }
 
 /// Calls `fn` with each group as [first, last) dims of both shapes.
-static void
-forEachGroup(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
-             llvm::function_ref<void(unsigned, unsigned, unsigned, unsigned)> fn) {
+static void forEachGroup(
+    ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+    llvm::function_ref<void(unsigned, unsigned, unsigned, unsigned)> fn) {
   unsigned i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     unsigned firstFrom = i, firstTo = j;
@@ -134,33 +135,34 @@ Value ReshapeOp::emitElement(OpBuilder &builder, Location loc, unsigned,
   ArrayRef<int64_t> to = getType().getShape();
   ScalarBuilder b(builder, loc, builder.getI64Type());
   SmallVector<Value> source(from.size());
-  forEachGroup(from, to, [&](unsigned i, unsigned iEnd, unsigned j, unsigned jEnd) {
-    Value position;
-    for (; j < jEnd; ++j) {
-      if (to[j] == 1)
-        continue;
-      position = position ? b.create<arith::AddIOp>(b.mulIndex(position, to[j]),
-                                                    indices[j])
-                          : indices[j];
-    }
-    // Minor to major: the remainder is the index, the quotient goes on.
-    int64_t left = 1;
-    for (unsigned d = i; d < iEnd; ++d)
-      left *= from[d];
-    for (unsigned d = iEnd; d-- > i;) {
-      left /= from[d];
-      if (from[d] == 1 || !position) {
-        source[d] = b.index(0);
-        continue;
-      }
-      if (left == 1) {
-        source[d] = position;
-        continue;
-      }
-      Value size = b.index(from[d]);
-      source[d] = b.create<arith::RemUIOp>(position, size);
-      position = b.create<arith::DivUIOp>(position, size);
-    }
-  });
+  forEachGroup(
+      from, to, [&](unsigned i, unsigned iEnd, unsigned j, unsigned jEnd) {
+        Value position;
+        for (; j < jEnd; ++j) {
+          if (to[j] == 1)
+            continue;
+          position = position ? b.create<arith::AddIOp>(
+                                    b.mulIndex(position, to[j]), indices[j])
+                              : indices[j];
+        }
+        // Minor to major: the remainder is the index, the quotient goes on.
+        int64_t left = 1;
+        for (unsigned d = i; d < iEnd; ++d)
+          left *= from[d];
+        for (unsigned d = iEnd; d-- > i;) {
+          left /= from[d];
+          if (from[d] == 1 || !position) {
+            source[d] = b.index(0);
+            continue;
+          }
+          if (left == 1) {
+            source[d] = position;
+            continue;
+          }
+          Value size = b.index(from[d]);
+          source[d] = b.create<arith::RemUIOp>(position, size);
+          position = b.create<arith::DivUIOp>(position, size);
+        }
+      });
   return load(0, source);
 }

@@ -31,10 +31,9 @@ LogicalResult CumSumOp::differentiate(OpBuilder &builder,
     return success();
   }
   // Each element reaches the sums after it: a running sum from the other end.
-  cotangents.push_back(create(builder, getLoc(), dy.getType(), dy,
-                              builder.getI64IntegerAttr(getAxis()),
-                              builder.getBoolAttr(getExclusive()),
-                              builder.getBoolAttr(!getReverse())));
+  cotangents.push_back(create(
+      builder, getLoc(), dy.getType(), dy, builder.getI64IntegerAttr(getAxis()),
+      builder.getBoolAttr(getExclusive()), builder.getBoolAttr(!getReverse())));
   return success();
 }
 
@@ -66,9 +65,11 @@ LogicalResult CumSumOp::evaluate(ArrayRef<HostTensor> operands,
         double before = sum;
         uint64_t intBefore = intSum;
         if (x.isFloat())
-          result.setDouble(i, getExclusive() ? before : (before + x.getDouble(i)));
+          result.setDouble(i,
+                           getExclusive() ? before : (before + x.getDouble(i)));
         else
-          result.setInt(i, getExclusive() ? intBefore : intBefore + x.getInt(i));
+          result.setInt(i,
+                        getExclusive() ? intBefore : intBefore + x.getInt(i));
         sum += x.isFloat() ? x.getDouble(i) : 0;
         intSum += x.isFloat() ? 0 : x.getInt(i);
       }
@@ -90,24 +91,27 @@ LogicalResult CumSumOp::emitLoops(OpBuilder &builder, Location loc,
   SmallVector<int64_t> outer(getType().getShape());
   int64_t n = outer[getAxis()];
   outer[getAxis()] = 1;
-  emitLoopNest(builder, loc, outer, {}, [&](OpBuilder &, Location, ValueRange index,
-                                            ValueRange) -> SmallVector<Value> {
-    SmallVector<Value> place(index);
-    ScalarBuilder b(builder, loc, elementType);
-    emitLoopNest(builder, loc, n, b.constant(0),
-                 [&](OpBuilder &, Location, ValueRange k,
-                     ValueRange sum) -> SmallVector<Value> {
-                   place[getAxis()] =
-                       getReverse() ? b.create<arith::SubIOp>(b.index(n - 1), k[0])
-                                    : k[0];
-                   Value x = emitLoad(builder, loc, operands[0], place, elementType);
-                   Value next = b.add(sum[0], x);
-                   emitStore(builder, loc, getExclusive() ? sum[0] : next,
-                             results[0], place, elementType);
-                   return {next};
-                 });
-    return {};
-  });
+  emitLoopNest(
+      builder, loc, outer, {},
+      [&](OpBuilder &, Location, ValueRange index,
+          ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> place(index);
+        ScalarBuilder b(builder, loc, elementType);
+        emitLoopNest(
+            builder, loc, n, b.constant(0),
+            [&](OpBuilder &, Location, ValueRange k,
+                ValueRange sum) -> SmallVector<Value> {
+              place[getAxis()] =
+                  getReverse() ? b.create<arith::SubIOp>(b.index(n - 1), k[0])
+                               : k[0];
+              Value x = emitLoad(builder, loc, operands[0], place, elementType);
+              Value next = b.add(sum[0], x);
+              emitStore(builder, loc, getExclusive() ? sum[0] : next,
+                        results[0], place, elementType);
+              return {next};
+            });
+        return {};
+      });
   return success();
 }
 
@@ -122,10 +126,11 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   uint64_t k = adaptor.getK();
   if (type.getRank() == 0 || k < 1 || k > uint64_t(type.getShape().back()))
-    return emitOptionalError(loc,
-                             "'graph.top_k' op expected k to be from 1 to the size "
-                             "of the last dim of ",
-                             type, ", but got ", int64_t(k));
+    return emitOptionalError(
+        loc,
+        "'graph.top_k' op expected k to be from 1 to the size "
+        "of the last dim of ",
+        type, ", but got ", int64_t(k));
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = k;
   types.push_back(type.clone(shape));
@@ -144,9 +149,9 @@ LogicalResult TopKOp::differentiate(OpBuilder &builder,
     return success();
   }
   GraphBuilder g(builder, getLoc());
-  cotangents.push_back(g.make<ScatterElementsOp>(ScatterKind::Add, g.zeros(type),
-                                                 getIndices(), dy,
-                                                 uint64_t(type.getRank() - 1)));
+  cotangents.push_back(
+      g.make<ScatterElementsOp>(ScatterKind::Add, g.zeros(type), getIndices(),
+                                dy, uint64_t(type.getRank() - 1)));
   return success();
 }
 
@@ -156,7 +161,8 @@ ShardingRule TopKOp::getShardingRule() {
   unsigned last = type.getRank() - 1;
   for (unsigned d = 0; d < last; ++d)
     rule.factor(type.getDimSize(d), Place{0, d}, {Place{0, d}, Place{1, d}});
-  rule.factor(type.getDimSize(last), Place{0, last}, {}, FactorKind::NeedReplication);
+  rule.factor(type.getDimSize(last), Place{0, last}, {},
+              FactorKind::NeedReplication);
   rule.factor(getK(), {}, {Place{0, last}, Place{1, last}},
               FactorKind::NeedReplication);
   return rule.build();
@@ -211,49 +217,58 @@ LogicalResult TopKOp::emitLoops(OpBuilder &builder, Location loc,
   auto type = getOperand().getType();
   Type elementType = type.getElementType();
   int64_t n = type.getShape().back();
-  ScalarBuilder b(builder, loc, elementType), ints(builder, loc, builder.getI64Type());
+  ScalarBuilder b(builder, loc, elementType),
+      ints(builder, loc, builder.getI64Type());
   auto beats = [&](Value x, Value y) {
     return getLargest() ? b.less(y, x) : b.less(x, y);
   };
   auto both = [&](Value x, Value y) { return b.create<arith::AndIOp>(x, y); };
   auto either = [&](Value x, Value y) { return b.create<arith::OrIOp>(x, y); };
-  emitLoopNest(builder, loc, type.getShape().drop_back(), {}, [&](OpBuilder &, Location,
-                                                                  ValueRange outer,
-                                                                  ValueRange)
-                                                                  -> SmallVector<Value> {
-    SmallVector<Value> place(outer);
-    place.push_back(b.index(0));
-    Value first = emitLoad(builder, loc, operands[0], place, elementType);
-    // Each round finds the best element behind the previous round's in the order
-    // (value, index); round 0 has no previous one: index -1.
-    emitLoopNest(builder, loc, getK(), {first, ints.integer(-1)}, [&](OpBuilder &, Location,
-                                                                      ValueRange round,
-                                                                      ValueRange previous)
-                                                                      -> SmallVector<Value> {
-      Value isFirstRound = ints.less(previous[1], ints.integer(0));
-      SmallVector<Value> best = emitLoopNest(
-          builder, loc, n,
-          {first, ints.integer(0), b.constant(builder.getBoolAttr(false))},
-          [&](OpBuilder &, Location, ValueRange i,
-              ValueRange state) -> SmallVector<Value> {
-            place.back() = i[0];
-            Value x = emitLoad(builder, loc, operands[0], place, elementType);
-            Value number = b.create<arith::IndexCastOp>(builder.getI64Type(), i[0]);
-            Value tie = both(b.equal(x, previous[0]), ints.less(previous[1], number));
-            Value isLeft = either(isFirstRound, either(beats(previous[0], x), tie));
-            Value isNew = b.create<arith::XOrIOp>(
-                state[2], b.constant(builder.getBoolAttr(true)));
-            Value take = both(isLeft, either(isNew, beats(x, state[0])));
-            return {b.select(take, x, state[0]), b.select(take, number, state[1]),
-                    either(state[2], take)};
-          });
-      SmallVector<Value> to(outer);
-      to.push_back(round[0]);
-      emitStore(builder, loc, best[0], results[0], to, elementType);
-      emitStore(builder, loc, best[1], results[1], to, builder.getI64Type());
-      return {best[0], best[1]};
-    });
-    return {};
-  });
+  emitLoopNest(
+      builder, loc, type.getShape().drop_back(), {},
+      [&](OpBuilder &, Location, ValueRange outer,
+          ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> place(outer);
+        place.push_back(b.index(0));
+        Value first = emitLoad(builder, loc, operands[0], place, elementType);
+        // Each round finds the best element behind the previous round's in the
+        // order (value, index); round 0 has no previous one: index -1.
+        emitLoopNest(
+            builder, loc, getK(), {first, ints.integer(-1)},
+            [&](OpBuilder &, Location, ValueRange round,
+                ValueRange previous) -> SmallVector<Value> {
+              Value isFirstRound = ints.less(previous[1], ints.integer(0));
+              SmallVector<Value> best = emitLoopNest(
+                  builder, loc, n,
+                  {first, ints.integer(0),
+                   b.constant(builder.getBoolAttr(false))},
+                  [&](OpBuilder &, Location, ValueRange i,
+                      ValueRange state) -> SmallVector<Value> {
+                    place.back() = i[0];
+                    Value x =
+                        emitLoad(builder, loc, operands[0], place, elementType);
+                    Value number = b.create<arith::IndexCastOp>(
+                        builder.getI64Type(), i[0]);
+                    Value tie = both(b.equal(x, previous[0]),
+                                     ints.less(previous[1], number));
+                    Value isLeft = either(isFirstRound,
+                                          either(beats(previous[0], x), tie));
+                    Value isNew = b.create<arith::XOrIOp>(
+                        state[2], b.constant(builder.getBoolAttr(true)));
+                    Value take =
+                        both(isLeft, either(isNew, beats(x, state[0])));
+                    return {b.select(take, x, state[0]),
+                            b.select(take, number, state[1]),
+                            either(state[2], take)};
+                  });
+              SmallVector<Value> to(outer);
+              to.push_back(round[0]);
+              emitStore(builder, loc, best[0], results[0], to, elementType);
+              emitStore(builder, loc, best[1], results[1], to,
+                        builder.getI64Type());
+              return {best[0], best[1]};
+            });
+        return {};
+      });
   return success();
 }

@@ -1,4 +1,5 @@
-//===- GraphScatter.cpp - scatter_add, scatter_elements, scatter_nd -*- C++ -*-===//
+//===- GraphScatter.cpp - scatter_add, scatter_elements, scatter_nd -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +34,8 @@ static double combine(ScatterKind kind, double x, double y) {
   llvm_unreachable("all kinds are listed");
 }
 
-static int64_t combine(ScatterKind kind, int64_t x, int64_t y, bool isUnsigned) {
+static int64_t combine(ScatterKind kind, int64_t x, int64_t y,
+                       bool isUnsigned) {
   bool less = isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
   switch (kind) {
   case ScatterKind::Set:
@@ -70,7 +72,8 @@ static Value combine(ScatterKind kind, ScalarBuilder &b, Value x, Value y) {
 static LogicalResult evaluateScatter(
     ScatterKind kind, ArrayRef<HostTensor> operands,
     SmallVectorImpl<HostTensor> &results,
-    llvm::function_ref<std::optional<SmallVector<int64_t>>(ArrayRef<int64_t>)> place) {
+    llvm::function_ref<std::optional<SmallVector<int64_t>>(ArrayRef<int64_t>)>
+        place) {
   HostTensor result = operands[0];
   const HostTensor &updates = operands[2];
   bool isGood = true;
@@ -84,7 +87,8 @@ static LogicalResult evaluateScatter(
       return;
     int64_t at = result.linearize(*to);
     if (result.isFloat())
-      result.setDouble(at, combine(kind, result.getDouble(at), updates.getDouble(from)));
+      result.setDouble(
+          at, combine(kind, result.getDouble(at), updates.getDouble(from)));
     else
       result.setInt(at, combine(kind, result.getInt(at), updates.getInt(from),
                                 result.isUnsigned()));
@@ -102,7 +106,8 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
   emitLoopNest(builder, loc, type.getShape(), {},
                [&](OpBuilder &, Location, ValueRange index,
                    ValueRange) -> SmallVector<Value> {
-                 Value x = emitLoad(builder, loc, operands[0], index, elementType);
+                 Value x =
+                     emitLoad(builder, loc, operands[0], index, elementType);
                  emitStore(builder, loc, x, result, index, elementType);
                  return {};
                });
@@ -110,13 +115,15 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
                [&](OpBuilder &, Location, ValueRange index,
                    ValueRange) -> SmallVector<Value> {
                  SmallVector<Value> to = place(index);
-                 Value update = emitLoad(builder, loc, operands[2], index, elementType);
+                 Value update =
+                     emitLoad(builder, loc, operands[2], index, elementType);
                  ScalarBuilder b(builder, loc, elementType);
-                 Value old = kind == ScatterKind::Set
-                                 ? update
-                                 : emitLoad(builder, loc, result, to, elementType);
-                 emitStore(builder, loc, combine(kind, b, old, update), result, to,
-                           elementType);
+                 Value old =
+                     kind == ScatterKind::Set
+                         ? update
+                         : emitLoad(builder, loc, result, to, elementType);
+                 emitStore(builder, loc, combine(kind, b, old, update), result,
+                           to, elementType);
                  return {};
                });
   return success();
@@ -146,11 +153,11 @@ static void addLinearSets(ShardingRuleBuilder &rule, Operation *op,
 /// `scatter` is the op itself with another kind, operand and updates. Where
 /// several updates meet, those of set, mul, max and min are not defined (ONNX
 /// forbids duplicates there).
-static LogicalResult
-differentiateScatter(Operation *op, ScatterKind kind, OpBuilder &builder, Value dy,
-                     ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
-                     llvm::function_ref<Value(Value)> gather,
-                     llvm::function_ref<Value(ScatterKind, Value, Value)> scatter) {
+static LogicalResult differentiateScatter(
+    Operation *op, ScatterKind kind, OpBuilder &builder, Value dy,
+    ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
+    llvm::function_ref<Value(Value)> gather,
+    llvm::function_ref<Value(ScatterKind, Value, Value)> scatter) {
   cotangents.append(3, Value());
   Value operand = op->getOperand(0), updates = op->getOperand(2);
   if (!dy || !isa<FloatType>(getElementTypeOrSelf(operand)))
@@ -204,10 +211,12 @@ LogicalResult ScatterAddOp::inferReturnTypes(MLIRContext *,
   auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
   if (failed(verifyAxis(getOperationName(), loc, operand, adaptor.getAxis())))
     return failure();
-  Type expected = operand.clone(getSlicesShape(operand, indices, adaptor.getAxis()));
+  Type expected =
+      operand.clone(getSlicesShape(operand, indices, adaptor.getAxis()));
   if (adaptor.getUpdates().getType() != expected)
-    return emitOptionalError(loc, "'graph.scatter_add' op expected updates of type ",
-                             expected, ", but got ", adaptor.getUpdates().getType());
+    return emitOptionalError(
+        loc, "'graph.scatter_add' op expected updates of type ", expected,
+        ", but got ", adaptor.getUpdates().getType());
   types.push_back(operand);
   return success();
 }
@@ -219,7 +228,8 @@ LogicalResult ScatterAddOp::differentiate(OpBuilder &builder,
   return differentiateScatter(
       *this, ScatterKind::Add, builder, resultCotangents[0], wanted, cotangents,
       [&](Value from) -> Value {
-        return GatherOp::create(builder, getLoc(), from, getIndices(), getAxis());
+        return GatherOp::create(builder, getLoc(), from, getIndices(),
+                                getAxis());
       },
       nullptr);
 }
@@ -234,7 +244,8 @@ ShardingRule ScatterAddOp::getShardingRule() {
                   FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d),
-                  {Place{0, d}, Place{2, d < axis ? d : d - 1 + count}}, Place{0, d});
+                  {Place{0, d}, Place{2, d < axis ? d : d - 1 + count}},
+                  Place{0, d});
   }
   for (unsigned d = 0; d < count; ++d)
     addUpdatesFactor(rule, *this, ScatterKind::Add, indices.getDimSize(d),
@@ -250,9 +261,9 @@ LogicalResult ScatterAddOp::evaluate(ArrayRef<HostTensor> operands,
   return evaluateScatter(
       ScatterKind::Add, operands, results,
       [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
-        int64_t chosen =
-            readIndex(*this, indices, indices.linearize(index.slice(axis, count)),
-                      getType().getDimSize(axis));
+        int64_t chosen = readIndex(*this, indices,
+                                   indices.linearize(index.slice(axis, count)),
+                                   getType().getDimSize(axis));
         if (chosen < 0)
           return std::nullopt;
         SmallVector<int64_t> place(index.take_front(axis));
@@ -266,51 +277,52 @@ LogicalResult ScatterAddOp::emitLoops(OpBuilder &builder, Location loc,
                                       ValueRange operands, ValueRange results) {
   auto type = getIndices().getType();
   unsigned axis = getAxis(), count = type.getRank();
-  return emitScatter(ScatterKind::Add, builder, loc, getType(), getUpdates().getType(),
-                     operands, results[0], [&](ValueRange index) {
-                       Value given = emitLoad(builder, loc, operands[1],
-                                              index.slice(axis, count),
-                                              type.getElementType());
-                       SmallVector<Value> place(index.take_front(axis));
-                       place.push_back(emitIndex(builder, loc, given, type,
-                                                 getType().getDimSize(axis)));
-                       llvm::append_range(place, index.drop_front(axis + count));
-                       return place;
-                     });
+  return emitScatter(
+      ScatterKind::Add, builder, loc, getType(), getUpdates().getType(),
+      operands, results[0], [&](ValueRange index) {
+        Value given = emitLoad(builder, loc, operands[1],
+                               index.slice(axis, count), type.getElementType());
+        SmallVector<Value> place(index.take_front(axis));
+        place.push_back(
+            emitIndex(builder, loc, given, type, getType().getDimSize(axis)));
+        llvm::append_range(place, index.drop_front(axis + count));
+        return place;
+      });
 }
 
 //===----------------------------------------------------------------------===//
 // scatter_elements
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
-                                                  std::optional<Location> loc,
-                                                  Adaptor adaptor,
-                                                  SmallVectorImpl<Type> &types) {
+LogicalResult
+ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                    Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
   uint64_t axis = adaptor.getAxis();
   if (failed(verifyAxis(getOperationName(), loc, operand, axis)))
     return failure();
-  bool fits = indices.getRank() == operand.getRank() &&
-              adaptor.getUpdates().getType() == operand.clone(indices.getShape());
+  bool fits =
+      indices.getRank() == operand.getRank() &&
+      adaptor.getUpdates().getType() == operand.clone(indices.getShape());
   for (uint64_t d = 0; fits && d < uint64_t(operand.getRank()); ++d)
     fits &= d == axis || indices.getDimSize(d) <= operand.getDimSize(d);
   if (!fits)
-    return emitOptionalError(loc,
-                             "'graph.scatter_elements' op expected indices and "
-                             "updates of one shape, no larger than the operand's in "
-                             "any but axis ",
-                             int64_t(axis), ", but got ", indices, " and ",
-                             adaptor.getUpdates().getType(), " for ", operand);
+    return emitOptionalError(
+        loc,
+        "'graph.scatter_elements' op expected indices and "
+        "updates of one shape, no larger than the operand's in "
+        "any but axis ",
+        int64_t(axis), ", but got ", indices, " and ",
+        adaptor.getUpdates().getType(), " for ", operand);
   types.push_back(operand);
   return success();
 }
 
-LogicalResult ScatterElementsOp::differentiate(OpBuilder &builder,
-                                               ValueRange resultCotangents,
-                                               ArrayRef<bool> wanted,
-                                               SmallVectorImpl<Value> &cotangents) {
+LogicalResult ScatterElementsOp::differentiate(
+    OpBuilder &builder, ValueRange resultCotangents, ArrayRef<bool> wanted,
+    SmallVectorImpl<Value> &cotangents) {
   return differentiateScatter(
       *this, getKind(), builder, resultCotangents[0], wanted, cotangents,
       [&](Value from) -> Value {
@@ -328,8 +340,8 @@ ShardingRule ScatterElementsOp::getShardingRule() {
   auto operand = getOperand().getType(), indices = getIndices().getType();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d != getAxis() && operand.getDimSize(d) == indices.getDimSize(d)) {
-      rule.factor(operand.getDimSize(d), {Place{0, d}, Place{1, d}, Place{2, d}},
-                  Place{0, d});
+      rule.factor(operand.getDimSize(d),
+                  {Place{0, d}, Place{1, d}, Place{2, d}}, Place{0, d});
       continue;
     }
     rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
@@ -346,8 +358,9 @@ ShardingRule ScatterElementsOp::getShardingRule() {
   return rule.build();
 }
 
-LogicalResult ScatterElementsOp::evaluate(ArrayRef<HostTensor> operands,
-                                          SmallVectorImpl<HostTensor> &results) {
+LogicalResult
+ScatterElementsOp::evaluate(ArrayRef<HostTensor> operands,
+                            SmallVectorImpl<HostTensor> &results) {
   const HostTensor &indices = operands[1];
   return evaluateScatter(
       getKind(), operands, results,
@@ -393,9 +406,9 @@ LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *,
   if (failed(shape))
     return failure();
   if (adaptor.getUpdates().getType() != operand.clone(*shape))
-    return emitOptionalError(loc, "'graph.scatter_nd' op expected updates of type ",
-                             operand.clone(*shape), ", but got ",
-                             adaptor.getUpdates().getType());
+    return emitOptionalError(
+        loc, "'graph.scatter_nd' op expected updates of type ",
+        operand.clone(*shape), ", but got ", adaptor.getUpdates().getType());
   types.push_back(operand);
   return success();
 }
@@ -423,8 +436,8 @@ ShardingRule ScatterNDOp::getShardingRule() {
   unsigned count = indices.getShape().back();
   for (unsigned d = 0; d < last; ++d) {
     if (d < batch)
-      rule.factor(indices.getDimSize(d), {Place{0, d}, Place{1, d}, Place{2, d}},
-                  Place{0, d});
+      rule.factor(indices.getDimSize(d),
+                  {Place{0, d}, Place{1, d}, Place{2, d}}, Place{0, d});
     else
       addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
                        {Place{1, d}, Place{2, d}});
@@ -436,7 +449,8 @@ ShardingRule ScatterNDOp::getShardingRule() {
                   FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d),
-                  {Place{0, d}, Place{2, last + d - batch - count}}, Place{0, d});
+                  {Place{0, d}, Place{2, last + d - batch - count}},
+                  Place{0, d});
   }
   addLinearSets(rule, *this, getKind());
   return rule.build();
@@ -454,8 +468,8 @@ LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands,
         at.push_back(0);
         int64_t first = indices.linearize(at);
         for (int64_t c = 0; c < indices.getShape().back(); ++c) {
-          place.push_back(
-              readIndex(*this, indices, first + c, getType().getDimSize(batch + c)));
+          place.push_back(readIndex(*this, indices, first + c,
+                                    getType().getDimSize(batch + c)));
           if (place.back() < 0)
             return std::nullopt;
         }
@@ -476,9 +490,10 @@ LogicalResult ScatterNDOp::emitLoops(OpBuilder &builder, Location loc,
         at.push_back({});
         for (int64_t c = 0; c < type.getShape().back(); ++c) {
           at.back() = ScalarBuilder(builder, loc, type).index(c);
-          Value given = emitLoad(builder, loc, operands[1], at, type.getElementType());
-          place.push_back(
-              emitIndex(builder, loc, given, type, getType().getDimSize(batch + c)));
+          Value given =
+              emitLoad(builder, loc, operands[1], at, type.getElementType());
+          place.push_back(emitIndex(builder, loc, given, type,
+                                    getType().getDimSize(batch + c)));
         }
         llvm::append_range(place, index.drop_front(last));
         return place;
@@ -497,8 +512,8 @@ Value ScatterAddOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
                                 ElementLoader) {
   return {};
 }
-Value ScatterElementsOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                                     ElementLoader) {
+Value ScatterElementsOp::emitElement(OpBuilder &, Location, unsigned,
+                                     ValueRange, ElementLoader) {
   return {};
 }
 Value ScatterNDOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,

@@ -179,9 +179,9 @@ LogicalResult BroadcastOp::differentiate(OpBuilder &builder,
   SmallVector<int64_t> repeated;
   for (int64_t d = 0; d < getType().getRank(); ++d) {
     const int64_t *it = llvm::find(getDims(), d);
-    bool isCopied = it != getDims().end() &&
-                    from.getDimSize(it - getDims().begin()) ==
-                        getType().getDimSize(d);
+    bool isCopied =
+        it != getDims().end() &&
+        from.getDimSize(it - getDims().begin()) == getType().getDimSize(d);
     if (!isCopied)
       repeated.push_back(d);
   }
@@ -250,10 +250,11 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
   }
   if (shape.size() != permutation.size() ||
       int64_t(shape.size()) != type.getRank())
-    return emitOptionalError(loc,
-                             "'graph.transpose' op expected permutation to name "
-                             "each of the ",
-                             type.getRank(), " dims once");
+    return emitOptionalError(
+        loc,
+        "'graph.transpose' op expected permutation to name "
+        "each of the ",
+        type.getRank(), " dims once");
   types.push_back(type.clone(shape));
   return success();
 }
@@ -291,8 +292,8 @@ LogicalResult TransposeOp::differentiate(OpBuilder &builder,
 ShardingRule TransposeOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), Place{0, unsigned(getPermutation()[d])},
-                Place{0, d});
+    rule.factor(getType().getDimSize(d),
+                Place{0, unsigned(getPermutation()[d])}, Place{0, d});
   rule.linear({0});
   return rule.build();
 }

@@ -23,21 +23,22 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
   ArrayRef<int64_t> starts = adaptor.getStarts(), limits = adaptor.getLimits(),
                     strides = adaptor.getStrides();
   if (starts.size() != rank || limits.size() != rank || strides.size() != rank)
-    return emitOptionalError(loc, "'graph.slice' op expected starts, limits and "
-                                  "strides to have ",
+    return emitOptionalError(loc,
+                             "'graph.slice' op expected starts, limits and "
+                             "strides to have ",
                              rank, " entries, one a dim");
   SmallVector<int64_t> shape;
   for (size_t d = 0; d < rank; ++d) {
-    if (starts[d] < 0 || starts[d] > limits[d] || limits[d] > type.getDimSize(d))
-      return emitOptionalError(loc,
-                               "'graph.slice' op expected 0 <= start <= limit <= ",
-                               type.getDimSize(d), " in dim ", d,
-                               ", but got start ", starts[d], " and limit ",
-                               limits[d]);
+    if (starts[d] < 0 || starts[d] > limits[d] ||
+        limits[d] > type.getDimSize(d))
+      return emitOptionalError(
+          loc, "'graph.slice' op expected 0 <= start <= limit <= ",
+          type.getDimSize(d), " in dim ", d, ", but got start ", starts[d],
+          " and limit ", limits[d]);
     if (strides[d] < 1)
-      return emitOptionalError(loc,
-                               "'graph.slice' op expected a stride >= 1 in dim ",
-                               d, ", but got ", strides[d]);
+      return emitOptionalError(
+          loc, "'graph.slice' op expected a stride >= 1 in dim ", d,
+          ", but got ", strides[d]);
     shape.push_back(llvm::divideCeil(limits[d] - starts[d], strides[d]));
   }
   types.push_back(type.clone(shape));
@@ -130,7 +131,8 @@ Value SliceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
   ScalarBuilder b(builder, loc, getType());
   SmallVector<Value> source;
   for (auto [d, index] : llvm::enumerate(indices))
-    source.push_back(b.addIndex(b.mulIndex(index, getStrides()[d]), getStarts()[d]));
+    source.push_back(
+        b.addIndex(b.mulIndex(index, getStrides()[d]), getStarts()[d]));
   return load(0, source);
 }
 
@@ -138,30 +140,34 @@ Value SliceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
 // pad
 //===----------------------------------------------------------------------===//
 
-LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+LogicalResult PadOp::inferReturnTypes(MLIRContext *,
+                                      std::optional<Location> loc,
                                       Adaptor adaptor,
                                       SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto value = cast<RankedTensorType>(adaptor.getValue().getType());
   size_t rank = type.getRank();
   if (value != RankedTensorType::get({}, type.getElementType()))
-    return emitOptionalError(loc, "'graph.pad' op expected the value to be a "
-                                  "scalar tensor of ",
+    return emitOptionalError(loc,
+                             "'graph.pad' op expected the value to be a "
+                             "scalar tensor of ",
                              type.getElementType(), ", but got ", value);
   ArrayRef<int64_t> low = adaptor.getLow(), high = adaptor.getHigh(),
                     interior = adaptor.getInterior();
   if (low.size() != rank || high.size() != rank || interior.size() != rank)
-    return emitOptionalError(loc, "'graph.pad' op expected low, high and interior "
-                                  "to have ",
+    return emitOptionalError(loc,
+                             "'graph.pad' op expected low, high and interior "
+                             "to have ",
                              rank, " entries, one a dim");
   SmallVector<int64_t> shape;
   for (size_t d = 0; d < rank; ++d) {
     if (interior[d] < 0)
-      return emitOptionalError(
-          loc, "'graph.pad' op expected interior >= 0 in dim ", d, ", but got ",
-          interior[d]);
+      return emitOptionalError(loc,
+                               "'graph.pad' op expected interior >= 0 in dim ",
+                               d, ", but got ", interior[d]);
     int64_t n = type.getDimSize(d);
-    int64_t size = low[d] + high[d] + n + std::max<int64_t>(n - 1, 0) * interior[d];
+    int64_t size =
+        low[d] + high[d] + n + std::max<int64_t>(n - 1, 0) * interior[d];
     if (size < 0)
       return emitOptionalError(loc, "'graph.pad' op crops more of dim ", d,
                                " than its size ", n);
@@ -208,7 +214,8 @@ LogicalResult PadOp::differentiate(OpBuilder &builder,
 }
 
 static bool isUnpadded(PadOp op, unsigned d) {
-  return op.getLow()[d] == 0 && op.getHigh()[d] == 0 && op.getInterior()[d] == 0;
+  return op.getLow()[d] == 0 && op.getHigh()[d] == 0 &&
+         op.getInterior()[d] == 0;
 }
 
 ShardingRule PadOp::getShardingRule() {
@@ -240,7 +247,8 @@ LogicalResult PadOp::evaluate(ArrayRef<HostTensor> operands,
     for (size_t d = 0; d < index.size(); ++d) {
       int64_t offset = index[d] - getLow()[d], stride = getInterior()[d] + 1;
       source[d] = offset / stride;
-      inside &= offset >= 0 && offset % stride == 0 && source[d] < x.getShape()[d];
+      inside &=
+          offset >= 0 && offset % stride == 0 && source[d] < x.getShape()[d];
     }
     copyElement(result, i++, inside ? x : operands[1],
                 inside ? x.linearize(source) : 0);
@@ -268,15 +276,18 @@ Value PadOp::emitElement(OpBuilder &builder, Location loc, unsigned,
     int64_t last = (from.getDimSize(d) - 1) * stride;
     Value offset = b.addIndex(source[d], -low);
     if (low > 0)
-      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::sge, offset, b.index(0)));
+      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::sge, offset,
+                                      b.index(0)));
     if (getType().getDimSize(d) - 1 - low > last)
-      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::sle, offset, b.index(last)));
+      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::sle, offset,
+                                      b.index(last)));
     // Clamped, so that the load stays inside; the value is then not used.
     offset = b.clampIndex(offset, last + 1);
     if (stride != 1) {
       Value step = b.index(stride);
       Value rest = b.create<arith::RemUIOp>(offset, step);
-      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, b.index(0)));
+      require(
+          b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, b.index(0)));
       offset = b.create<arith::DivUIOp>(offset, step);
     }
     source[d] = offset;
@@ -294,12 +305,14 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   if (adaptor.getInputs().empty())
-    return emitOptionalError(loc, "'graph.concat' op expected at least one operand");
+    return emitOptionalError(loc,
+                             "'graph.concat' op expected at least one operand");
   auto first = cast<RankedTensorType>(adaptor.getInputs()[0].getType());
   uint64_t axis = adaptor.getAxis();
   if (axis >= uint64_t(first.getRank()))
-    return emitOptionalError(loc, "'graph.concat' op expected axis to be within "
-                                  "the operands' ",
+    return emitOptionalError(loc,
+                             "'graph.concat' op expected axis to be within "
+                             "the operands' ",
                              first.getRank(), " dims, but got ", int64_t(axis));
   SmallVector<int64_t> shape(first.getShape());
   shape[axis] = 0;
@@ -309,10 +322,11 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
     if (type.getRank() == first.getRank())
       expected[axis] = type.getDimSize(axis);
     if (type != first.clone(expected))
-      return emitOptionalError(loc,
-                               "'graph.concat' op expected operands that differ in "
-                               "dim ",
-                               int64_t(axis), " only, but got ", first, " and ", type);
+      return emitOptionalError(
+          loc,
+          "'graph.concat' op expected operands that differ in "
+          "dim ",
+          int64_t(axis), " only, but got ", first, " and ", type);
     shape[axis] += type.getDimSize(axis);
   }
   types.push_back(first.clone(shape));
@@ -340,7 +354,8 @@ LogicalResult ConcatOp::differentiate(OpBuilder &builder,
                                       SmallVectorImpl<Value> &cotangents) {
   Value dy = resultCotangents[0];
   GraphBuilder g(builder, getLoc());
-  SmallVector<int64_t> starts(getType().getRank(), 0), limits(getType().getShape());
+  SmallVector<int64_t> starts(getType().getRank(), 0),
+      limits(getType().getShape());
   SmallVector<int64_t> strides(getType().getRank(), 1);
   int64_t start = 0;
   for (auto [i, input] : llvm::enumerate(getInputs())) {
@@ -364,7 +379,8 @@ ShardingRule ConcatOp::getShardingRule() {
         continue;
       }
       auto type = cast<RankedTensorType>(getInputs()[i].getType());
-      rule.factor(type.getDimSize(d), Place{i, d}, {}, FactorKind::NeedReplication);
+      rule.factor(type.getDimSize(d), Place{i, d}, {},
+                  FactorKind::NeedReplication);
     }
     rule.factor(getType().getDimSize(d), places, Place{0, d},
                 d == getAxis() ? FactorKind::NeedReplication
@@ -402,8 +418,8 @@ static Value emitChoice(ConcatOp op, OpBuilder &builder, Location loc,
     auto type = cast<RankedTensorType>(op.getInputs()[operands[0]].getType());
     SmallVector<Value> source(indices);
     // Clamped for the loads of operands that are not chosen.
-    source[op.getAxis()] =
-        b.clampIndex(b.addIndex(index, -starts[0]), type.getDimSize(op.getAxis()));
+    source[op.getAxis()] = b.clampIndex(b.addIndex(index, -starts[0]),
+                                        type.getDimSize(op.getAxis()));
     return load(operands[0], source);
   }
   size_t middle = operands.size() / 2;
@@ -438,7 +454,8 @@ Value ConcatOp::emitElement(OpBuilder &builder, Location loc, unsigned,
   SmallVector<int64_t> starts;
   int64_t start = 0;
   for (auto [i, input] : llvm::enumerate(getInputs())) {
-    int64_t size = cast<RankedTensorType>(input.getType()).getDimSize(getAxis());
+    int64_t size =
+        cast<RankedTensorType>(input.getType()).getDimSize(getAxis());
     if (size == 0)
       continue;
     operands.push_back(i);
@@ -456,7 +473,8 @@ LogicalResult ReverseOp::verify() {
   SmallVector<bool> seen(getType().getRank(), false);
   for (int64_t dim : getDims()) {
     if (dim < 0 || dim >= getType().getRank() || seen[dim])
-      return emitOpError("expected dims to be distinct and within the operand's ")
+      return emitOpError(
+                 "expected dims to be distinct and within the operand's ")
              << getType().getRank() << " dims, but got " << dim;
     seen[dim] = true;
   }
@@ -468,9 +486,9 @@ LogicalResult ReverseOp::differentiate(OpBuilder &builder,
                                        ArrayRef<bool> wanted,
                                        SmallVectorImpl<Value> &cotangents) {
   Value dy = resultCotangents[0];
-  cotangents.push_back(dy && wanted[0]
-                           ? create(builder, getLoc(), dy, getDims()).getResult()
-                           : Value());
+  cotangents.push_back(
+      dy && wanted[0] ? create(builder, getLoc(), dy, getDims()).getResult()
+                      : Value());
   return success();
 }
 

@@ -12,12 +12,14 @@ using namespace mlir::dist::graph;
 
 LogicalResult VariableOp::verify() {
   if (getInitial().getType() != getType())
-    return emitOpError("expected the initial value to have the variable's type ")
+    return emitOpError(
+               "expected the initial value to have the variable's type ")
            << getType() << ", but got " << getInitial().getType();
   auto type = cast<RankedTensorType>(getType());
   if (getTrainable() && !isa<FloatType>(type.getElementType()))
-    return emitOpError("expected a trainable variable to have a float type, but "
-                       "got ")
+    return emitOpError(
+               "expected a trainable variable to have a float type, but "
+               "got ")
            << type;
   return success();
 }
@@ -40,7 +42,8 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyVariable(*this, getVariableAttr(), getValue().getType(), symbols);
+  return verifyVariable(*this, getVariableAttr(), getValue().getType(),
+                        symbols);
 }
 
 void GraphDialect::registerStateOps() {

@@ -28,9 +28,9 @@ inline void copyElement(HostTensor &to, int64_t i, const HostTensor &from,
 }
 
 /// A tensor whose element at each index is the operand's at `source(index)`.
-inline HostTensor
-moveElements(RankedTensorType type, const HostTensor &operand,
-             llvm::function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> source) {
+inline HostTensor moveElements(
+    RankedTensorType type, const HostTensor &operand,
+    llvm::function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> source) {
   HostTensor result(type);
   int64_t i = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
@@ -44,10 +44,11 @@ using LoopBody = llvm::function_ref<SmallVector<Value>(
 
 /// Loops 0..size-1, outermost first, that carry `state`; gives its last values.
 inline SmallVector<Value> emitLoopNest(OpBuilder &builder, Location loc,
-                                       ArrayRef<int64_t> sizes, ValueRange state,
-                                       LoopBody body) {
+                                       ArrayRef<int64_t> sizes,
+                                       ValueRange state, LoopBody body) {
   ScalarBuilder b(builder, loc, builder.getI64Type());
-  SmallVector<Value> low(sizes.size(), b.index(0)), step(sizes.size(), b.index(1));
+  SmallVector<Value> low(sizes.size(), b.index(0)),
+      step(sizes.size(), b.index(1));
   SmallVector<Value> high;
   for (int64_t size : sizes)
     high.push_back(b.index(size));
@@ -70,8 +71,8 @@ inline Value emitLoad(OpBuilder &builder, Location loc, Value memref,
 inline void emitStore(OpBuilder &builder, Location loc, Value value,
                       Value memref, ValueRange indices, Type elementType) {
   memref::StoreOp::create(builder, loc,
-                          emitToStorage(builder, loc, value, elementType), memref,
-                          indices);
+                          emitToStorage(builder, loc, value, elementType),
+                          memref, indices);
 }
 
 } // namespace mlir::dist::graph

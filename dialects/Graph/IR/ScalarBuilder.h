@@ -40,16 +40,14 @@ public:
 
   /// Any scalar op; float ops get reassoc, contract, nsz and arcp, which keep
   /// NaN and infinity (masks and overflow checks need them).
-  template <typename OpT, typename... Args>
-  Value create(Args &&...args) {
+  template <typename OpT, typename... Args> Value create(Args &&...args) {
     auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
     if (auto fast = dyn_cast<arith::ArithFastMathInterface>(op.getOperation()))
       op->setAttr(fast.getFastMathAttrName(), getFlags());
     return op->getResult(0);
   }
   /// The op for floats or the one for integers.
-  template <typename FloatOp, typename IntOp>
-  Value pick(Value x, Value y) {
+  template <typename FloatOp, typename IntOp> Value pick(Value x, Value y) {
     return isFloat() ? create<FloatOp>(x, y) : create<IntOp>(x, y);
   }
   template <typename FloatOp, typename SignedOp, typename UnsignedOp>
@@ -58,9 +56,15 @@ public:
       return create<FloatOp>(x, y);
     return isUnsigned() ? create<UnsignedOp>(x, y) : create<SignedOp>(x, y);
   }
-  Value add(Value x, Value y) { return pick<arith::AddFOp, arith::AddIOp>(x, y); }
-  Value sub(Value x, Value y) { return pick<arith::SubFOp, arith::SubIOp>(x, y); }
-  Value mul(Value x, Value y) { return pick<arith::MulFOp, arith::MulIOp>(x, y); }
+  Value add(Value x, Value y) {
+    return pick<arith::AddFOp, arith::AddIOp>(x, y);
+  }
+  Value sub(Value x, Value y) {
+    return pick<arith::SubFOp, arith::SubIOp>(x, y);
+  }
+  Value mul(Value x, Value y) {
+    return pick<arith::MulFOp, arith::MulIOp>(x, y);
+  }
   Value max(Value x, Value y) {
     return pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(x, y);
   }
@@ -118,9 +122,8 @@ public:
 private:
   arith::FastMathFlagsAttr getFlags() {
     using F = arith::FastMathFlags;
-    return arith::FastMathFlagsAttr::get(builder.getContext(),
-                                         F::reassoc | F::contract | F::nsz |
-                                             F::arcp);
+    return arith::FastMathFlagsAttr::get(
+        builder.getContext(), F::reassoc | F::contract | F::nsz | F::arcp);
   }
   OpBuilder &builder;
   Location loc;

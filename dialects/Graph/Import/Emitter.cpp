@@ -23,8 +23,8 @@ bool mlir::dist::graph::isSaneShape(ArrayRef<int64_t> shape) {
   for (int64_t dim : shape) {
     if (dim < 0 || dim > kMaxElements)
       return false;
-    if (dim != 0 && (llvm::MulOverflow(total, dim, total) ||
-                     total > kMaxElements))
+    if (dim != 0 &&
+        (llvm::MulOverflow(total, dim, total) || total > kMaxElements))
       return false;
   }
   return shape.size() <= 64;
@@ -300,8 +300,7 @@ Value Emitter::reshape(Value v, ArrayRef<int64_t> shape) {
 }
 
 Value Emitter::transpose(Value v, ArrayRef<int64_t> permutation) {
-  if (llvm::equal(permutation,
-                  llvm::seq<int64_t>(0, permutation.size())))
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return v;
   return make<TransposeOp>({v}, {list("permutation", permutation)});
 }
@@ -370,8 +369,8 @@ Value Emitter::compare(ComparePredicate predicate, Value x, Value y) {
   if (!matchShapes(x, y))
     return {};
   return make<CompareOp>(
-      {x, y}, {attr("predicate",
-                    ComparePredicateAttr::get(getContext(), predicate))});
+      {x, y},
+      {attr("predicate", ComparePredicateAttr::get(getContext(), predicate))});
 }
 
 Value Emitter::select(Value predicate, Value onTrue, Value onFalse) {
@@ -390,9 +389,9 @@ Value Emitter::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims,
   for (int64_t dim : sorted)
     kept[dim] = 1;
   if (!sorted.empty())
-    x = make<ReduceOp>({x}, {attr("kind", ReduceKindAttr::get(getContext(),
-                                                              kind)),
-                             list("dims", sorted)});
+    x = make<ReduceOp>({x},
+                       {attr("kind", ReduceKindAttr::get(getContext(), kind)),
+                        list("dims", sorted)});
   return keepDims ? reshape(x, kept) : x;
 }
 
@@ -406,7 +405,8 @@ Value Emitter::mean(Value x, ArrayRef<int64_t> dims, bool keepDims) {
 Value Emitter::dot(Value x, Value y, ArrayRef<int64_t> xBatch,
                    ArrayRef<int64_t> yBatch, ArrayRef<int64_t> xContract,
                    ArrayRef<int64_t> yContract) {
-  return make<DotGeneralOp>(
-      {x, y}, {list("lhs_batch", xBatch), list("rhs_batch", yBatch),
-               list("lhs_contract", xContract), list("rhs_contract", yContract)});
+  return make<DotGeneralOp>({x, y}, {list("lhs_batch", xBatch),
+                                     list("rhs_batch", yBatch),
+                                     list("lhs_contract", xContract),
+                                     list("rhs_contract", yContract)});
 }

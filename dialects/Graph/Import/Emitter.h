@@ -130,8 +130,8 @@ public:
   FailureOr<HostTensor> evaluate(Value value, BlockArgument *dependsOn);
 
   /// The shape that NumPy broadcasts both to; fails without an error.
-  static FailureOr<SmallVector<int64_t>>
-  commonShape(ArrayRef<int64_t> x, ArrayRef<int64_t> y);
+  static FailureOr<SmallVector<int64_t>> commonShape(ArrayRef<int64_t> x,
+                                                     ArrayRef<int64_t> y);
 
 protected:
   /// The initial value of a variable, for `evaluate`.
@@ -175,8 +175,7 @@ SmallVector<Value> Emitter::makeAll(ValueRange operands,
   state.addOperands(operands);
   state.addAttributes(attributes);
   if constexpr (detail::HasProperties<OpTy>::value) {
-    auto &properties =
-        state.getOrAddProperties<typename OpTy::Properties>();
+    auto &properties = state.getOrAddProperties<typename OpTy::Properties>();
     if (failed(OpTy::setPropertiesFromAttr(
             properties, state.attributes.getDictionary(getContext()),
             [&] { return emitError(); })))

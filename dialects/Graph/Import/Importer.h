@@ -35,9 +35,8 @@ struct ImportOptions {
 
 /// Imports a model file of any known form (told by content). Errors go to the
 /// context's diagnostics, one per failure.
-FailureOr<OwningOpRef<ModuleOp>> importModel(MLIRContext *context,
-                                             StringRef path,
-                                             const ImportOptions &options);
+FailureOr<OwningOpRef<ModuleOp>>
+importModel(MLIRContext *context, StringRef path, const ImportOptions &options);
 /// The same of bytes; `folder` is where external data lie (empty: refused).
 FailureOr<OwningOpRef<ModuleOp>>
 importModelBytes(MLIRContext *context, StringRef bytes, StringRef path,

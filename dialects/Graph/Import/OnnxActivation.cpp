@@ -36,9 +36,7 @@ static LogicalResult importRelu(OnnxNode &n) {
 static LogicalResult importSigmoid(OnnxNode &n) {
   return n.out(n.unary<LogisticOp>(n.in(0)));
 }
-static LogicalResult importTanh(OnnxNode &n) {
-  return n.out(n.tanh(n.in(0)));
-}
+static LogicalResult importTanh(OnnxNode &n) { return n.out(n.tanh(n.in(0))); }
 static LogicalResult importLeakyRelu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 0.01);
@@ -55,8 +53,8 @@ static LogicalResult importPRelu(OnnxNode &n) {
 static LogicalResult importElu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 1);
-  return n.out(n.select(isNegative(n, x),
-                        n.mul(n.unary<Expm1Op>(x), alpha), x));
+  return n.out(
+      n.select(isNegative(n, x), n.mul(n.unary<Expm1Op>(x), alpha), x));
 }
 static LogicalResult importSelu(OnnxNode &n) {
   Value x = n.in(0);
@@ -110,8 +108,8 @@ static LogicalResult importGelu(OnnxNode &n) {
   if (form == "none")
     inner = n.unary<ErfOp>(n.mul(x, 0.70710678118654752));
   else if (form == "tanh")
-    inner = n.tanh(n.mul(
-        n.add(x, n.mul(n.mul(n.mul(x, x), x), 0.044715)), 0.79788456080286536));
+    inner = n.tanh(n.mul(n.add(x, n.mul(n.mul(n.mul(x, x), x), 0.044715)),
+                         0.79788456080286536));
   else
     return n.fail("approximate must be none or tanh, not '" + form + "'");
   return n.out(n.mul(n.mul(x, 0.5), n.add(inner, 1)));
@@ -120,12 +118,9 @@ static LogicalResult importShrink(OnnxNode &n) {
   Value x = n.in(0);
   double lambda = n.floatAttr("lambd", 0.5), bias = n.floatAttr("bias", 0);
   Type type = n.elementOf(x);
-  Value above =
-      n.compare(ComparePredicate::GT, x, n.scalar(lambda, type));
-  Value below =
-      n.compare(ComparePredicate::LT, x, n.scalar(-lambda, type));
-  Value inner =
-      n.select(below, n.add(x, bias), n.splat(0, x));
+  Value above = n.compare(ComparePredicate::GT, x, n.scalar(lambda, type));
+  Value below = n.compare(ComparePredicate::LT, x, n.scalar(-lambda, type));
+  Value inner = n.select(below, n.add(x, bias), n.splat(0, x));
   return n.out(n.select(above, n.add(x, -bias), inner));
 }
 
@@ -140,8 +135,8 @@ static LogicalResult importAlongAxis(OnnxNode &n, Fn compute) {
     // One-element rows.
     SmallVector<int64_t> shape(n.shapeOf(x));
     shape.push_back(1);
-    return n.out(n.reshape(compute(n.reshape(x, shape), n.rankOf(x)),
-                           n.shapeOf(x)));
+    return n.out(
+        n.reshape(compute(n.reshape(x, shape), n.rankOf(x)), n.shapeOf(x)));
   }
   FailureOr<int64_t> axis = n.dim(given, n.rankOf(x));
   if (failed(axis))

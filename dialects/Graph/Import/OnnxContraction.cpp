@@ -55,14 +55,16 @@ static Value matmul(OnnxNode &n, Value x, Value y) {
   // A weight matrix, or vectors: no batch.
   if (ys.size() <= 2)
     return n.dot(x, y, {}, {}, {int64_t(xs.size()) - 1}, {inner});
-  ArrayRef<int64_t> xBatch = xs.size() == 1 ? xs.take_front(0) : xs.drop_back(2);
+  ArrayRef<int64_t> xBatch =
+      xs.size() == 1 ? xs.take_front(0) : xs.drop_back(2);
   FailureOr<SmallVector<int64_t>> batch =
       n.commonShape(xBatch, ys.drop_back(2));
   if (failed(batch)) {
     (void)n.fail("batch dims do not broadcast");
     return {};
   }
-  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, batch->size()));
+  SmallVector<int64_t> all =
+      llvm::to_vector(llvm::seq<int64_t>(0, batch->size()));
   SmallVector<int64_t> xShape(*batch), yShape(*batch);
   xShape.append(xs.begin() + xBatch.size(), xs.end());
   yShape.append(ys.end() - 2, ys.end());
@@ -97,8 +99,8 @@ static LogicalResult importMatMul(OnnxNode &n) {
     // Attention spelled out: rounding the probabilities before the mean that
     // they weight would cost as much as all other rounding together.
     if (Value wide = findProbabilities(n, x))
-      return n.out(n.convert(
-          matmul(n, wide, n.convert(y, n.elementOf(wide))), type));
+      return n.out(
+          n.convert(matmul(n, wide, n.convert(y, n.elementOf(wide))), type));
   return n.out(matmul(n, x, y));
 }
 
@@ -130,9 +132,8 @@ static std::string layout(StringRef channels, int64_t spatial) {
   return text;
 }
 
-static SmallVector<NamedAttribute> convAttributes(OnnxNode &n,
-                                                  const OnnxWindow &window,
-                                                  int64_t groups) {
+static SmallVector<NamedAttribute>
+convAttributes(OnnxNode &n, const OnnxWindow &window, int64_t groups) {
   int64_t spatial = window.sizes.size();
   return {n.list("strides", window.strides),
           n.list("pad_low", window.low),
@@ -183,8 +184,8 @@ static LogicalResult importConv(OnnxNode &n) {
       readWindow(n, x.drop_front(2), w.drop_front(2), /*ceilMode=*/false);
   if (failed(window))
     return failure();
-  Value result = n.make<ConvOp>({n.in(0), n.in(1)},
-                                convAttributes(n, *window, groups));
+  Value result =
+      n.make<ConvOp>({n.in(0), n.in(1)}, convAttributes(n, *window, groups));
   return n.out(addBias(n, result, n.in(2)));
 }
 
@@ -196,8 +197,8 @@ static LogicalResult importConvTranspose(OnnxNode &n) {
   if (x[1] != w[0] || x[1] % groups)
     return n.fail("channels of input and filter differ");
   SmallVector<int64_t> outputShape;
-  FailureOr<OnnxWindow> window = readTransposedWindow(
-      n, x.drop_front(2), w.drop_front(2), &outputShape);
+  FailureOr<OnnxWindow> window =
+      readTransposedWindow(n, x.drop_front(2), w.drop_front(2), &outputShape);
   if (failed(window))
     return failure();
   int64_t channels;

@@ -60,8 +60,7 @@ static LogicalResult importConstantOfShape(OnnxNode &n) {
     return failure();
   if (!isSaneShape(*shape))
     return n.fail("the shape is out of range");
-  return n.out(
-      n.broadcastTo(n.reshape(n.constant(value), {}), *shape));
+  return n.out(n.broadcastTo(n.reshape(n.constant(value), {}), *shape));
 }
 
 static LogicalResult importShape(OnnxNode &n) {
@@ -122,7 +121,8 @@ static LogicalResult importEyeLike(OnnxNode &n) {
   if (n.rankOf(x) != 2 || std::abs(offset) > kMaxElements)
     return n.fail("the input must be a matrix");
   Type i64 = IntegerType::get(n.getContext(), 64);
-  Value row = n.iota(n.shapeOf(x), 0, i64), column = n.iota(n.shapeOf(x), 1, i64);
+  Value row = n.iota(n.shapeOf(x), 0, i64),
+        column = n.iota(n.shapeOf(x), 1, i64);
   Value diagonal = n.add(row, n.intScalar(offset, i64));
   return n.out(
       n.convert(n.compare(ComparePredicate::EQ, column, diagonal), element));
@@ -182,8 +182,8 @@ static LogicalResult importDropout(OnnxNode &n) {
     return failure();
   if (!n.wants(1))
     return success();
-  Type mask = n.opset < 10 ? n.elementOf(x)
-                           : Type(IntegerType::get(n.getContext(), 1));
+  Type mask =
+      n.opset < 10 ? n.elementOf(x) : Type(IntegerType::get(n.getContext(), 1));
   return n.out(1, n.broadcastTo(n.scalar(1, mask), n.shapeOf(x)));
 }
 

@@ -74,8 +74,8 @@ Value OnnxModel::lookup(const std::string &name) {
         type);
     storage.setInsertionPoint(function);
     SmallVector<NamedAttribute> attributes = {
-        text("sym_name", name), attr("type", TypeAttr::get(type)),
-        attr("initial", initial), text("group", state->second.group),
+        text("sym_name", name),         attr("type", TypeAttr::get(type)),
+        attr("initial", initial),       text("group", state->second.group),
         text("why", state->second.why), text("graph.model_name", name)};
     if (state->second.trainable)
       attributes.push_back(attr("trainable", storage.getUnitAttr()));
@@ -97,7 +97,8 @@ LogicalResult OnnxModel::beginFunction() {
   SmallVector<NamedAttrList> attributes;
   SmallVector<std::string> names;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
-    if (initializers.count(input.name()) || options.bindings.count(input.name()))
+    if (initializers.count(input.name()) ||
+        options.bindings.count(input.name()))
       continue;
     int64_t batchDim;
     FailureOr<RankedTensorType> type = inputType(input, &batchDim);
@@ -112,9 +113,9 @@ LogicalResult OnnxModel::beginFunction() {
       list.set("graph.batch_dim", storage.getI64IntegerAttr(batchDim));
   }
   storage.setInsertionPointToEnd(module->getBody());
-  function = func::FuncOp::create(storage, locOf(model.graph().name()),
-                                  "predict",
-                                  storage.getFunctionType(types, {}));
+  function =
+      func::FuncOp::create(storage, locOf(model.graph().name()), "predict",
+                           storage.getFunctionType(types, {}));
   Block *block = function.addEntryBlock();
   for (auto [i, list] : llvm::enumerate(attributes)) {
     function.setArgAttrs(i, list.getDictionary(getContext()));
@@ -168,11 +169,11 @@ LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
   while (count > 0 && node.input(count - 1).empty())
     --count;
   if (count < row->minInputs || count > row->maxInputs)
-    return fail("it has " + llvm::Twine(count) + " inputs, but " +
-                (count < row->minInputs ? "at least " : "at most ") +
-                llvm::Twine(count < row->minInputs ? row->minInputs
-                                                   : row->maxInputs) +
-                " are expected");
+    return fail(
+        "it has " + llvm::Twine(count) + " inputs, but " +
+        (count < row->minInputs ? "at least " : "at most ") +
+        llvm::Twine(count < row->minInputs ? row->minInputs : row->maxInputs) +
+        " are expected");
   for (unsigned i = 0; i < count; ++i) {
     const std::string &name = node.input(i);
     if (name.empty() && i < row->minInputs)
@@ -209,9 +210,8 @@ FailureOr<OwningOpRef<ModuleOp>> OnnxModel::import() {
     const onnx::NodeProto &node = model.graph().node(i);
     if (!live[i] || succeeded(importNode(node)))
       continue;
-    return error("cannot import " + node.op_type() + " node '" +
-                     nameOf(node) + "' (opset " +
-                     llvm::Twine(opsetOf(node)) + ")",
+    return error("cannot import " + node.op_type() + " node '" + nameOf(node) +
+                     "' (opset " + llvm::Twine(opsetOf(node)) + ")",
                  why, todo);
   }
   if (failed(finishFunction()))
@@ -256,8 +256,8 @@ LogicalResult OnnxModel::finishFunction() {
   }
   storage.setInsertionPointToEnd(&function.getBody().front());
   func::ReturnOp::create(storage, function.getLoc(), results);
-  function.setType(storage.getFunctionType(
-      function.getFunctionType().getInputs(), types));
+  function.setType(
+      storage.getFunctionType(function.getFunctionType().getInputs(), types));
   for (auto [i, list] : llvm::enumerate(attributes))
     function.setResultAttrs(i, list.getDictionary(getContext()));
   eraseDead();
@@ -287,8 +287,8 @@ std::vector<CoverageRow> OnnxModel::coverage() {
   for (const onnx::NodeProto &node : model.graph().node()) {
     CoverageRow &row = rows.emplace_back();
     row.node = nameOf(node).str();
-    row.op = (node.domain().empty() ? "" : node.domain() + ".") +
-             node.op_type();
+    row.op =
+        (node.domain().empty() ? "" : node.domain() + ".") + node.op_type();
     row.opset = opsetOf(node);
     const OnnxOp *entry = findOnnxOp(node.domain(), node.op_type(), row.opset);
     std::string missing;
@@ -299,8 +299,8 @@ std::vector<CoverageRow> OnnxModel::coverage() {
       // What can still be told is whether the op is in the table.
       row.supported = entry && entry->import;
       if (!row.supported)
-        row.reason = entry && entry->reason ? entry->reason
-                                            : "the op is not supported";
+        row.reason =
+            entry && entry->reason ? entry->reason : "the op is not supported";
       else if (begun)
         row.reason = "not tried: '" + missing + "' is not known";
     } else {

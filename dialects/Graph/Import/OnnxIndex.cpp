@@ -55,8 +55,7 @@ static LogicalResult importGatherND(OnnxNode &n) {
   int64_t batch = n.opset >= 12 ? n.intAttr("batch_dims", 0) : 0;
   int64_t rank = n.rankOf(x), indexRank = n.rankOf(indices);
   if (rank < 1 || indexRank < 1 || batch < 0 ||
-      batch >= std::min(rank, indexRank) ||
-      n.shapeOf(indices).back() < 1 ||
+      batch >= std::min(rank, indexRank) || n.shapeOf(indices).back() < 1 ||
       n.shapeOf(indices).back() > rank - batch ||
       n.shapeOf(x).take_front(batch) != n.shapeOf(indices).take_front(batch))
     return n.fail("shapes of data and indices do not fit");
@@ -67,8 +66,10 @@ static FailureOr<ScatterKind> readScatterKind(OnnxNode &n, int64_t since) {
   std::string name =
       n.opset >= since ? n.textAttr("reduction", "none") : "none";
   static const std::pair<const char *, ScatterKind> kinds[] = {
-      {"none", ScatterKind::Set}, {"add", ScatterKind::Add},
-      {"mul", ScatterKind::Mul},  {"max", ScatterKind::Max},
+      {"none", ScatterKind::Set},
+      {"add", ScatterKind::Add},
+      {"mul", ScatterKind::Mul},
+      {"max", ScatterKind::Max},
       {"min", ScatterKind::Min}};
   for (auto [text, kind] : kinds)
     if (name == text)
@@ -136,8 +137,7 @@ static LogicalResult importOneHot(OnnxNode &n) {
     return n.fail("its result would be too large");
   Type i64 = IntegerType::get(n.getContext(), 64);
   Value index = n.convert(indices, i64);
-  Value negative =
-      n.compare(ComparePredicate::LT, index, n.intScalar(0, i64));
+  Value negative = n.compare(ComparePredicate::LT, index, n.intScalar(0, i64));
   index = n.select(negative, n.add(index, n.intScalar(depth, i64)), index);
   Value hit = n.compare(ComparePredicate::EQ, n.iota(shape, *axis, i64),
                         n.broadcastMissing(index, shape, {*axis}));

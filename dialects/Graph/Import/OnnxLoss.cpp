@@ -40,8 +40,8 @@ static Value negativeLogLikelihood(OnnxNode &n, Value logs) {
   Value hit = n.compare(ComparePredicate::EQ, n.iota(shape, 1, label),
                         n.broadcastMissing(labels, shape, {1}));
   if (ignores) {
-    Value counts = n.compare(ComparePredicate::NE, labels,
-                             n.intScalar(ignored, label));
+    Value counts =
+        n.compare(ComparePredicate::NE, labels, n.intScalar(ignored, label));
     if (!counts)
       return {};
     hit = n.binary<AndOp>(hit, n.broadcastMissing(counts, shape, {1}));

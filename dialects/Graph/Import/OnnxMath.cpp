@@ -55,9 +55,9 @@ static LogicalResult importMod(OnnxNode &n) {
   if (cStyle || n.elementOf(x).isUnsignedInteger())
     return n.out(rem);
   Value zero = n.scalar(0, n.elementOf(x));
-  Value wrong = n.compare(
-      ComparePredicate::NE, n.compare(ComparePredicate::LT, rem, zero),
-      n.compare(ComparePredicate::LT, y, zero));
+  Value wrong = n.compare(ComparePredicate::NE,
+                          n.compare(ComparePredicate::LT, rem, zero),
+                          n.compare(ComparePredicate::LT, y, zero));
   wrong = n.binary<AndOp>(wrong, n.compare(ComparePredicate::NE, rem, zero));
   return n.out(n.select(wrong, n.add(rem, y), rem));
 }

@@ -130,10 +130,12 @@ LogicalResult OnnxModel::checkNames() {
 }
 
 LogicalResult OnnxModel::chooseBatch() {
-  // Whether some input (not all: axes and scales have no batch) is of that size.
+  // Whether some input (not all: axes and scales have no batch) is of that
+  // size.
   bool fixed = false;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
-    if (initializers.count(input.name()) || options.bindings.count(input.name()))
+    if (initializers.count(input.name()) ||
+        options.bindings.count(input.name()))
       continue;
     const auto &dims = input.type().tensor_type().shape().dim();
     for (const auto &dim : dims) {
@@ -146,15 +148,16 @@ LogicalResult OnnxModel::chooseBatch() {
              dims[0].dim_value() == options.batchSize;
   }
   if (options.batchSize < 0 || options.batchSize > kMaxBatch)
-    return error("cannot import the model",
-                 "a batch of " + llvm::Twine(options.batchSize) +
-                     " is not possible");
+    return error("cannot import the model", "a batch of " +
+                                                llvm::Twine(options.batchSize) +
+                                                " is not possible");
   if (options.batchSize && !batchName && !fixed)
-    return error("cannot import the model",
-                 "its inputs have no symbolic dim, and their first dim is not " +
-                     llvm::Twine(options.batchSize),
-                 "leave --batch-size out or export the model with a symbolic "
-                 "batch dim");
+    return error(
+        "cannot import the model",
+        "its inputs have no symbolic dim, and their first dim is not " +
+            llvm::Twine(options.batchSize),
+        "leave --batch-size out or export the model with a symbolic "
+        "batch dim");
   return success();
 }
 
@@ -194,14 +197,16 @@ OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
     else if (assumedSize)
       shape.push_back(assumedSize);
     else if (isBatch)
-      return error(what, "dim " + llvm::Twine(at) + (name.empty() ? "" : " '" + name + "'") +
-                             " is symbolic",
+      return error(what,
+                   "dim " + llvm::Twine(at) +
+                       (name.empty() ? "" : " '" + name + "'") + " is symbolic",
                    "give --batch-size N");
     else if (name.empty())
       return error(what, "dim " + llvm::Twine(at) + " has no size and no name",
                    "export the model with a name or a size there");
     else
-      return error(what, "dim " + llvm::Twine(at) + " '" + name + "' is symbolic",
+      return error(what,
+                   "dim " + llvm::Twine(at) + " '" + name + "' is symbolic",
                    "give --dim " + name + "=N");
   }
   // Without a symbolic dim, a first dim of --batch-size is the batch; an input

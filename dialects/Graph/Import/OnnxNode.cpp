@@ -14,7 +14,14 @@ using namespace mlir::dist::graph;
 
 namespace {
 /// Numbers of AttributeProto.AttributeType.
-enum AttributeType { Float = 1, Int = 2, Text = 3, Tensor = 4, Floats = 6, Ints = 7 };
+enum AttributeType {
+  Float = 1,
+  Int = 2,
+  Text = 3,
+  Tensor = 4,
+  Floats = 6,
+  Ints = 7
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -89,10 +96,10 @@ ElementsAttr mlir::dist::graph::toElements(MLIRContext *context, StringRef name,
                              : ElementsAttr();
   }
   // The blob keeps the file's bytes alive instead of copying them.
-  AsmResourceBlob blob({array.data, array.view().bytes()},
-                       ::dist::byteSize(array.type),
-                       [owner = array.owner](void *, size_t, size_t) {},
-                       /*dataIsMutable=*/false);
+  AsmResourceBlob blob(
+      {array.data, array.view().bytes()}, ::dist::byteSize(array.type),
+      [owner = array.owner](void *, size_t, size_t) {},
+      /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
 
@@ -132,8 +139,8 @@ FailureOr<HostTensor> OnnxNode::constant(unsigned i) {
     return fail("the value of input '" + proto->input(i) +
                 "' must be known at compile time, but is not");
   auto func = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                "graph.name");
+  auto name =
+      func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
   return fail("needs the value of input '" + name.getValue() +
                   "' at compile time",
               "give --bind " + name.getValue() + "=FILE");
@@ -169,7 +176,8 @@ const onnx::AttributeProto *OnnxNode::findAttr(StringRef name) {
 }
 
 /// Files before ONNX 1.3 may leave the type out: what is set tells it.
-static bool isOfType(const onnx::AttributeProto &attribute, int type, bool set) {
+static bool isOfType(const onnx::AttributeProto &attribute, int type,
+                     bool set) {
   return attribute.type() == type || (attribute.type() == 0 && set);
 }
 
@@ -326,7 +334,8 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
           getOnnxPoolOps(), getOnnxNormOps(), getOnnxLossOps(),
           getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
-        result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(&row);
+        result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(
+            &row);
     return result;
   }();
   if (domain == "ai.onnx")

@@ -47,7 +47,8 @@ static LogicalResult importBatchNormalization(OnnxNode &n) {
                     "number a channel");
   }
   Type element = n.elementOf(x);
-  Value scale = n.convert(parts[0], element), bias = n.convert(parts[1], element);
+  Value scale = n.convert(parts[0], element),
+        bias = n.convert(parts[1], element);
   if (!training)
     return n.out(n.make<BatchNormInferenceOp>(
         {x, scale, bias, n.convert(parts[2], element),
@@ -156,18 +157,18 @@ static LogicalResult importGroupNormalization(OnnxNode &n) {
   Type type = n.elementOf(x), wide = statisticsType(n, x);
   SmallVector<int64_t> split = {original[0], groups, size};
   split.append(original.begin() + 2, original.end());
-  Value y = normalize(n, n.reshape(n.convert(x, wide), split),
-                      llvm::to_vector(llvm::seq<int64_t>(2, split.size())),
-                      epsilon);
+  Value y =
+      normalize(n, n.reshape(n.convert(x, wide), split),
+                llvm::to_vector(llvm::seq<int64_t>(2, split.size())), epsilon);
   // Until opset 20 scale and bias are one number a group.
   bool perGroup = n.opset < 21;
   for (unsigned i : {1u, 2u}) {
     if (!isVector(n, n.in(i), perGroup ? groups : channels))
       return n.fail("scale and bias do not fit");
     Value part = n.convert(n.in(i), wide);
-    part = perGroup
-               ? n.broadcastDims(part, split, {1})
-               : n.broadcastDims(n.reshape(part, {groups, size}), split, {1, 2});
+    part = perGroup ? n.broadcastDims(part, split, {1})
+                    : n.broadcastDims(n.reshape(part, {groups, size}), split,
+                                      {1, 2});
     y = i == 1 ? n.mul(y, part) : n.add(y, part);
   }
   return n.out(n.convert(n.reshape(y, original), type));
@@ -176,9 +177,8 @@ static LogicalResult importGroupNormalization(OnnxNode &n) {
 /// (x - mean) / (sqrt(E[x^2] - mean^2) + 1e-9), as the reference has it.
 static LogicalResult importMeanVarianceNormalization(OnnxNode &n) {
   Value x = n.in(0);
-  FailureOr<SmallVector<int64_t>> dims =
-      n.dims(n.intsAttr("axes").value_or(SmallVector<int64_t>{0, 2, 3}),
-             n.rankOf(x));
+  FailureOr<SmallVector<int64_t>> dims = n.dims(
+      n.intsAttr("axes").value_or(SmallVector<int64_t>{0, 2, 3}), n.rankOf(x));
   if (failed(dims))
     return failure();
   Value centered = n.sub(x, n.mean(x, *dims, true));
@@ -194,9 +194,8 @@ static LogicalResult importLpNormalization(OnnxNode &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.fail("p must be 1 or 2");
-  Value norm =
-      n.reduce(ReduceKind::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x),
-               {*axis}, true);
+  Value norm = n.reduce(
+      ReduceKind::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x), {*axis}, true);
   if (p == 2)
     norm = n.sqrt(norm);
   if (!norm)
@@ -229,8 +228,7 @@ static LogicalResult importLRN(OnnxNode &n) {
   Value base = n.add(n.mul(mean, alpha), bias);
   if (!base)
     return failure();
-  return n.out(
-      n.div(x, n.binary<PowOp>(base, n.scalar(beta, n.elementOf(x)))));
+  return n.out(n.div(x, n.binary<PowOp>(base, n.scalar(beta, n.elementOf(x)))));
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxNormOps() {

@@ -51,11 +51,11 @@ static Value flatPositions(OnnxNode &n, Value inWindow,
     Value size = n.intScalar(window.sizes[d], i64);
     Value tap = n.binary<RemOp>(rest, size);
     rest = n.div(rest, size);
-    Value start = n.add(n.mul(n.iota(shape, d + 2, i64),
-                              n.intScalar(window.strides[d], i64)),
-                        n.intScalar(-window.low[d], i64));
-    coordinates[d + 2] = n.add(
-        start, n.mul(tap, n.intScalar(window.dilations[d], i64)));
+    Value start = n.add(
+        n.mul(n.iota(shape, d + 2, i64), n.intScalar(window.strides[d], i64)),
+        n.intScalar(-window.low[d], i64));
+    coordinates[d + 2] =
+        n.add(start, n.mul(tap, n.intScalar(window.dilations[d], i64)));
   }
   coordinates[0] = n.iota(shape, 0, i64);
   coordinates[1] = n.iota(shape, 1, i64);
@@ -169,9 +169,8 @@ static LogicalResult importGlobalAveragePool(OnnxNode &n) {
 }
 static LogicalResult importGlobalMaxPool(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> dims = spatialDims(n);
-  return failed(dims)
-             ? failure()
-             : n.out(n.reduce(ReduceKind::Max, n.in(0), *dims, true));
+  return failed(dims) ? failure()
+                      : n.out(n.reduce(ReduceKind::Max, n.in(0), *dims, true));
 }
 static LogicalResult importGlobalLpPool(OnnxNode &n) {
   int64_t p = n.intAttr("p", 2);

@@ -63,7 +63,18 @@ static Value logSumExp(OnnxNode &n, Value x, const Reduction &r) {
 }
 
 namespace {
-enum class Form { Sum, Mean, L1, L2, LogSum, LogSumExp, SumSquare, Max, Min, Prod };
+enum class Form {
+  Sum,
+  Mean,
+  L1,
+  L2,
+  LogSum,
+  LogSumExp,
+  SumSquare,
+  Max,
+  Min,
+  Prod
+};
 } // namespace
 
 template <Form form> static LogicalResult importReduce(OnnxNode &n) {
@@ -120,8 +131,8 @@ template <typename OpTy> static LogicalResult importArg(OnnxNode &n) {
     return failure();
   if (n.shapeOf(x)[*axis] == 0)
     return n.fail("the axis has no elements");
-  Value result = n.make<OpTy>(
-      {x}, {n.i64("axis", *axis), n.flag("select_last", last)});
+  Value result =
+      n.make<OpTy>({x}, {n.i64("axis", *axis), n.flag("select_last", last)});
   SmallVector<int64_t> shape(n.shapeOf(x));
   shape[*axis] = 1;
   return n.out(keepDims ? n.reshape(result, shape) : result);
@@ -136,9 +147,9 @@ static LogicalResult importCumSum(OnnxNode &n) {
   FailureOr<int64_t> dim = n.dim(*axis, n.rankOf(n.in(0)));
   if (failed(dim))
     return failure();
-  return n.out(n.make<CumSumOp>(
-      {n.in(0)}, {n.i64("axis", *dim), n.flag("exclusive", exclusive),
-                  n.flag("reverse", backwards)}));
+  return n.out(n.make<CumSumOp>({n.in(0)}, {n.i64("axis", *dim),
+                                            n.flag("exclusive", exclusive),
+                                            n.flag("reverse", backwards)}));
 }
 
 static LogicalResult importTopK(OnnxNode &n) {
@@ -146,8 +157,8 @@ static LogicalResult importTopK(OnnxNode &n) {
   bool largest = n.opset < 11 || n.intAttr("largest", 1) != 0;
   if (n.opset >= 11)
     n.ignore({"sorted"}); // unsorted: any order will do
-  FailureOr<int64_t> k = n.opset < 10 ? FailureOr<int64_t>(n.intAttr("k", 0))
-                                      : n.oneInt(1);
+  FailureOr<int64_t> k =
+      n.opset < 10 ? FailureOr<int64_t>(n.intAttr("k", 0)) : n.oneInt(1);
   FailureOr<int64_t> axis = n.dim(n.intAttr("axis", -1), n.rankOf(x));
   if (failed(k) || failed(axis))
     return failure();

@@ -1,4 +1,5 @@
-//===- OnnxShape.cpp - ONNX ops that change the form of a tensor -*- C++ -*-===//
+//===- OnnxShape.cpp - ONNX ops that change the form of a tensor -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,8 +96,8 @@ static LogicalResult importSqueeze(OnnxNode &n) {
     int64_t size = n.shapeOf(x)[i];
     bool named = llvm::is_contained(*gone, i);
     if (named && size != 1)
-      return n.fail("dim " + llvm::Twine(i) + " has size " +
-                    llvm::Twine(size) + ", not 1");
+      return n.fail("dim " + llvm::Twine(i) + " has size " + llvm::Twine(size) +
+                    ", not 1");
     if (!(named || (!*axes && size == 1)))
       shape.push_back(size);
   }
@@ -158,8 +159,7 @@ static LogicalResult importTile(OnnxNode &n) {
 }
 
 static LogicalResult importConcat(OnnxNode &n) {
-  FailureOr<int64_t> axis =
-      n.dim(n.intAttr("axis", 1), n.rankOf(n.in(0)));
+  FailureOr<int64_t> axis = n.dim(n.intAttr("axis", 1), n.rankOf(n.in(0)));
   if (failed(axis))
     return failure();
   ArrayRef<int64_t> first = n.shapeOf(n.in(0));
@@ -286,9 +286,8 @@ static LogicalResult importDepthToSpace(OnnxNode &n) {
           columns = s[3] * block, batch = s[0];
   bool depthFirst = mode == "CRD";
   SmallVector<int64_t> wide =
-      depthFirst
-          ? SmallVector<int64_t>{batch, depth, block, block, s[2], s[3]}
-          : SmallVector<int64_t>{batch, block, block, depth, s[2], s[3]};
+      depthFirst ? SmallVector<int64_t>{batch, depth, block, block, s[2], s[3]}
+                 : SmallVector<int64_t>{batch, block, block, depth, s[2], s[3]};
   x = n.transpose(n.reshape(x, wide),
                   depthFirst ? ArrayRef<int64_t>{0, 1, 4, 2, 5, 3}
                              : ArrayRef<int64_t>{0, 3, 4, 1, 5, 2});

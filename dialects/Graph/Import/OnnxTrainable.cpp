@@ -48,9 +48,9 @@ constexpr SlotRow kSlots[] = {
     {"Mul", 0, 1, Slot::Operand},
 };
 /// Ops that hand their first input on in another form.
-constexpr const char *kForms[] = {"Identity",  "Transpose", "Reshape",
-                                  "Cast",      "CastLike",  "Unsqueeze",
-                                  "Squeeze",   "Flatten"};
+constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape",
+                                  "Cast",     "CastLike",  "Unsqueeze",
+                                  "Squeeze",  "Flatten"};
 
 Slot findSlot(StringRef op, unsigned input) {
   for (const SlotRow &row : kSlots)
@@ -108,11 +108,11 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
         continue;
       Trainability &state = result[it->second];
       const ::dist::HostArray &array = initializers.find(it->second)->second;
-      std::string place = op + " '" +
-                          (node.name().empty() && node.output_size()
-                               ? node.output(0)
-                               : node.name()) +
-                          "'";
+      std::string place =
+          op + " '" +
+          (node.name().empty() && node.output_size() ? node.output(0)
+                                                     : node.name()) +
+          "'";
       switch (findSlot(op, i)) {
       case Slot::None:
         break;

@@ -1,4 +1,5 @@
-//===- OnnxWindow.cpp - Windows of ONNX's convolutions and pools -*- C++ -*-===//
+//===- OnnxWindow.cpp - Windows of ONNX's convolutions and pools -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +21,8 @@ static FailureOr<OnnxWindow> readLists(OnnxNode &n, ArrayRef<int64_t> input,
   size_t count = sizes.size();
   OnnxWindow window;
   window.sizes.assign(sizes.begin(), sizes.end());
-  window.strides = n.intsAttr("strides").value_or(SmallVector<int64_t>(count, 1));
+  window.strides =
+      n.intsAttr("strides").value_or(SmallVector<int64_t>(count, 1));
   window.dilations =
       n.intsAttr("dilations").value_or(SmallVector<int64_t>(count, 1));
   SmallVector<int64_t> pads =
@@ -31,17 +33,16 @@ static FailureOr<OnnxWindow> readLists(OnnxNode &n, ArrayRef<int64_t> input,
     return n.fail("strides, dilations and pads must have an entry a spatial "
                   "dim (pads: two)");
   auto inRange = [&](ArrayRef<int64_t> values, int64_t least) {
-    return llvm::all_of(values, [&](int64_t v) {
-      return v >= least && v <= kMaxWindow;
-    });
+    return llvm::all_of(
+        values, [&](int64_t v) { return v >= least && v <= kMaxWindow; });
   };
   if (!inRange(window.strides, 1) || !inRange(window.dilations, 1) ||
       !inRange(window.sizes, 1) || !inRange(pads, 0) || !inRange(input, 0))
     return n.fail("strides, dilations, pads or kernel sizes are out of range");
   window.low.assign(pads.begin(), pads.begin() + count);
   window.high.assign(pads.begin() + count, pads.end());
-  if (*autoPad != "NOTSET" && *autoPad != "VALID" &&
-      *autoPad != "SAME_UPPER" && *autoPad != "SAME_LOWER")
+  if (*autoPad != "NOTSET" && *autoPad != "VALID" && *autoPad != "SAME_UPPER" &&
+      *autoPad != "SAME_LOWER")
     return n.fail("auto_pad '" + *autoPad + "' is not known");
   return window;
 }
@@ -88,13 +89,14 @@ FailureOr<OnnxWindow> mlir::dist::graph::readWindow(OnnxNode &n,
   return window;
 }
 
-FailureOr<OnnxWindow> mlir::dist::graph::readTransposedWindow(
-    OnnxNode &n, ArrayRef<int64_t> input, ArrayRef<int64_t> sizes,
-    SmallVectorImpl<int64_t> *output) {
+FailureOr<OnnxWindow>
+mlir::dist::graph::readTransposedWindow(OnnxNode &n, ArrayRef<int64_t> input,
+                                        ArrayRef<int64_t> sizes,
+                                        SmallVectorImpl<int64_t> *output) {
   std::string autoPad;
-  SmallVector<int64_t> extra = n.intsAttr("output_padding")
-                                   .value_or(SmallVector<int64_t>(
-                                       sizes.size(), 0));
+  SmallVector<int64_t> extra =
+      n.intsAttr("output_padding")
+          .value_or(SmallVector<int64_t>(sizes.size(), 0));
   std::optional<SmallVector<int64_t>> wanted = n.intsAttr("output_shape");
   FailureOr<OnnxWindow> window = readLists(n, input, sizes, &autoPad);
   if (failed(window))

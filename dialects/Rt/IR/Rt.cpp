@@ -22,7 +22,8 @@ using namespace mlir::dist::rt;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Rt/IR/RtTypes.cpp.inc"
 
-static ParseResult parseNumbers(OpAsmParser &parser, DenseI64ArrayAttr &numbers) {
+static ParseResult parseNumbers(OpAsmParser &parser,
+                                DenseI64ArrayAttr &numbers) {
   SmallVector<int64_t> list;
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(list.emplace_back());

@@ -159,15 +159,14 @@ static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
       if (!uses)
         continue;
       for (SymbolTable::SymbolUse use : *uses) {
-        Operation *used =
-            symbols.lookup(use.getSymbolRef().getRootReference());
+        Operation *used = symbols.lookup(use.getSymbolRef().getRootReference());
         auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(used);
         if (!function || (home.count(used) && home[used] == i) ||
             !declared.insert(used).second)
           continue;
-        auto declaration = LLVM::LLVMFuncOp::create(
-            builder, function.getLoc(), function.getSymName(),
-            function.getFunctionType());
+        auto declaration = LLVM::LLVMFuncOp::create(builder, function.getLoc(),
+                                                    function.getSymName(),
+                                                    function.getFunctionType());
         declaration.setVisibility_(function.getVisibility_());
       }
     }
@@ -176,8 +175,8 @@ static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
 }
 
 static std::string findLinker() {
-  for (StringRef name : {StringRef(DIST_LINKER), StringRef("ld.lld"),
-                         StringRef("ld.lld-22")}) {
+  for (StringRef name :
+       {StringRef(DIST_LINKER), StringRef("ld.lld"), StringRef("ld.lld-22")}) {
     if (name.empty())
       continue;
     if (llvm::sys::path::is_absolute(name)) {
@@ -195,15 +194,15 @@ static LogicalResult link(ModuleOp module, ArrayRef<Part> parts,
   std::string linker = findLinker();
   if (linker.empty())
     return module.emitError("no linker (ld.lld): install the package lld-22");
-  SmallVector<StringRef> arguments{linker, "-shared", "--eh-frame-hdr",
-                                   "--gc-sections", "-O1", "-o", path};
+  SmallVector<StringRef> arguments{
+      linker, "-shared", "--eh-frame-hdr", "--gc-sections", "-O1", "-o", path};
   for (const Part &part : parts)
     arguments.push_back(part.path);
   // Programs that embed the runtime may not have loaded the C library's
   // functions of mathematics.
-  for (StringRef math : {"/lib/x86_64-linux-gnu/libm.so.6",
-                         "/lib/aarch64-linux-gnu/libm.so.6",
-                         "/usr/lib64/libm.so.6"})
+  for (StringRef math :
+       {"/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6",
+        "/usr/lib64/libm.so.6"})
     if (llvm::sys::fs::exists(math)) {
       arguments.push_back("--as-needed");
       arguments.push_back(math);
@@ -218,10 +217,9 @@ static LogicalResult link(ModuleOp module, ArrayRef<Part> parts,
   return success();
 }
 
-LogicalResult
-mlir::dist::generateSharedObject(ModuleOp module,
-                                 const LoweringOptions &options,
-                                 StringRef path) {
+LogicalResult mlir::dist::generateSharedObject(ModuleOp module,
+                                               const LoweringOptions &options,
+                                               StringRef path) {
   static const bool initialised = [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
@@ -233,8 +231,8 @@ mlir::dist::generateSharedObject(ModuleOp module,
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
-  unsigned jobs = options.jobs > 0 ? options.jobs
-                                   : std::thread::hardware_concurrency();
+  unsigned jobs =
+      options.jobs > 0 ? options.jobs : std::thread::hardware_concurrency();
   jobs = std::max(1u, jobs);
   // More parts than jobs: kernels differ much in size.
   std::vector<OwningOpRef<ModuleOp>> modules =

@@ -135,8 +135,7 @@ LogicalResult Filler::addVariables() {
     }
     auto attribute = dyn_cast_or_null<ShardingAttr>(sharding);
     if (!local && attribute && mesh) {
-      auto type =
-          getLocalType(cast<RankedTensorType>(global), attribute, mesh);
+      auto type = getLocalType(cast<RankedTensorType>(global), attribute, mesh);
       if (failed(type))
         return op.emitOpError("its dims do not divide by the mesh");
       local = *type;
@@ -222,14 +221,13 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   setShardingOf(description.get(DistDialect::kSharding),
                 binding->mutable_sharding());
   auto role = description.getAs<StringAttr>("graph.role");
-  binding->set_role(role ? parseRole(role.getValue())
+  binding->set_role(role       ? parseRole(role.getValue())
                     : isResult ? manifest::Binding::OUTPUT
                                : manifest::Binding::INPUT);
   if (auto name = description.getAs<StringAttr>("graph.name"))
     binding->set_name(name.str());
   else
-    binding->set_name((isResult ? "output" : "input") +
-                      std::to_string(number));
+    binding->set_name((isResult ? "output" : "input") + std::to_string(number));
   if (auto position = description.getAs<IntegerAttr>(kPositionAttr))
     binding->set_position(position.getInt());
   binding->set_batch_dim(-1);
@@ -264,8 +262,8 @@ void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
   entry->set_name(name ? name.str() : program.getSymName().str());
   entry->set_symbol(program.getSymName().str());
   entry->set_arena_bytes(program.getArenaBytes());
-  for (auto [i, attribute] : llvm::enumerate(
-           program.getArguments().getAsRange<DictionaryAttr>()))
+  for (auto [i, attribute] :
+       llvm::enumerate(program.getArguments().getAsRange<DictionaryAttr>()))
     addBinding(attribute, false, i, to, entry->add_arguments());
   for (auto [i, attribute] :
        llvm::enumerate(program.getResults().getAsRange<DictionaryAttr>()))
@@ -303,8 +301,7 @@ void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
     row->set_reason(text("reason"));
     row->set_origin(text("origin"));
     row->set_bytes(transfer.getAs<IntegerAttr>("bytes").getInt());
-    for (auto axis :
-         transfer.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+    for (auto axis : transfer.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
       row->add_axes(axis.str());
   }
 }
@@ -426,10 +423,10 @@ LogicalResult mlir::dist::writeWeights(ModuleOp module, StringRef path) {
       copies.push_back(tensor->toBytes());
       data = copies.back().data();
     }
-    writer.add(op.getSymName().str(), getDataType(type.getElementType()),
-               std::vector<int64_t>(type.getShape().begin(),
-                                    type.getShape().end()),
-               data);
+    writer.add(
+        op.getSymName().str(), getDataType(type.getElementType()),
+        std::vector<int64_t>(type.getShape().begin(), type.getShape().end()),
+        data);
     any = true;
   }
   if (!any)

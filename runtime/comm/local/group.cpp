@@ -87,8 +87,8 @@ Status Shared::timedOut(const Place &place, const Call &call) {
       missing +=
           (count++ ? ", " : "") + std::to_string(place.group->members[i]);
   return fail(StatusCode::Unavailable, call,
-              (count == 1 ? "rank " : "ranks ") + missing +
-                  " did not arrive " + withinTimeout(),
+              (count == 1 ? "rank " : "ranks ") + missing + " did not arrive " +
+                  withinTimeout(),
               "see why, or raise --collective-timeout");
 }
 
@@ -99,9 +99,8 @@ Status Shared::mismatch(const Place &place, const Call &call, int member) {
            std::to_string(place.group->members[index]);
   };
   return fail(StatusCode::Internal, call,
-              "ranks are at different collectives: " +
-                  text(call, place.index) + ", " +
-                  text(place.published(member).call, member),
+              "ranks are at different collectives: " + text(call, place.index) +
+                  ", " + text(place.published(member).call, member),
               "recompile the package");
 }
 

@@ -31,11 +31,10 @@ uint64_t digestOf(const Collective &call) {
   uint64_t digest = 1469598103934665603u;
   auto add = [&](const void *data, size_t words) {
     for (size_t i = 0; i < words; ++i)
-      digest = (digest ^ static_cast<const uint64_t *>(data)[i]) *
-               1099511628211u;
+      digest =
+          (digest ^ static_cast<const uint64_t *>(data)[i]) * 1099511628211u;
   };
-  add(call.pieces.data,
-      call.pieces.size * (sizeof(Piece) / sizeof(uint64_t)));
+  add(call.pieces.data, call.pieces.size * (sizeof(Piece) / sizeof(uint64_t)));
   if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Recv)
     return digest;
   int64_t rest[] = {static_cast<int64_t>(call.reduction), call.peer};
@@ -78,8 +77,8 @@ public:
                                                      what, from);
       return Status();
     case CollectiveKind::Recv:
-      return receive(shared, *shared.mailboxes[myRank],
-                     worldRank(c, what.peer), c.call, what, to);
+      return receive(shared, *shared.mailboxes[myRank], worldRank(c, what.peer),
+                     c.call, what, to);
     default:
       break;
     }
@@ -87,9 +86,8 @@ public:
       return Status();
     bool together = c.place->size() > 1;
     if (together)
-      DIST_RETURN_IF_ERROR(
-          shared.meet(*c.place, c.call, from, to,
-                      [&](char *small) { pack(c, small); }));
+      DIST_RETURN_IF_ERROR(shared.meet(*c.place, c.call, from, to,
+                                       [&](char *small) { pack(c, small); }));
     work(c);
     // Nobody's buffers may change before all have read them.
     if (together && !c.small && what.kind != CollectiveKind::Barrier)

@@ -72,23 +72,22 @@ Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
     if (shared.aborted.load())
       return shared.abortedStatus(call);
     if (!came)
-      return shared.fail(StatusCode::Unavailable, call,
-                         "rank " + std::to_string(sender) +
-                             " sent nothing with tag " +
-                             std::to_string(what.tag) + " " +
-                             shared.withinTimeout(),
-                         "see why, or raise --collective-timeout");
+      return shared.fail(
+          StatusCode::Unavailable, call,
+          "rank " + std::to_string(sender) + " sent nothing with tag " +
+              std::to_string(what.tag) + " " + shared.withinTimeout(),
+          "see why, or raise --collective-timeout");
   }
   if (message.call.digest != call.digest ||
       message.bytes.size() != static_cast<size_t>(countBytes(what)))
-    return shared.fail(
-        StatusCode::Internal, call,
-        "rank " + std::to_string(sender) + " sent " +
-            std::to_string(message.call.count) + " elements of " +
-            shared.opName(message.call.op) + " with tag " +
-            std::to_string(what.tag) + ", but " + std::to_string(call.count) +
-            " of another form are expected",
-        "recompile the package");
+    return shared.fail(StatusCode::Internal, call,
+                       "rank " + std::to_string(sender) + " sent " +
+                           std::to_string(message.call.count) +
+                           " elements of " + shared.opName(message.call.op) +
+                           " with tag " + std::to_string(what.tag) + ", but " +
+                           std::to_string(call.count) +
+                           " of another form are expected",
+                       "recompile the package");
   const char *next = message.bytes.data();
   for (int64_t i = 0; i < what.pieces.size; ++i) {
     int64_t bytes = bytesFrom(what.pieces[i], 1);

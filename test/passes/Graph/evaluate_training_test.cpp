@@ -1,4 +1,5 @@
-//===- evaluate_training_test.cpp - Training numbers against Keras -*- C++ -*-===//
+//===- evaluate_training_test.cpp - Training numbers against Keras -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -255,8 +256,7 @@ TEST_F(KerasCurves, AllCases) {
   ASSERT_TRUE(bool(file));
   auto parsed = llvm::json::parse((*file)->getBuffer());
   ASSERT_TRUE(bool(parsed));
-  const llvm::json::Array &cases =
-      *parsed->getAsObject()->getArray("cases");
+  const llvm::json::Array &cases = *parsed->getAsObject()->getArray("cases");
   EXPECT_GE(cases.size(), 90u);
   for (const llvm::json::Value &value : cases) {
     SCOPED_TRACE(llvm::formatv("{0}", value).str());

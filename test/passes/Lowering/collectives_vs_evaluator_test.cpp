@@ -74,8 +74,8 @@ public:
            const std::string &attributes, const std::vector<Shape> &from,
            const std::vector<Shape> &to, const std::string &type,
            bool direct = false) {
-    std::string arguments, results, before, after, values, fromTypes,
-        toTypes, operands;
+    std::string arguments, results, before, after, values, fromTypes, toTypes,
+        operands;
     auto comma = [](std::string &list) -> std::string & {
       return list += list.empty() ? "" : ", ";
     };
@@ -100,10 +100,10 @@ public:
     }
     text += "func.func @f" + std::to_string(count++) + "(" + arguments +
             ") -> (" + results + ") {\n" + before + "  %r" +
-            (to.size() == 1 ? "" : ":" + std::to_string(to.size())) + " = dist." +
-            op + " " + operands + " over @mesh [" + quote(axes) + "] " +
-            attributes + " : (" + fromTypes + ") -> (" + toTypes + ")\n" +
-            after + "  return " + values + " : " + toTypes + "\n}\n";
+            (to.size() == 1 ? "" : ":" + std::to_string(to.size())) +
+            " = dist." + op + " " + operands + " over @mesh [" + quote(axes) +
+            "] " + attributes + " : (" + fromTypes + ") -> (" + toTypes +
+            ")\n" + after + "  return " + values + " : " + toTypes + "\n}\n";
   }
 
   std::string text;
@@ -116,8 +116,9 @@ private:
     std::string dims = "{" + quote(mesh.names()) + "}";
     for (size_t i = 1; i < local.size(); ++i)
       dims += ", {}";
-    return tensorType(local, type) + " {dist.sharding = #dist.sharding<@mesh, [" +
-           dims + "]>, dist.global_type = " + tensorType(global, type) + "}";
+    return tensorType(local, type) +
+           " {dist.sharding = #dist.sharding<@mesh, [" + dims +
+           "]>, dist.global_type = " + tensorType(global, type) + "}";
   }
   int count = 0;
 };
@@ -148,8 +149,9 @@ void addAll(Cases &cases, const Axes &axes, const std::string &type,
     for (bool direct : {false, true})
       cases.add("all_reduce", axes, "{" + why, bucket, bucket, type, direct);
     cases.add("all_reduce", axes, "by max {" + why, bucket, bucket, type);
-    cases.add("broadcast", axes, "{root = " + std::to_string(n - 1) + ", " + why,
-              bucket, bucket, type);
+    cases.add("broadcast", axes,
+              "{root = " + std::to_string(n - 1) + ", " + why, bucket, bucket,
+              type);
     std::vector<int64_t> shift(n, -1);
     for (int64_t i = 1; i < n; ++i)
       shift[i] = i - 1;
@@ -216,10 +218,10 @@ void check(const Mesh &mesh, const std::string &text, int threads,
     SmallVector<RankTensors> arguments(mesh.ranks());
     for (BlockArgument argument : func.getArguments()) {
       ShardingAttr sharding = findSharding(argument);
-      HostTensor whole = makeRandom(
-          getGlobalType(cast<RankedTensorType>(argument.getType()), sharding,
-                        op),
-          random);
+      HostTensor whole =
+          makeRandom(getGlobalType(cast<RankedTensorType>(argument.getType()),
+                                   sharding, op),
+                     random);
       expected.inputs.push_back(whole.toBytes());
       for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
         arguments[rank].push_back(cutShard(whole, sharding, op, rank));
@@ -317,15 +319,19 @@ TEST(CollectivesVsEvaluator, Overlapped) {
     Mesh mesh{{{"a", ranks}}};
     Cases cases(mesh);
     const std::string t = "tensor<16x16xf32>",
-                      whole = "tensor<" + std::to_string(16 * ranks) + "x16xf32>",
-                      part = "tensor<" + std::to_string(16 / ranks) + "x16xf32>",
+                      whole =
+                          "tensor<" + std::to_string(16 * ranks) + "x16xf32>",
+                      part =
+                          "tensor<" + std::to_string(16 / ranks) + "x16xf32>",
                       why = "reason = \"r\", origin = \"o\"}",
                       over = " over @mesh [\"a\"] {";
     auto dot = [&](const std::string &out, const std::string &in) {
-      return "  %" + out + " = graph.dot_general %" + in + ", %w {lhs_batch = "
-             "array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, "
-             "rhs_contract = array<i64: 0>} : (" + t + ", " + t + ") -> " + t +
-             "\n";
+      return "  %" + out + " = graph.dot_general %" + in +
+             ", %w {lhs_batch = "
+             "array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: "
+             "1>, "
+             "rhs_contract = array<i64: 0>} : (" +
+             t + ", " + t + ") -> " + t + "\n";
     };
     std::string body = dot("y0", "x"), returned;
     for (int i = 0; i < 5; ++i) {

@@ -1,4 +1,5 @@
-//===- partition_property_test.cpp - Random programs, partitioned -*- C++ -*-===//
+//===- partition_property_test.cpp - Random programs, partitioned -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,8 +40,8 @@ int64_t getNumber(const char *name, int64_t otherwise) {
 std::string findError(MLIRContext &context, const std::string &program) {
   std::string errors;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    llvm::raw_string_ostream(errors) << diagnostic.getLocation() << ": "
-                                     << diagnostic << "\n";
+    llvm::raw_string_ostream(errors)
+        << diagnostic.getLocation() << ": " << diagnostic << "\n";
     return success();
   });
   ParserConfig config(&context);
@@ -102,7 +103,8 @@ TEST(PartitionProperty, RandomProgramsComputeTheSame) {
       if (shorter.empty())
         continue;
       ADD_FAILURE() << "seed " << seed << ", " << ops << " ops: " << shorter
-                    << "\n" << text;
+                    << "\n"
+                    << text;
       break;
     }
     if (++failures >= keepGoing)

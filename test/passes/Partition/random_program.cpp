@@ -19,8 +19,9 @@ static std::string typeOf(const RandomValue &value) {
   std::string text = "tensor<";
   for (int64_t size : value.shape)
     text += std::to_string(size) + "x";
-  return text + (value.type == 'f' ? "f32" : value.type == 'i' ? "i64" : "i1") +
-         ">";
+  return text + (value.type == 'f'   ? "f32>"
+                 : value.type == 'i' ? "i64>"
+                                     : "i1>");
 }
 
 /// `array<i64: 1, 2>`
@@ -86,9 +87,10 @@ std::string RandomProgram::makeSharding(const Shape &shape, bool mayBeOpen,
 }
 
 RandomValue RandomProgram::makeArgument(const Shape &shape, char type) {
-  RandomValue value{"%a" + std::to_string(numArguments++), shape, type, true, 1};
-  arguments += (arguments.empty() ? "" : ",\n    ") + value.name + ": " +
-               typeOf(value);
+  RandomValue value{"%a" + std::to_string(numArguments++), shape, type, true,
+                    1};
+  arguments +=
+      (arguments.empty() ? "" : ",\n    ") + value.name + ": " + typeOf(value);
   if (!once(3))
     arguments += " {dist.sharding = #dist.sharding" +
                  makeSharding(shape, true, type == 'f' && once(5)) + "}";
@@ -112,18 +114,18 @@ void RandomProgram::returnSome() {
     results += separator + typeOf(value);
     if (once(2))
       results += " {dist.sharding = #dist.sharding" +
-                 makeSharding(value.shape, true,
-                              value.type == 'f' && once(5)) +
+                 makeSharding(value.shape, true, value.type == 'f' && once(5)) +
                  "}";
     names += separator + value.name;
     types += separator + typeOf(value);
   }
   std::string mesh;
   for (auto &[name, size] : axes)
-    mesh += (mesh.empty() ? "\"" : ", \"") + name + "\"=" + std::to_string(size);
+    mesh +=
+        (mesh.empty() ? "\"" : ", \"") + name + "\"=" + std::to_string(size);
   text = "dist.mesh @mesh [" + mesh + "]\nfunc.func @random(" + arguments +
-         ")\n    -> (" + results + ") {\n" + body + "  return " + names + " : " +
-         types + "\n}\n";
+         ")\n    -> (" + results + ") {\n" + body + "  return " + names +
+         " : " + types + "\n}\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,7 +142,8 @@ RandomValue RandomProgram::pickValue(char type, int64_t minDims, bool exact) {
     return makeArgument(makeShape(pick(minDims, std::max<int64_t>(minDims, 3))),
                         type);
   // Late values more often: chains, not bushes.
-  size_t at = std::max(pick(0, fitting.size() - 1), pick(0, fitting.size() - 1));
+  size_t at =
+      std::max(pick(0, fitting.size() - 1), pick(0, fitting.size() - 1));
   return fitting[at];
 }
 
@@ -203,8 +206,9 @@ void RandomProgram::emitMany(const std::string &op,
     results[i].name = base + "#" + std::to_string(i);
     given += (i ? ", " : "") + typeOf(results[i]);
   }
-  body += "  " + base + ":" + std::to_string(results.size()) + " = " + op + " " +
-          names + " {" + attributes + "} : (" + types + ") -> (" + given + ")\n";
+  body += "  " + base + ":" + std::to_string(results.size()) + " = " + op +
+          " " + names + " {" + attributes + "} : (" + types + ") -> (" + given +
+          ")\n";
   for (const RandomValue &result : results)
     keep(result);
 }
@@ -213,22 +217,22 @@ RandomProgram::RandomProgram(uint64_t seed, unsigned numOps) : random(seed) {
   using Add = void (RandomProgram::*)();
   // Once each, but more of what other ops are made around.
   static const Add kKinds[] = {
-      &RandomProgram::addUnary,      &RandomProgram::addUnary,
-      &RandomProgram::addBinary,     &RandomProgram::addBinary,
-      &RandomProgram::addBinary,     &RandomProgram::addSelect,
-      &RandomProgram::addConvert,    &RandomProgram::addReduce,
-      &RandomProgram::addReduce,     &RandomProgram::addBroadcast,
-      &RandomProgram::addBroadcast,  &RandomProgram::addReshape,
-      &RandomProgram::addReshape,    &RandomProgram::addTranspose,
-      &RandomProgram::addDot,        &RandomProgram::addDot,
-      &RandomProgram::addDot,        &RandomProgram::addConv,
-      &RandomProgram::addPool,       &RandomProgram::addSoftmax,
-      &RandomProgram::addLayerNorm,  &RandomProgram::addBatchNorm,
+      &RandomProgram::addUnary,        &RandomProgram::addUnary,
+      &RandomProgram::addBinary,       &RandomProgram::addBinary,
+      &RandomProgram::addBinary,       &RandomProgram::addSelect,
+      &RandomProgram::addConvert,      &RandomProgram::addReduce,
+      &RandomProgram::addReduce,       &RandomProgram::addBroadcast,
+      &RandomProgram::addBroadcast,    &RandomProgram::addReshape,
+      &RandomProgram::addReshape,      &RandomProgram::addTranspose,
+      &RandomProgram::addDot,          &RandomProgram::addDot,
+      &RandomProgram::addDot,          &RandomProgram::addConv,
+      &RandomProgram::addPool,         &RandomProgram::addSoftmax,
+      &RandomProgram::addLayerNorm,    &RandomProgram::addBatchNorm,
       &RandomProgram::addCrossEntropy, &RandomProgram::addGather,
-      &RandomProgram::addScatterAdd, &RandomProgram::addSlice,
-      &RandomProgram::addPad,        &RandomProgram::addConcat,
-      &RandomProgram::addAlongAxis,  &RandomProgram::addArgMax,
-      &RandomProgram::addConstant,   &RandomProgram::addReshard,
+      &RandomProgram::addScatterAdd,   &RandomProgram::addSlice,
+      &RandomProgram::addPad,          &RandomProgram::addConcat,
+      &RandomProgram::addAlongAxis,    &RandomProgram::addArgMax,
+      &RandomProgram::addConstant,     &RandomProgram::addReshard,
       &RandomProgram::addGradientLike};
   makeMesh();
   makeArgument(makeShape(pick(1, 3)), 'f');
@@ -367,8 +371,8 @@ void RandomProgram::addConstant() {
   if (once(2)) {
     constant.bound = 2;
     constant.name = "%" + std::to_string(numValues++);
-    body += "  " + constant.name + " = graph.constant dense<1.5> : " +
-            typeOf(constant) + "\n";
+    body += "  " + constant.name +
+            " = graph.constant dense<1.5> : " + typeOf(constant) + "\n";
     values.push_back(constant);
   } else {
     constant.bound = 12;
@@ -388,8 +392,8 @@ void RandomProgram::addReshard() {
   RandomValue x = pickValue('f', 1), y = x;
   y.name = "%" + std::to_string(numValues++);
   body += "  " + y.name + " = dist.reshard " + x.name + " to " +
-          makeSharding(x.shape, false, false) + " because \"asked for\" : " +
-          typeOf(x) + "\n";
+          makeSharding(x.shape, false, false) +
+          " because \"asked for\" : " + typeOf(x) + "\n";
   used.push_back(x.name);
   values.push_back(y);
 }

@@ -64,11 +64,13 @@ private:
   RandomValue pickLike(const Shape &shape, char type, bool exact = false);
 
   /// Writes one op and keeps its results; some get an annotation of their own.
-  RandomValue emit(const std::string &op, const std::vector<RandomValue> &operands,
+  RandomValue emit(const std::string &op,
+                   const std::vector<RandomValue> &operands,
                    const std::string &attributes, RandomValue result,
                    bool functional);
   void emitMany(const std::string &op, const std::vector<RandomValue> &operands,
-                const std::string &attributes, std::vector<RandomValue> results);
+                const std::string &attributes,
+                std::vector<RandomValue> results);
   void keep(RandomValue value);
 
   void addUnary();

@@ -1,4 +1,5 @@
-//===- random_program_ops.cpp - Contractions, windows, composites, indices -*- C++ -*-===//
+//===- random_program_ops.cpp - Contractions, windows, composites, indices -*-
+// C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -216,7 +217,8 @@ void RandomProgram::addCrossEntropy() {
   emit("graph.cross_entropy", {x, makeArgument(y.shape, 'i')}, "", y, true);
   values.erase(std::remove_if(values.begin(), values.end(),
                               [](const RandomValue &value) {
-                                return value.type == 'i' && value.name[1] == 'a';
+                                return value.type == 'i' &&
+                                       value.name[1] == 'a';
                               }),
                values.end());
 }

@@ -1,4 +1,5 @@
-//===- reshard_test.cpp - Every plan against the values it moves -*- C++ -*-===//
+//===- reshard_test.cpp - Every plan against the values it moves -*- C++
+//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -116,9 +117,9 @@ void ReshardCase::makeLayouts() {
   to = makeSharding(numDims, 10);
   SmallVector<int64_t> shape;
   for (unsigned dim = 0; dim < numDims; ++dim)
-    shape.push_back(std::lcm(getNumShards(from, dim, mesh),
-                             getNumShards(to, dim, mesh)) *
-                    pick(1, 2));
+    shape.push_back(
+        std::lcm(getNumShards(from, dim, mesh), getNumShards(to, dim, mesh)) *
+        pick(1, 2));
   global = RankedTensorType::get(shape, builder.getF64Type());
 }
 
@@ -126,17 +127,16 @@ void ReshardCase::check(bool greedily) {
   RankedTensorType local = *getLocalType(global, from, mesh);
   RankedTensorType wanted = *getLocalType(global, to, mesh);
   builder.setInsertionPointToEnd(module->getBody());
-  auto function = func::FuncOp::create(
-      builder, loc, greedily ? "greedy" : "planned",
-      builder.getFunctionType({local}, {wanted}));
+  auto function =
+      func::FuncOp::create(builder, loc, greedily ? "greedy" : "planned",
+                           builder.getFunctionType({local}, {wanted}));
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   setSharding(block->getArgument(0), from);
 
   Layout start = getLayout(from, mesh), end = getLayout(to, mesh);
   ReshardPlan greedy = planReshardGreedily(global, start, end, mesh);
-  ReshardPlan plan =
-      greedily ? greedy : planReshard(global, start, end, mesh);
+  ReshardPlan plan = greedily ? greedy : planReshard(global, start, end, mesh);
   EXPECT_LE(plan.cost, greedy.cost);
   Value result = emitPlan(builder, loc, block->getArgument(0), global, plan,
                           mesh, "test", "test");
@@ -165,9 +165,9 @@ void ReshardCase::check(bool greedily) {
   HostTensor expected = combine(summands, Reduction::Sum);
   SmallVector<RankTensors> arguments;
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
-    arguments.push_back({cutShard(
-        summands[getPlaceInGroup(mesh, rank, from.getUnreduced())], cut, mesh,
-        rank)});
+    arguments.push_back(
+        {cutShard(summands[getPlaceInGroup(mesh, rank, from.getUnreduced())],
+                  cut, mesh, rank)});
   auto results = evaluateRanks(function, mesh, arguments);
   ASSERT_TRUE(succeeded(results));
   SmallVector<HostTensor> shards;

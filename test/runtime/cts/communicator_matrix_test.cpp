@@ -162,8 +162,8 @@ protected:
         rank = ranks - 1 - i;
       for (const Array &array : job.expected[rank]) {
         got[rank].emplace_back(array.dims, array.width);
-        std::fill(got[rank].back().bytes.begin(),
-                  got[rank].back().bytes.end(), char(0x5a));
+        std::fill(got[rank].back().bytes.begin(), got[rank].back().bytes.end(),
+                  char(0x5a));
       }
       threads.emplace_back([&, rank] {
         std::vector<void *> from, to;
@@ -246,9 +246,8 @@ void MatrixTest::checkAll(const Axes &axes, DataType type, const Dims &first,
       gather.pieces.push_back(partPiece(type, dims, dim, n, true));
       slice.pieces.push_back(partPiece(type, dims, dim, n, false));
     }
-    finish(gather, along, [&](std::vector<Array> parts, int64_t) {
-      return join(parts, dim);
-    });
+    finish(gather, along,
+           [&](std::vector<Array> parts, int64_t) { return join(parts, dim); });
     finish(slice, along, [&](std::vector<Array> parts, int64_t place) {
       return cut(parts[place], dim, place, n);
     });

@@ -52,8 +52,7 @@ TEST_P(PeerTest, SendsDoNotWait) {
       std::iota(first.begin(), first.end(), 100 * rank);
       std::iota(second.begin(), second.end(), 100 * rank + 7);
       for (auto *data : {&first, &second})
-        expectOk(
-            call(rank, Kind::Send, 1 - rank, 5, data->data(), 4 * count));
+        expectOk(call(rank, Kind::Send, 1 - rank, 5, data->data(), 4 * count));
       std::fill(third.begin(), third.end(), rank);
       expectOk(call(rank, Kind::Send, 1 - rank, 6, third.data(), 4 * count));
       // A buffer is free once it is sent.
@@ -96,9 +95,9 @@ TEST_P(PeerTest, MissingSendsAreNamed) {
   int32_t value = 0;
   Status status = call(0, Kind::Recv, 2, 9, &value, 4);
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
-  EXPECT_NE(status.message().find(
-                "rank 2 sent nothing with tag 9 within 0.1 s"),
-            std::string::npos)
+  EXPECT_NE(
+      status.message().find("rank 2 sent nothing with tag 9 within 0.1 s"),
+      std::string::npos)
       << status.message();
   // The others hear of it.
   EXPECT_EQ(call(1, Kind::Recv, 0, 0, &value, 4).code(),
