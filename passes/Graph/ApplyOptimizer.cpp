@@ -192,6 +192,12 @@ static Value getSquaredNorm(GraphBuilder &g, ArrayRef<Gradient> gradients) {
   return sum;
 }
 
+static Value scaleBy(GraphBuilder &g, Value x, Value scalar) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return g.mul(x, g.broadcastScalar(g.convert(scalar, type.getElementType()),
+                                    type.getShape()));
+}
+
 void ApplyOptimizerPass::clip(GraphBuilder &g,
                               MutableArrayRef<Gradient> gradients,
                               Value squaredNorm) {
@@ -202,11 +208,8 @@ void ApplyOptimizerPass::clip(GraphBuilder &g,
   }
   for (Gradient &gradient : gradients) {
     Value x = gradient.value;
-    auto type = cast<RankedTensorType>(x.getType());
     if (clipNorm > 0)
-      gradient.value =
-          g.mul(x, g.broadcastScalar(g.convert(scale, type.getElementType()),
-                                     type.getShape()));
+      gradient.value = scaleBy(g, x, scale);
     else if (clipValue > 0)
       gradient.value =
           g.min(g.max(x, g.like(x, -clipValue)), g.like(x, clipValue));
@@ -223,13 +226,8 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   if (lossScale) {
     Value scale = state->getArgument(entry, getLossScale(*state));
     Value share = g.div(g.like(scale, 1), scale);
-    for (Gradient &gradient : gradients) {
-      auto type = cast<RankedTensorType>(gradient.value.getType());
-      gradient.value =
-          g.mul(gradient.value,
-                g.broadcastScalar(g.convert(share, type.getElementType()),
-                                  type.getShape()));
-    }
+    for (Gradient &gradient : gradients)
+      gradient.value = scaleBy(g, gradient.value, share);
   }
   Value squaredNorm;
   if (clipNorm > 0 || onNonfinite == "skip" || lossScale) {

@@ -49,17 +49,6 @@ BlockArgument mlir::dist::graph::findArgument(func::FuncOp entry,
   return nullptr;
 }
 
-BlockArgument mlir::dist::graph::findVariableArgument(func::FuncOp entry,
-                                                      VariableOp variable) {
-  for (BlockArgument argument : entry.getArguments()) {
-    auto symbol = entry.getArgAttrOfType<FlatSymbolRefAttr>(
-        argument.getArgNumber(), kVariable);
-    if (symbol && symbol.getAttr() == variable.getSymNameAttr())
-      return argument;
-  }
-  return nullptr;
-}
-
 int64_t mlir::dist::graph::findResult(func::FuncOp entry, StringRef role) {
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (getResultRole(entry, i) == role)
@@ -85,14 +74,6 @@ static Port getPort(VariableOp variable) {
   return port;
 }
 
-BlockArgument mlir::dist::graph::getVariableArgument(func::FuncOp entry,
-                                                     VariableOp variable) {
-  if (BlockArgument argument = findVariableArgument(entry, variable))
-    return argument;
-  return addArgument(entry, variable.getType(), getPort(variable),
-                     variable.getLoc());
-}
-
 void mlir::dist::graph::addResult(func::FuncOp entry, Value value,
                                   const Port &port) {
   unsigned index = entry.getNumResults();
@@ -101,19 +82,6 @@ void mlir::dist::graph::addResult(func::FuncOp entry, Value value,
   (void)inserted;
   assert(succeeded(inserted) && "a function with a body takes results");
   getReturn(entry)->insertOperands(index, value);
-}
-
-void mlir::dist::graph::setVariableResult(func::FuncOp entry,
-                                          VariableOp variable, Value value) {
-  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
-    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
-    if (symbol && symbol.getAttr() == variable.getSymNameAttr() &&
-        getResultRole(entry, i) == "variable") {
-      getReturn(entry)->setOperand(i, value);
-      return;
-    }
-  }
-  addResult(entry, value, getPort(variable));
 }
 
 void mlir::dist::graph::eraseResults(

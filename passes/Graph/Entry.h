@@ -38,18 +38,14 @@ struct Port {
 StringRef getArgumentRole(func::FuncOp entry, unsigned index);
 StringRef getResultRole(func::FuncOp entry, unsigned index);
 
-/// The argument of that role or variable, or null.
+/// The argument of that role, or null.
 BlockArgument findArgument(func::FuncOp entry, StringRef role);
-BlockArgument findVariableArgument(func::FuncOp entry, VariableOp variable);
 /// Index of the first result of that role; -1 if there is none.
 int64_t findResult(func::FuncOp entry, StringRef role);
 
 BlockArgument addArgument(func::FuncOp entry, Type type, const Port &port,
                           Location loc);
-BlockArgument getVariableArgument(func::FuncOp entry, VariableOp variable);
 void addResult(func::FuncOp entry, Value value, const Port &port);
-/// The variable's new value becomes a result, or replaces the one there is.
-void setVariableResult(func::FuncOp entry, VariableOp variable, Value value);
 void eraseResults(func::FuncOp entry,
                   llvm::function_ref<bool(unsigned)> predicate);
 
@@ -81,16 +77,18 @@ struct NewVariable {
 VariableOp addVariable(ModuleOp module, StringRef name, Type type,
                        const NewVariable &properties);
 
-/// The functions above for passes that ask of every variable: names and places
-/// are looked up once, so that a model of many layers costs no more a layer.
-/// While it lives, variables and entries' arguments and results are only added.
+/// Variables by name, and the arguments and results that stand for them: looked
+/// up once, so that a model of many layers costs no more a layer. While it
+/// lives, variables and entries' arguments and results are only added.
 class StateIndex {
 public:
   explicit StateIndex(ModuleOp module);
   MLIRContext *getContext() { return module.getContext(); }
   VariableOp find(FlatSymbolRefAttr name);
   VariableOp add(StringRef name, Type type, const NewVariable &properties);
+  /// The variable's argument, added if there is none.
   BlockArgument getArgument(func::FuncOp entry, VariableOp variable);
+  /// The variable's new value becomes a result, or replaces the one there is.
   void setResult(func::FuncOp entry, VariableOp variable, Value value);
 
 private:

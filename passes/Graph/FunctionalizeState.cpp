@@ -26,7 +26,7 @@ struct FunctionalizeStatePass
 };
 } // namespace
 
-static LogicalResult functionalize(func::FuncOp entry,
+static LogicalResult functionalize(func::FuncOp entry, StateIndex &state,
                                    ArrayRef<VariableOp> variables) {
   if (entry.isExternal())
     return success();
@@ -59,7 +59,7 @@ static LogicalResult functionalize(func::FuncOp entry,
     if (it == used.end())
       continue;
     it->second = variable;
-    current[it->first] = getVariableArgument(entry, variable);
+    current[it->first] = state.getArgument(entry, variable);
   }
   llvm::MapVector<StringAttr, Value> assigned;
   for (Operation &op : llvm::make_early_inc_range(entry.getBody().front())) {
@@ -75,13 +75,14 @@ static LogicalResult functionalize(func::FuncOp entry,
   for (VariableOp variable : variables)
     if (auto it = assigned.find(variable.getSymNameAttr());
         it != assigned.end())
-      setVariableResult(entry, variable, it->second);
+      state.setResult(entry, variable, it->second);
   return success();
 }
 
 void FunctionalizeStatePass::runOnOperation() {
   SmallVector<VariableOp> variables(getOperation().getOps<VariableOp>());
+  StateIndex state(getOperation());
   for (auto entry : getOperation().getOps<func::FuncOp>())
-    if (failed(functionalize(entry, variables)))
+    if (failed(functionalize(entry, state, variables)))
       return signalPassFailure();
 }

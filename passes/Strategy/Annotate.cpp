@@ -75,8 +75,11 @@ ShardingAttr mlir::dist::getVariableSharding(graph::VariableOp variable) {
 }
 
 VariableTable::VariableTable(ModuleOp module) {
-  for (auto variable : module.getOps<graph::VariableOp>())
+  for (auto variable : module.getOps<graph::VariableOp>()) {
     variables[variable.getSymNameAttr()] = variable;
+    if (FlatSymbolRefAttr of = variable.getSlotOfAttr())
+      slots[of.getAttr()].push_back(variable);
+  }
   for (auto function : module.getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name =
@@ -94,6 +97,12 @@ VariableTable::VariableTable(ModuleOp module) {
 
 graph::VariableOp VariableTable::find(FlatSymbolRefAttr name) const {
   return variables.lookup(name.getAttr());
+}
+
+ArrayRef<graph::VariableOp>
+VariableTable::getSlots(graph::VariableOp variable) const {
+  auto found = slots.find(variable.getSymNameAttr());
+  return found == slots.end() ? ArrayRef<graph::VariableOp>() : found->second;
 }
 
 graph::VariableOp VariableTable::findOf(BlockArgument argument) const {

@@ -55,6 +55,8 @@ public:
   explicit VariableTable(ModuleOp module);
 
   graph::VariableOp find(FlatSymbolRefAttr name) const;
+  /// The optimizer slots and accumulators of a variable.
+  ArrayRef<graph::VariableOp> getSlots(graph::VariableOp variable) const;
   /// The variable that an argument stands for; null if none.
   graph::VariableOp findOf(BlockArgument argument) const;
   /// What binds a variable to arguments or results of `function`.
@@ -72,6 +74,7 @@ private:
     bool isResult;
   };
   DenseMap<StringAttr, graph::VariableOp> variables;
+  DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
   DenseMap<StringAttr, SmallVector<Port, 4>> ports;
   DenseMap<Value, graph::VariableOp> arguments;
 };

@@ -40,7 +40,6 @@ private:
   MeshOp mesh;
   StringAttr axisName;
   std::optional<VariableTable> table;
-  DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
 };
 } // namespace
 
@@ -130,7 +129,7 @@ void ShardOptimizerPass::shard(graph::VariableOp variable) {
   if (!sharding)
     return;
   SmallVector<graph::VariableOp> state{variable}, sums;
-  for (graph::VariableOp slot : slots.lookup(variable.getSymNameAttr())) {
+  for (graph::VariableOp slot : table->getSlots(variable)) {
     if (slot.getType() != variable.getType())
       continue;
     if (slot.getGroup() == "accumulator") {
@@ -153,11 +152,11 @@ void ShardOptimizerPass::shard(graph::VariableOp variable) {
                        "' on each rank along '" + axisName.str() + "'";
   for (auto entry : getOperation().getOps<func::FuncOp>()) {
     UpdateSlice update(entry, state, *table);
+    Value gradient = update.getGradient();
     // Where gradients are only summed, their sum is the value wanted in shards.
-    UpdateSlice sum(entry, sums.empty() ? state : sums, *table);
-    bool accumulates = update.isEmpty() && stage >= 2 && !sums.empty();
-    if (Value gradient =
-            accumulates ? sum.getGradient() : update.getGradient()) {
+    if (update.isEmpty() && stage >= 2 && !sums.empty())
+      gradient = UpdateSlice(entry, sums, *table).getGradient();
+    if (gradient) {
       OpBuilder builder(entry.getContext());
       builder.setInsertionPointAfterValue(gradient);
       std::string origin = getLocationName(gradient.getLoc());
@@ -194,10 +193,6 @@ void ShardOptimizerPass::runOnOperation() {
       return signalPassFailure();
   }
   table.emplace(module);
-  slots.clear();
-  for (auto variable : module.getOps<graph::VariableOp>())
-    if (FlatSymbolRefAttr of = variable.getSlotOfAttr())
-      slots[of.getAttr()].push_back(variable);
   for (auto variable : module.getOps<graph::VariableOp>())
     if (variable.getTrainable())
       shard(variable);

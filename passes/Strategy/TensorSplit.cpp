@@ -30,7 +30,6 @@ private:
 
   MeshOp mesh;
   std::optional<VariableTable> table;
-  DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
 };
 } // namespace
 
@@ -61,7 +60,7 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
     table->setSharding(one, own.withDim(dim, ownAxes));
   };
   set(variable);
-  for (graph::VariableOp slot : slots.lookup(variable.getSymNameAttr()))
+  for (graph::VariableOp slot : table->getSlots(variable))
     if (slot.getType() == type)
       set(slot);
   return success();
@@ -150,10 +149,6 @@ void TensorSplitPass::runOnOperation() {
   if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
     return signalPassFailure();
   table.emplace(module);
-  slots.clear();
-  for (auto variable : module.getOps<graph::VariableOp>())
-    if (FlatSymbolRefAttr of = variable.getSlotOfAttr())
-      slots[of.getAttr()].push_back(variable);
   if (rules.empty()) {
     if (failed(applyPreset()))
       signalPassFailure();

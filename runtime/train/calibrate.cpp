@@ -116,7 +116,7 @@ static Status measureTransfer(int64_t count, int times, double *seconds) {
   return Status();
 }
 
-Status calibrate(Calibration *out) {
+Status calibrate(MachineFigures *out) {
   constexpr double productFlops = 2.0 * 512 * 512 * 512;
   constexpr double memoryBytes = 3.0 * kElements * sizeof(float);
   int threads = cpu::usableCpus().size();

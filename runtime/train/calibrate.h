@@ -7,27 +7,13 @@
 #ifndef RUNTIME_TRAIN_CALIBRATE_H
 #define RUNTIME_TRAIN_CALIBRATE_H
 
+#include "runtime/core/machine_figures.h"
 #include "runtime/core/status.h"
 
 namespace dist {
 
-/// The figures of a roofline: what the compiler's predictions rest on.
-struct Calibration {
-  /// An f32 product of 512 x 512 matrices by the library, one thread.
-  double flopsPerSecond = 0;
-  /// Read and written by an element-wise loop over more than the caches hold,
-  /// one thread.
-  double memoryBytesPerSecond = 0;
-  /// What each further thread of a team adds to both, as a share of the first:
-  /// the smaller of the two. 1 where there is one core.
-  double threadEfficiency = 1;
-  /// What a rank sends a second in a large all-reduce between two devices, and
-  /// how long a small one takes.
-  double transferBytesPerSecond = 0, transferLatency = 0;
-};
-
 /// Measures for about two seconds; other work beside shows in the figures.
-Status calibrate(Calibration *out);
+Status calibrate(MachineFigures *out);
 
 } // namespace dist
 

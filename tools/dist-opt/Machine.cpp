@@ -13,7 +13,7 @@ using namespace mlir::dist;
 MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options) {
   MachineModel model;
   model.cores = countUsableThreads();
-  ::dist::tools::MachineFigures figures;
+  ::dist::MachineFigures figures;
   if (!::dist::tools::readMachineFigures(options.machine, &figures).ok())
     return model;
   model.flopsPerSecond = figures.flopsPerSecond;

@@ -31,16 +31,10 @@ struct Candidate {
 } // namespace
 
 static std::string nameOf(const Options &options) {
-  std::string name;
-  for (const Strategy &strategy : options.strategies) {
-    name += (name.empty() ? "" : ",") + strategy.name;
-    for (const auto &[key, value] : strategy.keys)
-      name += ":" + key + "=" + value;
-  }
-  std::string mesh;
-  for (const auto &[axis, size] : options.mesh)
-    mesh += (mesh.empty() ? " on " : ",") + axis + "=" + std::to_string(size);
-  return name + mesh;
+  std::string name = ::dist::tools::formatStrategies(options.strategies);
+  if (!options.mesh.empty())
+    name += " on " + ::dist::tools::formatMesh(options.mesh);
+  return name;
 }
 
 /// Every row of the strategies' table and their compositions, for each way to
@@ -155,19 +149,11 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
 
 /// What `--strategy @FILE` reads.
 static Status save(const Options &options, const std::string &path) {
-  std::string text;
-  for (const Strategy &strategy : options.strategies) {
-    text += (text.empty() ? "--strategy=" : ",") + strategy.name;
-    for (const auto &[key, value] : strategy.keys)
-      text += ":" + key + "=" + value;
-  }
-  text += "\n";
-  std::string mesh;
-  for (const auto &[axis, size] : options.mesh)
-    mesh +=
-        (mesh.empty() ? "--mesh=" : ",") + axis + "=" + std::to_string(size);
-  if (!mesh.empty())
-    text += mesh + "\n";
+  std::string text =
+      "--strategy=" + ::dist::tools::formatStrategies(options.strategies) +
+      "\n";
+  if (!options.mesh.empty())
+    text += "--mesh=" + ::dist::tools::formatMesh(options.mesh) + "\n";
   text += "--devices=" + options.devices.front().kind + ":" +
           std::to_string(options.devices.size()) + "\n";
   for (const std::string &rule : options.split)

@@ -113,16 +113,10 @@ int runBench(const Options &options) {
 // Calibrate
 
 int runCalibrate(const Options &options) {
-  Calibration measured;
-  Status status = calibrate(&measured);
+  MachineFigures figures;
+  Status status = calibrate(&figures);
   if (!status.ok())
     return report(status);
-  MachineFigures figures;
-  figures.flopsPerSecond = measured.flopsPerSecond;
-  figures.memoryBytesPerSecond = measured.memoryBytesPerSecond;
-  figures.threadEfficiency = measured.threadEfficiency;
-  figures.transferBytesPerSecond = measured.transferBytesPerSecond;
-  figures.transferLatency = measured.transferLatency;
   status = writeMachineFigures(options.machine, figures);
   if (!status.ok())
     return report(status);

@@ -11,18 +11,11 @@
 #ifndef TOOLS_OPTIONS_MACHINE_H
 #define TOOLS_OPTIONS_MACHINE_H
 
+#include "runtime/core/machine_figures.h"
 #include "runtime/core/status.h"
 #include <string>
 
 namespace dist::tools {
-
-struct MachineFigures {
-  double flopsPerSecond = 0;         // f32 contractions, one thread
-  double memoryBytesPerSecond = 0;   // read and written, one thread
-  double threadEfficiency = 1;       // of each further thread
-  double transferBytesPerSecond = 0; // sent by a rank, between devices
-  double transferLatency = 0;        // seconds a collective takes at least
-};
 
 /// `given`, else where calibration stores them.
 std::string machineFile(const std::string &given);

@@ -201,13 +201,33 @@ static Status chooseMesh(const Options &options,
   return Status();
 }
 
+std::string formatStrategies(const std::vector<Strategy> &strategies) {
+  std::string text;
+  for (const Strategy &strategy : strategies) {
+    text += (text.empty() ? "" : ",") + strategy.name;
+    // The first key follows a colon, the others belong to the same strategy.
+    const char *before = ":";
+    for (const auto &[key, value] : strategy.keys) {
+      text += before + key + "=" + value;
+      before = ",";
+    }
+  }
+  return text;
+}
+
+std::string
+formatMesh(const std::vector<std::pair<std::string, int64_t>> &mesh) {
+  std::string text;
+  for (const auto &[axis, size] : mesh)
+    text += (text.empty() ? "" : ",") + axis + "=" + std::to_string(size);
+  return text;
+}
+
 Status planStrategies(const Options &options, StrategyPlan *plan) {
+  plan->name = formatStrategies(options.strategies);
   std::vector<std::string> axes;
   for (const Strategy &strategy : options.strategies) {
     const StrategyRow *row = findStrategy(strategy.name);
-    plan->name += (plan->name.empty() ? "" : ",") + strategy.name;
-    for (const auto &[key, value] : strategy.keys)
-      plan->name += ":" + key + "=" + value;
     if (*row->axis &&
         std::find(axes.begin(), axes.end(), row->axis) == axes.end())
       axes.push_back(row->axis);

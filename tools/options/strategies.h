@@ -57,6 +57,11 @@ struct StrategyPlan {
   std::string name;
 };
 
+/// As users write them: `mirrored,zero:stage=1`, `data=2,model=2`.
+std::string formatStrategies(const std::vector<Strategy> &strategies);
+std::string
+formatMesh(const std::vector<std::pair<std::string, int64_t>> &mesh);
+
 /// Checks what was given together and finds the mesh.
 Status planStrategies(const Options &options, StrategyPlan *plan);
 

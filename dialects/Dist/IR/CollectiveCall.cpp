@@ -37,33 +37,22 @@ static CollectiveCall getWholes(TypeRange types) {
   return call;
 }
 
-/// Operands that are put together along `dims`.
-static CollectiveCall getJoins(TypeRange types, ArrayRef<int64_t> dims,
-                               int64_t groupSize) {
+/// Parts of tensors along `dims`: whole tensors are cut into them (operands),
+/// or they are put together (operands are the parts).
+enum class PartsAre { Cut, Joined };
+static CollectiveCall getParts(PartsAre how, TypeRange types,
+                               ArrayRef<int64_t> dims, int64_t groupSize) {
   CollectiveCall call;
   for (auto [given, dim] : llvm::zip_equal(types, dims)) {
     auto type = cast<RankedTensorType>(given);
     CollectivePiece piece = getPiece(type);
     piece.outer = getOuter(type, dim);
-    piece.bytes = type.getDimSize(dim) * getInnerBytes(type, dim);
-    piece.from.outer = piece.to.place = piece.bytes;
-    piece.to.outer = groupSize * piece.bytes;
-    call.pieces.push_back(piece);
-  }
-  return call;
-}
-
-/// Operands of which each rank gets a part along `dims`.
-static CollectiveCall getCuts(TypeRange types, ArrayRef<int64_t> dims,
-                              int64_t groupSize) {
-  CollectiveCall call;
-  for (auto [given, dim] : llvm::zip_equal(types, dims)) {
-    auto type = cast<RankedTensorType>(given);
-    CollectivePiece piece = getPiece(type);
-    piece.outer = getOuter(type, dim);
-    piece.bytes = type.getDimSize(dim) / groupSize * getInnerBytes(type, dim);
-    piece.to.outer = piece.from.place = piece.bytes;
-    piece.from.outer = groupSize * piece.bytes;
+    int64_t parts = how == PartsAre::Cut ? groupSize : 1;
+    piece.bytes = type.getDimSize(dim) / parts * getInnerBytes(type, dim);
+    auto &whole = how == PartsAre::Cut ? piece.from : piece.to;
+    auto &part = how == PartsAre::Cut ? piece.to : piece.from;
+    part.outer = whole.place = piece.bytes;
+    whole.outer = groupSize * piece.bytes;
     call.pieces.push_back(piece);
   }
   return call;
@@ -113,20 +102,20 @@ CollectiveCall AllReduceStartOp::getCall(int64_t) {
   return withReduction(getWholes(getOperandTypes()), getReduction());
 }
 CollectiveCall AllGatherOp::getCall(int64_t n) {
-  return getJoins(getOperandTypes(), getDims(), n);
+  return getParts(PartsAre::Joined, getOperandTypes(), getDims(), n);
 }
 CollectiveCall AllGatherStartOp::getCall(int64_t n) {
-  return getJoins(getOperandTypes(), getDims(), n);
+  return getParts(PartsAre::Joined, getOperandTypes(), getDims(), n);
 }
 CollectiveCall AllSliceOp::getCall(int64_t n) {
-  return getCuts(getOperandTypes(), getDims(), n);
+  return getParts(PartsAre::Cut, getOperandTypes(), getDims(), n);
 }
 CollectiveCall ReduceScatterOp::getCall(int64_t n) {
-  return withReduction(getCuts(getOperandTypes(), getDims(), n),
+  return withReduction(getParts(PartsAre::Cut, getOperandTypes(), getDims(), n),
                        getReduction());
 }
 CollectiveCall ReduceScatterStartOp::getCall(int64_t n) {
-  return withReduction(getCuts(getOperandTypes(), getDims(), n),
+  return withReduction(getParts(PartsAre::Cut, getOperandTypes(), getDims(), n),
                        getReduction());
 }
 CollectiveCall AllToAllOp::getCall(int64_t n) {
