@@ -43,24 +43,22 @@ private:
 };
 } // namespace
 
-/// The variable's sharding with the axis added where the largest parts are
-/// left; null if no dim divides.
+/// The variable's sharding with the axis added to the first dim that divides:
+/// the fewer dims before it, the longer the runs that collectives copy. Null if
+/// none divides.
 ShardingAttr ShardOptimizerPass::chooseSharding(graph::VariableOp variable) {
   ShardingAttr sharding = getVariableSharding(variable);
   auto type = cast<RankedTensorType>(variable.getType());
-  int64_t ranks = mesh.getAxisSize(axisName), best = -1, bestSize = 0;
+  int64_t ranks = mesh.getAxisSize(axisName);
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t size = type.getDimSize(dim) / getNumShards(sharding, dim, mesh);
-    if (size % ranks == 0 && size > bestSize) {
-      best = dim;
-      bestSize = size;
-    }
+    if (size == 0 || size % ranks != 0)
+      continue;
+    SmallVector<StringAttr> axes(sharding.getAxes(dim));
+    axes.push_back(axisName);
+    return sharding.withUnreduced({}).withoutReplicated().withDim(dim, axes);
   }
-  if (best < 0)
-    return {};
-  SmallVector<StringAttr> axes(sharding.getAxes(best));
-  axes.push_back(axisName);
-  return sharding.withUnreduced({}).withoutReplicated().withDim(best, axes);
+  return {};
 }
 
 Value ShardOptimizerPass::reshard(OpBuilder &builder, Value value,

@@ -6,27 +6,30 @@
 // CHECK: dist.mesh @mesh ["data"=2] {why = {data = "--strategy=zero splits the batch over 'data'"}}
 
 // CHECK: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{}, {}]>
-// THREE: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+// THREE: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
+// The first dim that divides.
+// THREE: graph.variable @inner {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+graph.variable @inner : tensor<3x8xf32> trainable = dense<0.5> : tensor<3x8xf32>
 // No dim divides: it stays as it is, with its slot.
 // CHECK: graph.variable @odd {{.*}}sharding = #dist.sharding<@mesh, [{}]>
 graph.variable @odd : tensor<5xf32> trainable = dense<0.5> : tensor<5xf32>
-// CHECK: graph.variable @w.m {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+// CHECK: graph.variable @w.m {{.*}}sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 graph.variable @w.m : tensor<4x8xf32> {group = "slot", slot_of = @w} = dense<0.0> : tensor<4x8xf32>
 // CHECK: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{}]>
 graph.variable @odd.m : tensor<5xf32> {group = "slot", slot_of = @odd} = dense<0.0> : tensor<5xf32>
 // An accumulator is a sum over the ranks until stage 2.
 // CHECK: graph.variable @w.acc {{.*}}sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
-// TWO: graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", sharding = #dist.sharding<@mesh, [{}, {"data"}]>, slot_of = @w}
+// TWO: graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", sharding = #dist.sharding<@mesh, [{"data"}, {}]>, slot_of = @w}
 graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", slot_of = @w, synchronization = 1 : i32, aggregation = 1 : i32} = dense<0.0> : tensor<4x8xf32>
 
 // CHECK-LABEL: func @train_step
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 // CHECK-SAME: %[[W:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
-// CHECK-SAME: %[[M:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+// CHECK-SAME: %[[M:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 // THREE-LABEL: func @train_step
 // THREE-SAME: %[[X:[^:]+]]: tensor<2x4xf32>
-// THREE-SAME: %[[W:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+// THREE-SAME: %[[W:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 func.func @train_step(
     %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
     %w: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w},
@@ -44,7 +47,7 @@ func.func @train_step(
   // CHECK: %[[A:.*]] = graph.dot_general %[[X]], %[[Y]]
   // CHECK-NEXT: %[[B:.*]] = graph.dot_general %[[X]], %[[Y]]
   // CHECK-NEXT: %[[SUM:.*]] = graph.add %[[A]], %[[B]]
-  // CHECK-NEXT: %[[G:.*]] = dist.reshard %[[SUM]] to <@mesh, [{}, {"data"}]> because "--strategy=zero:stage=1 updates one shard of 'w' on each rank along 'data'"
+  // CHECK-NEXT: %[[G:.*]] = dist.reshard %[[SUM]] to <@mesh, [{"data"}, {}]> because "--strategy=zero:stage=1 updates one shard of 'w' on each rank along 'data'"
   // CHECK: graph.mul %[[G]], %[[G]]
   %a = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
   %b = graph.dot_general %x, %y {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
@@ -64,7 +67,7 @@ func.func @train_step(
 // CHECK-NOT: dist.reshard
 // TWO-LABEL: func @gradients
 // TWO: %[[G:.*]] = graph.dot_general
-// TWO: %[[S:.*]] = dist.reshard %[[G]] to <@mesh, [{}, {"data"}]>
+// TWO: %[[S:.*]] = dist.reshard %[[G]] to <@mesh, [{"data"}, {}]>
 // TWO: graph.add %{{.*}}, %[[S]]
 func.func @gradients(
     %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
@@ -79,7 +82,7 @@ func.func @gradients(
 // The accumulated gradient is an argument.
 // CHECK-LABEL: func @apply
 // CHECK-SAME: %[[ACC:[^:]+]]: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
-// CHECK: %[[G:.*]] = dist.reshard %[[ACC]] to <@mesh, [{}, {"data"}]>
+// CHECK: %[[G:.*]] = dist.reshard %[[ACC]] to <@mesh, [{"data"}, {}]>
 // CHECK: graph.sub %{{.*}}, %[[G]]
 func.func @apply(
     %acc: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w.acc},
