@@ -7,6 +7,7 @@
 #   test/run.sh --tsan     the runtime with the thread sanitizer
 #   test/run.sh --gcc      everything built by gcc
 #   test/run.sh --runtime  the runtime alone, without LLVM
+#   test/run.sh --matrix   every strategy on every workload, 2 to 8 devices (hours; needs ../shared/data or DIST_TEST_DATA)
 #   test/run.sh --fuzz     each parser for a minute under libFuzzer (FUZZ_SECONDS=60)
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,7 +15,7 @@ cd "$top"
 if [ $# -eq 0 ]; then
   set -- --ci
 elif [ "$*" = "--all" ]; then
-  set -- --ci --asan --tsan --gcc --runtime --fuzz
+  set -- --ci --asan --tsan --gcc --runtime --fuzz --matrix
 fi
 
 passed=0
@@ -53,6 +54,14 @@ fuzz() {
   grep stat::number_of_executed_units "$found.log"
 }
 
+# The models are written by Python, in an environment of the build folder.
+matrix() {
+  local python=build/matrix-python
+  [ -e "$python/bin/python" ] || python3 -m venv "$python"
+  "$python/bin/python" -m pip install -q --disable-pip-version-check numpy onnx
+  "$python/bin/python" test/e2e/matrix.py --output build/matrix.md
+}
+
 # Sanitized code is slow to compile and to run: -O1 is the cheapest of both. The
 # packages' LLVM leaks by design.
 small=(-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_FLAGS_RELEASE=-O1)
@@ -84,6 +93,10 @@ for part in "$@"; do
   --runtime)
     variant build-runtime -DDIST_RUNTIME_ONLY=ON
     group "runtime alone" gtests build-runtime
+    ;;
+  --matrix)
+    DIST_TARGETS="dist-opt strategy_parity" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    group "matrix of strategies" matrix
     ;;
   --fuzz)
     names=$(basename -s _fuzzer.cpp test/fuzz/*_fuzzer.cpp)

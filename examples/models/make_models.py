@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the ONNX models that the examples use: make_models.py [FOLDER].
+"""Writes ONNX models: make_models.py [FOLDER] [NAME...].
 
-Needs the Python packages numpy and onnx; the files it writes are committed, so
-that nobody needs Python to run the examples. Weights start from Glorot's
-uniform distribution with a fixed seed, biases from zero, as in Keras.
+Without names those that the examples use; they are committed, so that nobody
+needs Python to run the examples. By name, or `workloads` for all of them, the
+larger ones that benchmarks and the strategies' matrix use. Needs the Python
+packages numpy and onnx. Weights start from Glorot's uniform distribution with a
+fixed seed, biases from zero, as in Keras.
 """
 import os
 import sys
@@ -34,10 +36,21 @@ class Model:
         self.nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
         return name
 
-    def conv(self, name, x, channels, filters, size):
-        weight = self.weight(name + ".weight", (filters, channels, size, size), channels * size**2, filters * size**2)
-        return self.node("Conv", name, [x, weight, self.zeros(name + ".bias", filters)], kernel_shape=[size, size],
-                         strides=[1, 1], pads=[size // 2] * 4)
+    def conv(self, name, x, channels, filters, size, stride=1, pad=None, bias=True):
+        """Keeps height and width at stride 1 unless `pad` is given."""
+        inputs = [x, self.weight(name + ".weight", (filters, channels, size, size), channels * size**2, filters * size**2)]
+        if bias:
+            inputs.append(self.zeros(name + ".bias", filters))
+        return self.node("Conv", name, inputs, kernel_shape=[size, size], strides=[stride, stride],
+                         pads=[size // 2 if pad is None else pad] * 4)
+
+    def batch_norm(self, name, x, channels):
+        """As a new layer has it: scale 1, bias 0, mean 0, variance 1."""
+        inputs = [x]
+        for part, value in (("scale", 1), ("bias", 0), ("mean", 0), ("variance", 1)):
+            self.initializers.append(numpy_helper.from_array(np.full(channels, value, np.float32), f"{name}.{part}"))
+            inputs.append(f"{name}.{part}")
+        return self.node("BatchNormalization", name, inputs, momentum=0.9, epsilon=1e-3)
 
     def dense(self, name, x, inputs, outputs):
         weight = self.weight(name + ".weight", (inputs, outputs), inputs, outputs)
@@ -98,6 +111,45 @@ def digits_mlp(path):
     m.save(path, [64], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def mlp(path):
+    """Three dense layers for 784 numbers of ten classes."""
+    m = Model(seed=4)
+    x = m.relu("relu1", m.dense("fc1", "image", 784, 512))
+    x = m.relu("relu2", m.dense("fc2", x, 512, 512))
+    m.save(path, [784], m.dense("fc3", x, 512, 10), 10)
+
+
+def cnn(path, channels, size, left):
+    """TensorFlow's tutorial network (images/cnn): three valid convolutions, `left` features, two dense layers."""
+    m = Model(seed=5)
+    x = m.pool("pool1", m.relu("relu1", m.conv("conv1", "image", channels, 32, 3, pad=0)))
+    x = m.pool("pool2", m.relu("relu2", m.conv("conv2", x, 32, 64, 3, pad=0)))
+    x = m.node("Flatten", "flatten", [m.relu("relu3", m.conv("conv3", x, 64, 64, 3, pad=0))])
+    x = m.relu("relu4", m.dense("fc1", x, left, 64))
+    m.save(path, [channels, size, size], m.dense("fc2", x, 64, 10), 10)
+
+
+def resnet18(path):
+    """He et al. 2015 (arXiv:1512.03385), for 32x32 images: a 3x3 stem without pooling."""
+    m = Model(seed=6)
+
+    def normal(name, x, channels, filters, size, stride=1):
+        return m.batch_norm(name + ".norm", m.conv(name, x, channels, filters, size, stride, bias=False), filters)
+
+    x, channels = m.relu("stem.relu", normal("stem", "image", 3, 64, 3)), 64
+    for stage, filters in enumerate([64, 128, 256, 512], 1):
+        for block in range(2):
+            n = f"layer{stage}.{block}."
+            stride = 2 if stage > 1 and block == 0 else 1
+            y = m.relu(n + "relu1", normal(n + "conv1", x, channels, filters, 3, stride))
+            y = normal(n + "conv2", y, filters, filters, 3)
+            if stride > 1:
+                x = normal(n + "down", x, channels, filters, 1, stride)
+            x, channels = m.relu(n + "relu2", m.node("Add", n + "residual", [y, x])), filters
+    x = m.node("Flatten", "flatten", [m.node("GlobalAveragePool", "pool", [x])])
+    m.save(path, [3, 32, 32], m.dense("fc", x, 512, 10), 10)
+
+
 def transformer(path, layers, dim, heads, length, vocabulary, seed=3):
     """A causal transformer (pre-norm, GELU by tanh) from tokens to the logits of the next ones."""
     m = Model(seed)
@@ -134,10 +186,22 @@ def transformer(path, layers, dim, heads, length, vocabulary, seed=3):
     m.save(path, [length], logits, [length, vocabulary], "tokens", TensorProto.INT64)
 
 
+EXAMPLES = {
+    "digits-cnn": digits_cnn,
+    "digits-mlp": digits_mlp,
+    # The 17 gray levels of 8x8 pixels as tokens.
+    "tiny-transformer": lambda path: transformer(path, layers=2, dim=16, heads=4, length=64, vocabulary=20),
+}
+WORKLOADS = {
+    "mnist-mlp": mlp,
+    "mnist-cnn": lambda path: cnn(path, 1, 28, 576),
+    "cifar-cnn": lambda path: cnn(path, 3, 32, 1024),
+    "resnet18-cifar": resnet18,
+    "gpt-6x384": lambda path: transformer(path, layers=6, dim=384, heads=6, length=128, vocabulary=8192),
+}
+
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     os.makedirs(folder, exist_ok=True)
-    digits_cnn(os.path.join(folder, "digits-cnn.onnx"))
-    digits_mlp(os.path.join(folder, "digits-mlp.onnx"))
-    # The 17 gray levels of 8x8 pixels as tokens.
-    transformer(os.path.join(folder, "tiny-transformer.onnx"), layers=2, dim=16, heads=4, length=64, vocabulary=20)
+    for name in [name for word in sys.argv[2:] or EXAMPLES for name in (WORKLOADS if word == "workloads" else [word])]:
+        (EXAMPLES | WORKLOADS)[name](os.path.join(folder, name + ".onnx"))

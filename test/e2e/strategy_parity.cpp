@@ -14,26 +14,25 @@
 //   strategy_parity MODEL --data SPEC --case '--strategy mirrored --devices
 //   cpu:2' ... -- DIST-OPT OPTIONS
 //
+// `--free-running N` also trains N steps of each case by itself: its losses may
+// be four times as far from one device's with one thread as those with two are.
+//
 // With `--against unsplit` the oracle is the strategy's own training step
 // before it is split, on one device: for what a strategy defines per replica,
 // as batch norm's groups.
 //
 //===----------------------------------------------------------------------===//
+#include "parity_compiler.h"
 #include "runtime/formats/convert.h"
-#include "runtime/formats/file.h"
 #include "runtime/train/entry.h"
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 using namespace dist;
+using parity::Compiler;
 
 namespace {
 
@@ -41,7 +40,7 @@ struct Options {
   std::string model, against = "one-device", optimizer = "adam:lr=1e-3";
   DataOptions data;
   std::vector<std::string> scale, cases, flags;
-  int64_t steps = 40;
+  int64_t steps = 40, freeSteps = 0;
   double lossBound = 1e-6, gradientBound = 5e-5;
 };
 
@@ -91,91 +90,10 @@ static Difference compare(const Values &found, const Values &expected) {
 }
 
 //===----------------------------------------------------------------------===//
-// Compiling
-//===----------------------------------------------------------------------===//
-
-static std::vector<std::string> splitWords(const std::string &text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (char c : text + " ") {
-    if (c != ' ')
-      word += c;
-    else if (!word.empty())
-      words.push_back(std::move(word)), word.clear();
-  }
-  return words;
-}
-
-/// Runs the dist-opt beside this program.
-static Status runCompiler(std::vector<std::string> words) {
-  char self[4096];
-  ssize_t size = readlink("/proc/self/exe", self, sizeof self);
-  std::string path(self, std::max<ssize_t>(size, 0));
-  words.insert(words.begin(), path.substr(0, path.rfind('/')) + "/dist-opt");
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t child;
-  int code = 0;
-  if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) ||
-      waitpid(child, &code, 0) < 0)
-    return Status::error(StatusCode::Unavailable, "cannot run the compiler",
-                         words[0]);
-  if (code != 0)
-    return Status::error(StatusCode::InvalidInput, "the compiler failed",
-                         words[1], "its words stand above");
-  return Status();
-}
-
-namespace {
-
-/// Compiles into a folder of its own; the same options once.
-class Compiler {
-public:
-  explicit Compiler(const Options &options) : options(options) {
-    std::string pattern = "/tmp/strategy_parity.XXXXXX";
-    folder = mkdtemp(pattern.data()) ? pattern : "";
-  }
-  ~Compiler() {
-    if (!folder.empty())
-      removeAll(folder);
-  }
-
-  /// The training step under `flags` as a package; `unsplit`: as it is before
-  /// the strategy splits it.
-  Status compile(const std::string &optimizer, const std::string &flags,
-                 bool unsplit, std::string *package) {
-    std::string &known =
-        packages[optimizer + " " + flags + (unsplit ? "!" : "")];
-    *package = known;
-    if (!known.empty())
-      return Status();
-    std::string name = folder + "/" + std::to_string(packages.size());
-    std::vector<std::string> words = {options.model, "--optimizer", optimizer};
-    words.insert(words.end(), options.flags.begin(), options.flags.end());
-    for (std::string &word : splitWords(flags))
-      words.push_back(std::move(word));
-    if (unsplit) {
-      words.insert(words.end(), {"--emit=train", "-o", name + ".mlir"});
-      DIST_RETURN_IF_ERROR(runCompiler(words));
-      words = {name + ".mlir"};
-    }
-    words.insert(words.end(), {"-o", name});
-    DIST_RETURN_IF_ERROR(runCompiler(words));
-    *package = known = name;
-    return Status();
-  }
-
-private:
-  const Options &options;
-  std::string folder;
-  std::map<std::string, std::string> packages;
-};
-
-//===----------------------------------------------------------------------===//
 // Stepping
 //===----------------------------------------------------------------------===//
+
+namespace {
 
 /// A loaded program with its data.
 class Runner {
@@ -295,16 +213,84 @@ private:
 
 /// Largest differences of one case over all steps.
 struct Row {
-  double loss = 0;
+  double loss = 0, drift = 0, driftBound = 0;
   Difference gradient, state;
   int64_t batch = 0;
 };
+
+static const char kOneThread[] = "--strategy one-device --threads 1";
+static const char kTwoThreads[] = "--strategy one-device --threads 2";
+/// A difference of losses is relative where they are large.
+static double distance(double loss, double expected) {
+  return std::fabs(loss - expected) / std::max(1.0, std::fabs(expected));
+}
+
+namespace {
+
+/// Cases that train by themselves.
+class FreeRuns {
+public:
+  FreeRuns(const Options &options, Compiler &compiler)
+      : options(options), compiler(compiler) {}
+
+  /// How far a case drifts from its oracle, and how far it may.
+  Status measure(const std::string &flags, double *drift, double *bound) {
+    std::vector<double> found, oracle;
+    DIST_RETURN_IF_ERROR(train(flags, false, &found));
+    if (one.empty()) {
+      DIST_RETURN_IF_ERROR(train(kOneThread, false, &one));
+      DIST_RETURN_IF_ERROR(train(kTwoThreads, false, &two));
+    }
+    oracle = one;
+    if (options.against == "unsplit")
+      DIST_RETURN_IF_ERROR(train(flags, true, &oracle));
+    *drift = farthest(found, oracle);
+    *bound = std::max(4 * farthest(two, one), options.lossBound);
+    return Status();
+  }
+
+private:
+  static double farthest(const std::vector<double> &losses,
+                         const std::vector<double> &expected) {
+    double most = 0;
+    for (size_t i = 0; i < losses.size(); ++i)
+      if (double d = distance(losses[i], expected[i]); !(d <= most))
+        most = d;
+    return most;
+  }
+  /// `unsplit`: before the strategy splits it, with the batches that it gets.
+  Status train(const std::string &flags, bool unsplit,
+               std::vector<double> *losses) {
+    std::string package, split;
+    DIST_RETURN_IF_ERROR(
+        compiler.compile(options.optimizer, flags, unsplit, &package));
+    Runner runner, planner;
+    DIST_RETURN_IF_ERROR(Runner::open(package, options, &runner));
+    if (unsplit) {
+      DIST_RETURN_IF_ERROR(
+          compiler.compile(options.optimizer, flags, false, &split));
+      DIST_RETURN_IF_ERROR(Runner::open(split, options, &planner));
+      runner.adoptPlan(planner);
+    }
+    runner.rewind();
+    losses->resize(options.freeSteps);
+    for (double &loss : *losses)
+      DIST_RETURN_IF_ERROR(runner.step(&loss));
+    return Status();
+  }
+
+  const Options &options;
+  Compiler &compiler;
+  std::vector<double> one, two; // losses of one device, by its threads
+};
+
+} // namespace
 
 static Status runCase(const Options &options, Compiler &compiler,
                       const std::string &flags, Row *row) {
   std::string probe = "sgd:lr=" + std::to_string(int64_t(kProbeRate));
   bool unsplit = options.against == "unsplit";
-  std::string oracle = unsplit ? flags : "--strategy one-device --threads 1";
+  std::string oracle = unsplit ? flags : kOneThread;
   std::string packages[3];
   DIST_RETURN_IF_ERROR(
       compiler.compile(options.optimizer, oracle, unsplit, &packages[0]));
@@ -328,8 +314,7 @@ static Status runCase(const Options &options, Compiler &compiler,
     Step expected, found;
     DIST_RETURN_IF_ERROR(one.probe(trained, &expected));
     DIST_RETURN_IF_ERROR(split.probe(trained, &found));
-    double loss = std::fabs(found.loss - expected.loss) /
-                  std::max(1.0, std::fabs(expected.loss));
+    double loss = distance(found.loss, expected.loss);
     if (!(loss <= row->loss))
       row->loss = loss;
     keep(compare(found.gradient, expected.gradient), &row->gradient);
@@ -353,6 +338,8 @@ int main(int argc, char **argv) {
       ->check(CLI::IsMember({"one-device", "unsplit"}));
   app.add_option("--optimizer", options.optimizer, "of the run compared on");
   app.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
+  app.add_option("--free-running", options.freeSteps, "steps")
+      ->check(CLI::PositiveNumber);
   app.add_option("--loss-bound", options.lossBound, "times max(1, |loss|)");
   app.add_option("--gradient-bound", options.gradientBound, "relative norm");
   app.footer("What follows -- goes to dist-opt.");
@@ -366,13 +353,17 @@ int main(int argc, char **argv) {
     options.data.scale[pair.substr(0, pair.find('='))] =
         pair.substr(pair.find('=') + 1);
 
-  Compiler compiler(options);
-  std::printf("%-9s %-9s %-9s %-6s %-6s %s\n", "loss", "gradient", "state",
-              "batch", "steps", "case");
+  Compiler compiler(options.model, options.flags);
+  FreeRuns freeRuns(options, compiler);
+  std::printf("%-9s %-9s %-9s %-6s %-6s %s%s\n", "loss", "gradient", "state",
+              "batch", "steps", options.freeSteps ? "drift (allowed)   " : "",
+              "case");
   size_t agreed = 0;
   for (const std::string &flags : options.cases) {
     Row row;
     Status status = runCase(options, compiler, flags, &row);
+    if (status.ok() && options.freeSteps)
+      status = freeRuns.measure(flags, &row.drift, &row.driftBound);
     if (!status.ok()) {
       std::printf("%-47s %s FAILED: %s\n", "", flags.c_str(),
                   status.message().c_str());
@@ -381,11 +372,15 @@ int main(int argc, char **argv) {
     }
     bool agrees = row.loss <= options.lossBound &&
                   row.gradient.relative <= options.gradientBound &&
-                  row.state.relative <= options.gradientBound;
+                  row.state.relative <= options.gradientBound &&
+                  row.drift <= row.driftBound;
     agreed += agrees;
-    std::printf("%-9.1e %-9.1e %-9.1e %-6lld %-6lld %s", row.loss,
+    std::printf("%-9.1e %-9.1e %-9.1e %-6lld %-6lld ", row.loss,
                 row.gradient.relative, row.state.relative, (long long)row.batch,
-                (long long)options.steps, flags.c_str());
+                (long long)options.steps);
+    if (options.freeSteps)
+      std::printf("%-7.1e (%-7.1e) ", row.drift, row.driftBound);
+    std::printf("%s", flags.c_str());
     if (!agrees)
       std::printf(" DIFFERS: most in %s%s%s", row.gradient.worst.c_str(),
                   row.state.worst.empty() ? "" : " and ",

@@ -203,7 +203,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         specs = [Spec(text, args, scratch) for text in args.specs]
         if not all(os.path.exists(spec.model) for spec in specs):
-            subprocess.run([python_of("tf"), f"{HERE}/make_models.py", args.models], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([python_of("tf"), f"{TOP}/examples/models/make_models.py", args.models, "workloads"], check=True, stdout=subprocess.DEVNULL)
         load = os.getloadavg()[0]
         for number in range(args.rounds):
             for spec in specs:
