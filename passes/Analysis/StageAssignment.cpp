@@ -11,22 +11,19 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static graph::VariableOp findVariable(func::FuncOp function, Attribute name) {
-  auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(name);
-  return symbol ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
-                      function, symbol)
-                : graph::VariableOp();
+PortVariables::PortVariables(func::FuncOp function) : function(function) {
+  for (auto variable :
+       function->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
+    variables[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable;
 }
-
-graph::VariableOp mlir::dist::findArgumentVariable(func::FuncOp function,
-                                                   unsigned argument) {
-  return findVariable(function,
-                      function.getArgAttr(argument, "graph.variable"));
+graph::VariableOp PortVariables::find(Attribute name) {
+  return name ? variables.lookup(name) : graph::VariableOp();
 }
-graph::VariableOp mlir::dist::findResultVariable(func::FuncOp function,
-                                                 unsigned result) {
-  return findVariable(function,
-                      function.getResultAttr(result, "graph.variable"));
+graph::VariableOp PortVariables::ofArgument(unsigned argument) {
+  return find(function.getArgAttr(argument, "graph.variable"));
+}
+graph::VariableOp PortVariables::ofResult(unsigned result) {
+  return find(function.getResultAttr(result, "graph.variable"));
 }
 
 int64_t mlir::dist::getStage(graph::VariableOp variable) {
@@ -56,8 +53,9 @@ int64_t StageAssignment::getHome(Value value) const {
 
 /// Whether a result is of the forward pass: not a gradient, nor what an
 /// optimizer updates.
-static bool isForwardResult(func::FuncOp function, unsigned result) {
-  if (graph::VariableOp variable = findResultVariable(function, result)) {
+static bool isForwardResult(func::FuncOp function, PortVariables &variables,
+                            unsigned result) {
+  if (graph::VariableOp variable = variables.ofResult(result)) {
     StringRef group = variable.getGroup();
     return !variable.getTrainable() && group != "slot" &&
            group != "accumulator" && group != "counter";
@@ -69,9 +67,10 @@ static bool isForwardResult(func::FuncOp function, unsigned result) {
 
 StageAssignment mlir::dist::assignStages(func::FuncOp function) {
   StageAssignment stages;
+  PortVariables variables(function);
   Block &block = function.front();
   for (BlockArgument argument : block.getArguments())
-    if (auto variable = findArgumentVariable(function, argument.getArgNumber()))
+    if (auto variable = variables.ofArgument(argument.getArgNumber()))
       if (int64_t stage = getStage(variable); stage >= 0)
         stages.argumentHome[argument] = stage;
 
@@ -79,7 +78,7 @@ StageAssignment mlir::dist::assignStages(func::FuncOp function) {
   llvm::DenseSet<Value> wanted;
   Operation *terminator = block.getTerminator();
   for (OpOperand &use : terminator->getOpOperands())
-    if (isForwardResult(function, use.getOperandNumber()))
+    if (isForwardResult(function, variables, use.getOperandNumber()))
       wanted.insert(use.get());
   for (Operation &op : llvm::reverse(block.without_terminator()))
     if (llvm::any_of(op.getResults(),
@@ -99,7 +98,7 @@ StageAssignment mlir::dist::assignStages(func::FuncOp function) {
       it->second = std::max(it->second, stage);
   };
   for (OpOperand &use : terminator->getOpOperands())
-    if (auto variable = findResultVariable(function, use.getOperandNumber()))
+    if (auto variable = variables.ofResult(use.getOperandNumber()))
       reach(use.get(), getStage(variable));
   auto getReached = [&](Operation *op) {
     int64_t stage = -1;

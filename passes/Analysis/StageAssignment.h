@@ -19,10 +19,19 @@
 
 namespace mlir::dist {
 
-/// The variable bound to an argument or result; null if there is none.
-graph::VariableOp findArgumentVariable(func::FuncOp function,
-                                       unsigned argument);
-graph::VariableOp findResultVariable(func::FuncOp function, unsigned result);
+/// The variables bound to a function's arguments and results; null for those of
+/// none. Made once for many of them: the module's variables are looked at once.
+class PortVariables {
+public:
+  explicit PortVariables(func::FuncOp function);
+  graph::VariableOp ofArgument(unsigned argument);
+  graph::VariableOp ofResult(unsigned result);
+
+private:
+  graph::VariableOp find(Attribute name);
+  func::FuncOp function;
+  llvm::DenseMap<Attribute, graph::VariableOp> variables;
+};
 
 /// The variable's stage; -1 if it has none: every stage that reads it has it.
 int64_t getStage(graph::VariableOp variable);

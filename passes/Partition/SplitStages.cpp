@@ -42,7 +42,8 @@ class Splitter {
 public:
   Splitter(func::FuncOp function, MeshOp mesh, int64_t stages, Keepers &keepers)
       : function(function), mesh(mesh), stages(stages), keepers(keepers),
-        assignment(assignStages(function)), builder(function.getContext()) {}
+        assignment(assignStages(function)), ports(function),
+        builder(function.getContext()) {}
 
   /// Finds what each stage needs; adds to `keepers`.
   void findDemands();
@@ -76,6 +77,7 @@ private:
   int64_t stages;
   Keepers &keepers;
   StageAssignment assignment;
+  PortVariables ports;
   OpBuilder builder;
   llvm::MapVector<Value, StageSet> demands;
   DenseMap<Operation *, double> times;
@@ -99,7 +101,7 @@ void Splitter::findDemands() {
   Block &block = function.front();
   for (OpOperand &use : block.getTerminator()->getOpOperands()) {
     Value value = use.get();
-    auto variable = findResultVariable(function, use.getOperandNumber());
+    auto variable = ports.ofResult(use.getOperandNumber());
     if (variable && getStage(variable) >= 0) {
       demand(value, getStage(variable) % stages);
     } else if (variable) {
@@ -126,7 +128,7 @@ void Splitter::findDemands() {
         demand(operand, stage);
   }
   for (BlockArgument argument : block.getArguments())
-    if (auto variable = findArgumentVariable(function, argument.getArgNumber()))
+    if (auto variable = ports.ofArgument(argument.getArgNumber()))
       if (getStage(variable) < 0)
         for (int64_t stage : demands.lookup(argument))
           keepers[variable].insert(stage);
@@ -262,8 +264,8 @@ std::string Splitter::getReason(Value value, int64_t from, int64_t to) {
   if (op)
     what = "'" + op->getName().getStringRef().str() + "' of '" +
            getOriginName(op) + "'";
-  else if (auto variable = findArgumentVariable(
-               function, cast<BlockArgument>(value).getArgNumber()))
+  else if (auto variable =
+               ports.ofArgument(cast<BlockArgument>(value).getArgNumber()))
     what = "variable '" + variable.getSymName().str() + "'";
   return "stage " + std::to_string(to) + " of the pipeline reads " + what +
          " of stage " + std::to_string(from);
@@ -396,7 +398,7 @@ void Splitter::emitReturn() {
     SmallVector<DictionaryAttr> attributes;
     for (OpOperand &use : terminator->getOpOperands()) {
       unsigned number = use.getOperandNumber();
-      auto variable = findResultVariable(function, number);
+      auto variable = ports.ofResult(number);
       bool here;
       if (variable && getStage(variable) >= 0) {
         here = getStage(variable) % stages == stage;

@@ -59,6 +59,7 @@ func::FuncOp PipelineStagesPass::findReference() {
 SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
   // As if there were no stages yet: this only finds the forward ops.
   StageAssignment assignment = assignStages(function);
+  PortVariables ports(function);
   SmallVector<Segment> segments;
   DenseSet<Operation *> seen;
   DenseMap<Operation *, size_t> segmentOf;
@@ -68,8 +69,7 @@ SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
     SmallVector<graph::VariableOp> variables;
     for (Value operand : op.getOperands())
       if (auto argument = dyn_cast<BlockArgument>(operand))
-        if (auto variable =
-                findArgumentVariable(function, argument.getArgNumber()))
+        if (auto variable = ports.ofArgument(argument.getArgNumber()))
           if (variable.getGroup() == "parameter" && !isKeptByAll(variable) &&
               seen.insert(variable).second)
             variables.push_back(variable);
@@ -159,20 +159,26 @@ void PipelineStagesPass::placeOthers() {
       functions.push_back(function);
   for (func::FuncOp function : functions) {
     StageAssignment assignment = assignStages(function);
+    PortVariables ports(function);
     auto terminator = function.front().getTerminator();
     for (OpOperand &use : terminator->getOpOperands()) {
-      auto variable = findResultVariable(function, use.getOperandNumber());
+      auto variable = ports.ofResult(use.getOperandNumber());
       int64_t home = assignment.getHome(use.get());
       if (isOpen(variable) && home >= 0)
         setStage(variable, home);
     }
     for (BlockArgument argument : function.getArguments()) {
-      auto variable = findArgumentVariable(function, argument.getArgNumber());
-      for (Operation &op : function.front())
-        if (isOpen(variable) &&
-            llvm::is_contained(op.getOperands(), argument) &&
-            assignment.home.lookup(&op) >= 0)
-          setStage(variable, assignment.home.lookup(&op));
+      auto variable = ports.ofArgument(argument.getArgNumber());
+      if (!isOpen(variable))
+        continue;
+      Operation *first = nullptr;
+      for (Operation *user : argument.getUsers())
+        if (auto home = assignment.home.find(user);
+            home != assignment.home.end() && home->second >= 0 &&
+            (!first || user->isBeforeInBlock(first)))
+          first = user;
+      if (first)
+        setStage(variable, assignment.home.lookup(first));
     }
   }
   // Read by nothing that has a stage.
