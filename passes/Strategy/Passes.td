@@ -64,8 +64,10 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     (column), followed by ops that compute on parts (heads, gates, activations)
     down to contractions over that dim (row). `mlp`, `transformer` and `conv`
     take only such pairs; `auto` all of them; `vocab` splits what stays split in
-    an output, such as logits. What is not named stays open: a bias follows its
-    weight. It is an error if nothing fits.
+    an output, such as logits. Before `auto` looks, it takes what the model file
+    itself says (`graph.shards` of a variable, from an ONNX device
+    configuration: how many shards each dim has). What is not named stays open:
+    a bias follows its weight. It is an error if nothing fits.
 
     Before: `graph.variable @w : tensor<4x8xf32>`
     After, with `axis=model rules=w=1:model`: its sharding is

@@ -25,6 +25,7 @@ struct TensorSplitPass
 private:
   LogicalResult applyRule(StringRef rule);
   LogicalResult applyPreset();
+  LogicalResult applyModel();
   LogicalResult split(graph::VariableOp variable, unsigned dim, StringAttr over,
                       const Twine &rule);
 
@@ -134,6 +135,32 @@ LogicalResult TensorSplitPass::applyPreset() {
   return success();
 }
 
+/// What the model file itself says of a variable: how many shards a dim has.
+static ArrayRef<int64_t> getShards(graph::VariableOp variable) {
+  auto shards = variable->getAttrOfType<DenseI64ArrayAttr>("graph.shards");
+  return shards ? shards.asArrayRef() : ArrayRef<int64_t>();
+}
+
+LogicalResult TensorSplitPass::applyModel() {
+  auto over = StringAttr::get(&getContext(), axis);
+  int64_t ranks = mesh.getAxisSize(over);
+  for (auto variable : getOperation().getOps<graph::VariableOp>())
+    for (auto [dim, count] : llvm::enumerate(getShards(variable))) {
+      if (count == 1)
+        continue;
+      if (count != ranks)
+        return variable.emitError()
+               << "the model file splits dim " << dim << " of '"
+               << variable.getSymName() << "' into " << count
+               << " shards, but '" << axis << "' has " << ranks
+               << " ranks; choose --devices and --mesh to fit, or give --split "
+                  "rules or a --split-preset";
+      if (failed(split(variable, dim, over, "the model file's sharding")))
+        return failure();
+    }
+  return success();
+}
+
 void TensorSplitPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto found = getMesh(module, "dist-tensor-split");
@@ -143,14 +170,21 @@ void TensorSplitPass::runOnOperation() {
   auto axes = getAxes(mesh, {axis}, "dist-tensor-split");
   if (failed(axes))
     return signalPassFailure();
+  bool asInModel =
+      rules.empty() && preset == "auto" &&
+      llvm::any_of(module.getOps<graph::VariableOp>(), [](auto variable) {
+        return llvm::any_of(getShards(variable),
+                            [](int64_t count) { return count != 1; });
+      });
   addReason(mesh, axes->front(),
-            rules.empty() ? "--split-preset " + preset + " splits variables"
-                          : "--split rules split variables");
+            asInModel       ? "the model file splits variables"
+            : rules.empty() ? "--split-preset " + preset + " splits variables"
+                            : "--split rules split variables");
   if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
     return signalPassFailure();
   table.emplace(module);
   if (rules.empty()) {
-    if (failed(applyPreset()))
+    if (failed(asInModel ? applyModel() : applyPreset()))
       signalPassFailure();
     return;
   }

@@ -14,6 +14,11 @@
 using namespace dist;
 
 namespace {
+/// The multi-device configuration that is ours, and the first version of the
+/// format that has them.
+constexpr char kConfiguration[] = "dist-mlir";
+constexpr int64_t kFirstIrWithDevices = 11;
+
 Status readModel(const std::string &path, onnx::ModelProto *model) {
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
@@ -75,9 +80,68 @@ Status dist::writeOnnxSkeleton(const std::string &path,
   return writeModel(model, skeleton);
 }
 
+/// Each node that reads a split initializer says how.
+static void writeShards(const std::map<std::string, OnnxShards> &shards,
+                        int64_t numDevices, onnx::ModelProto *model) {
+  if (shards.empty())
+    return;
+  // Ours comes first, where the import looks; one of an earlier run goes.
+  auto *all = model->mutable_configuration();
+  for (int i = all->size() - 1; i >= 0; --i)
+    if (all->Get(i).name() == kConfiguration)
+      all->DeleteSubrange(i, 1);
+  onnx::DeviceConfigurationProto *configuration = all->Add();
+  configuration->set_name(kConfiguration);
+  configuration->set_num_devices(numDevices);
+  for (int i = all->size() - 1; i > 0; --i)
+    all->SwapElements(i, i - 1);
+  model->set_ir_version(
+      std::max<int64_t>(model->ir_version(), kFirstIrWithDevices));
+  for (onnx::NodeProto &node : *model->mutable_graph()->mutable_node()) {
+    auto *mine = node.mutable_device_configurations();
+    for (int i = mine->size() - 1; i >= 0; --i)
+      if (mine->Get(i).configuration_id() == kConfiguration)
+        mine->DeleteSubrange(i, 1);
+    onnx::NodeDeviceConfigurationProto *entry = nullptr;
+    for (const std::string &input : node.input()) {
+      auto found = shards.find(input);
+      if (found == shards.end())
+        continue;
+      if (!entry) {
+        entry = mine->Add();
+        entry->set_configuration_id(kConfiguration);
+      }
+      onnx::ShardingSpecProto *spec = entry->add_sharding_spec();
+      spec->set_tensor_name(input);
+      int64_t group = 0;
+      for (const std::vector<int64_t> &devices : found->second.devices) {
+        if (devices.size() == 1) {
+          spec->add_device(devices.front());
+          continue;
+        }
+        // Copies of one shard: a group, by a negative number.
+        spec->add_device(--group);
+        auto *members = spec->add_index_to_device_group_map();
+        members->set_key(group);
+        for (int64_t device : devices)
+          members->add_value(device);
+      }
+      const std::vector<int64_t> &counts = found->second.counts;
+      for (size_t dim = 0; dim < counts.size(); ++dim) {
+        if (counts[dim] == 1)
+          continue;
+        onnx::ShardedDimProto *sharded = spec->add_sharded_dim();
+        sharded->set_axis(dim);
+        sharded->add_simple_sharding()->set_num_shards(counts[dim]);
+      }
+    }
+  }
+}
+
 Status dist::writeOnnxModel(const std::string &skeleton,
-                            const VariableReader &read,
-                            const std::string &path) {
+                            const VariableReader &read, const std::string &path,
+                            const std::map<std::string, OnnxShards> &shards,
+                            int64_t numDevices) {
   onnx::ModelProto model;
   DIST_RETURN_IF_ERROR(readModel(skeleton, &model));
   for (onnx::TensorProto &tensor :
@@ -98,5 +162,6 @@ Status dist::writeOnnxModel(const std::string &skeleton,
               onnxTypeName(tensor.data_type()) + toString(shape));
     tensor.set_raw_data(value.data.data(), value.view().bytes());
   }
+  writeShards(shards, numDevices, &model);
   return writeModel(model, path);
 }

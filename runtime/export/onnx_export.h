@@ -16,6 +16,7 @@
 #include "runtime/core/types.h"
 #include "runtime/core/status.h"
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,23 @@ Status writeOnnxSkeleton(const std::string &model,
 /// Gives the value of a variable by its name in the model.
 using VariableReader = std::function<Status(const std::string &, Tensor *)>;
 
+/// How the program that trained a model kept an initializer: written as the
+/// model's multi-device configuration.
+struct OnnxShards {
+  /// Shards of each dim.
+  std::vector<int64_t> counts;
+  /// The devices that hold each shard, in row-major order of the shards.
+  std::vector<std::vector<int64_t>> devices;
+};
+
 /// Writes `skeleton` with the elements that it lacks to `path`, atomically. A
-/// value must have the type and size of its initializer.
+/// value must have the type and size of its initializer. `shards`, by the
+/// initializers' names, are those of `numDevices` devices; without any, the
+/// model says nothing of devices that it did not say before.
 Status writeOnnxModel(const std::string &skeleton, const VariableReader &read,
-                      const std::string &path);
+                      const std::string &path,
+                      const std::map<std::string, OnnxShards> &shards = {},
+                      int64_t numDevices = 1);
 
 } // namespace dist
 

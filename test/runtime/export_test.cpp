@@ -31,6 +31,11 @@ onnx::ModelProto makeModel() {
   model.mutable_graph()->set_name("g");
   addWeight(model, "weight", {1, 2, 3});
   addWeight(model, "table", {7});
+  onnx::NodeProto *node = model.mutable_graph()->add_node();
+  node->set_op_type("Add");
+  node->add_input("weight");
+  node->add_input("table");
+  node->add_output("y");
   // A field this subset does not have: doc_string = 6.
   model.GetReflection()->MutableUnknownFields(&model)->AddLengthDelimited(
       6, "a note");
@@ -95,6 +100,34 @@ TEST_F(ExportTest, NewWeightsAndNothingElse) {
   const auto &unknown = read.GetReflection()->GetUnknownFields(read);
   ASSERT_EQ(unknown.field_count(), 1);
   EXPECT_EQ(unknown.field(0).length_delimited(), "a note");
+}
+
+TEST_F(ExportTest, ShardsBecomeADeviceConfiguration) {
+  std::map<std::string, OnnxShards> shards;
+  shards["weight"] = {{3}, {{0}, {1, 3}, {2}}};
+  // Twice: what is ours already is replaced.
+  ASSERT_TRUE(writeOnnxModel(skeleton, give({4, 5, 6}), model, shards, 4).ok());
+  ASSERT_TRUE(writeOnnxSkeleton(model, {"weight"}, skeleton).ok());
+  ASSERT_TRUE(
+      writeOnnxModel(skeleton, give({4, 5, 6}), result, shards, 4).ok());
+  onnx::ModelProto read = readBack(result);
+  EXPECT_GE(read.ir_version(), 11);
+  ASSERT_EQ(read.configuration_size(), 1);
+  EXPECT_EQ(read.configuration(0).num_devices(), 4);
+  const onnx::NodeProto &node = read.graph().node(0);
+  ASSERT_EQ(node.device_configurations_size(), 1);
+  EXPECT_EQ(node.device_configurations(0).configuration_id(),
+            read.configuration(0).name());
+  ASSERT_EQ(node.device_configurations(0).sharding_spec_size(), 1);
+  const auto &spec = node.device_configurations(0).sharding_spec(0);
+  EXPECT_EQ(spec.tensor_name(), "weight");
+  EXPECT_EQ(std::vector<int64_t>(spec.device().begin(), spec.device().end()),
+            (std::vector<int64_t>{0, -1, 2}));
+  ASSERT_EQ(spec.index_to_device_group_map_size(), 1);
+  EXPECT_EQ(spec.index_to_device_group_map(0).key(), -1);
+  EXPECT_EQ(spec.index_to_device_group_map(0).value(1), 3);
+  ASSERT_EQ(spec.sharded_dim_size(), 1);
+  EXPECT_EQ(spec.sharded_dim(0).simple_sharding(0).num_shards(), 3);
 }
 
 TEST_F(ExportTest, WrongSizeIsAnError) {

@@ -7,6 +7,7 @@
 #include "tools/dist-run/output.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/slices.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/program.h"
@@ -14,6 +15,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +116,55 @@ static Status writePackage(const std::string &package, Session &session,
   return Status();
 }
 
+/// The variables that ranks hold parts of, and which. What is split as the
+/// batch is (zero's shards) is gathered for computing: the model does not
+/// compute on such parts.
+static std::map<std::string, OnnxShards>
+findShards(const manifest::Manifest &manifest) {
+  std::set<std::string> batchAxes;
+  for (const manifest::Program &program : manifest.programs())
+    for (const manifest::Entry &entry : program.entries())
+      for (const manifest::Binding &argument : entry.arguments())
+        if (argument.role() == manifest::Binding::INPUT)
+          for (const manifest::DimSharding &dim : argument.sharding().dims())
+            batchAxes.insert(dim.axes().begin(), dim.axes().end());
+  std::map<std::string, int64_t> sizes, strides;
+  int64_t ranks = 1;
+  for (int i = manifest.mesh().axes_size() - 1; i >= 0; --i) {
+    const manifest::Axis &axis = manifest.mesh().axes(i);
+    sizes[axis.name()] = axis.size();
+    strides[axis.name()] = ranks;
+    ranks *= axis.size();
+  }
+  std::map<std::string, OnnxShards> result;
+  for (const manifest::Variable &variable : manifest.variables()) {
+    OnnxShards shards;
+    std::vector<int64_t> placeOf(ranks, 0);
+    int64_t parts = 1;
+    for (const manifest::DimSharding &dim : variable.sharding().dims()) {
+      int64_t count = 1;
+      for (const std::string &axis : dim.axes()) {
+        if (batchAxes.count(axis))
+          continue;
+        count *= sizes[axis];
+        for (int64_t rank = 0; rank < ranks; ++rank)
+          placeOf[rank] =
+              placeOf[rank] * sizes[axis] + rank / strides[axis] % sizes[axis];
+      }
+      shards.counts.push_back(count);
+      parts *= count;
+    }
+    if (parts == 1)
+      continue;
+    shards.devices.resize(parts);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      shards.devices[placeOf[rank]].push_back(rank);
+    const std::string &name = variable.model_name();
+    result[name.empty() ? variable.name() : name] = std::move(shards);
+  }
+  return result;
+}
+
 /// The imported model with new weights, from the skeleton in the package.
 static Status writeOnnx(const std::string &package, Session &session,
                         const std::string &target) {
@@ -134,7 +186,7 @@ static Status writeOnnx(const std::string &package, Session &session,
         return Status::error(StatusCode::Internal, "cannot write ONNX", target,
                              "the package has no variable '" + name + "'");
       },
-      target);
+      target, findShards(manifest), rankCount(manifest.mesh()));
 }
 
 static bool endsWith(const std::string &text, const std::string &end) {

@@ -79,6 +79,9 @@ Value OnnxModel::lookup(const std::string &name) {
         text("why", state->second.why), text("graph.model_name", name)};
     if (state->second.trainable)
       attributes.push_back(attr("trainable", storage.getUnitAttr()));
+    if (auto cut = shards.find(name); cut != shards.end())
+      attributes.push_back(
+          attr("graph.shards", storage.getDenseI64ArrayAttr(cut->second)));
     makeAll<VariableOp>({}, attributes);
   }
   loc = outer;

@@ -42,7 +42,7 @@ LogicalResult OnnxModel::load(StringRef bytes) {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
   if (failed(loadOpsets()) || failed(loadInitializers()) ||
-      failed(checkNames()) || failed(chooseBatch()))
+      failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()))
     return failure();
   trainability = findTrainable(model.graph(), initializers);
   return applyRegexes();

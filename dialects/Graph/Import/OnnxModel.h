@@ -41,6 +41,9 @@ private:
   LogicalResult chooseBatch();
   LogicalResult checkNames();
   LogicalResult applyRegexes();
+  /// Of the model's device configuration: `shards`.
+  LogicalResult loadShards();
+  LogicalResult addShards(const onnx::ShardingSpecProto &spec);
   /// The type of a graph input with symbolic dims replaced; `batchDim` is -1
   /// when no dim is the batch.
   FailureOr<RankedTensorType> inputType(const onnx::ValueInfoProto &input,
@@ -69,6 +72,8 @@ private:
   /// Initializers that cannot be read, and why: an error only when used.
   llvm::StringMap<std::string> badInitializers;
   llvm::StringMap<Trainability> trainability;
+  /// Initializer -> how many shards each dim has.
+  llvm::StringMap<SmallVector<int64_t>> shards;
   llvm::StringMap<Value> values;
   /// Name of the symbolic dim that is the batch; "" when it has no name.
   std::optional<std::string> batchName;

@@ -33,10 +33,16 @@ def attr(name, value):
     return out + b"".join(num(8, v) for v in value) + num(20, 7)
 
 
-def node(op, inputs, outputs, name="", **attributes):
+def node(op, inputs, outputs, name="", devices=b"", **attributes):
     out = b"".join(sub(1, i) for i in inputs) + b"".join(sub(2, o) for o in outputs)
     out += sub(3, name or outputs[0]) + sub(4, op)
-    return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items()))
+    return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items()) + devices)
+
+
+def split(name, *dims):
+    """A node's device configuration: (axis, shards...) of a tensor's dims."""
+    cuts = b"".join(sub(4, num(1, axis) + b"".join(sub(2, num(3, n)) for n in shards)) for axis, *shards in dims)
+    return sub(10, sub(1, "pair") + sub(2, sub(1, name) + cuts))
 
 
 def tensor(name, dims, values, kind="f"):
@@ -54,14 +60,14 @@ def model(*parts, opset=17):
     return num(1, 8) + sub(7, b"".join(parts) + sub(2, "g")) + sub(8, sub(1, "") + num(2, opset))
 
 
-def mlp(**change):
-    """Two layers; the second weight comes through a Transpose."""
+def mlp(fc1=b"", fc2=b"", **change):
+    """Two layers; the second weight comes through a Transpose. `fc1`, `fc2`: of which devices."""
     first = [0.5] * 12
     return model(
-        node("Gemm", ["x", "w1", "b1"], ["h"], "fc1", transB=1),
+        node("Gemm", ["x", "w1", "b1"], ["h"], "fc1", fc1, transB=1),
         node("Relu", ["h"], ["r"], "act"),
         node("Transpose", ["w2"], ["w2t"], "turn", perm=[1, 0]),
-        node("MatMul", ["r", "w2t"], ["m"], "fc2"),
+        node("MatMul", ["r", "w2t"], ["m"], "fc2", fc2),
         node("Add", ["m", "b2"], ["a"], "bias"),
         node("Mul", ["a", "scale"], ["s"], "scaled"),
         node("Add", ["s", "mask"], ["y"], "masked"),
@@ -69,6 +75,10 @@ def mlp(**change):
         tensor("w2", [2, 3], [0.25] * 6), tensor("b2", [2], [1.0, 2.0]),
         tensor("scale", [1], [2.0]), tensor("mask", [2], [0.0, -1e9]),
         value(11, "x", ["batch", 4]), value(12, "y", ["batch", 2]), **change)
+
+
+def sharded(**nodes):
+    return mlp(**nodes) + sub(26, sub(1, "pair") + num(2, 2))
 
 
 def shapes():
@@ -91,6 +101,11 @@ def unary(op, *extra, inputs=("x",), opset=17, **attributes):
 MODELS = {
     "mlp": mlp,
     "shapes": shapes,
+    "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
+    "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
+    "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
+    "sharded-parts": lambda: sharded(fc1=split("w1", (0, 2, 1))),
+    "sharded-twice": lambda: sharded(fc1=split("w1", (0, 3)), fc2=split("w1", (1, 2))),
     "conv": lambda: model(
         node("Conv", ["x", "w", "b"], ["c"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
         node("BatchNormalization", ["c", "g", "b", "mean", "var"], ["y"], "bn"),
