@@ -9,7 +9,9 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Analysis/ExplainChain.h"
+#include "passes/Analysis/ExplainOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
@@ -18,12 +20,16 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
+/// By name: a model of many layers has thousands.
+using Variables = DenseMap<StringAttr, graph::VariableOp>;
+
 /// Reads one entry.
 class EntryExplainer {
 public:
-  EntryExplainer(func::FuncOp function, MeshOp mesh,
-                 const MachineModel &machine)
-      : function(function), mesh(mesh), machine(machine) {}
+  EntryExplainer(func::FuncOp function, MeshOp mesh, const Variables &variables,
+                 SourceCollector &sources)
+      : function(function), mesh(mesh), variables(variables), sources(sources) {
+  }
   EntryReport run();
 
 private:
@@ -31,24 +37,31 @@ private:
   void addArgument(BlockArgument argument);
   void addCosts();
   void addActivations();
-  graph::VariableOp findVariable(unsigned argument);
+  graph::VariableOp findVariable(DictionaryAttr attributes) const {
+    auto name = attributes
+                    ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+                    : FlatSymbolRefAttr();
+    return name ? variables.lookup(name.getAttr()) : graph::VariableOp();
+  }
 
   func::FuncOp function;
   MeshOp mesh;
-  const MachineModel &machine;
+  const Variables &variables;
+  SourceCollector &sources;
   EntryReport report;
 };
 } // namespace
 
-graph::VariableOp EntryExplainer::findVariable(unsigned argument) {
-  auto name =
-      function.getArgAttrOfType<FlatSymbolRefAttr>(argument, "graph.variable");
-  return name ? SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(
-                    function, name)
-              : graph::VariableOp();
+static std::string describeType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(tensor.getShape(), os, "x");
+  os << (tensor.getRank() ? "x" : "") << tensor.getElementType();
+  return text;
 }
 
-/// `fc1/kernel tensor<784x128xf32>`, and how many more a bucket has.
+/// `fc1/kernel 784x128xf32`, and how many more a bucket has.
 static std::string describeTensors(ValueRange values) {
   constexpr unsigned kShown = 3;
   std::string text;
@@ -57,10 +70,8 @@ static std::string describeTensors(ValueRange values) {
     Operation *definition = value.getDefiningOp();
     std::string name = definition ? getOriginName(definition)
                                   : getLocationName(value.getLoc());
-    os << (i ? ", " : "") << (name.empty() ? "" : name + " ");
-    auto type = cast<RankedTensorType>(value.getType());
-    llvm::interleave(type.getShape(), os, "x");
-    os << (type.getRank() ? "x" : "") << type.getElementType();
+    os << (i ? ", " : "") << (name.empty() ? "" : name + " ")
+       << describeType(value.getType());
   }
   if (values.size() > kShown)
     os << " and " << values.size() - kShown << " more";
@@ -80,6 +91,8 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
     if (seen.insert(name).second)
       row.op += (row.op.empty() ? "" : ", ") + name;
     row.bytes += getByteSize(operand.getType());
+    row.types +=
+        (row.types.empty() ? "" : ", ") + describeType(operand.getType());
   }
   row.tensor = describeTensors(op->getOperands());
   row.collective = op->getName().stripDialect().str();
@@ -94,15 +107,15 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
                   : "each batch";
   row.reason = op.getCollectiveReason().str();
   row.place = op.getCollectiveOrigin().str();
-  report.predictedTransferSeconds +=
-      machine.transferLatency + row.bytesSent / machine.transferBytesPerSecond;
+  row.causes = sources.addCauses(op);
   report.transfers.push_back(row);
 }
 
 void EntryExplainer::addArgument(BlockArgument argument) {
   int64_t bytes = getByteSize(argument.getType());
   MemoryReport &memory = report.memory;
-  graph::VariableOp variable = findVariable(argument.getArgNumber());
+  graph::VariableOp variable =
+      findVariable(function.getArgAttrDict(argument.getArgNumber()));
   if (!variable) {
     memory.inputs += bytes;
     return;
@@ -115,33 +128,12 @@ void EntryExplainer::addArgument(BlockArgument argument) {
     memory.otherState += bytes;
 }
 
-double mlir::dist::predictSeconds(Operation *op, const MachineModel &machine,
-                                  int64_t ranks) {
-  auto costed = dyn_cast<CostOpInterface>(op);
-  if (!costed)
-    return 0;
-  OpCost cost = costed.getCost();
-  double speedup = machine.getSpeedup(ranks);
-  // Element-wise chains are fused: what counts for them is one write.
-  bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
-  double bytes =
-      contraction ? cost.bytesRead + cost.bytesWritten : cost.bytesWritten;
-  return std::max(cost.flops / (machine.flopsPerSecond * speedup),
-                  bytes / (machine.memoryBytesPerSecond * speedup));
-}
-
 void EntryExplainer::addCosts() {
-  double seconds = 0;
-  int64_t ranks = mesh ? mesh.getNumRanks() : 1;
-  function.walk([&](Operation *op) {
-    if (auto costed = dyn_cast<CostOpInterface>(op)) {
-      OpCost cost = costed.getCost();
-      report.flops += cost.flops;
-      report.bytesMoved += cost.bytesRead + cost.bytesWritten;
-    }
-    seconds += predictSeconds(op, machine, ranks);
+  function.walk([&](CostOpInterface costed) {
+    OpCost cost = costed.getCost();
+    report.flops += cost.flops;
+    report.bytesMoved += cost.bytesRead + cost.bytesWritten;
   });
-  report.predictedSeconds = seconds + report.predictedTransferSeconds;
 }
 
 /// Peak of what is live between ops, each value in a buffer of its own.
@@ -168,13 +160,9 @@ void EntryExplainer::addActivations() {
       state.insert(operand.getAsOpaquePointer());
   // A trainable variable that the entry writes had a gradient of its size.
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto name = function.getResultAttrOfType<FlatSymbolRefAttr>(
-            i, "graph.variable"))
-      if (auto variable =
-              SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function,
-                                                                      name))
-        if (variable.getTrainable())
-          memory.gradients += getByteSize(function.getResultTypes()[i]);
+    if (auto variable = findVariable(function.getResultAttrDict(i)))
+      if (variable.getTrainable())
+        memory.gradients += getByteSize(function.getResultTypes()[i]);
 
   auto counts = [&](Value value) {
     void *key = value.getAsOpaquePointer();
@@ -235,7 +223,11 @@ static std::string describePipeline(func::FuncOp function) {
 }
 
 EntryReport EntryExplainer::run() {
-  report.name = function.getSymName().str();
+  report.name = report.entry = function.getSymName().str();
+  if (auto entry = function->getAttrOfType<StringAttr>(kEntryAttr))
+    report.entry = entry.str();
+  if (auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr))
+    report.stage = stage.getInt();
   report.pipeline = describePipeline(function);
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
@@ -245,8 +237,8 @@ EntryReport EntryExplainer::run() {
   return report;
 }
 
-ExplainReport mlir::dist::explain(ModuleOp module,
-                                  const MachineModel &machine) {
+ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
+                                  bool details) {
   ExplainReport report;
   MeshOp mesh = findMesh(module);
   if (mesh) {
@@ -256,8 +248,31 @@ ExplainReport mlir::dist::explain(ModuleOp module,
       report.mesh += (report.mesh.empty() ? "" : ",") + axis.str() + "=" +
                      std::to_string(size);
   }
+  SourceCollector sources(mesh, report.sources);
+  Variables variables;
+  for (auto variable : module.getOps<graph::VariableOp>())
+    variables[variable.getSymNameAttr()] = variable;
+  // The stages of an entry work together.
+  llvm::MapVector<StringAttr, SmallVector<func::FuncOp>> entries;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal())
-      report.entries.push_back(EntryExplainer(function, mesh, machine).run());
+    if (!function.isExternal()) {
+      auto entry = function->getAttrOfType<StringAttr>(kEntryAttr);
+      entries[entry ? entry : function.getSymNameAttr()].push_back(function);
+    }
+  for (auto &[name, functions] : entries) {
+    Timeline timeline = simulate(functions, mesh, machine, details);
+    for (auto [function, program] : llvm::zip(functions, timeline.programs)) {
+      EntryReport entry =
+          EntryExplainer(function, mesh, variables, sources).run();
+      entry.predictedSeconds = timeline.length;
+      entry.predictedComputeSeconds = program.compute;
+      entry.predictedTransferSeconds = program.transfer;
+      entry.predictedExposedSeconds = program.exposed;
+      entry.predictedIdleSeconds = program.idle;
+      if (details)
+        entry.ops = listOps(function, program);
+      report.entries.push_back(std::move(entry));
+    }
+  }
   return report;
 }

@@ -14,46 +14,42 @@
 #define PASSES_ANALYSIS_EXPLAIN_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Analysis/MachineModel.h"
 #include <string>
 #include <vector>
 
 namespace mlir::dist {
 
-/// What a device can do, for the predicted time. The defaults are those of one
-/// thread of a server CPU, in f32.
-struct MachineModel {
-  double flopsPerSecond = 6e10;
-  double memoryBytesPerSecond = 1e10;
-  double transferBytesPerSecond = 5e9;
-  double transferLatency = 5e-6;
-  /// The threads of a device, and what each further one adds.
-  int64_t threads = 1;
-  double threadEfficiency = 0.9;
-  /// Cores that the devices share; 0: enough for all.
-  int64_t cores = 0;
-  /// Of a device's threads together, against one, where `ranks` devices run.
-  double getSpeedup(int64_t ranks) const {
-    double all = 1 + threadEfficiency * double(threads > 1 ? threads - 1 : 0);
-    return cores > 0 && ranks * threads > cores
-               ? all * double(cores) / double(ranks * threads)
-               : all;
-  }
-};
-
-/// Predicted time of an op on one of `ranks` devices; 0 of one without costs.
-double predictSeconds(Operation *op, const MachineModel &machine,
-                      int64_t ranks = 1);
-
 /// One collective.
 struct TransferRow {
   std::string op;         // the op whose value is moved
   std::string tensor;     // its names and types
+  std::string types;      // the types alone
   std::string collective; // all_reduce, ...
   std::string group;      // axes and size: data (2 ranks)
   int64_t bytes = 0;      // of one rank's operands
   double bytesSent = 0;   // by one rank
   std::string often;      // each step, each batch
   std::string reason, place;
+  /// Where what it moves, and what asked for it, came from: numbers of the
+  /// report's sources, whose chains lead back to the user's decisions.
+  std::vector<int64_t> causes;
+};
+
+/// That a value came to be split over an axis: by a decision, or along an op
+/// from a value that was.
+struct SourceRow {
+  std::string axis, value;
+  int64_t dim = 0;
+  std::string op;    // empty: a decision
+  std::string place; // the op's in the model file; the decision itself
+  int64_t from = -1; // the number of an earlier one
+};
+
+/// A step of a chain: several alike, of repeated layers, are one.
+struct ChainStep {
+  SourceRow source;
+  size_t times = 1;
 };
 
 /// Bytes of one device, by what they are for. Activations and the peak are an
@@ -63,14 +59,38 @@ struct MemoryReport {
   int64_t inputs = 0, activations = 0, communication = 0, peak = 0;
 };
 
+/// One op of an entry, for pages that draw it.
+struct OpDetail {
+  std::string name, kind, type, sharding;
+  /// When it computes, in seconds; a transfer: when it is under way.
+  double start = 0, end = 0;
+  /// How long the program waits for it, or with it for another stage.
+  double exposed = 0, idle = 0;
+  /// Bytes live while it runs, beside what is there for the whole step:
+  /// activations, and values in buffers of reductions (gradients).
+  int64_t activations = 0, communication = 0;
+  int64_t transfer = -1; // its row
+  int64_t microbatch = -1;
+};
+
+/// One function: what a rank runs, or the ranks of one stage of a pipeline.
 struct EntryReport {
   std::string name;
+  /// The entry that a stage's function is a part of; else its own name.
+  std::string entry;
+  int64_t stage = -1;
   /// Of a stage's function: schedule, microbatches, how long stages wait.
   std::string pipeline;
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
-  double predictedSeconds = 0, predictedTransferSeconds = 0;
+  /// How long the entry takes: all stages together, with what they wait.
+  double predictedSeconds = 0;
+  /// Of this function: what it computes, what its transfers take, how long it
+  /// waits for them, and for other stages.
+  double predictedComputeSeconds = 0, predictedTransferSeconds = 0;
+  double predictedExposedSeconds = 0, predictedIdleSeconds = 0;
+  std::vector<OpDetail> ops; // if asked for
 };
 
 struct ExplainReport {
@@ -78,12 +98,50 @@ struct ExplainReport {
   std::string mesh;
   int64_t ranks = 1;
   std::vector<EntryReport> entries;
+  std::vector<SourceRow> sources;
 };
 
-ExplainReport explain(ModuleOp module, const MachineModel &machine = {});
+/// With `details` also each op, when it runs and what is live then.
+ExplainReport explain(ModuleOp module, const MachineModel &machine = {},
+                      bool details = false);
+
+/// From the decision to the source numbered `cause`.
+std::vector<ChainStep> getChain(const ExplainReport &report, int64_t cause);
+
+/// Of a transfer's causes, the first of each axis and decision.
+std::vector<int64_t> getMainCauses(const ExplainReport &report,
+                                   const TransferRow &row);
+
+/// Rows that differ in nothing but numbers in names are one, with the range of
+/// the numbers and how many they are.
+struct FoldedTransfer {
+  TransferRow row;
+  std::vector<size_t> members; // of the rows folded
+};
+std::vector<FoldedTransfer> foldTransfers(ArrayRef<TransferRow> rows);
 
 std::string formatExplainTable(const ExplainReport &report);
 std::string formatExplainJson(const ExplainReport &report);
+
+/// What was measured, for the page: the text of a Chrome trace. Empty: nothing.
+struct PageOptions {
+  std::string title, trace;
+};
+/// One self-contained page; fails with what is wrong with the trace.
+FailureOr<std::string> formatExplainPage(const ExplainReport &report,
+                                         const PageOptions &options,
+                                         std::string &error);
+
+/// Two strategies beside each other: transfers that only one has or that
+/// differ, memory and time.
+struct ComparedStrategy {
+  std::string name;
+  const ExplainReport &report;
+};
+std::string formatDiffTable(const ComparedStrategy &a,
+                            const ComparedStrategy &b);
+std::string formatDiffJson(const ComparedStrategy &a,
+                           const ComparedStrategy &b);
 
 } // namespace mlir::dist
 

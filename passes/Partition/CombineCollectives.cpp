@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -147,6 +148,7 @@ static Operation *merge(Operation *first, Operation *second) {
     attributes.set(DistDialect::kShardings, builder.getArrayAttr(shardings));
   state.addAttributes(attributes);
   Operation *op = builder.create(state);
+  copyCauses(second, op);
   unsigned next = 0;
   for (Operation *part : {first, second}) {
     for (Value result : part->getResults())

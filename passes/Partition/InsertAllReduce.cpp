@@ -12,6 +12,7 @@
 // decided, no op sees a partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/MinimumCut.h"
 #include "passes/Partition/Passes.h"
@@ -31,7 +32,7 @@ namespace {
 class AxisReducer {
 public:
   AxisReducer(func::FuncOp function, MeshOp mesh, StringAttr axis)
-      : function(function), mesh(mesh), axis(axis) {}
+      : function(function), mesh(mesh), axis(axis), rows(mesh) {}
   LogicalResult run();
 
 private:
@@ -57,6 +58,7 @@ private:
   bool keepsPartial(OpOperand &use);
   Value getReduced(Value value, ReductionKind kind);
   std::string getReason(Value value, ReductionKind kind) const;
+  void explain(Operation *op, Value value) const;
   void reduceOtherKinds(Operation *op, ReductionKind kind);
   bool isWantedUnreduced(unsigned result) {
     auto sharding = function.getResultAttrOfType<ShardingAttr>(
@@ -67,6 +69,7 @@ private:
   func::FuncOp function;
   MeshOp mesh;
   StringAttr axis;
+  SourceTable rows;
   /// Sums over the axis.
   DenseSet<Value> unreduced;
   /// Whole values of which each rank takes its share.
@@ -292,6 +295,19 @@ std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
   return reason;
 }
 
+/// What made the value a sum caused `op`: the operand that is split.
+void AxisReducer::explain(Operation *op, Value value) const {
+  Operation *source = sources.lookup(value);
+  if (!rows.isKept())
+    return;
+  if (!source)
+    source = value.getDefiningOp();
+  if (source)
+    for (Value operand : source->getOperands())
+      if (int32_t row = rows.find(operand, axis); row >= 0)
+        return addCauses(op, row);
+}
+
 Value AxisReducer::getReduced(Value value, ReductionKind kind) {
   Value &result = reduced[value];
   if (result)
@@ -311,6 +327,7 @@ Value AxisReducer::getReduced(Value value, ReductionKind kind) {
       toReduction(kind), mesh.getSymName(), builder.getArrayAttr({axis}),
       getReason(value, kind), origin);
   result = op.getResult(0);
+  explain(op, value);
   ShardingAttr sharding = findSharding(value);
   SmallVector<StringAttr> left;
   for (StringAttr other : sharding.getUnreduced())
@@ -415,6 +432,8 @@ void AxisReducer::insert() {
       continue;
     }
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      if (isUnreduced(reshard.getOperand()))
+        explain(reshard, reshard.getOperand());
       if (staysUnreduced(reshard)) {
         unreduced.insert(reshard.getResult());
         decide(reshard.getResult());
@@ -468,6 +487,7 @@ static void mergeChains(Block &block) {
       llvm::append_range(axes, inner.getAxes());
       outer.setAxesAttr(ArrayAttr::get(outer.getContext(), axes));
       outer.setReason((outer.getReason() + "; " + inner.getReason()).str());
+      copyCauses(inner, outer);
       outer->setOperand(0, inner.getInputs()[0]);
       merged.insert(inner);
       inner->erase();

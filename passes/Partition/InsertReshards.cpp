@@ -5,11 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/ReshardPlan.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dist {
@@ -31,14 +33,26 @@ private:
   LogicalResult visit(Operation *op);
   void visitReturn(func::ReturnOp op);
   /// Why `op` cannot take operand `i` as it is, with what decided instead.
+  /// `causes` get the rows of the latter.
   std::string explain(Operation *op, const ShardingRule &rule, unsigned i,
-                      const AxisLists &factors);
+                      const AxisLists &factors,
+                      SmallVectorImpl<int32_t> &causes);
+  void addMoved(Value value, ShardingAttr target,
+                SmallVectorImpl<int32_t> &causes);
+  void addGained(Value value, ShardingAttr target, Attribute list,
+                 SmallVectorImpl<int32_t> &causes);
+  void keepSources(Operation *op);
+  void explainAsked(ReshardOp op);
   LogicalResult checkAllowed(Operation *op, unsigned i, ShardingAttr target,
-                             StringRef reason);
-  Value reshard(OpOperand &use, ShardingAttr target, const Twine &reason);
+                             StringRef reason, ArrayRef<int32_t> causes);
+  void addDecisions(InFlightDiagnostic &error, ArrayRef<int32_t> causes);
+  /// `moved` are the rows of what is moved, `decided` of what asks for it.
+  Value reshard(OpOperand &use, ShardingAttr target, const Twine &reason,
+                ArrayRef<int32_t> moved, ArrayRef<int32_t> decided);
 
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
+  SourceTable sources;
   /// One reshard a value and target: later users share it.
   DenseMap<std::pair<Value, Attribute>, Value> reshards;
 };
@@ -124,8 +138,67 @@ AxisLists InsertReshardsPass::chooseFactorAxes(Operation *op,
   return chosen;
 }
 
+/// The rows of the axes over which `value` is split, but `target` is not, or
+/// not there.
+void InsertReshardsPass::addMoved(Value value, ShardingAttr target,
+                                  SmallVectorImpl<int32_t> &causes) {
+  ShardingAttr current = findSharding(value);
+  if (!sources.isKept() || !current)
+    return;
+  for (unsigned dim = 0; dim < current.getNumDims(); ++dim)
+    for (StringAttr axis : current.getAxes(dim))
+      if (!llvm::is_contained(target.getAxes(dim), axis))
+        causes.push_back(sources.find(value, axis));
+}
+
+/// Of the rows of `list`, those of the axes over which `target` is split, but
+/// `value` is not, or not there.
+void InsertReshardsPass::addGained(Value value, ShardingAttr target,
+                                   Attribute list,
+                                   SmallVectorImpl<int32_t> &causes) {
+  ShardingAttr current = findSharding(value);
+  if (!sources.isKept() || !current)
+    return;
+  for (unsigned dim = 0; dim < current.getNumDims(); ++dim)
+    for (StringAttr axis : target.getAxes(dim))
+      if (!llvm::is_contained(current.getAxes(dim), axis))
+        causes.push_back(sources.find(list, 0, axis));
+}
+
+/// What an op's results are split over may have been decided here: their rows
+/// are those that they had, and its operands' for the other axes.
+void InsertReshardsPass::keepSources(Operation *op) {
+  if (!sources.isKept())
+    return;
+  SmallVector<int32_t> rows;
+  for (Value result : op->getResults())
+    if (ShardingAttr sharding = findSharding(result))
+      for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim)
+        for (StringAttr axis : sharding.getAxes(dim)) {
+          int32_t row = sources.find(result, axis);
+          for (Value operand : op->getOperands())
+            if (row < 0)
+              row = sources.find(operand, axis);
+          if (row >= 0)
+            rows.push_back(row);
+        }
+  if (rows.empty())
+    op->removeAttr(kSourcesAttr);
+  else
+    op->setAttr(kSourcesAttr, DenseI32ArrayAttr::get(&getContext(), rows));
+}
+
+/// A reshard of the program: what is moved, and what asked for it.
+void InsertReshardsPass::explainAsked(ReshardOp op) {
+  SmallVector<int32_t> causes;
+  addMoved(op.getOperand(), op.getTarget(), causes);
+  addGained(op.getOperand(), op.getTarget(), op->getAttr(kSourcesAttr), causes);
+  addCauses(op, causes);
+}
+
 Value InsertReshardsPass::reshard(OpOperand &use, ShardingAttr target,
-                                  const Twine &reason) {
+                                  const Twine &reason, ArrayRef<int32_t> moved,
+                                  ArrayRef<int32_t> decided) {
   Value value = use.get();
   Value &made = reshards[{value, target}];
   if (made)
@@ -137,26 +210,16 @@ Value InsertReshardsPass::reshard(OpOperand &use, ShardingAttr target,
                               builder.getStringAttr(reason),
                               builder.getStringAttr(origin));
   setSharding(op.getResult(), target);
+  addCauses(op, decided);
+  if (Attribute rows = op->getAttr(kCausesAttr))
+    op->setAttr(kSourcesAttr, rows);
+  op->removeAttr(kCausesAttr);
+  addCauses(op, moved);
+  addCauses(op, decided);
   if (Operation *definition = value.getDefiningOp())
     if (Attribute number = definition->getAttr(DistDialect::kOrigin))
       op->setAttr(DistDialect::kOrigin, number);
   return made = op.getResult();
-}
-
-/// A value as a user knows it: the variable's or input's name, else the op's.
-static std::string describe(Value value) {
-  if (Operation *definition = value.getDefiningOp())
-    return "'" + getOriginName(definition) + "'";
-  auto argument = cast<BlockArgument>(value);
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  for (StringRef name : {"graph.variable", "graph.name"}) {
-    Attribute given = function.getArgAttr(argument.getArgNumber(), name);
-    if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(given))
-      return "variable '" + symbol.getValue().str() + "'";
-    if (auto text = dyn_cast_or_null<StringAttr>(given))
-      return "'" + text.getValue().str() + "'";
-  }
-  return "argument " + std::to_string(argument.getArgNumber());
 }
 
 /// The axes of a layout, each with the user's decision behind it.
@@ -172,12 +235,14 @@ static std::string describe(ArrayRef<StringAttr> axes, MeshOp mesh) {
 }
 
 std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
-                                        unsigned i, const AxisLists &factors) {
+                                        unsigned i, const AxisLists &factors,
+                                        SmallVectorImpl<int32_t> &causes) {
   AxisLists own(rule.factors.size());
   projectToFactors(getDimAxes(findSharding(op->getOperand(i))),
                    rule.operands[i], rule, mesh, own);
   // Who has the factor, or the axis, otherwise.
-  auto findOther = [&](llvm::function_ref<bool(const AxisLists &)> decides) {
+  auto findOther = [&](ArrayRef<StringAttr> over,
+                       llvm::function_ref<bool(const AxisLists &)> decides) {
     auto search = [&](ValueRange values, ArrayRef<TensorFactors> tensors,
                       StringRef what) -> std::string {
       for (auto [j, value] : llvm::enumerate(values)) {
@@ -186,9 +251,12 @@ std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
           continue;
         AxisLists theirs(rule.factors.size());
         projectToFactors(getDimAxes(sharding), tensors[j], rule, mesh, theirs);
-        if (decides(theirs))
-          return (what.empty() ? describe(value) : what.str()) +
-                 " is split over ";
+        if (!decides(theirs))
+          continue;
+        for (StringAttr axis : over)
+          causes.push_back(sources.find(value, axis));
+        return (what.empty() ? describeValue(value) : what.str()) +
+               " is split over ";
       }
       return "";
     };
@@ -203,16 +271,17 @@ std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
       if (!own[factor].empty() && !isSplittable(rule.factors[factor]))
         return "it needs dim " + std::to_string(dim) + " whole";
       if (!factors[factor].empty()) {
-        std::string other = findOther([&](const AxisLists &theirs) {
-          return theirs[factor] == factors[factor];
-        });
+        std::string other =
+            findOther(factors[factor], [&](const AxisLists &theirs) {
+              return theirs[factor] == factors[factor];
+            });
         if (!other.empty())
           return other + describe(factors[factor], mesh);
       }
       for (unsigned taken = 0; taken < factors.size(); ++taken)
         for (StringAttr axis : own[factor])
           if (taken != factor && llvm::is_contained(factors[taken], axis)) {
-            std::string other = findOther([&](const AxisLists &theirs) {
+            std::string other = findOther(axis, [&](const AxisLists &theirs) {
               return theirs[taken] == factors[taken];
             });
             if (!other.empty())
@@ -240,7 +309,8 @@ static bool isVariable(Value value) {
 
 LogicalResult InsertReshardsPass::checkAllowed(Operation *op, unsigned i,
                                                ShardingAttr target,
-                                               StringRef reason) {
+                                               StringRef reason,
+                                               ArrayRef<int32_t> causes) {
   Value value = op->getOperand(i);
   ShardingAttr current = findSharding(value);
   AxisList axes;
@@ -254,13 +324,37 @@ LogicalResult InsertReshardsPass::checkAllowed(Operation *op, unsigned i,
   // Cutting what every rank has moves nothing.
   if (!forbidden && (!errorOnImplicitReshard || axes.empty()))
     return success();
-  return op->emitOpError()
-         << (replicates ? "would gather all of " : "would move ")
-         << describe(value) << " (" << value.getType() << ", split over "
-         << describe(axes, mesh) << ")"
-         << (replicates ? " on every rank" : " to another layout") << ": "
-         << reason << "; ask for it with a layout of its own, or "
-         << (forbidden ? "allow replication" : "allow implicit reshards");
+  InFlightDiagnostic error = op->emitOpError();
+  error << (replicates ? "would gather all of " : "would move ")
+        << describeValue(value) << " (" << value.getType() << ", split over "
+        << describe(axes, mesh) << ")"
+        << (replicates ? " on every rank" : " to another layout") << ": "
+        << reason << "; ask for it with a layout of its own, or "
+        << (forbidden ? "allow replication (--allow-replicate)"
+                      : "leave out --error-on-implicit-reshard");
+  addDecisions(error, causes);
+  return error;
+}
+
+/// The annotations that met, each with what it split and how far it came.
+void InsertReshardsPass::addDecisions(InFlightDiagnostic &error,
+                                      ArrayRef<int32_t> causes) {
+  llvm::SmallSetVector<int32_t, 4> rows;
+  for (int32_t row : causes)
+    if (row >= 0)
+      rows.insert(row);
+  for (int32_t row : rows) {
+    Source last = sources.get(row), first = last;
+    int64_t edges = 0;
+    for (; first.from >= 0; ++edges)
+      first = sources.get(first.from);
+    Diagnostic &note = error.attachNote();
+    note << last.value.getValue() << " is split over '" << last.axis.getValue()
+         << "' because " << first.place.getValue();
+    if (edges > 0)
+      note << ", and from " << first.value.getValue() << " that spread along "
+           << edges << (edges > 1 ? " ops" : " op");
+  }
 }
 
 LogicalResult InsertReshardsPass::visit(Operation *op) {
@@ -275,17 +369,23 @@ LogicalResult InsertReshardsPass::visit(Operation *op) {
         ShardingAttr::get(meshName, projectToDims(tensor, factors, rule, mesh));
     if (splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
       continue;
-    std::string reason = explain(op, rule, i, factors);
-    if (failed(checkAllowed(op, i, target, reason)))
+    SmallVector<int32_t> moved, decided;
+    addMoved(use.get(), target, moved);
+    std::string reason = explain(op, rule, i, factors, decided);
+    SmallVector<int32_t> causes(moved);
+    llvm::append_range(causes, decided);
+    if (failed(checkAllowed(op, i, target, reason, causes)))
       return failure();
     use.set(reshard(use, target,
                     "'" + op->getName().getStringRef() + "' of '" +
-                        getOriginName(op) + "': " + reason));
+                        getOriginName(op) + "': " + reason,
+                    moved, decided));
   }
   for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
     setSharding(result,
                 ShardingAttr::get(meshName,
                                   projectToDims(tensor, factors, rule, mesh)));
+  keepSources(op);
   return success();
 }
 
@@ -302,8 +402,13 @@ void InsertReshardsPass::visitReturn(func::ReturnOp op) {
     if (auto given = function.getResultAttrOfType<StringAttr>(
             use.getOperandNumber(), "graph.name"))
       name = given.str();
+    SmallVector<int32_t> moved, asked;
+    addMoved(use.get(), target, moved);
+    addGained(use.get(), target,
+              function.getResultAttr(use.getOperandNumber(), kSourcesAttr),
+              asked);
     use.set(reshard(use, target.withUnreduced({}),
-                    "'" + name + "' is wanted in this layout"));
+                    "'" + name + "' is wanted in this layout", moved, asked));
   }
 }
 
@@ -314,11 +419,15 @@ void InsertReshardsPass::runOnOperation() {
     return;
   meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
   reshards.clear();
+  sources = SourceTable(mesh);
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
     if (isa<ShardingRuleOpInterface>(op)) {
       if (failed(visit(&op)))
         return signalPassFailure();
-    } else if (auto terminator = dyn_cast<func::ReturnOp>(op))
+    } else if (auto asked = dyn_cast<ReshardOp>(op)) {
+      explainAsked(asked);
+    } else if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
       visitReturn(terminator);
+    }
   }
 }

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "passes/Partition/Passes.h"
 
 namespace mlir::dist {
@@ -47,6 +48,8 @@ struct StripShardingsPass
         return;
       op->removeAttr(DistDialect::kOrigin);
       op->removeAttr(DistDialect::kShardings);
+      op->removeAttr(kSourcesAttr);
+      op->removeAttr(kCausesAttr);
     });
   }
 };

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Partition/FactorSharding.h"
@@ -126,13 +127,16 @@ void Partitioner::partitionReshard(ReshardOp op) {
       emitReshard(builder, op.getLoc(), locals.lookup(op.getOperand()),
                   findSharding(op.getOperand()), op.getTarget(), mesh,
                   op.getReason(), origin);
-  if (Attribute number = op->getAttr(DistDialect::kOrigin))
-    for (Operation *made = local.getDefiningOp();
-         made && isa<CollectiveOpInterface>(made) &&
-         local != locals.lookup(op.getOperand()) &&
-         !made->hasAttr(DistDialect::kOrigin);
-         made = made->getOperand(0).getDefiningOp())
-      made->setAttr(DistDialect::kOrigin, number);
+  // Back to where the reshard began.
+  Attribute number = op->getAttr(DistDialect::kOrigin);
+  for (Value made = local; made != locals.lookup(op.getOperand());
+       made = made.getDefiningOp()->getOperand(0)) {
+    if (!isa<CollectiveOpInterface>(made.getDefiningOp()))
+      continue;
+    if (number)
+      made.getDefiningOp()->setAttr(DistDialect::kOrigin, number);
+    copyCauses(op, made.getDefiningOp());
+  }
   locals.map(op.getResult(), local);
 }
 

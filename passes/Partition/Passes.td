@@ -32,7 +32,10 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
     each use, so that one use does not decide for another. A variable is one
     value to all functions; the one with the most ops decides first. Afterwards
     every op has `dist.shardings`, every argument and result `dist.sharding`,
-    all closed; with `close=false` dims stay open for the next round.
+    all closed; with `close=false` dims stay open for the next round. With
+    `sources` the mesh gets a table of where each axis of each value came from,
+    and what has a sharding names its rows as `dist.sources`: later passes note on
+    what moves data from which rows that follows (`dist.causes`).
 
     Before:
     ```mlir
@@ -45,6 +48,8 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
   let options = [
     Option<"close", "close", "bool", "true",
       "Closes all dims; else a later round may split open ones further">,
+    Option<"sources", "sources", "bool", "false",
+      "Keeps for each axis of each value from which one it came, for explanations">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

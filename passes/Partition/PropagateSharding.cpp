@@ -12,10 +12,12 @@
 // it holds for the others.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Partition/PropagationState.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dist {
@@ -27,20 +29,6 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-
-/// What is known of a value, a variable or a declared result so far.
-struct State {
-  RankedTensorType type;
-  AxisLists dims;
-  SmallVector<bool> open;
-  AxisList unreduced, replicated;
-
-  State() = default;
-  State(RankedTensorType type, ShardingAttr sharding);
-  /// Takes the axes of `wanted` where they extend its own; true if so.
-  bool extend(const AxisLists &wanted, MeshOp mesh);
-  ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
-};
 
 struct PropagateShardingPass
     : mlir::dist::impl::PropagateShardingPassBase<PropagateShardingPass> {
@@ -58,23 +46,34 @@ private:
   bool visit(Operation *op, bool resolveConflicts);
   bool visitReturn(Operation *op);
   bool visitVariables(func::FuncOp function);
-  bool extend(Value value, const AxisLists &dims);
+  /// Extends a state by an op's or function's: `findRow` gives the row that an
+  /// axis of a dim follows from, `describe` who has it now.
+  bool extend(PropagationState &state, const AxisLists &dims, Operation *op,
+              int32_t result, llvm::function_ref<std::string()> describe,
+              llvm::function_ref<int32_t(unsigned, StringAttr)> findRow);
+  void decide(PropagationState &state, int32_t result, StringRef name,
+              Attribute known,
+              llvm::function_ref<std::string(StringAttr)> explain);
+  int32_t findRow(const PropagationState &state, StringAttr axis) const;
+  std::string getDecision(StringAttr axis) const;
   /// The state of the variable that an argument or result stands for, or null.
-  State *findVariable(DictionaryAttr attributes);
+  PropagationState *findVariable(DictionaryAttr attributes);
   void write(func::FuncOp function);
 
-  DenseMap<Value, State> states;
+  DenseMap<Value, PropagationState> states;
   /// Declared function results; none where a result follows its operand.
-  DenseMap<std::pair<Operation *, unsigned>, State> results;
-  DenseMap<StringAttr, State> variables;
+  DenseMap<std::pair<Operation *, unsigned>, PropagationState> results;
+  DenseMap<StringAttr, PropagationState> variables;
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
+  std::optional<SourceBuilder> table;
 };
 
-/// A merged view of one factor's axes.
+/// How one tensor splits a factor.
 struct Candidate {
   AxisList axes;
   int64_t bytes = 0;
+  const PropagationState *state = nullptr;
 };
 } // namespace
 
@@ -111,50 +110,66 @@ void PropagateShardingPass::copySharedScalarWork(Block &block) {
   }
 }
 
-State::State(RankedTensorType type, ShardingAttr sharding) : type(type) {
-  dims.resize(type.getRank());
-  open.assign(type.getRank(), true);
-  if (!sharding)
+//===----------------------------------------------------------------------===//
+// Where axes came from
+//===----------------------------------------------------------------------===//
+
+/// The user's decision about an axis, as the strategy put it.
+std::string PropagateShardingPass::getDecision(StringAttr axis) const {
+  auto why = MeshOp(mesh)->getAttrOfType<DictionaryAttr>("why");
+  auto reason = why ? why.getAs<StringAttr>(axis) : StringAttr();
+  return reason ? reason.str() : "the program says so";
+}
+
+int32_t PropagateShardingPass::findRow(const PropagationState &state,
+                                       StringAttr axis) const {
+  for (int32_t row : state.sources)
+    if (table->getAxis(row) == axis)
+      return row;
+  return -1;
+}
+
+/// Rows of what is split before anything spreads: those of an earlier round, or
+/// the decision that `explain` gives.
+void PropagateShardingPass::decide(
+    PropagationState &state, int32_t result, StringRef name, Attribute known,
+    llvm::function_ref<std::string(StringAttr)> explain) {
+  if (!table)
     return;
-  dims = getDimAxes(sharding);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    open[dim] = sharding.isOpen(dim);
-  unreduced = AxisList(sharding.getUnreduced());
-  replicated = AxisList(sharding.getReplicated());
-}
-
-bool State::extend(const AxisLists &wanted, MeshOp mesh) {
-  bool changed = false;
-  for (unsigned dim = 0; dim < wanted.size(); ++dim) {
-    if (!open[dim] || wanted[dim].size() <= dims[dim].size() ||
-        !isPrefix(dims[dim], wanted[dim]))
-      continue;
-    // Take axes one by one: as many as are free in this tensor and divide.
-    for (StringAttr axis : ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
-      bool used = llvm::is_contained(unreduced, axis) ||
-                  llvm::is_contained(replicated, axis) ||
-                  llvm::any_of(dims, [&](const AxisList &axes) {
-                    return llvm::is_contained(axes, axis);
-                  });
-      AxisList longer = dims[dim];
-      longer.push_back(axis);
-      if (used || type.getDimSize(dim) % mesh.getGroupSize(longer))
-        break;
-      dims[dim] = longer;
-      changed = true;
+  SourceTable rows(mesh);
+  Builder builder(&getContext());
+  for (auto [dim, axes] : llvm::enumerate(state.dims))
+    for (StringAttr axis : axes) {
+      if (findRow(state, axis) >= 0)
+        continue;
+      int32_t row = rows.find(known, result, axis);
+      if (row < 0)
+        row = table->add({axis, builder.getStringAttr(name), int32_t(dim),
+                          result, builder.getStringAttr(""),
+                          builder.getStringAttr(explain(axis)), -1});
+      state.sources.push_back(row);
     }
-  }
-  return changed;
 }
 
-ShardingAttr State::getSharding(FlatSymbolRefAttr meshName, bool close) const {
-  MLIRContext *context = meshName.getContext();
-  SmallVector<DimShardingAttr> attributes;
-  for (auto [axes, isOpen] : llvm::zip(dims, open))
-    attributes.push_back(DimShardingAttr::get(context, axes, isOpen && !close));
-  return ShardingAttr::get(context, meshName, attributes, unreduced,
-                           close ? ArrayRef<StringAttr>() : replicated);
+bool PropagateShardingPass::extend(
+    PropagationState &state, const AxisLists &dims, Operation *op,
+    int32_t result, llvm::function_ref<std::string()> describe,
+    llvm::function_ref<int32_t(unsigned, StringAttr)> findRow) {
+  return state.extend(dims, mesh, [&](unsigned dim, StringAttr axis) {
+    if (!table)
+      return;
+    Builder builder(&getContext());
+    std::string place = isa<func::ReturnOp>(op) ? "" : getOriginName(op);
+    state.sources.push_back(
+        table->add({axis, builder.getStringAttr(describe()), int32_t(dim),
+                    result, builder.getStringAttr(op->getName().getStringRef()),
+                    builder.getStringAttr(place), findRow(dim, axis)}));
+  });
 }
+
+//===----------------------------------------------------------------------===//
+// What the program says
+//===----------------------------------------------------------------------===//
 
 LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
                                                   Type type,
@@ -186,12 +201,20 @@ LogicalResult PropagateShardingPass::readVariables() {
     if (failed(checkDivides(variable, "'" + variable.getSymName() + "'", type,
                             sharding)))
       return failure();
-    variables[variable.getSymNameAttr()] = State(type, sharding);
+    PropagationState &state = variables[variable.getSymNameAttr()];
+    state = PropagationState(type, sharding);
+    auto why = variable->getAttrOfType<DictionaryAttr>(kWhyAttr);
+    decide(state, 0, ("variable '" + variable.getSymName() + "'").str(),
+           variable->getAttr(kSourcesAttr), [&](StringAttr axis) {
+             auto reason = why ? why.getAs<StringAttr>(axis) : StringAttr();
+             return reason ? reason.str() : getDecision(axis);
+           });
   }
   return success();
 }
 
-State *PropagateShardingPass::findVariable(DictionaryAttr attributes) {
+PropagationState *
+PropagateShardingPass::findVariable(DictionaryAttr attributes) {
   auto name = attributes ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
                          : FlatSymbolRefAttr();
   auto found = name ? variables.find(name.getAttr()) : variables.end();
@@ -205,7 +228,7 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
       return success();
     ShardingAttr sharding = findSharding(value);
     if (auto argument = dyn_cast<BlockArgument>(value))
-      if (State *variable =
+      if (PropagationState *variable =
               findVariable(function.getArgAttrDict(argument.getArgNumber()))) {
         states[value] = *variable;
         return success();
@@ -221,7 +244,27 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
       if (failed(checkDivides(function, what, type, sharding)))
         return failure();
     }
-    states[value] = State(type, sharding);
+    PropagationState &state = states[value];
+    state = PropagationState(type, sharding);
+    if (!sharding || !table)
+      return success();
+    auto result = dyn_cast<OpResult>(value);
+    auto asked = value.getDefiningOp<ReshardOp>();
+    // What a reshard leaves as it is was not decided there.
+    auto before = asked ? states.find(asked.getOperand()) : states.end();
+    if (before != states.end() && !findSources(value)) {
+      SmallVector<int32_t> kept;
+      for (auto [own, axes] : llvm::zip(state.dims, before->second.dims))
+        for (StringAttr axis : axes)
+          if (llvm::is_contained(own, axis))
+            if (int32_t row = findRow(before->second, axis); row >= 0)
+              kept.push_back(row);
+      state.sources.append(kept);
+    }
+    decide(state, result ? result.getResultNumber() : 0, describeValue(value),
+           findSources(value), [&](StringAttr axis) {
+             return asked ? asked.getReason().str() : getDecision(axis);
+           });
     return success();
   };
   Block &block = function.front();
@@ -241,6 +284,12 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
   return readResults(function);
 }
 
+/// A result as a user knows it.
+static std::string describeResult(func::FuncOp function, unsigned result) {
+  auto name = function.getResultAttrOfType<StringAttr>(result, "graph.name");
+  return "result " + (name ? "'" + name.str() + "'" : std::to_string(result));
+}
+
 LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
@@ -250,14 +299,13 @@ LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
       continue;
     if (failed(checkDivides(function, "result " + Twine(i), type, sharding)))
       return failure();
-    results[{function, i}] = State(type, sharding);
+    PropagationState &state = results[{function, i}];
+    state = PropagationState(type, sharding);
+    decide(state, 0, describeResult(function, i),
+           function.getResultAttr(i, kSourcesAttr),
+           [&](StringAttr axis) { return getDecision(axis); });
   }
   return success();
-}
-
-bool PropagateShardingPass::extend(Value value, const AxisLists &dims) {
-  auto found = states.find(value);
-  return found != states.end() && found->second.extend(dims, mesh);
 }
 
 bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
@@ -272,7 +320,7 @@ bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
     for (unsigned factor = 0; factor < own.size(); ++factor)
       if (!own[factor].empty() && isSplittable(rule.factors[factor]))
         candidates[factor].push_back(
-            {own[factor], getByteSize(value.getType())});
+            {own[factor], getByteSize(value.getType()), &found->second});
   };
   for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
     collect(value, tensor);
@@ -308,10 +356,32 @@ bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
   }
 
   bool changed = false;
+  auto spread = [&](Value value, const TensorFactors &tensor, int32_t result) {
+    auto found = states.find(value);
+    if (found == states.end())
+      return;
+    PropagationState &state = found->second;
+    changed |= extend(
+        state, projectToDims(tensor, merged, rule, mesh),
+        // Of an operand, the number is that of its own op's result.
+        op, result, [&] { return describeValue(value); },
+        [&](unsigned dim, StringAttr axis) -> int32_t {
+          for (unsigned factor : tensor[dim])
+            for (const Candidate &candidate : candidates[factor])
+              if (candidate.state != &state &&
+                  llvm::is_contained(candidate.axes, axis))
+                return findRow(*candidate.state, axis);
+          return -1;
+        });
+  };
+  auto getNumber = [](Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    return result ? int32_t(result.getResultNumber()) : 0;
+  };
   for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
-    changed |= extend(value, projectToDims(tensor, merged, rule, mesh));
+    spread(value, tensor, getNumber(value));
   for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
-    changed |= extend(value, projectToDims(tensor, merged, rule, mesh));
+    spread(value, tensor, getNumber(value));
   return changed;
 }
 
@@ -319,7 +389,7 @@ bool PropagateShardingPass::visitReturn(Operation *op) {
   bool changed = false;
   func::FuncOp function = op->getParentOfType<func::FuncOp>();
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    State *declared = findVariable(function.getResultAttrDict(i));
+    PropagationState *declared = findVariable(function.getResultAttrDict(i));
     if (!declared)
       if (auto found = results.find({function, unsigned(i)});
           found != results.end())
@@ -327,8 +397,16 @@ bool PropagateShardingPass::visitReturn(Operation *op) {
     auto value = states.find(operand);
     if (!declared || value == states.end())
       continue;
-    changed |= value->second.extend(declared->dims, mesh);
-    changed |= declared->extend(value->second.dims, mesh);
+    auto result = dyn_cast<OpResult>(operand);
+    PropagationState &state = value->second;
+    changed |= extend(
+        state, declared->dims, op, result ? result.getResultNumber() : 0,
+        [&] { return describeValue(operand); },
+        [&](unsigned, StringAttr axis) { return findRow(*declared, axis); });
+    changed |= extend(
+        *declared, state.dims, op, 0,
+        [&, i = i] { return describeResult(function, i); },
+        [&](unsigned, StringAttr axis) { return findRow(state, axis); });
   }
   return changed;
 }
@@ -336,13 +414,20 @@ bool PropagateShardingPass::visitReturn(Operation *op) {
 bool PropagateShardingPass::visitVariables(func::FuncOp function) {
   bool changed = false;
   for (BlockArgument argument : function.front().getArguments()) {
-    State *variable =
+    PropagationState *variable =
         findVariable(function.getArgAttrDict(argument.getArgNumber()));
     if (!variable)
       continue;
-    State &state = states[argument];
-    changed |= state.extend(variable->dims, mesh);
-    changed |= variable->extend(state.dims, mesh);
+    PropagationState &state = states[argument];
+    // A variable is one value: it shares its rows.
+    auto extendBy = [&](PropagationState &to, const PropagationState &from) {
+      changed |= to.extend(from.dims, mesh, [&](unsigned, StringAttr axis) {
+        if (int32_t row = table ? findRow(from, axis) : -1; row >= 0)
+          to.sources.push_back(row);
+      });
+    };
+    extendBy(state, *variable);
+    extendBy(*variable, state);
   }
   return changed;
 }
@@ -367,28 +452,38 @@ void PropagateShardingPass::write(func::FuncOp function) {
   Block &block = function.front();
   MLIRContext *context = function.getContext();
   // All at once: an attribute list a change would fill the context.
-  auto with = [&](DictionaryAttr old, ShardingAttr sharding) {
+  auto with = [&](DictionaryAttr old, ShardingAttr sharding,
+                  const PropagationState *state) {
     NamedAttrList list(old);
     if (sharding)
       list.set(DistDialect::kSharding, sharding);
+    if (state && !state->sources.empty())
+      list.set(kSourcesAttr, DenseI32ArrayAttr::get(context, state->sources));
     return list.getDictionary(context);
   };
   SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
   for (BlockArgument argument : block.getArguments()) {
     auto found = states.find(argument);
+    const PropagationState *state =
+        found == states.end() ? nullptr : &found->second;
     argumentAttrs.push_back(with(
         function.getArgAttrDict(argument.getArgNumber()),
-        found == states.end() ? ShardingAttr()
-                              : found->second.getSharding(meshName, close)));
+        state ? state->getSharding(meshName, close) : ShardingAttr(), state));
   }
   function.setAllArgAttrs(argumentAttrs);
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    SmallVector<int32_t> sources;
     for (Value result : op.getResults())
-      if (auto found = states.find(result); found != states.end())
+      if (auto found = states.find(result); found != states.end()) {
         setSharding(result, found->second.getSharding(meshName, close));
+        llvm::append_range(sources, found->second.sources);
+      }
+    if (!sources.empty())
+      op.setAttr(kSourcesAttr, DenseI32ArrayAttr::get(context, sources));
+  }
   for (auto [i, operand] :
        llvm::enumerate(block.getTerminator()->getOperands())) {
-    State *declared = findVariable(function.getResultAttrDict(i));
+    PropagationState *declared = findVariable(function.getResultAttrDict(i));
     if (!declared)
       if (auto found = results.find({function, unsigned(i)});
           found != results.end())
@@ -398,7 +493,8 @@ void PropagateShardingPass::write(func::FuncOp function) {
       sharding = declared->getSharding(meshName, close);
     else if (close && states.count(operand))
       sharding = states[operand].getSharding(meshName, close).withUnreduced({});
-    resultAttrs.push_back(with(function.getResultAttrDict(i), sharding));
+    resultAttrs.push_back(
+        with(function.getResultAttrDict(i), sharding, declared));
   }
   function.setAllResultAttrs(resultAttrs);
 }
@@ -407,10 +503,13 @@ void PropagateShardingPass::runOnOperation() {
   states.clear();
   results.clear();
   variables.clear();
+  table.reset();
   mesh = findMesh(getOperation());
   if (!mesh)
     return;
   meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+  if (sources)
+    table.emplace(mesh);
   if (failed(readVariables()))
     return signalPassFailure();
   // The function that does most decides of variables first.
@@ -437,8 +536,15 @@ void PropagateShardingPass::runOnOperation() {
   }
   for (auto variable : getOperation().getOps<graph::VariableOp>())
     if (auto found = variables.find(variable.getSymNameAttr());
-        found != variables.end())
+        found != variables.end()) {
       variable.setShardingAttr(found->second.getSharding(meshName, close));
+      if (!found->second.sources.empty())
+        variable->setAttr(
+            kSourcesAttr,
+            DenseI32ArrayAttr::get(&getContext(), found->second.sources));
+    }
   for (func::FuncOp function : functions)
     write(function);
+  if (table)
+    table->write(mesh);
 }

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A rank along the axis becomes a copy of the ops whose values differ along it;
-// collectives over the axis become ops over the copies. All copies of what
-// needs no other copy stand together, copy after copy, and what meets there is
-// added up as soon as it is there, so that one copy's values are alive at once.
+// collectives over it become ops over the copies. All copies of what needs no
+// other stand together, copy after copy, and what meets there is added up at
+// once, so that one copy's values are alive at a time.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "mlir/IR/IRMapping.h"
@@ -61,9 +61,10 @@ private:
   template <typename OpTy, typename... Args>
   Value apply(Operation *op, Value value, ArrayRef<StringAttr> axes, Type type,
               Args... args) {
-    return OpTy::create(builder, op->getLoc(), TypeRange{type},
-                        ValueRange{value}, args..., getMesh(op), getNames(axes),
-                        getText(op, "reason"), getText(op, "origin"))
+    return copyCauses(op, OpTy::create(builder, op->getLoc(), TypeRange{type},
+                                       ValueRange{value}, args..., getMesh(op),
+                                       getNames(axes), getText(op, "reason"),
+                                       getText(op, "origin")))
         .getResult(0);
   }
   static StringRef getMesh(Operation *op) {
@@ -430,8 +431,7 @@ LogicalResult Unroller::finish(Operation *op) {
   return share(op);
 }
 
-/// What ranks still do together about the copies' sum; and the names by which
-/// the check knows the result.
+/// What ranks still do with the copies' sum; and names that the check knows.
 LogicalResult Unroller::share(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     SplitAxes axes = splitAxes(op);
@@ -445,7 +445,7 @@ LogicalResult Unroller::share(Operation *op) {
           builder, op->getLoc(), op->getResultTypes(), sums,
           reduce.getReduction(), getMesh(op), getNames(others),
           reduce.getReason(), reduce.getOrigin());
-      copyAttributes(op, all, std::nullopt);
+      copyAttributes(op, copyCauses(op, all), std::nullopt);
       for (auto [result, value] : llvm::zip(op->getResults(), all.getResults()))
         values[result] = {value};
       return success();

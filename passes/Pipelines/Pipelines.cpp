@@ -107,6 +107,7 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
     if (annotated) {
       PropagateShardingPassOptions propagate;
       propagate.close = false;
+      propagate.sources = options.sources;
       pm.addPass(createPropagateShardingPass(propagate));
     }
     annotated = true;
@@ -140,9 +141,14 @@ void mlir::dist::buildNumberPipeline(OpPassManager &pm) {
 void mlir::dist::buildPartitionPipeline(
     OpPassManager &pm, const PartitionPipelineOptions &options) {
   buildNumberPipeline(pm);
-  pm.addPass(createPropagateShardingPass());
+  PropagateShardingPassOptions propagate;
+  propagate.sources = options.sources;
+  pm.addPass(createPropagateShardingPass(propagate));
   OpPassManager &functions = pm.nest<func::FuncOp>();
-  functions.addPass(createInsertReshardsPass());
+  InsertReshardsPassOptions reshards;
+  reshards.allowReplicate = options.allowReplicate;
+  reshards.errorOnImplicitReshard = options.errorOnImplicitReshard;
+  functions.addPass(createInsertReshardsPass(reshards));
   // Partial sums become whole before their first use that is not linear, at the
   // place with the fewest bytes.
   functions.addPass(createInsertAllReducePass());

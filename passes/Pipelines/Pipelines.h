@@ -69,6 +69,18 @@ struct PartitionPipelineOptions
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};
+  Option<bool> sources{*this, "sources",
+                       llvm::cl::desc("Keeps where shardings came from"),
+                       llvm::cl::init(false)};
+  Option<bool> allowReplicate{
+      *this, "allow-replicate",
+      llvm::cl::desc("A value that is split may be gathered on every rank"),
+      llvm::cl::init(true)};
+  Option<bool> errorOnImplicitReshard{
+      *this, "error-on-implicit-reshard",
+      llvm::cl::desc("A value changes its layout only where the program says "
+                     "so"),
+      llvm::cl::init(false)};
 };
 
 /// Of `dist-annotate-pipeline`.
@@ -95,6 +107,9 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   Option<int64_t> chunks{*this, "chunks",
                          llvm::cl::desc("Chunks of the model a stage has"),
                          llvm::cl::init(1)};
+  Option<bool> sources{*this, "sources",
+                       llvm::cl::desc("Keeps where shardings came from"),
+                       llvm::cl::init(false)};
 };
 
 /// Of an imported module: folds shape arithmetic, makes activations

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Strategy/Annotate.h"
+#include "dialects/Dist/IR/Sources.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -61,6 +62,15 @@ void mlir::dist::addReason(MeshOp mesh, StringAttr axis, const Twine &reason) {
     text = known.str() + "; " + text;
   reasons.set(axis, StringAttr::get(mesh.getContext(), text));
   mesh->setAttr("why", reasons.getDictionary(mesh.getContext()));
+}
+
+void mlir::dist::addReason(graph::VariableOp variable, StringAttr axis,
+                           const Twine &reason) {
+  NamedAttrList reasons;
+  if (auto known = variable->getAttrOfType<DictionaryAttr>(kWhyAttr))
+    reasons = NamedAttrList(known);
+  reasons.set(axis, StringAttr::get(variable.getContext(), reason));
+  variable->setAttr(kWhyAttr, reasons.getDictionary(variable.getContext()));
 }
 
 bool mlir::dist::isAnnotated(ModuleOp module) {

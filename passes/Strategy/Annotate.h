@@ -34,6 +34,10 @@ getAxes(MeshOp mesh, ArrayRef<std::string> names, StringRef pass);
 /// Notes for tables and messages why the mesh has `axis`.
 void addReason(MeshOp mesh, StringAttr axis, const Twine &reason);
 
+/// Notes why a variable is split over `axis`.
+void addReason(graph::VariableOp variable, StringAttr axis,
+               const Twine &reason);
+
 /// Whether a strategy has annotated the module.
 bool isAnnotated(ModuleOp module);
 

@@ -127,24 +127,30 @@ void ShardOptimizerPass::shard(graph::VariableOp variable) {
   if (!sharding)
     return;
   SmallVector<graph::VariableOp> state{variable}, sums;
+  auto keep = [&](graph::VariableOp one) {
+    table->setSharding(one, sharding);
+    addReason(one, axisName,
+              "--strategy=zero:stage=" + Twine(stage) +
+                  " keeps it in shards along '" + axisName.getValue() + "'");
+  };
   for (graph::VariableOp slot : table->getSlots(variable)) {
     if (slot.getType() != variable.getType())
       continue;
     if (slot.getGroup() == "accumulator") {
       // Its new value is a sum of gradients: from stage 2 on, of shards.
       if (stage >= 2) {
-        table->setSharding(slot, sharding);
+        keep(slot);
         slot.setSynchronization(graph::Synchronization::OnWrite);
         slot.setAggregation(graph::Aggregation::None);
       }
       sums.push_back(slot);
     } else {
-      table->setSharding(slot, sharding);
+      keep(slot);
       state.push_back(slot);
     }
   }
   if (stage >= 3)
-    table->setSharding(variable, sharding);
+    keep(variable);
   std::string reason = "--strategy=zero:stage=" + std::to_string(stage) +
                        " updates one shard of '" + variable.getSymName().str() +
                        "' on each rank along '" + axisName.str() + "'";

@@ -45,6 +45,13 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
            << rule << ": '" << variable.getSymName() << "' is split over '"
            << over.getValue()
            << "' already; split each variable over an axis once";
+  if (llvm::is_contained(sharding.getReplicated(), over))
+    return variable.emitError()
+           << rule << ": '" << variable.getSymName() << "' is the same on all "
+           << "ranks along '" << over.getValue()
+           << "', over which the batch is split; split it over another axis, "
+              "or "
+              "use zero:stage=3";
   axes.push_back(over);
   int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
   if (size % parts)
@@ -59,6 +66,9 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
     SmallVector<StringAttr> ownAxes(own.getAxes(dim));
     ownAxes.push_back(over);
     table->setSharding(one, own.withDim(dim, ownAxes));
+    addReason(one, over,
+              rule + " splits dim " + Twine(dim) + " over '" + over.getValue() +
+                  "'");
   };
   set(variable);
   for (graph::VariableOp slot : table->getSlots(variable))

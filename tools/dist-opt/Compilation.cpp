@@ -103,10 +103,11 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
   for (const EntryReport &entry : explain(*module, machine).entries) {
     lowering.entryFlops[entry.name] = entry.flops;
     std::string milliseconds = std::to_string(entry.predictedSeconds * 1e3);
-    if (entry.name == "train_step" ||
-        (entry.name == "train_step_partial" && batch != paddedBatch))
+    // Stages together: each says how long the entry takes.
+    if (entry.entry == "train_step" ||
+        (entry.entry == "train_step_partial" && batch != paddedBatch))
       map["predicted_ms"] = milliseconds;
-    if (entry.name == "predict")
+    if (entry.entry == "predict")
       map["predicted_predict_ms"] = milliseconds;
   }
   int64_t ops = 0;
@@ -144,6 +145,7 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
     annotate.modelAxis = strategy.modelAxis;
   for (const std::string &rule : options.split)
     annotate.split.push_back(rule);
+  annotate.sources = explains();
   if (!options.splitPreset.empty())
     annotate.splitPreset = options.splitPreset;
 }
@@ -244,6 +246,12 @@ LogicalResult Compilation::partition() {
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
   partition.stages = strategy.stages;
+  partition.sources = explains();
+  // Who names a preset asks for what it entails: with its vocabulary split, a
+  // model that gives probabilities gathers them.
+  partition.allowReplicate =
+      options.allowReplicate || !options.splitPreset.empty();
+  partition.errorOnImplicitReshard = options.errorOnImplicitReshard;
   if (!strategy.schedule.empty())
     partition.schedule = strategy.schedule;
   return runPipeline(

@@ -32,6 +32,12 @@ public:
   /// error.
   std::optional<ExplainReport> predict();
 
+  /// Whether shardings have to be traced back to who decided them.
+  bool explains() const {
+    return !options.explain.empty() || options.emit == "explain" ||
+           options.errorOnImplicitReshard;
+  }
+
   bool usesPartialBatch() const { return batch != paddedBatch; }
 
 private:

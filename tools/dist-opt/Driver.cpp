@@ -29,6 +29,8 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
   }
   if (options.printStrategies || options.printOps || options.printCluster)
     return printTables(options, registry);
+  if (!options.diff.empty())
+    return reportDiff(arguments, options, registry);
   if (options.strategies.front().name == "auto")
     if (int code = chooseStrategy(options, registry))
       return code;

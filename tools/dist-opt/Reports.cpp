@@ -11,8 +11,12 @@
 #include "passes/Analysis/Explain.h"
 #include "passes/Lowering/Lowering.h"
 #include "runtime/formats/file.h"
+#include "tools/dist-opt/Compilation.h"
+#include "tools/dist-opt/Machine.h"
+#include "tools/dist-opt/Planner.h"
 #include "tools/options/strategies.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -31,19 +35,81 @@ int mlir::dist::reportError(const ::dist::Status &status) {
   return ::dist::tools::exitCodeOf(status.code());
 }
 
-int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
-                                  int64_t threads) {
-  MachineModel machine;
-  machine.threads = threads;
-  ExplainReport report = explain(module, machine);
-  std::string text = options.explain == "json" ? formatExplainJson(report)
-                                               : formatExplainTable(report);
+/// Where -o says, else on stdout.
+static int write(const std::string &text, const Options &options) {
   if (options.outFile.empty() || options.outFile == "-") {
     llvm::outs() << text;
     return 0;
   }
   ::dist::Status status = ::dist::writeFile(options.outFile, text);
   return status.ok() ? 0 : reportError(status);
+}
+
+static int writePage(ModuleOp module, const Options &options,
+                     const MachineModel &machine) {
+  PageOptions page;
+  page.title = llvm::sys::path::filename(options.model).str() + ", " +
+               ::dist::tools::formatStrategies(options.strategies);
+  if (!options.traceFile.empty()) {
+    auto file = llvm::MemoryBuffer::getFile(options.traceFile, /*IsText=*/true);
+    if (!file)
+      return reportError(::dist::Status::error(
+          ::dist::StatusCode::Unavailable, "cannot read the trace",
+          options.traceFile, file.getError().message(),
+          "give a file of dist-run --trace"));
+    page.trace = (*file)->getBuffer().str();
+  }
+  std::string error;
+  FailureOr<std::string> text = formatExplainPage(
+      explain(module, machine, /*details=*/true), page, error);
+  if (failed(text))
+    return reportError(::dist::Status::error(
+        ::dist::StatusCode::InvalidInput, "cannot read the trace",
+        options.traceFile, error, "give a file of dist-run --trace"));
+  return write(*text, options);
+}
+
+int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
+                                  int64_t threads) {
+  MachineModel machine = readMachine(options);
+  machine.threads = threads;
+  if (options.explain == "html")
+    return writePage(module, options, machine);
+  ExplainReport report = explain(module, machine);
+  return write(options.explain == "json" ? formatExplainJson(report)
+                                         : formatExplainTable(report),
+               options);
+}
+
+int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
+                           const Options &options,
+                           const DialectRegistry &registry) {
+  // What is wrong with the words of either side is said before any work.
+  std::vector<Options> sides(options.diff.size());
+  for (size_t i = 0; i < sides.size(); ++i)
+    if (::dist::Status status =
+            ::dist::tools::parseSide(arguments, options.diff[i], &sides[i]);
+        !status.ok())
+      return reportError(status);
+  std::vector<ExplainReport> reports;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    if (sides[i].strategies.front().name == "auto")
+      if (int code = chooseStrategy(sides[i], registry))
+        return code;
+    std::string error;
+    std::optional<ExplainReport> report =
+        Compilation(sides[i], registry, &error).predict();
+    if (!report)
+      return reportError(::dist::Status::error(
+          ::dist::StatusCode::InvalidInput, "cannot compare", options.diff[i],
+          error, "give a strategy that fits the model and the devices"));
+    reports.push_back(std::move(*report));
+  }
+  ComparedStrategy a{options.diff[0], reports[0]},
+      b{options.diff[1], reports[1]};
+  return write(options.explain == "json" ? formatDiffJson(a, b)
+                                         : formatDiffTable(a, b),
+               options);
 }
 
 int mlir::dist::reportCheck(ModuleOp global, ModuleOp local, uint64_t seed) {

@@ -17,9 +17,16 @@ namespace mlir::dist {
 int reportError(const ::dist::Status &status);
 
 /// `--explain`: transfers, memory, FLOPs and predicted time of a partitioned
-/// module, as a table or JSON, on stdout or in the -o file. The exit code.
+/// module, as a table, JSON or a page, on stdout or in the -o file. The exit
+/// code.
 int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,
                       int64_t threads);
+
+/// `--diff A B`: the strategies beside each other, as a table or JSON.
+/// `arguments` are those of the command line. The exit code.
+int reportDiff(const std::vector<std::string> &arguments,
+               const ::dist::tools::Options &options,
+               const DialectRegistry &registry);
 
 /// `--check`: the partitioned module on simulated ranks against the global one.
 /// Prints the largest difference; 1 if an op diverges.

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include <sstream>
 
 namespace dist::tools {
 
@@ -285,6 +286,14 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.flag("--overlap",
              "collectives run beside computation, on a thread of their own",
              &o.overlap);
+  table.flag("--error-on-implicit-reshard",
+             "refuses what moves between layouts that nobody asked for",
+             &o.errorOnImplicitReshard);
+  table.flag(
+      "--allow-replicate",
+      "a value that is split may be gathered whole on every rank because "
+      "an op needs it so (variables that are stored in shards always may)",
+      &o.allowReplicate);
   table.text("--machine", "FILE",
              "measured figures that predictions use; dist-run bench "
              "--calibrate writes them",
@@ -305,9 +314,22 @@ static void addCompilerOptions(Table &table, Options &o) {
                 "package", "explain", "onnx"},
                "stops at this stage and writes it", &o.emit);
   table.text("-o,--output", "PATH", "where to write it", &o.outFile);
-  table.choice("--explain", {"table", "json"},
-               "transfers, memory and predicted time, before anything runs",
+  table.choice("--explain", {"table", "json", "html"},
+               "transfers with what caused them, memory and predicted time, "
+               "before anything runs; html: one self-contained page",
                &o.explain);
+  table.text("--trace-file", "FILE",
+             "a trace of dist-run --trace, shown beside what is predicted "
+             "(--explain=html)",
+             &o.traceFile);
+  table.value("--diff", "A B",
+              "two strategies beside each other, each with options of its own "
+              "if quoted ('tensor-split --mesh model=2'); with --explain=json "
+              "as JSON",
+              [&](const std::string &given) {
+                o.diff.push_back(given);
+                return Status();
+              });
   table.flag("--check", "evaluates the partitioned program against one device",
              &o.check);
   table.flag("--coverage", "what this build can do with each op of the model",
@@ -421,7 +443,34 @@ static Status unknownOption(const std::string &word, const Table &table) {
       near.empty() ? "see --help" : "did you mean " + near + "?");
 }
 
+/// What of the explanations does not go together.
+static Status checkExplanations(const Options &o) {
+  if (!o.traceFile.empty() && o.explain != "html")
+    return wrongValue("--trace-file", "it is shown on the page only",
+                      "add --explain=html");
+  if (o.diff.empty())
+    return Status();
+  if (o.diff.size() != 2)
+    return wrongValue("--diff",
+                      "expected two strategies, but got " +
+                          std::to_string(o.diff.size()),
+                      "write --diff A B");
+  if (!o.strategies.empty())
+    return wrongValue("--diff", "it names the strategies itself",
+                      "leave --strategy out");
+  if (o.explain == "html")
+    return wrongValue("--explain",
+                      "two strategies are compared as a table or "
+                      "as JSON",
+                      "write --explain=json, or leave it out");
+  return Status();
+}
+
 static Status settle(Tool tool, Options &o) {
+  DIST_RETURN_IF_ERROR(checkExplanations(o));
+  // Each side is settled by itself.
+  if (!o.diff.empty())
+    return Status();
   if (o.strategies.empty())
     o.strategies.push_back({"one-device", {}});
   if (o.devices.empty())
@@ -452,6 +501,25 @@ static Status settle(Tool tool, Options &o) {
     return Status::error(StatusCode::InvalidArgument, "no model", "", "",
                          "give a model file or a package folder");
   return Status();
+}
+
+/// The words of a side of `--diff`: a strategy, and options behind it.
+Status parseSide(const std::vector<std::string> &arguments,
+                 const std::string &side, Options *options) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--diff")
+      i += 2;
+    else if (arguments[i].rfind("--diff=", 0) != 0)
+      words.push_back(arguments[i]);
+  }
+  std::istringstream own(side);
+  std::string word, answer;
+  own >> word;
+  words.push_back("--strategy=" + word);
+  while (own >> word)
+    words.push_back(word);
+  return parseOptions(Tool::Opt, words, options, &answer);
 }
 
 Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
@@ -485,10 +553,18 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
   }
 
   // CLI11 takes the words from the back.
-  std::vector<std::string> words(arguments.rbegin(), arguments.rend());
-  for (std::string &word : words)
-    if (word == "--explain")
-      word = "--explain=table";
+  std::vector<std::string> words;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--explain") {
+      words.push_back("--explain=table");
+    } else if (arguments[i] == "--diff" && i + 2 < arguments.size()) {
+      words.push_back("--diff=" + arguments[++i]);
+      words.push_back("--diff=" + arguments[++i]);
+    } else {
+      words.push_back(arguments[i]);
+    }
+  }
+  std::reverse(words.begin(), words.end());
   try {
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp &) {

@@ -81,13 +81,16 @@ struct Options {
   std::string allReduce = "auto";
   int64_t bytesPerPack = 0; // 0: automatic
   bool overlap = false;
+  bool errorOnImplicitReshard = false, allowReplicate = false;
   double collectiveTimeout = 30;
   std::string machine; // file of measured figures; empty: the default place
 
   // dist-opt.
-  std::string emit;    // empty: package with -o, else graph
-  std::string outFile; // -o
-  std::string explain; // empty, table, json
+  std::string emit;              // empty: package with -o, else graph
+  std::string outFile;           // -o
+  std::string explain;           // empty, table, json, html
+  std::string traceFile;         // of dist-run --trace, for --explain=html
+  std::vector<std::string> diff; // none, or two: STRATEGY [OPTIONS]
   bool check = false, coverage = false;
   std::string savePlan; // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
@@ -122,6 +125,11 @@ struct Options {
 /// StatusCode::InvalidArgument.
 Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
                     Options *options, std::string *answer);
+
+/// The options of one side of `--diff`: the same command line with the side's
+/// strategy and options instead.
+Status parseSide(const std::vector<std::string> &arguments,
+                 const std::string &side, Options *options);
 
 /// The nearest of `known` to `word`, or empty when none is near.
 std::string nearestName(const std::string &word,

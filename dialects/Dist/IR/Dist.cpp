@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -67,6 +68,16 @@ verifySharding(Operation *scope, Attribute attribute, Type type,
   return success();
 }
 
+/// Rows of the mesh's table of sources.
+static LogicalResult
+verifyRows(NamedAttribute attribute,
+           llvm::function_ref<InFlightDiagnostic()> emitError) {
+  if (isa<DenseI32ArrayAttr>(attribute.getValue()))
+    return success();
+  return emitError() << "expected row numbers as "
+                     << attribute.getName().getValue();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == kOrigin) {
@@ -80,6 +91,16 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     if (!number || number.getInt() < 0)
       return op->emitOpError()
              << "expected a number >= 0 as " << attribute.getName().getValue();
+    return success();
+  }
+  if (attribute.getName() == kSourcesAttr || attribute.getName() == kCausesAttr)
+    return verifyRows(attribute, [&] { return op->emitOpError(); });
+  if (attribute.getName() == kWhyAttr) {
+    auto reasons = dyn_cast<DictionaryAttr>(attribute.getValue());
+    if (!reasons || !llvm::all_of(reasons, [](NamedAttribute reason) {
+          return isa<StringAttr>(reason.getValue());
+        }))
+      return op->emitOpError() << "expected a text an axis as dist.why";
     return success();
   }
   if (attribute.getName() == kEntryAttr) {
@@ -114,6 +135,8 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
       return emitError() << "expected a tensor type as dist.global_type";
     return success();
   }
+  if (attribute.getName() == kSourcesAttr)
+    return verifyRows(attribute, emitError);
   if (attribute.getName() == kPositionAttr) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 0)

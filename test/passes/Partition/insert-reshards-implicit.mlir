@@ -3,7 +3,7 @@
 dist.mesh @mesh ["data"=2, "model"=2]
 func.func @moves(%x: tensor<8x4xf32> {graph.name = "x", dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
                  %y: tensor<8x4xf32> {graph.name = "y", dist.sharding = #dist.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x4xf32> {
-  // expected-error @+1 {{'graph.add' op would move 'y' ('tensor<8x4xf32>', split over 'model') to another layout: 'x' is split over 'data'; ask for it with a layout of its own, or allow implicit reshards}}
+  // expected-error @+1 {{'graph.add' op would move 'y' ('tensor<8x4xf32>', split over 'model') to another layout: 'x' is split over 'data'; ask for it with a layout of its own, or leave out --error-on-implicit-reshard}}
   %0 = graph.add %x, %y : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }

@@ -3,7 +3,7 @@
 // An activation that every rank would have whole.
 dist.mesh @mesh ["data"=2, "model"=2] {why = {model = "'--split w=1:model'"}}
 func.func @whole_dim(%x: tensor<4x8xf32> {graph.name = "x", dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>}) -> tensor<4x8xf32> {
-  // expected-error @+1 {{'graph.softmax' op would gather all of 'x' ('tensor<4x8xf32>', split over 'model' ('--split w=1:model')) on every rank: it needs dim 1 whole; ask for it with a layout of its own, or allow replication}}
+  // expected-error @+1 {{'graph.softmax' op would gather all of 'x' ('tensor<4x8xf32>', split over 'model' ('--split w=1:model')) on every rank: it needs dim 1 whole; ask for it with a layout of its own, or allow replication (--allow-replicate)}}
   %0 = graph.softmax %x {axis = 1 : i64} : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }

@@ -20,7 +20,7 @@ graph.variable @w.m : tensor<4x8xf32> {group = "slot", slot_of = @w} = dense<0.0
 graph.variable @odd.m : tensor<5xf32> {group = "slot", slot_of = @odd} = dense<0.0> : tensor<5xf32>
 // An accumulator is a sum over the ranks until stage 2.
 // CHECK: graph.variable @w.acc {{.*}}sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
-// TWO: graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", sharding = #dist.sharding<@mesh, [{"data"}, {}]>, slot_of = @w}
+// TWO: graph.variable @w.acc : tensor<4x8xf32> {dist.why = {data = "--strategy=zero:stage=2 keeps it in shards along 'data'"}, group = "accumulator", sharding = #dist.sharding<@mesh, [{"data"}, {}]>, slot_of = @w}
 graph.variable @w.acc : tensor<4x8xf32> {group = "accumulator", slot_of = @w, synchronization = 1 : i32, aggregation = 1 : i32} = dense<0.0> : tensor<4x8xf32>
 
 // CHECK-LABEL: func @train_step

@@ -9,7 +9,7 @@
 // CHECK: dist.mesh @mesh ["model"=2]
 // RULE-SAME: --split rules split variables
 // PAIR-SAME: --split-preset auto splits variables
-// CHECK: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
+// CHECK: graph.variable @fc1.weight {{.*}}dist.why = {model = "--split{{.*}} splits dim 1 over 'model'"}{{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
 // BOTH: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}], replicated = {"data"}>
 graph.variable @fc1.weight : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
 // RULE: graph.variable @fc1.bias {{.*}}sharding = #dist.sharding<@mesh, [{?}]>

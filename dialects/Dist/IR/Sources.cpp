@@ -1,0 +1,142 @@
+//===- Sources.cpp - Where shardings came from -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// The mesh's attribute: `{names = [...], rows = array<i32: ...>}`. A row is
+/// the numbers of axis, value, dim, result, op, place and the row before it.
+static constexpr llvm::StringLiteral kTable = "sources";
+static constexpr int32_t kWidth = 7;
+
+SourceTable::SourceTable(MeshOp mesh) {
+  auto table = mesh ? mesh->getAttrOfType<DictionaryAttr>(kTable) : nullptr;
+  if (!table)
+    return;
+  names = table.getAs<ArrayAttr>("names");
+  rows = table.getAs<DenseI32ArrayAttr>("rows");
+  // Read from text, it may say anything.
+  bool valid = names && rows && rows.size() % kWidth == 0 &&
+               llvm::all_of(names, llvm::IsaPred<StringAttr>);
+  for (int32_t row = 0; valid && row < size(); ++row) {
+    ArrayRef<int32_t> cells = rows.asArrayRef().slice(row * kWidth, kWidth);
+    for (int cell : {0, 1, 4, 5})
+      valid &= cells[cell] >= 0 && cells[cell] < int32_t(names.size());
+    // A row follows from an earlier one: chains end.
+    valid &= cells[6] >= -1 && cells[6] < row;
+  }
+  if (!valid)
+    rows = nullptr;
+}
+
+int32_t SourceTable::size() const { return rows ? rows.size() / kWidth : 0; }
+
+Source SourceTable::get(int32_t row) const {
+  ArrayRef<int32_t> cells = rows.asArrayRef().slice(row * kWidth, kWidth);
+  auto name = [&](int cell) { return cast<StringAttr>(names[cells[cell]]); };
+  return {name(0), name(1), cells[2], cells[3], name(4), name(5), cells[6]};
+}
+
+StringAttr SourceTable::getAxis(int32_t row) const {
+  return cast<StringAttr>(names[rows[row * kWidth]]);
+}
+
+int32_t SourceTable::find(Attribute list, int32_t result,
+                          StringAttr axis) const {
+  for (int32_t row : getRows(list))
+    if (row >= 0 && row < size() && rows[row * kWidth + 3] == result &&
+        getAxis(row) == axis)
+      return row;
+  return -1;
+}
+
+int32_t SourceTable::find(Value value, StringAttr axis) const {
+  if (!rows)
+    return -1;
+  auto result = dyn_cast<OpResult>(value);
+  return find(findSources(value), result ? result.getResultNumber() : 0, axis);
+}
+
+SourceBuilder::SourceBuilder(MeshOp mesh) {
+  if (!SourceTable(mesh).isKept())
+    return;
+  auto table = mesh->getAttrOfType<DictionaryAttr>(kTable);
+  for (Attribute name : table.getAs<ArrayAttr>("names"))
+    getNumber(cast<StringAttr>(name));
+  rows = table.getAs<DenseI32ArrayAttr>("rows").asArrayRef().vec();
+}
+
+int32_t SourceBuilder::getNumber(StringAttr name) {
+  auto [found, isNew] = numbers.try_emplace(name, names.size());
+  if (isNew)
+    names.push_back(name);
+  return found->second;
+}
+
+int32_t SourceBuilder::add(const Source &source) {
+  int32_t number = rows.size() / kWidth;
+  for (int32_t cell : {getNumber(source.axis), getNumber(source.value),
+                       source.dim, source.result, getNumber(source.op),
+                       getNumber(source.place), source.from})
+    rows.push_back(cell);
+  return number;
+}
+
+StringAttr SourceBuilder::getAxis(int32_t row) const {
+  return cast<StringAttr>(names[rows[row * kWidth]]);
+}
+
+void SourceBuilder::write(MeshOp mesh) const {
+  Builder builder(mesh.getContext());
+  mesh->setAttr(
+      kTable,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("names", builder.getArrayAttr(names)),
+           builder.getNamedAttr("rows", builder.getDenseI32ArrayAttr(rows))}));
+}
+
+ArrayRef<int32_t> mlir::dist::getRows(Attribute list) {
+  auto rows = dyn_cast_or_null<DenseI32ArrayAttr>(list);
+  return rows ? rows.asArrayRef() : ArrayRef<int32_t>();
+}
+
+Attribute mlir::dist::findSources(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return op->getAttr(kSourcesAttr);
+  auto argument = cast<BlockArgument>(value);
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function ? function.getArgAttr(argument.getArgNumber(), kSourcesAttr)
+                  : Attribute();
+}
+
+void mlir::dist::addCauses(Operation *op, ArrayRef<int32_t> rows) {
+  SmallVector<int32_t> all(getRows(op->getAttr(kCausesAttr)));
+  size_t before = all.size();
+  for (int32_t row : rows)
+    if (row >= 0 && !llvm::is_contained(all, row))
+      all.push_back(row);
+  if (all.size() != before)
+    op->setAttr(kCausesAttr, DenseI32ArrayAttr::get(op->getContext(), all));
+}
+
+std::string mlir::dist::describeValue(Value value) {
+  if (Operation *definition = value.getDefiningOp())
+    return "'" + getOriginName(definition) + "'";
+  auto argument = cast<BlockArgument>(value);
+  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  for (StringRef name : {"graph.variable", "graph.name"}) {
+    Attribute given = function.getArgAttr(argument.getArgNumber(), name);
+    if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(given))
+      return "variable '" + symbol.getValue().str() + "'";
+    if (auto text = dyn_cast_or_null<StringAttr>(given))
+      return "'" + text.getValue().str() + "'";
+  }
+  return "argument " + std::to_string(argument.getArgNumber());
+}

@@ -1,0 +1,181 @@
+//===- Timeline.cpp - When a program does what -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/Timeline.h"
+#include "dialects/Dist/IR/Stage.h"
+#include "dialects/Interfaces/Cost.h"
+#include <deque>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+double mlir::dist::predictSeconds(Operation *op, const MachineModel &machine,
+                                  int64_t ranks) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  // A constant is there before the program runs.
+  if (!costed || op->hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  OpCost cost = costed.getCost();
+  double speedup = machine.getSpeedup(ranks);
+  // Element-wise chains are fused: what counts for them is one write.
+  bool contraction = cost.flops > 8 * (cost.bytesRead + cost.bytesWritten) / 4;
+  double bytes =
+      contraction ? cost.bytesRead + cost.bytesWritten : cost.bytesWritten;
+  return std::max(cost.flops / (machine.flopsPerSecond * speedup),
+                  bytes / (machine.memoryBytesPerSecond * speedup));
+}
+
+namespace {
+/// A tensor under way between two stages.
+struct Message {
+  double sent, arrives;
+};
+
+/// Sender, receiver, tag.
+using Channel = std::tuple<int64_t, int64_t, int64_t>;
+using Messages = std::map<Channel, std::deque<Message>>;
+
+/// One program under way.
+class Runner {
+public:
+  Runner(func::FuncOp function, MeshOp mesh, const MachineModel &machine,
+         Messages &messages, bool details)
+      : mesh(mesh), machine(machine), messages(messages), details(details),
+        ranks(mesh ? mesh.getNumRanks() : 1) {
+    if (auto number = function->getAttrOfType<IntegerAttr>(kStageAttr))
+      stage = number.getInt();
+    next = &function.front().front();
+  }
+
+  /// Goes on until something has to be received that nobody has sent yet.
+  /// Whether it went on at all.
+  bool run() {
+    Operation *first = next;
+    while (next && step(next, /*mayWait=*/true))
+      next = next->getNextNode();
+    return next != first;
+  }
+  /// Takes what nobody sends as if it were there.
+  void skip() {
+    step(next, /*mayWait=*/false);
+    next = next->getNextNode();
+  }
+  bool isDone() const { return !next; }
+
+  ProgramTimeline timeline;
+
+private:
+  bool step(Operation *op, bool mayWait);
+  bool receive(RecvOp op, bool mayWait);
+  /// When the transfer that begins now is done.
+  double transfer(CollectiveOpInterface op);
+  void add(Activity::Kind kind, Operation *op, double start, double end,
+           double &sum) {
+    if (end <= start)
+      return;
+    sum += end - start;
+    if (details)
+      timeline.activities.push_back({kind, op, start, end});
+  }
+  void waitFor(Operation *op, double time) {
+    add(Activity::Kind::Exposed, op, now, time, timeline.exposed);
+    now = std::max(now, time);
+  }
+
+  MeshOp mesh;
+  const MachineModel &machine;
+  Messages &messages;
+  bool details;
+  int64_t ranks, stage = 0;
+  Operation *next;
+  /// Of what is computed, and of the link.
+  double now = 0, linkFree = 0;
+  /// When what was started is done.
+  DenseMap<Value, double> started;
+};
+} // namespace
+
+double Runner::transfer(CollectiveOpInterface op) {
+  double start = std::max(now, linkFree);
+  linkFree = start + machine.getTransferSeconds(
+                         op.getBytesSent(mesh.getGroupSize(op.getGroupAxes())));
+  add(Activity::Kind::Transfer, op, start, linkFree, timeline.transfer);
+  return linkFree;
+}
+
+bool Runner::receive(RecvOp op, bool mayWait) {
+  auto found = messages.find(
+      Channel(int64_t(op.getPeer()), stage, int64_t(op.getTag())));
+  bool sent = found != messages.end() && !found->second.empty();
+  if (!sent)
+    return !mayWait;
+  Message message = found->second.front();
+  found->second.pop_front();
+  add(Activity::Kind::Idle, op, now, message.sent, timeline.idle);
+  now = std::max(now, message.sent);
+  waitFor(op, message.arrives);
+  return true;
+}
+
+bool Runner::step(Operation *op, bool mayWait) {
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    waitFor(op, started.lookup(wait.getToken()));
+  } else if (auto recv = dyn_cast<RecvOp>(op)) {
+    if (!receive(recv, mayWait))
+      return false;
+  } else if (auto send = dyn_cast<SendOp>(op)) {
+    if (mesh) {
+      double sent = now;
+      messages[Channel(stage, int64_t(send.getPeer()), int64_t(send.getTag()))]
+          .push_back({sent, transfer(send)});
+    }
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    if (mesh && !collective.isLocal()) {
+      double done = transfer(collective);
+      if (op->getNumResults() == 1 &&
+          isa<TokenType>(op->getResult(0).getType()))
+        started[op->getResult(0)] = done;
+      else
+        waitFor(op, done);
+    }
+  } else {
+    double seconds = 0;
+    op->walk([&](Operation *one) {
+      seconds += predictSeconds(one, machine, ranks);
+    });
+    add(Activity::Kind::Compute, op, now, now + seconds, timeline.compute);
+    now += seconds;
+  }
+  timeline.end = std::max(now, linkFree);
+  return true;
+}
+
+Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
+                              const MachineModel &machine, bool details) {
+  Messages messages;
+  std::vector<Runner> runners;
+  for (func::FuncOp function : programs)
+    runners.emplace_back(function, mesh, machine, messages, details);
+  while (!llvm::all_of(runners,
+                       [](const Runner &runner) { return runner.isDone(); })) {
+    bool moved = false;
+    for (Runner &runner : runners)
+      moved |= runner.run();
+    if (moved)
+      continue;
+    // All wait for what nobody sends.
+    llvm::find_if(runners, [](const Runner &runner) {
+      return !runner.isDone();
+    })->skip();
+  }
+  Timeline timeline;
+  for (Runner &runner : runners) {
+    timeline.length = std::max(timeline.length, runner.timeline.end);
+    timeline.programs.push_back(std::move(runner.timeline));
+  }
+  return timeline;
+}

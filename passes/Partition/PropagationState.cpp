@@ -1,0 +1,60 @@
+//===- PropagationState.cpp - What propagation knows of a value -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Partition/PropagationState.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+PropagationState::PropagationState(RankedTensorType type, ShardingAttr sharding)
+    : type(type) {
+  dims.resize(type.getRank());
+  open.assign(type.getRank(), true);
+  if (!sharding)
+    return;
+  dims = getDimAxes(sharding);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    open[dim] = sharding.isOpen(dim);
+  unreduced = AxisList(sharding.getUnreduced());
+  replicated = AxisList(sharding.getReplicated());
+}
+
+bool PropagationState::extend(
+    const AxisLists &wanted, MeshOp mesh,
+    llvm::function_ref<void(unsigned dim, StringAttr axis)> added) {
+  bool changed = false;
+  for (unsigned dim = 0; dim < wanted.size(); ++dim) {
+    if (!open[dim] || wanted[dim].size() <= dims[dim].size() ||
+        !isPrefix(dims[dim], wanted[dim]))
+      continue;
+    // Take axes one by one: as many as are free in this tensor and divide.
+    for (StringAttr axis : ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
+      bool used = llvm::is_contained(unreduced, axis) ||
+                  llvm::is_contained(replicated, axis) ||
+                  llvm::any_of(dims, [&](const AxisList &axes) {
+                    return llvm::is_contained(axes, axis);
+                  });
+      AxisList longer = dims[dim];
+      longer.push_back(axis);
+      if (used || type.getDimSize(dim) % mesh.getGroupSize(longer))
+        break;
+      dims[dim] = longer;
+      changed = true;
+      added(dim, axis);
+    }
+  }
+  return changed;
+}
+
+ShardingAttr PropagationState::getSharding(FlatSymbolRefAttr meshName,
+                                           bool close) const {
+  MLIRContext *context = meshName.getContext();
+  SmallVector<DimShardingAttr> attributes;
+  for (auto [axes, isOpen] : llvm::zip(dims, open))
+    attributes.push_back(DimShardingAttr::get(context, axes, isOpen && !close));
+  return ShardingAttr::get(context, meshName, attributes, unreduced,
+                           close ? ArrayRef<StringAttr>() : replicated);
+}

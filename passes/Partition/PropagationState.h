@@ -1,0 +1,34 @@
+//===- PropagationState.h - What propagation knows of a value -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_PARTITION_PROPAGATIONSTATE_H
+#define PASSES_PARTITION_PROPAGATIONSTATE_H
+
+#include "passes/Partition/FactorSharding.h"
+
+namespace mlir::dist {
+
+/// What is known of a value, a variable or a declared result so far.
+struct PropagationState {
+  RankedTensorType type;
+  AxisLists dims;
+  SmallVector<bool> open;
+  AxisList unreduced, replicated;
+  /// The rows of where its axes came from, if that is kept.
+  SmallVector<int32_t, 2> sources;
+
+  PropagationState() = default;
+  PropagationState(RankedTensorType type, ShardingAttr sharding);
+  /// Takes the axes of `wanted` where they extend its own, and calls `added`
+  /// for each; true if so.
+  bool extend(const AxisLists &wanted, MeshOp mesh,
+              llvm::function_ref<void(unsigned dim, StringAttr axis)> added);
+  ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
+};
+
+} // namespace mlir::dist
+
+#endif // PASSES_PARTITION_PROPAGATIONSTATE_H
