@@ -8,7 +8,7 @@
 #ifndef DIALECTS_INITALLDIALECTS_H
 #define DIALECTS_INITALLDIALECTS_H
 
-#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/Sdy.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,17 +18,18 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace mlir::dist {
 
 inline void registerAllDialects(DialectRegistry &registry) {
-  registry
-      .insert<rt::RtDialect, DistDialect, graph::GraphDialect,
-              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<rt::RtDialect, DistDialect, graph::GraphDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, SdyDialect,
+                  shard::ShardDialect, vector::VectorDialect>();
 }
 
 } // namespace mlir::dist

@@ -9,6 +9,7 @@
 
 #include "mlir/Transforms/Passes.h"
 #include "passes/Graph/Passes.h"
+#include "passes/Interchange/Passes.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Partition/Passes.h"
@@ -22,6 +23,7 @@ inline void registerAllPasses() {
   registerGraphPasses();
   registerStrategyPasses();
   registerPartitionPasses();
+  registerInterchangePasses();
   registerDistLoweringPasses();
   registerLoweringPipelines();
   registerPipelines();
