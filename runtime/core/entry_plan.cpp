@@ -148,9 +148,10 @@ Status EntryPlan::layOut(const Package &package, Layout *layout) {
         layout->places.push_back({index, binding.state_offset()});
       } else {
         int port = (isResult ? outputAt : inputAt)[position];
+        int64_t &bytes = isResult ? layout->resultBytes : layout->stagingBytes;
         (isResult ? layout->outputs : layout->inputs)
-            .push_back({index, port, layout->stagingBytes});
-        layout->stagingBytes += alignUp(
+            .push_back({index, port, bytes});
+        bytes += alignUp(
             (isResult ? outputs : inputs)[port].distribution.localBytes);
       }
     }
@@ -167,6 +168,9 @@ Status EntryPlan::create(const Package &package, const std::string &name,
   DIST_RETURN_IF_ERROR(plan->mergeBindings(package));
   for (auto &layout : plan->layouts)
     DIST_RETURN_IF_ERROR(plan->layOut(package, layout.get()));
+  for (auto &layout : plan->layouts)
+    plan->mostResultBytes =
+        std::max(plan->mostResultBytes, layout->resultBytes);
   if (plan->layouts.size() > 1)
     for (size_t port = 0; port < plan->outputs.size(); ++port)
       plan->outputs[port].distribution.keepRanks([&](int rank) {
@@ -228,7 +232,7 @@ bool EntryPlan::writesInPlace(const Port &port, int rank, const void *whole) {
 
 void EntryPlan::bind(dist_rt_context &rank,
                      const std::vector<TensorView> &tensors,
-                     std::vector<Tensor> *results) const {
+                     std::vector<Tensor> *results, int64_t base) const {
   const Layout &layout = *parts[rank.rank].layout;
   if (rank.staging.size() < static_cast<size_t>(layout.stagingBytes))
     rank.staging.resize(layout.stagingBytes);
@@ -249,38 +253,43 @@ void EntryPlan::bind(dist_rt_context &rank,
       rank.bindings[item.binding] = part;
     }
   }
-  for (const Item &item : layout.outputs) {
-    const Port &port = outputs[item.port];
-    char *whole = (*results)[item.port].data.data();
+  for (const Item &item : layout.outputs)
     rank.bindings[item.binding] =
-        writesInPlace(port, rank.rank, whole)
-            ? whole + port.distribution.slices[rank.rank].offset
-            : rank.staging.data() + item.staged;
-  }
+        resultOf(rank, item, (*results)[item.port].data.data(), base);
 }
 
-const void *EntryPlan::findOutput(const dist_rt_context &rank, int port) const {
+char *EntryPlan::resultOf(const dist_rt_context &rank, const Item &item,
+                          char *whole, int64_t base) const {
+  const Port &port = outputs[item.port];
+  if (writesInPlace(port, rank.rank, whole))
+    return whole + port.distribution.slices[rank.rank].offset;
+  return const_cast<char *>(rank.results.data()) + base + item.staged;
+}
+
+const void *EntryPlan::findOutput(const dist_rt_context &rank, int port,
+                                  char *whole, int64_t base) const {
   for (const Item &item : parts[rank.rank].layout->outputs)
     if (item.port == port)
-      return rank.bindings[item.binding];
+      return resultOf(rank, item, whole, base);
   return nullptr;
 }
 
 void EntryPlan::finish(
     const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
-    std::vector<Tensor> *results) const {
+    std::vector<Tensor> *results, int64_t base) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port &port = outputs[i];
     const Distribution &d = port.distribution;
     char *whole = (*results)[i].data.data();
     if (d.unreduced) {
       addPartials(
-          d, [&](int rank) { return findOutput(*ranks[rank], i); }, whole);
+          d, [&](int rank) { return findOutput(*ranks[rank], i, whole, base); },
+          whole);
       continue;
     }
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (d.slices[rank].firstCopy && !writesInPlace(port, rank, whole))
-        d.paste(findOutput(*ranks[rank], i), rank, whole);
+        d.paste(findOutput(*ranks[rank], i, whole, base), rank, whole);
   }
 }
 

@@ -31,16 +31,20 @@ public:
   Status begin(const std::vector<TensorView> &inputs,
                std::vector<Tensor> *outputs) const;
   /// Fills the rank's bindings; on the rank's thread. Copies what does not lie
-  /// as programs need it.
+  /// as programs need it. Results that are put together later are from `base`
+  /// of the rank's results on.
   void bind(dist_rt_context &rank, const std::vector<TensorView> &inputs,
-            std::vector<Tensor> *outputs) const;
-  /// Puts together outputs that ranks wrote beside; on the caller's thread.
+            std::vector<Tensor> *outputs, int64_t base) const;
+  /// The bytes of results that a rank wants for a call.
+  int64_t resultBytes() const { return mostResultBytes; }
+  /// Puts together outputs that ranks wrote beside; when all have written them.
   void finish(const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
-              std::vector<Tensor> *outputs) const;
+              std::vector<Tensor> *outputs, int64_t base) const;
 
   /// Whether buffers are to be prepared anew, given the variables' versions.
   bool needsPreparation(const std::vector<uint64_t> &versions) const;
   void prepared(const std::vector<uint64_t> &versions);
+  void forgetPrepared() { preparedVersions.clear(); }
   const std::vector<int> &changedVariables() const { return changed; }
 
 private:
@@ -53,7 +57,7 @@ private:
   struct Item {
     int binding; // position among the program's bindings
     int port;
-    int64_t staged; // offset in each rank's staging buffer
+    int64_t staged; // offset in each rank's staging buffer, or its results
   };
   /// A binding in the state block: a variable or a prepared buffer.
   struct Place {
@@ -66,7 +70,7 @@ private:
     std::vector<Item> inputs, outputs;
     std::vector<Place> places;
     int numBindings = 0;
-    int64_t stagingBytes = 0;
+    int64_t stagingBytes = 0, resultBytes = 0;
   };
   struct Part {
     const manifest::Entry *entry = nullptr;
@@ -81,12 +85,17 @@ private:
   /// Whether a rank's part lies in the whole tensor as programs need it.
   static bool liesInPlace(const Port &port, int rank, const void *whole);
   static bool writesInPlace(const Port &port, int rank, const void *whole);
-  const void *findOutput(const dist_rt_context &rank, int port) const;
+  /// Where a rank writes a result.
+  char *resultOf(const dist_rt_context &rank, const Item &item, char *whole,
+                 int64_t base) const;
+  const void *findOutput(const dist_rt_context &rank, int port, char *whole,
+                         int64_t base) const;
 
   std::vector<Part> parts; // by rank
   std::vector<std::unique_ptr<Layout>> layouts;
   const manifest::Entry *whole = nullptr;
   manifest::Entry merged;
+  int64_t mostResultBytes = 0;
   std::vector<Port> inputs, outputs;
   std::vector<int> inputAt, outputAt; // by position in the whole; -1: no tensor
   std::vector<int> changed;           // variables that the entry writes

@@ -35,6 +35,7 @@ struct dist_rt_context {
 
   // Inputs and results that do not lie in the caller's tensors.
   dist::Buffer staging;
+  dist::Buffer results; // of all calls of a launch
   std::vector<void *> bindings;
 
   bool trace = false;

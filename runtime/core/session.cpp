@@ -12,8 +12,10 @@
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
+#include "runtime/core/step_gate.h"
 #include "runtime/core/variable_store.h"
 #include "runtime/device/cpu/team.h"
+#include <algorithm>
 #include <mutex>
 
 namespace dist {
@@ -46,6 +48,9 @@ public:
   Status run(const manifest::Entry &entry,
              const std::vector<TensorView> &inputs,
              std::vector<Tensor> *outputs) override;
+  Status runSteps(const std::vector<StepCall> &calls,
+                  const std::function<bool(size_t)> &goOn,
+                  size_t *done) override;
 
   Status readVariable(int index, Tensor *out) override {
     return store->read(index, out);
@@ -76,6 +81,21 @@ public:
   }
 
 private:
+  /// A call of a launch.
+  struct Step {
+    EntryPlan *plan = nullptr;
+    bool prepare = false;
+    int64_t base = 0; // of its results
+  };
+  // Of the launch; kept, so that a step allocates nothing.
+  std::vector<StepCall> single;
+  std::vector<Step> steps;
+  std::vector<size_t> completed; // by rank
+
+  /// On the rank's thread; false: it failed.
+  bool runStep(dist_rt_context &context, const Step &step,
+               const StepCall &call);
+
   /// Keeps the first failure and frees the ranks that wait for this one.
   void fail(dist_rt_context &rank, const std::string &entry, int32_t code) {
     if (rank.status.ok())
@@ -142,42 +162,92 @@ Status LocalSession::start(const SessionOptions &options) {
 Status LocalSession::run(const manifest::Entry &entry,
                          const std::vector<TensorView> &inputs,
                          std::vector<Tensor> *outputs) {
-  EntryPlan *plan = nullptr;
-  for (auto &candidate : plans)
-    if (&candidate->entry() == &entry)
-      plan = candidate.get();
-  if (!plan)
-    return Status::error(StatusCode::InvalidArgument,
-                         "the entry is not of this session", entry.name());
-  DIST_RETURN_IF_ERROR(plan->begin(inputs, outputs));
-  bool prepare = plan->needsPreparation(store->versions());
+  size_t done = 0;
+  single.assign(1, {&entry, &inputs, outputs});
+  return runSteps(single, nullptr, &done);
+}
+
+Status LocalSession::runSteps(const std::vector<StepCall> &calls,
+                              const std::function<bool(size_t)> &goOn,
+                              size_t *done) {
+  *done = 0;
+  steps.clear();
+  int64_t resultBytes = 0;
+  for (const StepCall &call : calls) {
+    Step &step = steps.emplace_back();
+    for (auto &candidate : plans)
+      if (&candidate->entry() == call.entry)
+        step.plan = candidate.get();
+    if (!step.plan)
+      return Status::error(StatusCode::InvalidArgument,
+                           "the entry is not of this session",
+                           call.entry->name());
+    DIST_RETURN_IF_ERROR(step.plan->begin(*call.inputs, call.outputs));
+    step.base = resultBytes;
+    resultBytes += step.plan->resultBytes();
+  }
+  // Beforehand, as if all went well: which calls find variables changed by
+  // those before them.
+  for (Step &step : steps) {
+    step.prepare = step.plan->needsPreparation(store->versions());
+    store->touch(step.plan->changedVariables());
+    if (step.prepare)
+      step.plan->prepared(store->versions());
+  }
   failure = Status();
+  completed.assign(ranks.size(), 0);
+  StepGate gate(ranks.size(), threads->spinMicroseconds());
+  size_t finished = 0; // calls whose outputs were put together at the gate
   threads->run([&](int rank) {
     dist_rt_context &context = *ranks[rank];
-    context.status = Status();
-    context.entry = &plan->entry(rank);
-    plan->bind(context, inputs, outputs);
-    int32_t code = 0;
-    if (prepare && plan->prepare(rank))
-      code = plan->prepare(rank)(&context, context.arena.data(),
-                                 context.bindings.data());
-    if (code == 0)
-      code = plan->step(rank)(&context, context.arena.data(),
-                              context.bindings.data());
-    if (code != 0)
-      fail(context, context.entry->name(), code);
-    // Nothing of a step that failed goes on behind it, nor is remembered.
-    (void)context.started.waitForAll();
+    if (context.results.size() < static_cast<size_t>(resultBytes))
+      context.results.resize(resultBytes);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!runStep(context, steps[i], calls[i])) {
+        gate.close();
+        return;
+      }
+      completed[rank] = i + 1;
+      if (!goOn || i + 1 == steps.size())
+        continue;
+      bool open = gate.pass([&] {
+        steps[i].plan->finish(ranks, calls[i].outputs, steps[i].base);
+        finished = i + 1;
+        return goOn(i);
+      });
+      if (!open)
+        return;
+    }
   });
-  store->touch(plan->changedVariables());
-  if (!failure.ok()) {
+  *done = *std::min_element(completed.begin(), completed.end());
+  for (size_t i = finished; i < *done; ++i)
+    steps[i].plan->finish(ranks, calls[i].outputs, steps[i].base);
+  if (*done < steps.size())
+    for (auto &plan : plans)
+      plan->forgetPrepared();
+  if (!failure.ok())
     world->reset();
-    return failure;
-  }
-  if (prepare)
-    plan->prepared(store->versions());
-  plan->finish(ranks, outputs);
-  return Status();
+  return failure;
+}
+
+bool LocalSession::runStep(dist_rt_context &context, const Step &step,
+                           const StepCall &call) {
+  int rank = context.rank;
+  context.status = Status();
+  context.entry = &step.plan->entry(rank);
+  step.plan->bind(context, *call.inputs, call.outputs, step.base);
+  int32_t code = 0;
+  if (step.prepare && step.plan->prepare(rank))
+    code = step.plan->prepare(rank)(&context, context.arena.data(),
+                                    context.bindings.data());
+  if (code == 0)
+    code = step.plan->step(rank)(&context, context.arena.data(),
+                                 context.bindings.data());
+  if (code != 0)
+    fail(context, context.entry->name(), code);
+  // Nothing of a step that failed goes on behind it, nor is remembered.
+  (void)context.started.waitForAll();
+  return code == 0;
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include <functional>
 #include <memory>
 
 namespace dist {
@@ -34,6 +35,13 @@ struct TraceEvent {
   /// "started": that one itself, beside the others.
   std::string category;
   double begin, end;
+};
+
+/// One call of an entry among several (see `Session::run`).
+struct StepCall {
+  const manifest::Entry *entry = nullptr;
+  const std::vector<TensorView> *inputs = nullptr;
+  std::vector<Tensor> *outputs = nullptr; // each call's own
 };
 
 class Session {
@@ -57,6 +65,23 @@ public:
   virtual Status run(const manifest::Entry &entry,
                      const std::vector<TensorView> &inputs,
                      std::vector<Tensor> *outputs) = 0;
+
+  /// Runs calls one after another; the devices go from one to the next on their
+  /// own. With `goOn`, call i + 1 begins only if goOn(i) says so: it may read
+  /// what call i gave, and is called on a device's thread. `done` receives the
+  /// number of calls that all devices completed: their outputs are there, also
+  /// when a later one fails.
+  virtual Status runSteps(const std::vector<StepCall> &calls,
+                          const std::function<bool(size_t)> &goOn,
+                          size_t *done) {
+    for (*done = 0; *done < calls.size(); ++*done) {
+      if (*done > 0 && goOn && !goOn(*done - 1))
+        return Status();
+      const StepCall &call = calls[*done];
+      DIST_RETURN_IF_ERROR(run(*call.entry, *call.inputs, call.outputs));
+    }
+    return Status();
+  }
 
   /// A variable's value as a global tensor. ON_READ variables are reduced by
   /// their aggregation.

@@ -23,8 +23,8 @@ int64_t BatchStream::shareOf(int64_t examples, int64_t replicas, int64_t r) {
 BatchStream::BatchStream(const Dataset &data, const BatchPlan &plan)
     : data(data), plan(plan),
       perPass(std::max<int64_t>(batchesPerPass(data.examples(), plan), 1)) {
-  // One batch is in the caller's hands while the others are made.
-  ring.resize(plan.prefetch + 1);
+  // Some batches are in the caller's hands while the others are made.
+  ring.resize(plan.prefetch + plan.hold);
   if (plan.prefetch > 0)
     producer = std::thread([this] { produce(); });
 }
@@ -103,9 +103,10 @@ void BatchStream::produce() {
     Batch *slot;
     {
       std::unique_lock<std::mutex> lock(mutex);
-      // The batch last handed out stays untouched until the next call.
+      // The batches last handed out stay untouched.
       changed.wait(lock, [&] {
-        return stopping || made - taken + (taken > 0) < int64_t(ring.size());
+        return stopping ||
+               made - taken + std::min(taken, plan.hold) < int64_t(ring.size());
       });
       if (stopping)
         return;
@@ -125,9 +126,9 @@ const Batch *BatchStream::next() {
   if (number >= plan.endBatch)
     return nullptr;
   if (plan.prefetch == 0) {
-    ++taken;
-    make(number, &ring[0]);
-    return &ring[0];
+    Batch *batch = &ring[taken++ % ring.size()];
+    make(number, batch);
+    return batch;
   }
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return made > taken; });

@@ -29,6 +29,7 @@ struct BatchPlan {
   std::optional<uint64_t> shuffle;
   bool dropRemainder = false;
   int64_t prefetch = 2;
+  int64_t hold = 1;       // batches that the caller uses at once
   int64_t firstBatch = 0; // counted from the start of training
   int64_t endBatch = INT64_MAX;
 };
@@ -51,7 +52,7 @@ class BatchStream {
 public:
   BatchStream(const Dataset &data, const BatchPlan &plan);
   ~BatchStream();
-  /// The next batch, valid until the next call; null at the end.
+  /// The next batch, valid for `hold` calls; null at the end.
   const Batch *next();
 
   /// Batches in one pass over `examples`.

@@ -42,7 +42,6 @@ Status EntryCall::create(Session &session, const std::string &name,
       out->sources.push_back({Source::Column, column++, shape});
     }
   }
-  out->inputs.resize(out->sources.size());
   int position = 0;
   for (const Binding &binding : entry->results()) {
     if (binding.role() == Binding::VARIABLE ||
@@ -59,7 +58,10 @@ Status EntryCall::create(Session &session, const std::string &name,
   return Status();
 }
 
-Status EntryCall::run(const Batch &batch, StepResult *result) {
+void EntryCall::fill(const Batch &batch,
+                     std::vector<TensorView> *filled) const {
+  std::vector<TensorView> &inputs = *filled;
+  inputs.resize(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     const Source &source = sources[i];
     switch (source.kind) {
@@ -78,24 +80,33 @@ Status EntryCall::run(const Batch &batch, StepResult *result) {
       break;
     }
   }
-  DIST_RETURN_IF_ERROR(session->run(*manifestEntry, inputs, &outputs));
-  *result = StepResult();
+}
+
+StepResult EntryCall::read(const std::vector<Tensor> &outputs) const {
+  StepResult result;
   auto value = [&](int position) {
     const Tensor &tensor = outputs[position];
     return elementAsDouble(tensor.type, tensor.data.data(), 0);
   };
   if (loss >= 0) {
-    result->hasLoss = true;
-    result->loss = float(value(loss));
-    result->finite = std::isfinite(result->loss);
+    result.hasLoss = true;
+    result.loss = float(value(loss));
+    result.finite = std::isfinite(result.loss);
   }
   if (finite >= 0)
     // The program's word counts: with a loss scale above 1 it skips the step.
-    result->finite = value(finite) != 0;
+    result.finite = value(finite) != 0;
   if (learningRate >= 0) {
-    result->hasLearningRate = true;
-    result->learningRate = float(value(learningRate));
+    result.hasLearningRate = true;
+    result.learningRate = float(value(learningRate));
   }
+  return result;
+}
+
+Status EntryCall::run(const Batch &batch, StepResult *result) {
+  fill(batch, &inputs);
+  DIST_RETURN_IF_ERROR(session->run(*manifestEntry, inputs, &outputs));
+  *result = read(outputs);
   return Status();
 }
 
@@ -142,14 +153,21 @@ Status EntryPair::create(Session &session, const std::string &name,
   return Status();
 }
 
-Status EntryPair::run(const Batch &batch, StepResult *result) {
+Status EntryPair::choose(const Batch &batch, EntryCall **out) {
   EntryCall &call = batch.partial ? partial : full;
+  *out = &call;
   if (!call)
     return Status::error(
         StatusCode::InvalidInput, "the program takes full batches only", name,
         "this batch has " + std::to_string(batch.examples) + " examples",
         "give --drop-remainder or compile the model again");
-  return call.run(batch, result);
+  return Status();
+}
+
+Status EntryPair::run(const Batch &batch, StepResult *result) {
+  EntryCall *call = nullptr;
+  DIST_RETURN_IF_ERROR(choose(batch, &call));
+  return call->run(batch, result);
 }
 
 BatchPlan EntryPair::plan(const manifest::Manifest &manifest) const {

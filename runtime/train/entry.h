@@ -29,6 +29,9 @@ public:
                        EntryCall *out);
   /// Takes what the entry wants of a batch: data, mask and count.
   Status run(const Batch &batch, StepResult *result);
+  /// The same in two halves, for calls of several batches at once.
+  void fill(const Batch &batch, std::vector<TensorView> *inputs) const;
+  StepResult read(const std::vector<Tensor> &outputs) const;
   const manifest::Entry &entry() const { return *manifestEntry; }
   explicit operator bool() const { return manifestEntry != nullptr; }
 
@@ -54,6 +57,8 @@ public:
   static Status create(Session &session, const std::string &name,
                        EntryPair *out);
   Status run(const Batch &batch, StepResult *result);
+  /// The one that takes the batch; an error when the program lacks it.
+  Status choose(const Batch &batch, EntryCall **call);
   /// The batch as the program wants it.
   BatchPlan plan(const manifest::Manifest &manifest) const;
 

@@ -116,7 +116,10 @@ public:
 private:
   Status prepare();
   Status resume();
-  Status step(const Batch &batch);
+  int64_t stepsUntilDue() const;
+  Status launch(BatchStream &stream, int64_t count);
+  Status record(const Batch &batch, const StepResult &result,
+                const StepResult *applied);
   Status endEpoch();
   Status save();
 
@@ -134,7 +137,17 @@ private:
   int64_t accumulate = 1;
   int64_t savedStep = -1;
   float learningRate = NAN;
-  double epochBegan = 0, stepBegan = 0;
+  double epochBegan = 0, stepBegan = 0, stepSeconds = 0;
+
+  /// A call of a launch: of a batch, or of `apply` behind it.
+  struct Call {
+    const Batch *batch = nullptr;
+    const EntryCall *entry = nullptr;
+    std::vector<TensorView> inputs;
+    std::vector<Tensor> outputs;
+  };
+  std::vector<Call> calls; // kept, with their tensors
+  std::vector<StepCall> stepCalls;
 };
 
 } // namespace
@@ -149,6 +162,7 @@ Status Trainer::prepare() {
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
   plan.prefetch = options.prefetch;
+
   int64_t perPass = BatchStream::batchesPerPass(data.examples(), plan);
   if (perPass == 0)
     return Status::error(StatusCode::InvalidInput, "no full batch",
@@ -163,6 +177,7 @@ Status Trainer::prepare() {
     return Status::error(StatusCode::InvalidArgument, "too many epochs",
                          "--epochs", "", "give fewer");
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
+  plan.hold = std::min({options.stepsPerLaunch, lastStep, stepsPerEpoch});
   state.batch = plan.batch;
   state.examples = data.examples();
   state.shuffled = options.shuffle.has_value();
@@ -229,39 +244,89 @@ Status Trainer::save() {
   return Status();
 }
 
-Status Trainer::step(const Batch &batch) {
-  StepResult result;
-  DIST_RETURN_IF_ERROR(entries.run(batch, &result));
-  if (result.hasLearningRate)
-    learningRate = result.learningRate;
-  if (!result.finite && options.onNonfinite == OnNonfinite::Stop)
-    return nonfinite(session, data, batch, result, plan);
+/// Steps until the host has something to do between two of them.
+int64_t Trainer::stepsUntilDue() const {
+  int64_t steps = std::min(lastStep - state.step,
+                           stepsPerEpoch - state.step % stepsPerEpoch);
+  if (options.saveEvery > 0)
+    steps = std::min(steps, options.saveEvery - state.step % options.saveEvery);
+  return steps;
+}
+
+/// Runs `count` batches in one go, then tells of each.
+Status Trainer::launch(BatchStream &stream, int64_t count) {
+  size_t used = 0;
+  auto add = [&](const Batch *batch, const EntryCall &entry) {
+    if (calls.size() <= used)
+      calls.emplace_back();
+    Call &call = calls[used++];
+    call.batch = batch;
+    call.entry = &entry;
+    entry.fill(*batch, &call.inputs);
+  };
+  for (int64_t i = 1; i <= count; ++i) {
+    const Batch *batch = stream.next();
+    EntryCall *entry = nullptr;
+    DIST_RETURN_IF_ERROR(entries.choose(*batch, &entry));
+    add(batch, *entry);
+    if (accumulate > 1 && (state.step + i) % accumulate == 0)
+      add(batch, apply);
+  }
+  stepCalls.clear();
+  for (size_t i = 0; i < used; ++i)
+    stepCalls.push_back(
+        {&calls[i].entry->entry(), &calls[i].inputs, &calls[i].outputs});
+  std::function<bool(size_t)> goOn;
+  if (options.onNonfinite == OnNonfinite::Stop && used > 1)
+    goOn = [this](size_t i) {
+      return calls[i].entry->read(calls[i].outputs).finite;
+    };
+  size_t done = 0;
+  Status status = session.runSteps(stepCalls, goOn, &done);
+  double time = now();
+  stepSeconds = (time - stepBegan) / double(count);
+  stepBegan = time;
+  for (size_t i = 0; i < done; ++i) {
+    StepResult result = calls[i].entry->read(calls[i].outputs), applied;
+    const Batch &batch = *calls[i].batch;
+    bool applies = i + 1 < done && calls[i + 1].batch == &batch;
+    // A step is told of when its update is done.
+    bool appliesNot = !applies && i + 1 < used && calls[i + 1].batch == &batch;
+    if (appliesNot && result.finite)
+      break;
+    if (applies)
+      applied = calls[++i].entry->read(calls[i].outputs);
+    DIST_RETURN_IF_ERROR(record(batch, result, applies ? &applied : nullptr));
+  }
+  return status;
+}
+
+Status Trainer::record(const Batch &batch, const StepResult &result,
+                       const StepResult *applied) {
+  for (const StepResult *part : {&result, applied}) {
+    if (!part)
+      continue;
+    if (part->hasLearningRate)
+      learningRate = part->learningRate;
+    if (!part->finite && options.onNonfinite == OnNonfinite::Stop)
+      return nonfinite(session, data, batch, *part, plan);
+  }
   if (!result.finite && options.onNonfinite == OnNonfinite::Skip)
     observer.note("step " + std::to_string(batch.number + 1) +
                   " is not finite: skipped");
   ++state.step;
-  if (accumulate > 1 && state.step % accumulate == 0) {
-    StepResult applied;
-    DIST_RETURN_IF_ERROR(apply.run(batch, &applied));
-    if (applied.hasLearningRate)
-      learningRate = applied.learningRate;
-    if (!applied.finite && options.onNonfinite == OnNonfinite::Stop)
-      return nonfinite(session, data, batch, applied, plan);
-  }
   state.epochLoss += double(result.loss) * double(batch.examples);
   state.epochExamples += batch.examples;
-  double time = now();
   StepRow row;
   row.epoch = (state.step - 1) / stepsPerEpoch + 1;
   row.step = state.step;
   row.examples = batch.examples;
   row.loss = result.loss;
   row.learningRate = learningRate;
-  row.seconds = time - stepBegan;
+  row.seconds = stepSeconds;
   row.stepOfEpoch = (state.step - 1) % stepsPerEpoch + 1;
   row.stepsOfEpoch =
       std::min(stepsPerEpoch, lastStep - (row.epoch - 1) * stepsPerEpoch);
-  stepBegan = time;
   return observer.step(row);
 }
 
@@ -302,8 +367,9 @@ Status Trainer::run() {
   BatchStream stream(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
-  while (const Batch *batch = stream.next()) {
-    DIST_RETURN_IF_ERROR(step(*batch));
+  while (state.step < lastStep) {
+    DIST_RETURN_IF_ERROR(
+        launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
     bool epochEnds = state.step % stepsPerEpoch == 0 || state.step == lastStep;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());

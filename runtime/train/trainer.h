@@ -22,6 +22,9 @@ struct FitOptions {
   std::optional<uint64_t> shuffle = 0;
   bool dropRemainder = false;
   int64_t prefetch = 2;
+  /// Steps that the devices run without the host between them; fewer where
+  /// something is due: the end of an epoch, a checkpoint.
+  int64_t stepsPerLaunch = 1;
   OnNonfinite onNonfinite = OnNonfinite::Stop;
   std::string checkpoint; // folder; empty: none
   int64_t saveEvery = 0;  // steps; 0: each epoch

@@ -6,12 +6,44 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/runtime/session_fixture.h"
+#include <list>
 
 namespace dist::test {
 namespace {
 
 class SessionRanks : public SessionTest,
                      public testing::WithParamInterface<int> {};
+
+/// Calls, and the tensors that they read and write.
+struct Launch {
+  explicit Launch(Session &session) : session(session) {}
+  void add(const char *entry, std::vector<TensorView> views) {
+    entries.push_back(session.findEntry(entry));
+    inputs.push_back(std::move(views));
+    outputs.emplace_back();
+  }
+  void addStep(float first) {
+    // Off any alignment, as a user's memory may be.
+    std::vector<float> &memory = memories.emplace_back(9);
+    for (int i = 0; i < 8; ++i)
+      memory[i + 1] = i + 1;
+    memory[1] = first;
+    static const float scale = 2;
+    add("train_step", {{manifest::F32, {4, 2}, memory.data() + 1},
+                       {manifest::F32, {}, &scale}});
+  }
+  std::vector<StepCall> calls() {
+    std::vector<StepCall> all;
+    for (size_t i = 0; i < entries.size(); ++i)
+      all.push_back({entries[i], &inputs[i], &outputs[i]});
+    return all;
+  }
+  Session &session;
+  std::vector<const manifest::Entry *> entries;
+  std::list<std::vector<float>> memories;
+  std::vector<std::vector<TensorView>> inputs;
+  std::vector<std::vector<Tensor>> outputs;
+};
 
 TEST_P(SessionRanks, StepsAreThoseOfOneDevice) {
   openRanks(GetParam());
@@ -96,6 +128,82 @@ TEST_P(SessionRanks, FailuresNameTheirPlaceAndPass) {
   ASSERT_TRUE(session->resetVariables().ok());
   ASSERT_TRUE(step().ok());
   EXPECT_EQ(floats(outputs[1]), std::vector<float>{112});
+}
+
+TEST_P(SessionRanks, StepsOfOneLaunchAreThoseOfSeveral) {
+  openRanks(GetParam());
+  std::vector<float> losses, w;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(step(float(i)).ok());
+    losses.push_back(floats(outputs[1])[0]);
+    losses.push_back(floats(outputs[2])[0]);
+  }
+  ASSERT_TRUE(run("predict", {}).ok());
+  w = floats(outputs[0]);
+
+  ASSERT_TRUE(session->resetVariables().ok());
+  Launch launch(*session);
+  for (int i = 0; i < 4; ++i)
+    launch.addStep(float(i));
+  launch.add("predict", {});
+  size_t done = 0;
+  Status status = session->runSteps(launch.calls(), nullptr, &done);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(done, 5u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(floats(launch.outputs[i][1])[0], losses[2 * i]);
+    EXPECT_EQ(floats(launch.outputs[i][2])[0], losses[2 * i + 1]);
+  }
+  // What is prepared follows the steps before it.
+  std::vector<float> prepared = floats(launch.outputs[4][0]);
+  EXPECT_EQ(prepared[0], w[0]);
+  EXPECT_EQ(prepared[1], w[1] + 1); // how often
+}
+
+TEST_P(SessionRanks, ALaunchStopsWhereItIsTold) {
+  openRanks(GetParam());
+  Launch launch(*session);
+  for (int i = 0; i < 4; ++i)
+    launch.addStep(float(i));
+  std::vector<size_t> asked;
+  size_t done = 0;
+  auto goOn = [&](size_t i) {
+    asked.push_back(i);
+    // The outputs of the step are there.
+    EXPECT_EQ(launch.outputs[i].size(), 3u);
+    return i < 2;
+  };
+  ASSERT_TRUE(session->runSteps(launch.calls(), goOn, &done).ok());
+  EXPECT_EQ(done, 3u);
+  EXPECT_EQ(asked, (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(read(1), std::vector<float>{12});
+  // Nothing prepared by what did not run is taken for granted.
+  ASSERT_TRUE(run("predict", {}).ok());
+}
+
+TEST_P(SessionRanks, AFailureEndsALaunch) {
+  for (bool asks : {false, true}) {
+    m.Clear();
+    openRanks(GetParam());
+    Launch launch(*session);
+    for (float first : {1.f, 999.f, 1.f})
+      launch.addStep(first);
+    size_t done = 0;
+    std::function<bool(size_t)> goOn;
+    if (asks)
+      goOn = [](size_t) { return true; };
+    Status status = session->runSteps(launch.calls(), goOn, &done);
+    EXPECT_EQ(status.code(), StatusCode::InvalidInput) << status.message();
+    // Unasked, a rank may fail while another is still in the step before.
+    EXPECT_LE(done, 1u);
+    if (asks || GetParam() == 1)
+      EXPECT_EQ(done, 1u);
+    if (done == 1)
+      EXPECT_EQ(floats(launch.outputs[0][1]), std::vector<float>{112});
+    ASSERT_TRUE(session->resetVariables().ok());
+    ASSERT_TRUE(step().ok());
+    EXPECT_EQ(floats(outputs[1]), std::vector<float>{112});
+  }
 }
 
 TEST_P(SessionRanks, LibraryKernelsAndTrace) {

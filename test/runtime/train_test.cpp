@@ -136,6 +136,84 @@ TEST_F(TrainTest, StepsBoundTheRun) {
   EXPECT_EQ(recorder.steps[6].stepsOfEpoch, 2);
 }
 
+TEST_F(TrainTest, LaunchesOfSeveralStepsGiveTheSameSteps) {
+  FitOptions options;
+  options.epochs = 2;
+  FakeSession one(8, 8);
+  auto train = data(one, 37); // 5 steps an epoch, the last one short
+  Recorder want;
+  ASSERT_TRUE(fit(one, *train, nullptr, options, want).ok());
+  EXPECT_EQ(one.launches, std::vector<size_t>(10, 1));
+
+  for (int64_t prefetch : {0, 2}) {
+    options.prefetch = prefetch;
+    options.stepsPerLaunch = 2;
+    FakeSession two(8, 8);
+    Recorder got;
+    ASSERT_TRUE(fit(two, *train, nullptr, options, got).ok());
+    EXPECT_EQ(losses(got), losses(want));
+    EXPECT_EQ(got.epochs[1].values, want.epochs[1].values);
+    EXPECT_EQ(two.state, one.state);
+    // An epoch's end comes between two launches.
+    EXPECT_EQ(two.launches, (std::vector<size_t>{2, 2, 1, 2, 2, 1}));
+  }
+
+  // So does a save, wherever it is.
+  options.checkpoint = folder / "launches";
+  options.saveEvery = 3;
+  FakeSession saved(8, 8);
+  Recorder recorder;
+  ASSERT_TRUE(fit(saved, *train, nullptr, options, recorder).ok());
+  EXPECT_EQ(saved.launches, (std::vector<size_t>{2, 1, 2, 1, 2, 1, 1}));
+  EXPECT_EQ(losses(recorder), losses(want));
+  FakeSession resumed(8, 8);
+  options.resume = true;
+  options.epochs = 3;
+  options.stepsPerLaunch = 100;
+  Recorder rest;
+  ASSERT_TRUE(fit(resumed, *train, nullptr, options, rest).ok());
+  EXPECT_EQ(rest.resumed, 10);
+  EXPECT_EQ(rest.steps.size(), 5u);
+}
+
+TEST_F(TrainTest, LaunchesHoldTheUpdatesOfAccumulatedSteps) {
+  FitOptions options;
+  options.shuffle.reset();
+  FakeSession one(4, 4, 2);
+  auto train = data(one, 20);
+  Recorder want, got;
+  ASSERT_TRUE(fit(one, *train, nullptr, options, want).ok());
+  FakeSession all(4, 4, 2);
+  options.stepsPerLaunch = 5;
+  ASSERT_TRUE(fit(all, *train, nullptr, options, got).ok());
+  EXPECT_EQ(all.launches, std::vector<size_t>{7});
+  EXPECT_EQ(all.calls, one.calls);
+  EXPECT_EQ(losses(got), losses(want));
+  EXPECT_EQ(all.state, one.state);
+}
+
+TEST_F(TrainTest, ALaunchStopsAtTheStepThatIsNotFinite) {
+  FitOptions options;
+  options.shuffle.reset();
+  options.stepsPerLaunch = 8;
+  FakeSession session(4, 4);
+  auto train = data(session, 12, true); // in the third of three steps
+  options.steps = 6;
+  options.stepsPerEpoch = 6;
+  Recorder recorder;
+  Status status = fit(session, *train, nullptr, options, recorder);
+  EXPECT_NE(status.message().find("step 3"), std::string::npos)
+      << status.message();
+  EXPECT_NE(status.message().find("example 11"), std::string::npos);
+  EXPECT_EQ(session.calls.size(), 3u);
+  EXPECT_EQ(recorder.steps.size(), 2u);
+  // Otherwise all of them run.
+  FakeSession on(4, 4);
+  options.onNonfinite = OnNonfinite::Continue;
+  ASSERT_TRUE(fit(on, *train, nullptr, options, recorder).ok());
+  EXPECT_EQ(on.calls.size(), 6u);
+}
+
 TEST_F(TrainTest, NanInTheDataStopsWithItsPlace) {
   FakeSession session(8, 8);
   auto train = data(session, 20, true);

@@ -171,6 +171,7 @@ int runFit(const Options &options) {
   fitOptions.shuffle = options.shuffle;
   fitOptions.dropRemainder = options.dropRemainder;
   fitOptions.prefetch = options.prefetch;
+  fitOptions.stepsPerLaunch = options.stepsPerLaunch;
   fitOptions.onNonfinite = options.onNonfinite == "continue"
                                ? OnNonfinite::Continue
                            : options.onNonfinite == "skip" ? OnNonfinite::Skip

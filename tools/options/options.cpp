@@ -387,6 +387,10 @@ static void addRunOptions(Table &table, Options &o) {
   table.integer("--steps", "stops after this many steps", 1, &o.steps);
   table.integer("--steps-per-epoch", "steps that count as an epoch", 1,
                 &o.stepsPerEpoch);
+  table.integer("--steps-per-launch",
+                "steps that the devices run without the host between them; "
+                "fewer before the end of an epoch and a save (default 1)",
+                1, &o.stepsPerLaunch);
   table.text("--history", "FILE", "a JSON line a step and an epoch",
              &o.history);
   table.text("--checkpoint", "DIR", "where states are saved", &o.checkpoint);

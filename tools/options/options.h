@@ -101,6 +101,7 @@ struct Options {
   bool cache = false;
   int64_t prefetch = 2;
   int64_t epochs = 1, steps = 0, stepsPerEpoch = 0; // 0: not given
+  int64_t stepsPerLaunch = 1;
   bool epochsGiven = false;
   std::optional<uint64_t> shuffle = 0; // none: file order
   bool dropRemainder = false;
