@@ -7,7 +7,7 @@
 #include "passes/Analysis/Explain.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/ExplainChain.h"
 #include "passes/Analysis/ExplainOps.h"
@@ -129,11 +129,19 @@ void EntryExplainer::addArgument(BlockArgument argument) {
 }
 
 void EntryExplainer::addCosts() {
+  llvm::MapVector<StringRef, int64_t> recomputed;
   function.walk([&](CostOpInterface costed) {
     OpCost cost = costed.getCost();
     report.flops += cost.flops;
     report.bytesMoved += cost.bytesRead + cost.bytesWritten;
+    if (costed->hasAttr(graph::kRecomputed)) {
+      report.recomputedFlops += cost.flops;
+      ++recomputed[costed->getName().stripDialect()];
+    }
   });
+  for (auto &[name, count] : recomputed)
+    report.recomputed += (report.recomputed.empty() ? "" : ", ") +
+                         std::to_string(count) + " " + name.str();
 }
 
 /// Peak of what is live between ops, each value in a buffer of its own.
@@ -170,7 +178,15 @@ void EntryExplainer::addActivations() {
         gradients.contains(key) || state.contains(key) || buckets.contains(key))
       return false;
     Operation *op = value.getDefiningOp();
-    return !op->hasTrait<OpTrait::ConstantLike>();
+    return !op->hasTrait<OpTrait::ConstantLike>() && !isa<graph::AfterOp>(op);
+  };
+  // What waits is the value itself.
+  auto getUsers = [](Value value) {
+    SmallVector<Operation *> users(value.getUsers());
+    for (Operation *user : value.getUsers())
+      if (isa<graph::AfterOp>(user) && user->getOperand(0) == value)
+        llvm::append_range(users, user->getUsers());
+    return users;
   };
   int64_t live = 0, peak = 0;
   for (Operation &op : block) {
@@ -180,9 +196,11 @@ void EntryExplainer::addActivations() {
     peak = std::max(peak, live);
     llvm::SmallPtrSet<void *, 4> seen;
     for (Value operand : op.getOperands()) {
+      if (auto after = operand.getDefiningOp<graph::AfterOp>())
+        operand = after.getOperand();
       if (!counts(operand) || !seen.insert(operand.getAsOpaquePointer()).second)
         continue;
-      bool last = llvm::all_of(operand.getUsers(), [&](Operation *user) {
+      bool last = llvm::all_of(getUsers(operand), [&](Operation *user) {
         return user == &op || user->isBeforeInBlock(&op);
       });
       if (last)
@@ -237,6 +255,13 @@ EntryReport EntryExplainer::run() {
   return report;
 }
 
+static Variables findVariables(ModuleOp module) {
+  Variables variables;
+  for (auto variable : module.getOps<graph::VariableOp>())
+    variables[variable.getSymNameAttr()] = variable;
+  return variables;
+}
+
 ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                                   bool details) {
   ExplainReport report;
@@ -249,9 +274,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                      std::to_string(size);
   }
   SourceCollector sources(mesh, report.sources);
-  Variables variables;
-  for (auto variable : module.getOps<graph::VariableOp>())
-    variables[variable.getSymNameAttr()] = variable;
+  Variables variables = findVariables(module);
   // The stages of an entry work together.
   llvm::MapVector<StringAttr, SmallVector<func::FuncOp>> entries;
   for (auto function : module.getOps<func::FuncOp>())
@@ -275,4 +298,13 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
     }
   }
   return report;
+}
+
+MemoryReport mlir::dist::explainMemory(func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  MeshOp mesh = findMesh(module);
+  std::vector<SourceRow> rows;
+  SourceCollector sources(mesh, rows);
+  Variables variables = findVariables(module);
+  return EntryExplainer(function, mesh, variables, sources).run().memory;
 }

@@ -13,6 +13,7 @@
 #ifndef PASSES_ANALYSIS_EXPLAIN_H
 #define PASSES_ANALYSIS_EXPLAIN_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Analysis/MachineModel.h"
 #include <string>
@@ -84,6 +85,10 @@ struct EntryReport {
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
+  /// What graph-recompute repeats: `12 layer_norm, 6 softmax`, and its part of
+  /// the FLOPs.
+  std::string recomputed;
+  double recomputedFlops = 0;
   /// How long the entry takes: all stages together, with what they wait.
   double predictedSeconds = 0;
   /// Of this function: what it computes, what its transfers take, how long it
@@ -104,6 +109,8 @@ struct ExplainReport {
 /// With `details` also each op, when it runs and what is live then.
 ExplainReport explain(ModuleOp module, const MachineModel &machine = {},
                       bool details = false);
+/// The memory of one function of the module.
+MemoryReport explainMemory(func::FuncOp function);
 
 /// From the decision to the source numbered `cause`.
 std::vector<ChainStep> getChain(const ExplainReport &report, int64_t cause);

@@ -68,6 +68,8 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                       {"communication", memory.communication},
                                       {"peak", memory.peak}}},
         {"flops", entry.flops},
+        {"recomputed", entry.recomputed},
+        {"recomputed_flops", entry.recomputedFlops},
         {"bytes_moved", entry.bytesMoved},
         {"predicted_ms", entry.predictedSeconds * 1e3},
         {"predicted_compute_ms", entry.predictedComputeSeconds * 1e3},

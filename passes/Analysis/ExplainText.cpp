@@ -122,6 +122,9 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
     writeTransfers(entry, os);
     writeMemory(entry.memory, os);
     writeTime(entry, os);
+    if (!entry.recomputed.empty())
+      os << "  recomputed in the backward pass: " << entry.recomputed << "; "
+         << formatFlops(entry.recomputedFlops) << " of these\n";
   }
   return text;
 }

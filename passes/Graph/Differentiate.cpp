@@ -8,6 +8,7 @@
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/LossScale.h"
 #include "passes/Graph/Passes.h"
+#include "passes/Graph/RecomputePlan.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -29,8 +30,9 @@ struct DifferentiatePass
 class Sweep {
 public:
   /// `lossScale` multiplies the gradients; null: 1.
-  Sweep(func::FuncOp entry, Value lossScale)
-      : entry(entry), lossScale(lossScale), builder(getReturn(entry)) {}
+  Sweep(func::FuncOp entry, Value lossScale, bool mark)
+      : entry(entry), lossScale(lossScale), mark(mark),
+        builder(getReturn(entry)) {}
   LogicalResult run();
 
 private:
@@ -40,6 +42,7 @@ private:
 
   func::FuncOp entry;
   Value lossScale;
+  bool mark;
   OpBuilder builder;
   /// Values that depend on a trainable variable.
   DenseSet<Value> varied;
@@ -98,6 +101,11 @@ LogicalResult Sweep::differentiate(Operation *op) {
        llvm::zip_equal(op->getOperands(), operandCotangents, wanted))
     if (cotangent && isWanted)
       accumulate(operand, cotangent, op->getLoc());
+  if (mark)
+    for (Value cotangent : operandCotangents)
+      if (Operation *definition =
+              cotangent ? cotangent.getDefiningOp() : nullptr)
+        definition->setAttr(kCotangent, builder.getUnitAttr());
   return success();
 }
 
@@ -177,7 +185,7 @@ void DifferentiatePass::runOnOperation() {
       StateIndex state(getOperation());
       scale = state.getArgument(entry, getLossScale(state));
     }
-    if (failed(Sweep(entry, scale).run()))
+    if (failed(Sweep(entry, scale, markCotangents).run()))
       return signalPassFailure();
   }
 }

@@ -187,6 +187,8 @@ def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
       "Functions to differentiate; default: train_step, train_step_partial">,
     Option<"lossScale", "loss-scale", "bool", "false",
       "Gradients are multiplied by the variable 'loss-scale/value'">,
+    Option<"markCotangents", "mark-cotangents", "bool", "false",
+      "Cotangents get the attribute `graph.cotangent`, by which graph-recompute knows the backward pass">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
@@ -282,5 +284,47 @@ def MixedPrecisionPass : Pass<"graph-mixed-precision", "::mlir::ModuleOp"> {
   let options = [
     Option<"precision", "precision", "std::string", "\"bf16\"", "bf16 or f16">,
   ];
+}
+
+def RecomputePass : Pass<"graph-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes activations again in the backward pass instead of keeping them";
+  let description = [{
+    Of entries that `graph-differentiate{mark-cotangents}` has differentiated.
+    With `ops` = REGEX, the forward ops whose locations' names match are
+    repeated for their readers in the backward pass, from the values at the
+    region's boundary. With `auto` a minimum cut between the two passes chooses:
+    without `memory-limit` only what is cheap (never contractions and
+    convolutions), and only if the peak falls; with one, nothing where it is met,
+    else what meets it with the fewest FLOPs, contractions included.
+
+    Copies read the kept values through `graph.after`, which holds them back
+    until the cotangent is there that their reader waits for. Collectives are
+    never repeated; random numbers are functions of a counter, so a dropout drops
+    the same again; moving averages read the original ops. Run it on the
+    partitioned program: bytes and transfers are those of a device then. Copies
+    have the attribute `graph.recomputed`.
+
+    Before:
+    ```mlir
+    %1 = graph.exp %0 : tensor<8xf32>
+    %2 = graph.sin %1 : tensor<8xf32>
+    ...
+    %5 = graph.mul %4, %1 : tensor<8xf32>
+    ```
+    After:
+    ```mlir
+    %1 = graph.exp %0 : tensor<8xf32>
+    %2 = graph.sin %1 : tensor<8xf32>
+    ...
+    %5 = graph.after %0, %4 : tensor<8xf32>, tensor<8xf32>
+    %6 = graph.exp %5 {graph.recomputed} : tensor<8xf32>
+    %7 = graph.mul %4, %6 : tensor<8xf32>
+    ```
+  }];
+  let options = [
+    Option<"ops", "ops", "std::string", "\"auto\"", "auto, or a regular expression of ops' names">,
+    Option<"memoryLimit", "memory-limit", "int64_t", "0", "Bytes that a device may need; 0: any">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
 #endif // PASSES_GRAPH_PASSES_TD

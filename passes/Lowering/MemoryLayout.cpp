@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MemoryLayout.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/CollectiveCalls.h"
@@ -67,7 +68,7 @@ void Planner::makeStorages() {
   int64_t position = 0;
   for (Operation &op : block) {
     positions[&op] = position;
-    if (isa<graph::ReshapeOp>(op)) {
+    if (isa<graph::ReshapeOp, graph::AfterOp>(op)) {
       storageIndex[op.getResult(0)] = storageIndex[op.getOperand(0)];
       continue; // no place of its own in time
     }
@@ -92,7 +93,9 @@ void Planner::makeStorages() {
           base = view.getOperand();
           onlyUse &= base.hasOneUse();
         }
-        if (onlyUse && !isa<BlockArgument>(base)) {
+        // What was waited for is kept for others.
+        if (onlyUse && !isa<BlockArgument>(base) &&
+            !base.getDefiningOp<graph::AfterOp>()) {
           storageIndex[result] = storageIndex[operand];
           continue;
         }

@@ -9,6 +9,7 @@
 // names of what they were.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -70,8 +71,10 @@ struct OutlineKernelsPass
     for (auto func : module.getOps<func::FuncOp>())
       func.walk([&](Operation *op) {
         auto iface = dyn_cast<ElementalOpInterface>(op);
-        // A constant that no kernel holds is memory that is bound.
-        if (iface && !iface.isElemental() && !isa<graph::ConstantOp>(op) &&
+        // A constant that no kernel holds is memory that is bound; what waits
+        // is a view.
+        if (iface && !iface.isElemental() &&
+            !isa<graph::ConstantOp, graph::AfterOp>(op) &&
             isa<func::FuncOp>(op->getParentOp()))
           alone.push_back(op);
       });

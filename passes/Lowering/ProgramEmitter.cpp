@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/ProgramEmitter.h"
+#include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
@@ -132,7 +133,7 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
 }
 
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
-  if (isa<graph::ReshapeOp, func::ReturnOp>(op))
+  if (isa<graph::ReshapeOp, graph::AfterOp, func::ReturnOp>(op))
     return success();
   SmallVector<Value> buffers;
   auto addBuffers = [&] {

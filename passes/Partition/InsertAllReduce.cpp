@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
-#include "passes/Partition/MinimumCut.h"
+#include "passes/Analysis/MinimumCut.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Unreduced.h"
 #include "llvm/ADT/SmallPtrSet.h"

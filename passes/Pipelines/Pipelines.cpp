@@ -57,6 +57,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     pm.addPass(createCSEPass());
     DifferentiatePassOptions differentiate;
     differentiate.lossScale = options.precision == "f16";
+    differentiate.markCotangents = options.markCotangents;
     pm.addPass(createDifferentiatePass(differentiate));
     ApplyOptimizerPassOptions apply;
     apply.optimizer = options.optimizer;
@@ -138,6 +139,16 @@ void mlir::dist::buildNumberPipeline(OpPassManager &pm) {
   pm.nest<func::FuncOp>().addPass(createNumberOpsPass());
 }
 
+void mlir::dist::buildRecomputePipeline(
+    OpPassManager &pm, const PartitionPipelineOptions &options) {
+  if (options.recompute.empty())
+    return;
+  RecomputePassOptions recompute;
+  recompute.ops = options.recompute;
+  recompute.memoryLimit = options.memoryLimit;
+  pm.addPass(createRecomputePass(recompute));
+}
+
 void mlir::dist::buildPartitionPipeline(
     OpPassManager &pm, const PartitionPipelineOptions &options) {
   buildNumberPipeline(pm);
@@ -157,6 +168,9 @@ void mlir::dist::buildPartitionPipeline(
   // Microbatches are ranks of an axis until here: now they are copies, which
   // the stages' schedule orders. Buckets come last: they are of one stage.
   pm.addPass(createUnrollMicrobatchesPass());
+  // Behind the partitioner, which would give copies transfers of their own;
+  // before the stages' programs, which order the copies' work too.
+  buildRecomputePipeline(pm, options);
   if (options.stages > 0) {
     SplitStagesPassOptions split;
     split.schedule = options.schedule;

@@ -51,6 +51,9 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
                                 llvm::cl::init("f32")};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("Seed of dropout"),
                        llvm::cl::init(0)};
+  Option<bool> markCotangents{*this, "mark-cotangents",
+                              llvm::cl::desc("For graph-recompute"),
+                              llvm::cl::init(false)};
 };
 
 /// Of `dist-partition-pipeline`.
@@ -62,6 +65,12 @@ struct PartitionPipelineOptions
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives run beside computation"),
                        llvm::cl::init(false)};
+  Option<std::string> recompute{
+      *this, "recompute",
+      llvm::cl::desc("auto or REGEX: activations computed again")};
+  Option<int64_t> memoryLimit{*this, "memory-limit",
+                              llvm::cl::desc("Of recompute: bytes; 0: any"),
+                              llvm::cl::init(0)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("Of a pipeline: gpipe, 1f1b, interleaved"),
@@ -129,6 +138,10 @@ void buildNumberPipeline(OpPassManager &pm);
 
 /// From annotations to the program of one rank.
 void buildPartitionPipeline(OpPassManager &pm,
+                            const PartitionPipelineOptions &options);
+
+/// Of the program of one rank: activations that are computed again.
+void buildRecomputePipeline(OpPassManager &pm,
                             const PartitionPipelineOptions &options);
 
 /// Registers dist-{import,train,annotate,partition}-pipeline.

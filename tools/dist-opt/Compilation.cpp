@@ -221,6 +221,7 @@ LogicalResult Compilation::train() {
   train.syncBatchNorm = options.syncBatchNorm;
   train.seed = options.seed;
   train.precision = options.precision;
+  train.markCotangents = !options.recompute.empty();
   if (failed(runPipeline([&](OpPassManager &pm) {
         buildImportPipeline(pm);
         buildTrainPipeline(pm, train);
@@ -240,9 +241,12 @@ LogicalResult Compilation::annotate() {
 }
 
 LogicalResult Compilation::partition() {
-  if (strategy.ranks == 1)
-    return success();
   PartitionPipelineOptions partition;
+  partition.recompute = options.recompute;
+  partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
+  if (strategy.ranks == 1)
+    return runPipeline(
+        [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); });
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
   partition.stages = strategy.stages;
@@ -276,7 +280,8 @@ LogicalResult Compilation::checkMemory() {
            << gib(memory.gradients).str() << ", optimizer slots "
            << gib(memory.slots).str() << ", inputs " << gib(memory.inputs).str()
            << ", activations " << gib(memory.activations).str()
-           << "; choose a strategy that splits the largest part";
+           << "; choose a strategy that splits the largest part"
+           << (options.recompute.empty() ? ", or --recompute auto" : "");
   }
   return success();
 }

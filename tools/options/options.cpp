@@ -237,6 +237,11 @@ static void addTrainingOptions(Table &table, Options &o) {
                &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
                 &o.accumulate);
+  table.text("--recompute", "auto|REGEX",
+             "activations computed again in the backward pass instead of kept: "
+             "those of the nodes whose names match, or by cost (what is cheap, "
+             "or with --memory-limit what meets it)",
+             &o.recompute);
   table.number("--clip-norm", "clips the norm of all gradients together", true,
                [&](double x) { o.clipNorm = x; });
   table.number("--clip-value", "clips each element of the gradients", true,

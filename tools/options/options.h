@@ -66,6 +66,7 @@ struct Options {
   bool syncBatchNorm = false;
   std::string onNonfinite = "stop"; // continue, skip, stop
   int64_t accumulate = 1;
+  std::string recompute;              // auto or a regex; empty: none
   double clipNorm = 0, clipValue = 0; // 0: none
   std::optional<double> weightDecay;
   std::string trainRegex, freezeRegex;

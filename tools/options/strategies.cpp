@@ -161,6 +161,9 @@ const std::vector<RefusedRow> &refusedTable() {
        },
        "--split splits variables, which only tensor-split does",
        "add --strategy tensor-split"},
+      {"--recompute without a loss",
+       [](const Options &o) { return !o.recompute.empty() && o.loss.empty(); },
+       "only training has a backward pass", "add --loss"},
       {"--split-preset without tensor-split",
        [](const Options &o) {
          return !o.splitPreset.empty() && !count(o, "tensor-split") &&

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphOrder.h"
 
 using namespace mlir;
 using namespace mlir::dist::graph;
@@ -20,6 +21,10 @@ void GraphDialect::initialize() {
   registerContractionOps();
   registerNNOps();
   registerStateOps();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Graph/IR/GraphOrderOps.cpp.inc"
+      >();
 }
 
 Operation *GraphDialect::materializeConstant(OpBuilder &builder,

@@ -13,3 +13,10 @@ func.func @step() {
   graph.assign @m, %0 : tensor<2xf32>
   return
 }
+
+// CHECK-LABEL: @after
+func.func @after(%x: tensor<4x6xf32>, %anchor: tensor<3xi64>) -> tensor<4x6xf32> {
+  // CHECK: graph.after %{{.+}}, %{{.+}} : tensor<4x6xf32>, tensor<3xi64>
+  %0 = graph.after %x, %anchor : tensor<4x6xf32>, tensor<3xi64>
+  return %0 : tensor<4x6xf32>
+}

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Partition/MinimumCut.h"
+#include "passes/Analysis/MinimumCut.h"
 #include <algorithm>
 
 using namespace mlir::dist;

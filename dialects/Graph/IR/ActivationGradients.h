@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef PASSES_LOWERING_ACTIVATIONGRADIENTS_H
-#define PASSES_LOWERING_ACTIVATIONGRADIENTS_H
+#ifndef DIALECTS_GRAPH_IR_ACTIVATIONGRADIENTS_H
+#define DIALECTS_GRAPH_IR_ACTIVATIONGRADIENTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,4 +20,4 @@ void simplifyActivationGradients(func::FuncOp func);
 
 } // namespace mlir::dist
 
-#endif // PASSES_LOWERING_ACTIVATIONGRADIENTS_H
+#endif // DIALECTS_GRAPH_IR_ACTIVATIONGRADIENTS_H

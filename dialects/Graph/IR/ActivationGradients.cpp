@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/ActivationGradients.h"
+#include "dialects/Graph/IR/ActivationGradients.h"
 #include "dialects/Graph/IR/Graph.h"
 
 using namespace mlir;

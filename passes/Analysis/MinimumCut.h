@@ -10,8 +10,8 @@
 // minimum cuts it gives the one nearest the source.
 //
 //===----------------------------------------------------------------------===//
-#ifndef PASSES_PARTITION_MINIMUMCUT_H
-#define PASSES_PARTITION_MINIMUMCUT_H
+#ifndef PASSES_ANALYSIS_MINIMUMCUT_H
+#define PASSES_ANALYSIS_MINIMUMCUT_H
 
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -48,4 +48,4 @@ private:
 
 } // namespace mlir::dist
 
-#endif // PASSES_PARTITION_MINIMUMCUT_H
+#endif // PASSES_ANALYSIS_MINIMUMCUT_H

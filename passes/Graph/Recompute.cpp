@@ -1,0 +1,271 @@
+//===- Recompute.cpp - Activations computed again, not kept -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
+#include "dialects/Graph/IR/ActivationGradients.h"
+#include "dialects/Graph/IR/GraphOrder.h"
+#include "passes/Analysis/Explain.h"
+#include "passes/Graph/Entry.h"
+#include "passes/Graph/Passes.h"
+#include "passes/Graph/RecomputePlan.h"
+#include "llvm/Support/Regex.h"
+#include <limits>
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_RECOMPUTEPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+namespace {
+/// Copies chosen ops to where the backward pass reads them.
+class Recomputer {
+public:
+  Recomputer(func::FuncOp entry, const BackwardPass &backward,
+             const OpSet &chosen)
+      : entry(entry), backward(backward), chosen(chosen) {}
+  void run();
+
+private:
+  Value recompute(Value value, Operation *reader);
+  Value wait(Value value, Operation *reader);
+  void runBefore(Operation *op);
+
+  func::FuncOp entry;
+  const BackwardPass &backward;
+  const OpSet &chosen;
+  DenseMap<Value, Value> again, waiting;
+};
+
+struct RecomputePass : dist::impl::RecomputePassBase<RecomputePass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  OpSet chooseByName(func::FuncOp entry, const BackwardPass &backward,
+                     const llvm::Regex &regex);
+  OpSet chooseByCost(func::FuncOp entry, const BackwardPass &backward);
+};
+} // namespace
+
+/// The value, not before the cotangent that `reader` reads is there. Of views
+/// and broadcasts, what they are made of waits.
+Value Recomputer::wait(Value value, Operation *reader) {
+  if (Value done = waiting.lookup(value))
+    return done;
+  OpBuilder b(reader);
+  Operation *op = value.getDefiningOp();
+  Value result = value;
+  if (op && isRepeatedAnyway(op)) {
+    if (op->getNumOperands() == 0)
+      return value;
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, wait(operand, reader));
+    result = b.clone(*op, mapping)->getResult(0);
+  } else if (!op || !op->hasTrait<OpTrait::ConstantLike>()) {
+    auto after = AfterOp::create(b, value.getLoc(), value.getType(), value,
+                                 backward.getAnchor(reader));
+    // Of the microbatch that reads it.
+    if (Attribute number = reader->getAttr(kMicrobatchAttr))
+      after->setAttr(kMicrobatchAttr, number);
+    if (ShardingAttr sharding = findSharding(value))
+      setSharding(after.getResult(), sharding);
+    result = after;
+  }
+  return waiting[value] = result;
+}
+
+/// The value as the backward pass computes it for `reader`; itself if it is
+/// kept.
+Value Recomputer::recompute(Value value, Operation *reader) {
+  if (Value done = again.lookup(value))
+    return done;
+  Operation *op = value.getDefiningOp();
+  if (!op || !chosen.contains(op) || op->getNumOperands() == 0)
+    return value;
+  bool repeated = isRepeatedAnyway(op);
+  IRMapping mapping;
+  bool changed = false;
+  SmallVector<Value> kept;
+  for (Value operand : op->getOperands()) {
+    Value copy = recompute(operand, reader);
+    mapping.map(operand, copy);
+    changed |= copy != operand;
+    if (copy == operand)
+      kept.push_back(operand);
+  }
+  // A view on what is kept is read where it is.
+  if (repeated && !changed)
+    return value;
+  if (!repeated)
+    for (Value operand : kept) {
+      // Variables and inputs are there at any time; one operand that has to be
+      // waited for is enough.
+      if (isa<BlockArgument>(operand) && changed)
+        continue;
+      Value waits = wait(operand, reader);
+      changed |= waits != operand;
+      mapping.map(operand, waits);
+    }
+  if (!changed)
+    return value;
+  OpBuilder b(reader);
+  Operation *copy = b.clone(*op, mapping);
+  if (!repeated && !backward.isOnlyFor(op))
+    copy->setAttr(kRecomputed, b.getUnitAttr());
+  for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    again[from] = to;
+  return again.lookup(value);
+}
+
+/// What the backward pass alone wants, but is kept: it is computed before, so
+/// that its operands need not be kept.
+void Recomputer::runBefore(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp())
+      if (!last || last->isBeforeInBlock(def))
+        last = def;
+  if (last)
+    op->moveAfter(last);
+}
+
+void Recomputer::run() {
+  Block &block = entry.front();
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (backward.isOnlyFor(&op) && !chosen.contains(&op) &&
+        backward.getFirst()->isBeforeInBlock(&op) && canRecompute(&op) &&
+        !op.hasAttr(kMicrobatchAttr))
+      runBefore(&op);
+  SmallVector<Operation *> readers;
+  for (Operation &op : block.without_terminator())
+    if (backward.contains(&op) && backward.getAnchor(&op))
+      readers.push_back(&op);
+  for (Operation *reader : readers)
+    for (OpOperand &operand : reader->getOpOperands())
+      if (Operation *def = operand.get().getDefiningOp();
+          def && !backward.contains(def))
+        operand.set(recompute(operand.get(), reader));
+  eraseDeadOps(entry);
+}
+
+static double countFlops(func::FuncOp entry) {
+  double flops = 0;
+  entry.walk([&](CostOpInterface op) { flops += op.getCost().flops; });
+  return flops;
+}
+
+OpSet RecomputePass::chooseByName(func::FuncOp entry,
+                                  const BackwardPass &backward,
+                                  const llvm::Regex &regex) {
+  OpSet chosen;
+  for (Operation &op : entry.front().without_terminator())
+    if (!backward.contains(&op) &&
+        (isRepeatedAnyway(&op) ||
+         (canRecompute(&op) && regex.match(getLocationName(op.getLoc())))))
+      chosen.insert(&op);
+  return chosen;
+}
+
+/// Each choice is tried on a copy: what the peak is only the whole step shows.
+OpSet RecomputePass::chooseByCost(func::FuncOp entry,
+                                  const BackwardPass &backward) {
+  MachineModel machine;
+  double move = 1 / machine.memoryBytesPerSecond;
+  int64_t before = explainMemory(entry).peak;
+  if (memoryLimit > 0 && before <= memoryLimit)
+    return {};
+  SmallVector<RecomputeChoice> choices;
+  if (memoryLimit > 0) {
+    for (bool contractions : {false, true})
+      for (double times : {1. / 16, 1. / 4, 1., 4., 16., 256.})
+        choices.push_back({times * move, contractions});
+    for (int64_t segments : {32, 16, 8, 4, 2})
+      choices.push_back(
+          {1e6 * move, true, segments, std::numeric_limits<int64_t>::max()});
+  } else {
+    // A byte that need not be kept is worth a chain of ops on it.
+    for (int64_t chain : {64, 16, 4})
+      choices.push_back({16 * move, false, 1, chain});
+  }
+  OpSet best;
+  int64_t bestPeak = before;
+  double bestFlops = std::numeric_limits<double>::infinity();
+  for (const RecomputeChoice &choice : choices) {
+    OpSet chosen = chooseRecomputed(entry, backward, choice);
+    func::FuncOp copy = entry.clone();
+    entry->getBlock()->getOperations().insert(std::next(entry->getIterator()),
+                                              copy);
+    // The same ops, by their places.
+    OpSet copied;
+    for (auto [from, to] : llvm::zip_equal(entry.front(), copy.front()))
+      if (chosen.contains(&from))
+        copied.insert(&to);
+    Recomputer(copy, BackwardPass(copy), copied).run();
+    int64_t peak = explainMemory(copy).peak;
+    double flops = countFlops(copy);
+    copy.erase();
+    bool fits = memoryLimit > 0 && peak <= memoryLimit;
+    bool bestFits = memoryLimit > 0 && bestPeak <= memoryLimit;
+    bool better = fits != bestFits ? fits
+                  : fits           ? flops < bestFlops
+                                   : peak < bestPeak;
+    if (!better)
+      continue;
+    best = std::move(chosen);
+    bestPeak = peak;
+    bestFlops = flops;
+  }
+  return best;
+}
+
+void RecomputePass::runOnOperation() {
+  bool automatic = ops == "auto";
+  llvm::Regex regex(automatic ? StringRef() : StringRef(ops));
+  std::string error;
+  if (!automatic && (ops.empty() || !regex.isValid(error))) {
+    getOperation().emitError()
+        << "--recompute: expected auto or a regular expression of ops' names, "
+           "but got '"
+        << ops << "'" << (error.empty() ? "" : ": ") << error;
+    return signalPassFailure();
+  }
+  bool trains = false, matched = false;
+  for (auto entry : getOperation().getOps<func::FuncOp>()) {
+    if (entry.isExternal())
+      continue;
+    if (!BackwardPass(entry).isThere())
+      continue;
+    trains = true;
+    // As kernels will read them: what masks need not is not there to be freed.
+    simplifyActivationGradients(entry);
+    eraseDeadOps(entry);
+    // Their masks went before them, so they are not what they were.
+    entry.walk([](MaxPoolGradOp op) {
+      op->removeDiscardableAttr(DistDialect::kOrigin);
+    });
+    BackwardPass backward(entry);
+    OpSet chosen = automatic ? chooseByCost(entry, backward)
+                             : chooseByName(entry, backward, regex);
+    matched |= llvm::any_of(
+        chosen, [](Operation *op) { return !isRepeatedAnyway(op); });
+    if (!chosen.empty())
+      Recomputer(entry, backward, chosen).run();
+    entry.walk([](Operation *op) { op->removeDiscardableAttr(kCotangent); });
+  }
+  if (trains && !automatic && !matched) {
+    getOperation().emitError()
+        << "--recompute: no op of the forward pass that can be computed again "
+           "has a name that matches '"
+        << ops << "'; names are those of the model's nodes";
+    return signalPassFailure();
+  }
+}
