@@ -19,6 +19,21 @@ bool mlir::dist::isSplittable(const Factor &factor) {
          factor.kind == FactorKind::Reduction;
 }
 
+bool mlir::dist::canSplit(const ShardingRule &rule, unsigned factor,
+                          int64_t parts) {
+  int64_t size = rule.factors[factor].size;
+  if (size % parts == 0)
+    return true;
+  auto standsAlone = [&](const TensorFactors &tensor) {
+    return llvm::all_of(tensor, [&](const DimFactors &dim) {
+      return dim.size() == 1 || !llvm::is_contained(dim, factor);
+    });
+  };
+  return isSplitWorthwhile(size, parts) &&
+         llvm::all_of(rule.operands, standsAlone) &&
+         llvm::all_of(rule.results, standsAlone);
+}
+
 AxisLists mlir::dist::getDimAxes(ShardingAttr sharding) {
   AxisLists dims;
   for (DimShardingAttr dim : sharding.getDims())
@@ -48,21 +63,24 @@ bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
     if (axes.empty())
       continue;
     unsigned next = 0;
-    int64_t left =
-        dimFactors.empty() ? 1 : rule.factors[dimFactors.front()].size;
+    int64_t parts = 1;
     for (StringAttr axis : axes) {
       int64_t size = mesh.getAxisSize(axis);
       // An axis of one rank splits nothing, and could stand anywhere.
       if (size == 1)
         continue;
       // A factor that is used up passes on to the next, minor one.
-      while (left == 1 && next + 1 < dimFactors.size())
-        left = rule.factors[dimFactors[++next]].size;
-      if (dimFactors.empty() || left % size) {
+      while (next + 1 < dimFactors.size() &&
+             parts == rule.factors[dimFactors[next]].size) {
+        ++next;
+        parts = 1;
+      }
+      if (dimFactors.empty() ||
+          !canSplit(rule, dimFactors[next], parts * size)) {
         complete = false;
         break;
       }
-      left /= size;
+      parts *= size;
       factors[dimFactors[next]].push_back(axis);
     }
   }

@@ -40,6 +40,11 @@ AxisLists projectToDims(const TensorFactors &tensor, const AxisLists &factors,
 /// Whether a factor may be split at all.
 bool isSplittable(const Factor &factor);
 
+/// Whether a factor may be split into `parts` parts: they are equal, or the
+/// dims that have it are no others' and can be padded (dist-pad-indivisible).
+/// Dims that a reshape merges or cuts cannot: their parts would be elsewhere.
+bool canSplit(const ShardingRule &rule, unsigned factor, int64_t parts);
+
 /// The axes of each dim of a sharding.
 AxisLists getDimAxes(ShardingAttr sharding);
 

@@ -207,8 +207,8 @@ LogicalResult AxisReducer::pullSummands() {
 int64_t AxisReducer::getLocalBytes(Value value) const {
   auto type = cast<RankedTensorType>(value.getType());
   if (ShardingAttr sharding = findSharding(value))
-    if (auto local = getLocalType(type, sharding, mesh); succeeded(local))
-      return getByteSize(*local);
+    return getByteSize(
+        *getLocalType(getPaddedType(type, sharding, mesh), sharding, mesh));
   return getByteSize(type);
 }
 

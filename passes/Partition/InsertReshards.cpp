@@ -238,8 +238,8 @@ std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
                                         unsigned i, const AxisLists &factors,
                                         SmallVectorImpl<int32_t> &causes) {
   AxisLists own(rule.factors.size());
-  projectToFactors(getDimAxes(findSharding(op->getOperand(i))),
-                   rule.operands[i], rule, mesh, own);
+  ShardingAttr mine = findSharding(op->getOperand(i));
+  projectToFactors(getDimAxes(mine), rule.operands[i], rule, mesh, own);
   // Who has the factor, or the axis, otherwise.
   auto findOther = [&](ArrayRef<StringAttr> over,
                        llvm::function_ref<bool(const AxisLists &)> decides) {
@@ -264,8 +264,17 @@ std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
     return found.empty() ? search(op->getResults(), rule.results, "its result")
                          : found;
   };
-  for (unsigned dim = 0; dim < rule.operands[i].size(); ++dim)
-    for (unsigned factor : rule.operands[i][dim]) {
+  for (unsigned dim = 0; dim < rule.operands[i].size(); ++dim) {
+    const DimFactors &dimFactors = rule.operands[i][dim];
+    int64_t parts = getNumShards(mine, dim, mesh);
+    auto type = cast<RankedTensorType>(op->getOperand(i).getType());
+    if (type.getDimSize(dim) % parts != 0 &&
+        llvm::all_of(dimFactors,
+                     [&](unsigned factor) { return own[factor].empty(); }))
+      return "dim " + std::to_string(dim) + " cannot be padded there to " +
+             std::to_string(parts) +
+             " equal parts: the op merges or cuts it, or needs all of it";
+    for (unsigned factor : dimFactors) {
       if (own[factor] == factors[factor])
         continue;
       if (!own[factor].empty() && !isSplittable(rule.factors[factor]))
@@ -288,6 +297,7 @@ std::string InsertReshardsPass::explain(Operation *op, const ShardingRule &rule,
               return other + describe(axis, mesh) + " along another dim";
           }
     }
+  }
   return "it needs its operands split alike";
 }
 

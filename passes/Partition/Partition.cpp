@@ -162,15 +162,18 @@ void Partitioner::setSignature() {
   for (BlockArgument argument : block.getArguments()) {
     auto global = cast<RankedTensorType>(argument.getType());
     Type local = *getLocalType(global, findSharding(argument), mesh);
-    function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
-                        TypeAttr::get(global));
+    // What dist-pad-indivisible has made larger knows its own size.
+    if (!function.getArgAttr(argument.getArgNumber(), DistDialect::kGlobalType))
+      function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
+                          TypeAttr::get(global));
     argument.setType(local);
     arguments.push_back(local);
   }
   for (auto [i, operand] :
        llvm::enumerate(block.getTerminator()->getOperands())) {
-    function.setResultAttr(i, DistDialect::kGlobalType,
-                           TypeAttr::get(function.getResultTypes()[i]));
+    if (!function.getResultAttr(i, DistDialect::kGlobalType))
+      function.setResultAttr(i, DistDialect::kGlobalType,
+                             TypeAttr::get(function.getResultTypes()[i]));
     results.push_back(operand.getType());
   }
   function.setType(

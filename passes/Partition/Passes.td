@@ -26,7 +26,9 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
   let description = [{
     By the ops' factor rules, forward and backward until nothing changes. A dim
     takes axes only if it is open (all dims of values without an annotation are)
-    and its size divides. Where sources disagree, first nothing moves beyond
+    and its size divides, or is worth padding: less than half of the parts is
+    padding (with `strict-divisibility` only if it divides, and an annotation of
+    another dim is an error). Where sources disagree, first nothing moves beyond
     their common prefix; then, once all else is settled, the largest tensor
     wins. Constants and what is computed from scalars alone are first copied for
     each use, so that one use does not decide for another. A variable is one
@@ -50,6 +52,8 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
       "Closes all dims; else a later round may split open ones further">,
     Option<"sources", "sources", "bool", "false",
       "Keeps for each axis of each value from which one it came, for explanations">,
+    Option<"strictDivisibility", "strict-divisibility", "bool", "false",
+      "A dim is split only into equal parts">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
@@ -119,6 +123,48 @@ def VerifyUnreducedPass : Pass<"dist-verify-unreduced", "::mlir::func::FuncOp"> 
     that unreduced values reach only ops that are linear in exactly those
     operands, reductions, and results declared so. Changes nothing.
   }];
+}
+
+def PadIndivisiblePass : Pass<"dist-pad-indivisible", "::mlir::func::FuncOp"> {
+  let summary = "Makes dims that are split as large as equal parts need";
+  let description = [{
+    After dist-insert-all-reduce, before dist-partition, which then sees only
+    dims that divide. A dim of 10 split over 3 ranks becomes one of 12, whose
+    last two elements are padding: they stand at the end, so that ranks hold 4,
+    4 and 2 elements of the value.
+    - What the padding holds is left open; element-wise ops compute with it.
+    - Before an op that sums over the dim (or multiplies, or takes a maximum), a
+      select puts the neutral element there; a contraction's operands get zeros.
+      It is a select since no product of a NaN is zero. So do operands that are
+      places in another dim (a gather's indices): 0 is always one.
+    - Variables have zeros there at the start of a step and, by a select that
+      fuses into the update, at its end: weights need no mask in a contraction.
+      Zeros are followed through what is linear in all of its operands.
+    - A rank knows its places from an iota, of which it takes its part: one for
+      each size and axes of a function.
+    - A reshard pads a dim that was whole before it cuts it, and drops the padding
+      of one that is whole again; between parts of two sizes the dim is whole.
+    - Ops that need neighbours or the whole of a dim, and reshapes that merge or
+      cut it, never see padding: their rules keep dist-insert-reshards from
+      splitting there, so that the value is gathered first.
+    - Arguments and results become larger, too; `dist.global_type` says what
+      they are to the world: a checkpoint, an exported model and the runtime's
+      inputs and outputs know nothing of padding.
+
+    Before, with 3 ranks along "model":
+    ```mlir
+    %0 = graph.reduce max, %x {dims = array<i64: 0>} : (tensor<10xf32>) -> tensor<f32>
+    ```
+    After:
+    ```mlir
+    %i = graph.iota {dim = 0 : i64} : tensor<12xi32>
+    %p = dist.reshard %i to <@mesh, [{"model"} ]> because "..." : tensor<12xi32>
+    %c = graph.compare lt, %p, %ten : (tensor<12xi32>, tensor<12xi32>) -> tensor<12xi1>
+    %m = graph.select %c, %x, %minus_infinity : ...
+    %0 = graph.reduce max, %m {dims = array<i64: 0>} : (tensor<12xf32>) -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 
 def PartitionPass : Pass<"dist-partition", "::mlir::ModuleOp"> {

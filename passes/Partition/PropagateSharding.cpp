@@ -155,16 +155,17 @@ bool PropagateShardingPass::extend(
     PropagationState &state, const AxisLists &dims, Operation *op,
     int32_t result, llvm::function_ref<std::string()> describe,
     llvm::function_ref<int32_t(unsigned, StringAttr)> findRow) {
-  return state.extend(dims, mesh, [&](unsigned dim, StringAttr axis) {
-    if (!table)
-      return;
-    Builder builder(&getContext());
-    std::string place = isa<func::ReturnOp>(op) ? "" : getOriginName(op);
-    state.sources.push_back(
-        table->add({axis, builder.getStringAttr(describe()), int32_t(dim),
-                    result, builder.getStringAttr(op->getName().getStringRef()),
-                    builder.getStringAttr(place), findRow(dim, axis)}));
-  });
+  return state.extend(
+      dims, mesh, strictDivisibility, [&](unsigned dim, StringAttr axis) {
+        if (!table)
+          return;
+        Builder builder(&getContext());
+        std::string place = isa<func::ReturnOp>(op) ? "" : getOriginName(op);
+        state.sources.push_back(table->add(
+            {axis, builder.getStringAttr(describe()), int32_t(dim), result,
+             builder.getStringAttr(op->getName().getStringRef()),
+             builder.getStringAttr(place), findRow(dim, axis)}));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,20 +176,24 @@ LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
                                                   Type type,
                                                   ShardingAttr sharding) {
   auto tensor = cast<RankedTensorType>(type);
-  for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
-    if (int64_t shards = getNumShards(sharding, dim, mesh);
-        tensor.getDimSize(dim) % shards) {
-      int64_t below = tensor.getDimSize(dim) / shards * shards;
-      InFlightDiagnostic error = op->emitOpError()
-                                 << what << ": dim " << dim << " of " << type
-                                 << " cannot be split into " << shards
-                                 << " equal parts over '"
-                                 << formatAxes(sharding.getAxes(dim))
-                                 << "'; the nearest size that works is ";
-      if (below > 0)
-        error << below << " or ";
-      return error << below + shards;
-    }
+  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
+    int64_t size = tensor.getDimSize(dim);
+    int64_t shards = getNumShards(sharding, dim, mesh);
+    if (size % shards == 0 ||
+        (!strictDivisibility && isSplitWorthwhile(size, shards)))
+      continue;
+    InFlightDiagnostic error = op->emitOpError()
+                               << what << ": dim " << dim << " of " << type
+                               << " cannot be split into " << shards
+                               << " equal parts over '"
+                               << formatAxes(sharding.getAxes(dim)) << "'";
+    if (!strictDivisibility)
+      error << ", and half of them or more would be padding";
+    error << "; the nearest size that works is ";
+    if (size > shards)
+      error << size / shards * shards << " or ";
+    return error << getPaddedSize(size, shards);
+  }
   return success();
 }
 
@@ -421,10 +426,11 @@ bool PropagateShardingPass::visitVariables(func::FuncOp function) {
     PropagationState &state = states[argument];
     // A variable is one value: it shares its rows.
     auto extendBy = [&](PropagationState &to, const PropagationState &from) {
-      changed |= to.extend(from.dims, mesh, [&](unsigned, StringAttr axis) {
-        if (int32_t row = table ? findRow(from, axis) : -1; row >= 0)
-          to.sources.push_back(row);
-      });
+      changed |= to.extend(
+          from.dims, mesh, strictDivisibility, [&](unsigned, StringAttr axis) {
+            if (int32_t row = table ? findRow(from, axis) : -1; row >= 0)
+              to.sources.push_back(row);
+          });
     };
     extendBy(state, *variable);
     extendBy(*variable, state);

@@ -23,14 +23,15 @@ PropagationState::PropagationState(RankedTensorType type, ShardingAttr sharding)
 }
 
 bool PropagationState::extend(
-    const AxisLists &wanted, MeshOp mesh,
+    const AxisLists &wanted, MeshOp mesh, bool strict,
     llvm::function_ref<void(unsigned dim, StringAttr axis)> added) {
   bool changed = false;
   for (unsigned dim = 0; dim < wanted.size(); ++dim) {
     if (!open[dim] || wanted[dim].size() <= dims[dim].size() ||
         !isPrefix(dims[dim], wanted[dim]))
       continue;
-    // Take axes one by one: as many as are free in this tensor and divide.
+    // Take axes one by one: as many as are free in this tensor and divide, or
+    // are worth padding.
     for (StringAttr axis : ArrayRef(wanted[dim]).drop_front(dims[dim].size())) {
       bool used = llvm::is_contained(unreduced, axis) ||
                   llvm::is_contained(replicated, axis) ||
@@ -39,7 +40,8 @@ bool PropagationState::extend(
                   });
       AxisList longer = dims[dim];
       longer.push_back(axis);
-      if (used || type.getDimSize(dim) % mesh.getGroupSize(longer))
+      int64_t size = type.getDimSize(dim), parts = mesh.getGroupSize(longer);
+      if (used || (strict && size % parts) || !isSplitWorthwhile(size, parts))
         break;
       dims[dim] = longer;
       changed = true;

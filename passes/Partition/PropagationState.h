@@ -23,8 +23,8 @@ struct PropagationState {
   PropagationState() = default;
   PropagationState(RankedTensorType type, ShardingAttr sharding);
   /// Takes the axes of `wanted` where they extend its own, and calls `added`
-  /// for each; true if so.
-  bool extend(const AxisLists &wanted, MeshOp mesh,
+  /// for each; true if so. With `strict` only such that divide.
+  bool extend(const AxisLists &wanted, MeshOp mesh, bool strict,
               llvm::function_ref<void(unsigned dim, StringAttr axis)> added);
   ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
 };

@@ -109,6 +109,7 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
       PropagateShardingPassOptions propagate;
       propagate.close = false;
       propagate.sources = options.sources;
+      propagate.strictDivisibility = options.strictDivisibility;
       pm.addPass(createPropagateShardingPass(propagate));
     }
     annotated = true;
@@ -118,12 +119,14 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
       zero.axis = options.dataAxes.empty()
                       ? "data"
                       : options.dataAxes[options.dataAxes.size() - 1];
+      zero.strictDivisibility = options.strictDivisibility;
       pm.addPass(createShardOptimizerPass(zero));
     } else if (name == "tensor-split") {
       TensorSplitPassOptions split;
       split.axis = options.modelAxis;
       split.rules.assign(options.split.begin(), options.split.end());
       split.preset = options.splitPreset;
+      split.strictDivisibility = options.strictDivisibility;
       pm.addPass(createTensorSplitPass(split));
     }
   }
@@ -154,6 +157,7 @@ void mlir::dist::buildPartitionPipeline(
   buildNumberPipeline(pm);
   PropagateShardingPassOptions propagate;
   propagate.sources = options.sources;
+  propagate.strictDivisibility = options.strictDivisibility;
   pm.addPass(createPropagateShardingPass(propagate));
   OpPassManager &functions = pm.nest<func::FuncOp>();
   InsertReshardsPassOptions reshards;
@@ -164,6 +168,9 @@ void mlir::dist::buildPartitionPipeline(
   // place with the fewest bytes.
   functions.addPass(createInsertAllReducePass());
   functions.addPass(createVerifyUnreducedPass());
+  // Behind everything that reasons about sums: masks are no linear ops. From
+  // here on all shards are equal.
+  functions.addPass(createPadIndivisiblePass());
   pm.addPass(createPartitionPass());
   // Microbatches are ranks of an axis until here: now they are copies, which
   // the stages' schedule orders. Buckets come last: they are of one stage.

@@ -90,6 +90,10 @@ struct PartitionPipelineOptions
       llvm::cl::desc("A value changes its layout only where the program says "
                      "so"),
       llvm::cl::init(false)};
+  Option<bool> strictDivisibility{
+      *this, "strict-divisibility",
+      llvm::cl::desc("Dims that do not divide are errors, not padded"),
+      llvm::cl::init(false)};
 };
 
 /// Of `dist-annotate-pipeline`.
@@ -119,6 +123,10 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   Option<bool> sources{*this, "sources",
                        llvm::cl::desc("Keeps where shardings came from"),
                        llvm::cl::init(false)};
+  Option<bool> strictDivisibility{
+      *this, "strict-divisibility",
+      llvm::cl::desc("Dims that do not divide are errors, not padded"),
+      llvm::cl::init(false)};
 };
 
 /// Of an imported module: folds shape arithmetic, makes activations

@@ -67,7 +67,10 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     an output, such as logits. Before `auto` looks, it takes what the model file
     itself says (`graph.shards` of a variable, from an ONNX device
     configuration: how many shards each dim has). What is not named stays open:
-    a bias follows its weight. It is an error if nothing fits.
+    a bias follows its weight. It is an error if nothing fits. A preset prefers
+    dims that the axis divides; others are padded later (dist-pad-indivisible)
+    unless half or more of the parts would be padding, which is an error of a
+    rule.
 
     Before: `graph.variable @w : tensor<4x8xf32>`
     After, with `axis=model rules=w=1:model`: its sharding is
@@ -78,6 +81,8 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     ListOption<"rules", "rules", "std::string", "REGEX=DIM:AXIS, in order">,
     Option<"preset", "preset", "std::string", "\"auto\"",
       "auto, mlp, transformer, conv or vocab, without rules">,
+    Option<"strictDivisibility", "strict-divisibility", "bool", "false",
+      "A dim that the axis does not divide is an error, not padded">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
@@ -85,8 +90,9 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
 def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
   let summary = "ZeRO: optimizer state, gradients, variables in shards";
   let description = [{
-    For each trainable variable with a dim that `axis` divides, the largest such
-    dim is split: of its slots (stage 1), of gradient accumulators (stage 2), of
+    For each trainable variable the first dim that `axis` divides is split, else
+    the one that needs the least padding, unless that is half of it or more:
+    of its slots (stage 1), of gradient accumulators (stage 2), of
     the variable itself (stage 3). The gradient is asked for in shards where it
     enters the update, so that the update works on one shard a rank; at stage 3
     the variable is gathered anew before each op that computes with it. On a
@@ -103,6 +109,8 @@ def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
   let options = [
     Option<"stage", "stage", "int64_t", "1", "1, 2 or 3">,
     Option<"axis", "axis", "std::string", "\"data\"", "Mesh axis of the shards">,
+    Option<"strictDivisibility", "strict-divisibility", "bool", "false",
+      "Variables without a dim that the axis divides stay whole, not padded">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -44,21 +44,33 @@ private:
 } // namespace
 
 /// The variable's sharding with the axis added to the first dim that divides:
-/// the fewer dims before it, the longer the runs that collectives copy. Null if
-/// none divides.
+/// the fewer dims before it, the longer the runs that collectives copy. Else to
+/// the one with the least padding; null if half of each would be padding.
 ShardingAttr ShardOptimizerPass::chooseSharding(graph::VariableOp variable) {
   ShardingAttr sharding = getVariableSharding(variable);
   auto type = cast<RankedTensorType>(variable.getType());
-  int64_t ranks = mesh.getAxisSize(axisName);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    int64_t size = type.getDimSize(dim) / getNumShards(sharding, dim, mesh);
-    if (size == 0 || size % ranks != 0)
+  int64_t ranks = mesh.getAxisSize(axisName), best = -1;
+  double least = 0;
+  for (int64_t dim = 0; dim < type.getRank() && (best < 0 || least > 1);
+       ++dim) {
+    int64_t size = type.getDimSize(dim);
+    int64_t shards = getNumShards(sharding, dim, mesh);
+    bool divides = size % (shards * ranks) == 0;
+    // What one strategy splits evenly, another does not make uneven.
+    if (size == 0 || (!divides && (strictDivisibility || shards > 1 ||
+                                   !isSplitWorthwhile(size, ranks))))
       continue;
-    SmallVector<StringAttr> axes(sharding.getAxes(dim));
-    axes.push_back(axisName);
-    return sharding.withUnreduced({}).withoutReplicated().withDim(dim, axes);
+    double padded = double(getPaddedSize(size, shards * ranks)) / size;
+    if (best < 0 || padded < least) {
+      best = dim;
+      least = padded;
+    }
   }
-  return {};
+  if (best < 0)
+    return {};
+  SmallVector<StringAttr> axes(sharding.getAxes(best));
+  axes.push_back(axisName);
+  return sharding.withUnreduced({}).withoutReplicated().withDim(best, axes);
 }
 
 Value ShardOptimizerPass::reshard(OpBuilder &builder, Value value,

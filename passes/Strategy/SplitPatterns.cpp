@@ -14,8 +14,8 @@ namespace {
 /// One search.
 class Follower {
 public:
-  Follower(const VariableTable &table, int64_t parts, bool anyEnd)
-      : table(table), parts(parts), anyEnd(anyEnd) {}
+  Follower(const VariableTable &table, int64_t parts, bool mayPad, bool anyEnd)
+      : table(table), parts(parts), mayPad(mayPad), anyEnd(anyEnd) {}
   FailureOr<SplitPattern> run(BlockArgument argument, unsigned dim);
 
 private:
@@ -26,6 +26,8 @@ private:
 
   const VariableTable &table;
   int64_t parts;
+  /// Whether parts may be made equal by padding.
+  bool mayPad;
   /// Whether ops that need the parts together are fine: they end the search.
   bool anyEnd;
   DenseMap<Value, unsigned> dims;
@@ -47,20 +49,25 @@ static graph::VariableOp findVariableOf(Value value,
 }
 
 /// The factor that parts of a tensor's dim are parts of: its major one.
-static std::optional<unsigned>
-getMajorFactor(const ShardingRule &rule, const DimFactors &dim, int64_t parts) {
+static std::optional<unsigned> getMajorFactor(const ShardingRule &rule,
+                                              const DimFactors &dim,
+                                              int64_t parts, bool mayPad) {
   for (unsigned factor : dim) {
-    if (rule.factors[factor].size == 1)
+    int64_t size = rule.factors[factor].size;
+    if (size == 1)
       continue;
-    return rule.factors[factor].size % parts ? std::nullopt
-                                             : std::optional(factor);
+    // Padding would stand between the parts of a dim that is merged or cut.
+    bool fits = size % parts == 0 ||
+                (mayPad && dim.size() == 1 && isSplitWorthwhile(size, parts));
+    return fits ? std::optional(factor) : std::nullopt;
   }
   return std::nullopt;
 }
 
 LogicalResult Follower::split(Value value, unsigned dim) {
   auto type = cast<RankedTensorType>(value.getType());
-  if (type.getDimSize(dim) % parts)
+  int64_t size = type.getDimSize(dim);
+  if (size % parts && !(mayPad && isSplitWorthwhile(size, parts)))
     return failure();
   auto [known, isNew] = dims.try_emplace(value, dim);
   if (!isNew)
@@ -81,7 +88,7 @@ LogicalResult Follower::spread(Operation *op, const ShardingRule &rule,
     for (unsigned dim = 0; dim < tensor.size(); ++dim)
       if (llvm::is_contained(tensor[dim], factor)) {
         // Parts of a minor factor are no part of the dim.
-        if (getMajorFactor(rule, tensor[dim], parts) != factor)
+        if (getMajorFactor(rule, tensor[dim], parts, mayPad) != factor)
           return failure();
         return split(value, dim);
       }
@@ -106,7 +113,8 @@ LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
     return failure();
   ShardingRule rule = sharded.getShardingRule();
   auto visitFactor = [&](const DimFactors &factors) -> LogicalResult {
-    std::optional<unsigned> factor = getMajorFactor(rule, factors, parts);
+    std::optional<unsigned> factor =
+        getMajorFactor(rule, factors, parts, mayPad);
     if (!factor)
       return failure();
     if (!visited.insert({op, *factor}).second)
@@ -177,8 +185,8 @@ FailureOr<SplitPattern> Follower::run(BlockArgument argument, unsigned dim) {
 FailureOr<SplitPattern> mlir::dist::followSplit(BlockArgument argument,
                                                 const VariableTable &table,
                                                 unsigned dim, int64_t parts,
-                                                bool anyEnd) {
-  return Follower(table, parts, anyEnd).run(argument, dim);
+                                                bool mayPad, bool anyEnd) {
+  return Follower(table, parts, mayPad, anyEnd).run(argument, dim);
 }
 
 static bool fits(const SplitPattern &pattern, StringRef preset) {
@@ -195,7 +203,7 @@ static bool fits(const SplitPattern &pattern, StringRef preset) {
 
 llvm::MapVector<graph::VariableOp, unsigned>
 mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
-                       int64_t parts, StringRef preset) {
+                       int64_t parts, bool mayPad, StringRef preset) {
   llvm::MapVector<graph::VariableOp, unsigned> found;
   for (Operation &op : entry.front()) {
     auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
@@ -214,8 +222,8 @@ mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
       BlockArgument argument = table.findArgument(entry, variable);
       auto type = cast<RankedTensorType>(argument.getType());
       for (int64_t dim = type.getRank(); dim-- > 0;) {
-        auto pattern =
-            followSplit(argument, table, dim, parts, preset == "vocab");
+        auto pattern = followSplit(argument, table, dim, parts, mayPad,
+                                   /*anyEnd=*/preset == "vocab");
         // Column first: the row dim of a pair is found from its column's.
         if (failed(pattern) || !fits(*pattern, preset) ||
             llvm::any_of(pattern->variables,

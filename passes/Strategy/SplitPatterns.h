@@ -35,19 +35,20 @@ struct SplitPattern {
   bool hasWindows = false;
 };
 
-/// Follows `argument`'s dim `dim`, split into `parts`, through its function.
-/// Fails (without an error) if it meets an op that cannot be split so or a sum
-/// that is no contraction with a variable (unless `anyEnd`: then these count as
+/// Follows `argument`'s dim `dim`, split into `parts`, through its function;
+/// with `mayPad` the parts need not be equal (dist-pad-indivisible). Fails
+/// (without an error) if it meets an op that cannot be split so or a sum that
+/// is no contraction with a variable (unless `anyEnd`: then these count as
 /// results reached), or an input.
 FailureOr<SplitPattern> followSplit(BlockArgument argument,
                                     const VariableTable &table, unsigned dim,
-                                    int64_t parts, bool anyEnd = false);
+                                    int64_t parts, bool mayPad, bool anyEnd);
 
 /// The dims of variables to split over an axis of `parts` by `preset` (auto,
 /// mlp, transformer, conv, vocab), first patterns first.
 llvm::MapVector<graph::VariableOp, unsigned>
 findSplits(func::FuncOp entry, const VariableTable &table, int64_t parts,
-           StringRef preset);
+           bool mayPad, StringRef preset);
 
 } // namespace mlir::dist
 

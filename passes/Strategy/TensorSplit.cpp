@@ -54,13 +54,19 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
               "use zero:stage=3";
   axes.push_back(over);
   int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
-  if (size % parts)
-    return variable.emitError()
-           << rule << ": dim " << dim << " of '" << variable.getSymName()
-           << "' has " << size << " elements, which '" << formatAxes(axes)
-           << "' cannot split into " << parts << " equal parts; sizes that "
-           << "work are " << size / parts * parts << " and "
-           << (size / parts + 1) * parts;
+  if (size % parts && (strictDivisibility || !isSplitWorthwhile(size, parts))) {
+    InFlightDiagnostic error =
+        variable.emitError()
+        << rule << ": dim " << dim << " of '" << variable.getSymName()
+        << "' has " << size << " elements, which '" << formatAxes(axes)
+        << "' cannot split into " << parts << " equal parts";
+    if (!strictDivisibility)
+      error << ", and half of them or more would be padding";
+    error << "; sizes that work are ";
+    if (size > parts)
+      error << size / parts * parts << " and ";
+    return error << getPaddedSize(size, parts);
+  }
   auto set = [&](graph::VariableOp one) {
     ShardingAttr own = getVariableSharding(one);
     SmallVector<StringAttr> ownAxes(own.getAxes(dim));
@@ -131,7 +137,11 @@ LogicalResult TensorSplitPass::applyPreset() {
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";
   auto over = StringAttr::get(&getContext(), axis);
-  auto splits = findSplits(entry, *table, mesh.getAxisSize(over), preset);
+  // What divides comes first; what would be padded only where nothing does.
+  int64_t parts = mesh.getAxisSize(over);
+  auto splits = findSplits(entry, *table, parts, /*mayPad=*/false, preset);
+  if (splits.empty() && !strictDivisibility)
+    splits = findSplits(entry, *table, parts, /*mayPad=*/true, preset);
   if (splits.empty())
     return module.emitError()
            << "--split-preset " << preset

@@ -107,11 +107,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
     int64_t held = 0;
     for (const Slice &slice : distribution.slices)
       held += slice.firstCopy && slice.partial == 0;
-    int64_t parts = 1;
-    for (size_t dim = 0; dim < distribution.globalShape.size(); ++dim)
-      if (distribution.localShape[dim] > 0)
-        parts *= distribution.globalShape[dim] / distribution.localShape[dim];
-    if (held != parts)
+    if (held != distribution.parts)
       return damaged(place, "the ranks that hold it have not all of it");
     int64_t bytes = manifest.state_bytes();
     for (int32_t program : variable.programs()) {

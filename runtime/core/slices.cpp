@@ -7,17 +7,31 @@
 
 #include "runtime/core/slices.h"
 #include "runtime/comm/local/reduce.h"
+#include <algorithm>
 #include <cstring>
 
 namespace dist {
 
 namespace {
 
+/// Bytes from one index of each dim to the next; in front, those of all.
+std::vector<int64_t> byteStrides(const std::vector<int64_t> &shape,
+                                 int64_t elementBytes) {
+  std::vector<int64_t> stride(shape.size() + 1, elementBytes);
+  for (size_t i = shape.size(); i-- > 0;)
+    stride[i] = stride[i + 1] * shape[i];
+  return stride;
+}
+
 /// Calls visit(offset in the whole, offset in the part, bytes) for each run of
-/// bytes that is contiguous in both.
+/// bytes that is contiguous in both. `local`: the part with its padding.
 template <typename Visit>
-void forEachRun(const std::vector<int64_t> &whole, const Slice &slice,
+void forEachRun(const std::vector<int64_t> &whole,
+                const std::vector<int64_t> &local, const Slice &slice,
                 int64_t elementBytes, Visit visit) {
+  for (int64_t size : slice.size)
+    if (size == 0)
+      return;
   // The innermost dims that are taken whole, and the one before them, are one
   // run.
   size_t outer = whole.size();
@@ -25,24 +39,22 @@ void forEachRun(const std::vector<int64_t> &whole, const Slice &slice,
   while (outer > 0) {
     --outer;
     run *= slice.size[outer];
-    if (slice.size[outer] != whole[outer])
+    if (slice.size[outer] != whole[outer] || slice.size[outer] != local[outer])
       break;
   }
-  if (run == 0)
-    return;
-  std::vector<int64_t> index(outer, 0), stride(whole.size() + 1, elementBytes);
-  for (size_t i = whole.size(); i-- > 0;)
-    stride[i] = stride[i + 1] * whole[i];
+  std::vector<int64_t> index(outer, 0);
+  std::vector<int64_t> stride = byteStrides(whole, elementBytes);
+  std::vector<int64_t> partStride = byteStrides(local, elementBytes);
   int64_t base = 0;
   for (size_t i = 0; i < whole.size(); ++i)
     base += slice.start[i] * stride[i + 1];
-  int64_t part = 0;
   while (true) {
-    int64_t offset = base;
-    for (size_t i = 0; i < outer; ++i)
+    int64_t offset = base, part = 0;
+    for (size_t i = 0; i < outer; ++i) {
       offset += index[i] * stride[i + 1];
+      part += index[i] * partStride[i + 1];
+    }
     visit(offset, part, run);
-    part += run;
     size_t dim = outer;
     while (dim-- > 0) {
       if (++index[dim] < slice.size[dim])
@@ -121,11 +133,14 @@ Status Distribution::create(const manifest::Mesh &mesh,
     int64_t parts = 1;
     for (int axis : dimAxes[dim])
       parts *= mesh.axes(axis).size();
-    if (parts < 1 || result.localShape[dim] * parts != result.globalShape[dim])
+    int64_t whole = result.globalShape[dim];
+    if (parts < 1 ||
+        result.localShape[dim] != whole / parts + (whole % parts != 0))
       return invalid(where, "local shape " + toString(result.localShape) +
                                 " is not its part of " +
                                 toString(result.globalShape));
     result.sharded |= parts > 1;
+    result.parts *= parts;
     result.localBytes *= result.localShape[dim];
   }
   for (int axis : partialAxes)
@@ -146,19 +161,23 @@ Status Distribution::create(const manifest::Mesh &mesh,
       return number;
     };
     Slice slice;
-    slice.size = result.localShape;
-    for (size_t dim = 0; dim < dims; ++dim)
-      slice.start.push_back(index(dimAxes[dim]) * result.localShape[dim]);
+    for (size_t dim = 0; dim < dims; ++dim) {
+      int64_t local = result.localShape[dim];
+      slice.start.push_back(index(dimAxes[dim]) * local);
+      slice.size.push_back(std::clamp<int64_t>(
+          result.globalShape[dim] - slice.start[dim], 0, local));
+    }
     slice.partial = index(partialAxes);
     for (int axis = 0; axis < numAxes; ++axis)
       slice.firstCopy &= used[axis] || place[axis] == 0;
     int runs = 0;
-    forEachRun(result.globalShape, slice, element,
+    forEachRun(result.globalShape, result.localShape, slice, element,
                [&](int64_t offset, int64_t, int64_t) {
                  if (runs++ == 0)
                    slice.offset = offset;
                });
-    slice.contiguous = runs <= 1;
+    slice.padded = slice.size != result.localShape;
+    slice.contiguous = runs <= 1 && !slice.padded;
     result.slices.push_back(std::move(slice));
   }
   *out = std::move(result);
@@ -177,7 +196,9 @@ void Distribution::keepRanks(const std::function<bool(int rank)> &holds) {
 }
 
 void Distribution::cut(const void *global, int rank, void *local) const {
-  forEachRun(globalShape, slices[rank], byteSize(type),
+  if (slices[rank].padded)
+    std::memset(local, 0, localBytes);
+  forEachRun(globalShape, localShape, slices[rank], byteSize(type),
              [&](int64_t whole, int64_t part, int64_t bytes) {
                std::memcpy(static_cast<char *>(local) + part,
                            static_cast<const char *>(global) + whole, bytes);
@@ -185,7 +206,7 @@ void Distribution::cut(const void *global, int rank, void *local) const {
 }
 
 void Distribution::paste(const void *local, int rank, void *global) const {
-  forEachRun(globalShape, slices[rank], byteSize(type),
+  forEachRun(globalShape, localShape, slices[rank], byteSize(type),
              [&](int64_t whole, int64_t part, int64_t bytes) {
                std::memcpy(static_cast<char *>(global) + whole,
                            static_cast<const char *>(local) + part, bytes);

@@ -15,18 +15,23 @@ namespace dist {
 
 /// Where one rank's part of a tensor lies in the whole.
 struct Slice {
-  std::vector<int64_t> start, size; // one a dim
+  /// One a dim. Where the parts of a dim cannot be equal, the last ranks' are
+  /// smaller than `localShape` (even empty): what they hold behind is padding.
+  std::vector<int64_t> start, size;
+  bool padded = false;
   /// Of the ranks that hold the same part, one is the first.
   bool firstCopy = true;
   /// Place among the ranks whose parts add up to the value (0: the first).
   int64_t partial = 0;
-  /// In the whole tensor the part is one run of bytes from `offset` on.
+  /// In the whole tensor the part, which then has no padding, is one run of
+  /// bytes from `offset` on.
   bool contiguous = true;
   int64_t offset = 0;
 };
 
-/// A tensor's distribution over a mesh. Errors: axes the mesh has not, dims
-/// that axes do not divide, a local type that does not follow.
+/// A tensor's distribution over a mesh: the parts of a dim are as large as the
+/// first needs to be. Errors: axes the mesh has not, a local type that does not
+/// follow.
 class Distribution {
 public:
   static Status create(const manifest::Mesh &mesh,
@@ -39,6 +44,7 @@ public:
   std::vector<int64_t> globalShape, localShape;
   int64_t globalBytes = 0, localBytes = 0;
   std::vector<Slice> slices; // one a rank
+  int64_t parts = 1;         // that all ranks together hold, partial sums aside
   bool sharded = false;      // some dim is split over more than one rank
   bool unreduced = false;    // ranks hold partial sums
 
@@ -46,7 +52,7 @@ public:
   /// is the first that one of them has.
   void keepRanks(const std::function<bool(int rank)> &holds);
 
-  /// Copies between the whole and a rank's part.
+  /// Copies between the whole and a rank's part; its padding becomes zero.
   void cut(const void *global, int rank, void *local) const;
   void paste(const void *local, int rank, void *global) const;
 };

@@ -197,8 +197,14 @@ Status VariableStore::reset(const std::string &folder) {
       threads.run([&](int rank) {
         if (!holds(i, rank))
           return;
-        fillWith(d.type, d.slices[rank].partial == 0 ? variable.fill() : 0,
-                 address(i, rank), elementCount(d.localShape));
+        double fill = d.slices[rank].partial == 0 ? variable.fill() : 0;
+        char *to = address(i, rank);
+        if (fill == 0 || !d.slices[rank].padded)
+          return fillWith(d.type, fill, to, elementCount(d.localShape));
+        // Padding is zero at the start of every step.
+        Buffer whole(d.globalBytes);
+        fillWith(d.type, fill, whole.data(), elementCount(d.globalShape));
+        d.cut(whole.data(), rank, to);
       });
       ++version[i];
       continue;

@@ -45,6 +45,7 @@ struct TestCheckPartition
     pipeline.addNestedPass<func::FuncOp>(createInsertReshardsPass());
     pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
     pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());
+    pipeline.addNestedPass<func::FuncOp>(createPadIndivisiblePass());
     pipeline.addPass(createPartitionPass());
     if (unroll)
       pipeline.addPass(createUnrollMicrobatchesPass());

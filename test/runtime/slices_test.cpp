@@ -19,8 +19,8 @@ using Axes = std::vector<std::vector<std::string>>;
 
 /// A 2 x 3 mesh of axes a and b.
 Status distribute(const Shape &global, const Axes &dims,
-                  const std::vector<std::string> &unreduced,
-                  Distribution *out) {
+                  const std::vector<std::string> &unreduced, Distribution *out,
+                  const Shape &local = {}) {
   manifest::Mesh mesh;
   for (int i = 0; i < 2; ++i) {
     auto *axis = mesh.add_axes();
@@ -39,7 +39,7 @@ Status distribute(const Shape &global, const Axes &dims,
       parts *= axis == "a" ? 2 : 3;
     }
     whole.add_shape(global[i]);
-    part.add_shape(global[i] / parts);
+    part.add_shape(local.empty() ? (global[i] + parts - 1) / parts : local[i]);
   }
   for (const std::string &axis : unreduced)
     sharding.add_unreduced(axis);
@@ -88,6 +88,44 @@ TEST(Slices, CutAndPaste) {
   }
 }
 
+// Where the parts cannot be equal the last ranks hold less, and zeros behind.
+TEST(Slices, CutAndPasteWithPadding) {
+  for (const Axes &axes :
+       {Axes{{"a"}, {}, {}}, Axes{{}, {"b"}, {}}, Axes{{}, {}, {"a"}},
+        Axes{{"a"}, {"b"}, {}}, Axes{{"b"}, {}, {"a"}},
+        Axes{{}, {"a", "b"}, {}}, Axes{{}, {"b"}, {"a"}}}) {
+    // Over six ranks 7 elements are 2, 2, 2, 1, 0 and 0.
+    Shape shape = {5, 7, 3};
+    Distribution d;
+    Status status = distribute(shape, axes, {}, &d);
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::vector<int32_t> whole(elementCount(shape)), back(whole.size(), -1);
+    std::iota(whole.begin(), whole.end(), 1);
+    for (int rank = 0; rank < 6; ++rank) {
+      const Slice &slice = d.slices[rank];
+      EXPECT_EQ(slice.padded, slice.size != d.localShape);
+      EXPECT_FALSE(slice.padded && slice.contiguous);
+      std::vector<int32_t> part(elementCount(d.localShape), -1);
+      d.cut(whole.data(), rank, part.data());
+      size_t at = 0;
+      for (int64_t i = 0; i < d.localShape[0]; ++i)
+        for (int64_t j = 0; j < d.localShape[1]; ++j)
+          for (int64_t k = 0; k < d.localShape[2]; ++k) {
+            bool inside =
+                i < slice.size[0] && j < slice.size[1] && k < slice.size[2];
+            int64_t place =
+                ((slice.start[0] + i) * shape[1] + slice.start[1] + j) *
+                    shape[2] +
+                slice.start[2] + k;
+            ASSERT_EQ(part[at++], inside ? place + 1 : 0);
+          }
+      if (slice.firstCopy)
+        d.paste(part.data(), rank, back.data());
+    }
+    EXPECT_EQ(back, whole);
+  }
+}
+
 TEST(Slices, OrderOfAxes) {
   Distribution d;
   ASSERT_TRUE(distribute({12}, {{"a", "b"}}, {}, &d).ok());
@@ -117,6 +155,12 @@ TEST(Slices, PartialSums) {
   EXPECT_EQ(whole[1], 33);
   EXPECT_EQ(whole[2], 120);
   EXPECT_EQ(whole[3], 123);
+  // Padding adds to nothing.
+  ASSERT_TRUE(distribute({3}, {{"a"}}, {"b"}, &d).ok());
+  whole[3] = -1;
+  addPartials(d, [&](int rank) { return parts[rank]; }, whole);
+  EXPECT_EQ(whole[2], 120);
+  EXPECT_EQ(whole[3], -1);
   // Copies over an axis that is in neither count once.
   ASSERT_TRUE(distribute({4}, {{}}, {"b"}, &d).ok());
   int32_t ones[4] = {1, 1, 1, 1};
@@ -126,7 +170,9 @@ TEST(Slices, PartialSums) {
 
 TEST(Slices, Refusals) {
   Distribution d;
-  EXPECT_FALSE(distribute({5}, {{"a"}}, {}, &d).ok());
+  EXPECT_FALSE(distribute({5}, {{"a"}}, {}, &d, {2}).ok());
+  EXPECT_FALSE(distribute({5}, {{"a"}}, {}, &d, {4}).ok());
+  EXPECT_FALSE(distribute({5}, {{"a"}}, {}, &d, {5}).ok());
   EXPECT_FALSE(distribute({4, 4}, {{"a"}, {"a"}}, {}, &d).ok());
   EXPECT_FALSE(distribute({4}, {{"a"}}, {"a"}, &d).ok());
   EXPECT_FALSE(distribute({4}, {{}}, {"c"}, &d).ok());

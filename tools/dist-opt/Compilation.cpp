@@ -148,6 +148,7 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   annotate.sources = explains();
   if (!options.splitPreset.empty())
     annotate.splitPreset = options.splitPreset;
+  annotate.strictDivisibility = options.strictDivisibility;
 }
 
 int Compilation::print(bool bytecode) {
@@ -256,6 +257,7 @@ LogicalResult Compilation::partition() {
   partition.allowReplicate =
       options.allowReplicate || !options.splitPreset.empty();
   partition.errorOnImplicitReshard = options.errorOnImplicitReshard;
+  partition.strictDivisibility = options.strictDivisibility;
   if (!strategy.schedule.empty())
     partition.schedule = strategy.schedule;
   return runPipeline(

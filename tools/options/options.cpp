@@ -299,6 +299,9 @@ static void addStrategyOptions(Table &table, Options &o) {
       "a value that is split may be gathered whole on every rank because "
       "an op needs it so (variables that are stored in shards always may)",
       &o.allowReplicate);
+  table.flag("--strict-divisibility",
+             "a dim that devices do not divide is an error, not padded",
+             &o.strictDivisibility);
   table.text("--machine", "FILE",
              "measured figures that predictions use; dist-run bench "
              "--calibrate writes them",

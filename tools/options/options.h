@@ -83,6 +83,7 @@ struct Options {
   int64_t bytesPerPack = 0; // 0: automatic
   bool overlap = false;
   bool errorOnImplicitReshard = false, allowReplicate = false;
+  bool strictDivisibility = false;
   double collectiveTimeout = 30;
   std::string machine; // file of measured figures; empty: the default place
 

@@ -33,7 +33,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "a layer's weights or activations are too large for a device, or the "
        "batch is too small to split",
        "2 all-reduces of a layer's activations a pair of layers and step",
-       "split dims must divide by the axis",
+       "dims that the axis does not divide are padded (refused where half "
+       "would be padding, and with --strict-divisibility)",
        "model",
        {}},
       {"zero",
@@ -41,7 +42,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "in shards",
        "slots or variables fill the devices' memory",
        "stages 1 and 2 as mirrored; stage 3 half as much again",
-       "variables without a dim that divides stay whole",
+       "variables without a dim that divides are padded; whole where half "
+       "would be padding, and with --strict-divisibility",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
       {"pipeline",

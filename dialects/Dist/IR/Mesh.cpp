@@ -33,6 +33,22 @@ int64_t mlir::dist::getNumShards(ShardingAttr sharding, unsigned dim,
   return mesh.getGroupSize(sharding.getAxes(dim));
 }
 
+int64_t mlir::dist::getPaddedSize(int64_t size, int64_t shards) {
+  return (size + shards - 1) / shards * shards;
+}
+
+bool mlir::dist::isSplitWorthwhile(int64_t size, int64_t shards) {
+  return size % shards == 0 || getPaddedSize(size, shards) < 2 * size;
+}
+
+RankedTensorType mlir::dist::getPaddedType(RankedTensorType global,
+                                           ShardingAttr sharding, MeshOp mesh) {
+  SmallVector<int64_t> shape(global.getShape());
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    shape[dim] = getPaddedSize(shape[dim], getNumShards(sharding, dim, mesh));
+  return RankedTensorType::get(shape, global.getElementType());
+}
+
 FailureOr<RankedTensorType> mlir::dist::getLocalType(RankedTensorType global,
                                                      ShardingAttr sharding,
                                                      MeshOp mesh) {
@@ -200,9 +216,43 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
   return result;
 }
 
+/// Places beyond the given tensor hold zeros or poison.
+static HostTensor addPadding(const HostTensor &tensor, RankedTensorType type,
+                             ShardPadding padding) {
+  HostTensor result(type);
+  int64_t position = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t at = position++;
+    bool inside =
+        llvm::all_of_zip(index, tensor.getShape(),
+                         [](int64_t i, int64_t size) { return i < size; });
+    if (inside)
+      copyElement(tensor, tensor.linearize(index), result, at);
+    else if (padding == ShardPadding::Poison && result.isFloat())
+      result.setDouble(at, std::numeric_limits<double>::quiet_NaN());
+    else if (padding == ShardPadding::Poison)
+      result.setInt(at, 1 << 20);
+  });
+  return result;
+}
+
+HostTensor mlir::dist::dropPadding(const HostTensor &padded,
+                                   RankedTensorType type) {
+  HostTensor result(type);
+  int64_t position = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    copyElement(padded, padded.linearize(index), result, position++);
+  });
+  return result;
+}
+
 HostTensor mlir::dist::cutShard(const HostTensor &global, ShardingAttr sharding,
-                                MeshOp mesh, int64_t rank) {
+                                MeshOp mesh, int64_t rank,
+                                ShardPadding padding) {
   HostTensor result = global;
+  RankedTensorType padded = getPaddedType(global.getType(), sharding, mesh);
+  if (padded != global.getType())
+    result = addPadding(global, padded, padding);
   for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
     ArrayRef<StringAttr> axes = sharding.getAxes(dim);
     if (!axes.empty())

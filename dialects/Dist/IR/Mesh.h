@@ -26,6 +26,16 @@ FailureOr<RankedTensorType> getLocalType(RankedTensorType global,
 RankedTensorType getGlobalType(RankedTensorType local, ShardingAttr sharding,
                                MeshOp mesh);
 
+/// How many elements a dim of `size` has once `shards` parts of it are equal:
+/// the next multiple. The elements added stand at its end.
+int64_t getPaddedSize(int64_t size, int64_t shards);
+/// Whether a dim may be split into `shards` parts: they are equal, or less than
+/// half of what all have together is padding.
+bool isSplitWorthwhile(int64_t size, int64_t shards);
+/// The type of the whole with each dim as large as its shards need.
+RankedTensorType getPaddedType(RankedTensorType global, ShardingAttr sharding,
+                               MeshOp mesh);
+
 /// The number of parts that dim `dim` is split into.
 int64_t getNumShards(ShardingAttr sharding, unsigned dim, MeshOp mesh);
 
@@ -37,10 +47,15 @@ int64_t getPlaceInGroup(MeshOp mesh, int64_t rank, ArrayRef<StringAttr> axes);
 SmallVector<SmallVector<int64_t>> getGroups(MeshOp mesh,
                                             ArrayRef<StringAttr> axes);
 
+/// What a simulated rank finds behind the end of a dim that does not divide.
+/// Poison is NaN, or an integer that is no index: it shows where it is used.
+enum class ShardPadding { Zero, Poison };
+
 /// The part of `global` that `rank` holds. Unreduced: the first rank along the
 /// unreduced axes holds the value, the others zero.
 HostTensor cutShard(const HostTensor &global, ShardingAttr sharding,
-                    MeshOp mesh, int64_t rank);
+                    MeshOp mesh, int64_t rank,
+                    ShardPadding padding = ShardPadding::Zero);
 
 /// The whole tensor from all ranks' parts; sums over unreduced axes. Where
 /// ranks hold copies, the first one's is taken and `largestCopyDifference`, if
@@ -48,6 +63,9 @@ HostTensor cutShard(const HostTensor &global, ShardingAttr sharding,
 /// largest magnitude; infinity if only one of two is NaN).
 HostTensor joinShards(ArrayRef<HostTensor> shards, ShardingAttr sharding,
                       MeshOp mesh, double *largestCopyDifference = nullptr);
+
+/// The first elements of each dim, as many as `type` has: without padding.
+HostTensor dropPadding(const HostTensor &padded, RankedTensorType type);
 
 /// Part `part` of `parts` equal ones along `dim`; and parts put together.
 HostTensor cutDim(const HostTensor &tensor, unsigned dim, int64_t part,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphArg.h"
+#include "dialects/Graph/IR/GraphReduction.h"
 #include <limits>
 
 using namespace mlir;
@@ -39,8 +40,7 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return {};
 }
 
-/// The value that a reduction starts from: identity of its kind.
-static TypedAttr getIdentity(ReduceKind kind, Type elementType) {
+TypedAttr mlir::dist::graph::getIdentity(ReduceKind kind, Type elementType) {
   Builder builder(elementType.getContext());
   Type type = getComputeType(elementType);
   if (auto floatType = dyn_cast<FloatType>(type)) {

@@ -135,10 +135,9 @@ LogicalResult Filler::addVariables() {
     }
     auto attribute = dyn_cast_or_null<ShardingAttr>(sharding);
     if (!local && attribute && mesh) {
-      auto type = getLocalType(cast<RankedTensorType>(global), attribute, mesh);
-      if (failed(type))
-        return op.emitOpError("its dims do not divide by the mesh");
-      local = *type;
+      auto type = cast<RankedTensorType>(global);
+      local =
+          *getLocalType(getPaddedType(type, attribute, mesh), attribute, mesh);
     }
     if (!local)
       local = global;

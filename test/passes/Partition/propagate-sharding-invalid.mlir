@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding)" -split-input-file -verify-diagnostics
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding{strict-divisibility=true})" -split-input-file -verify-diagnostics
 
 dist.mesh @mesh ["data"=2]
 // expected-error @+1 {{argument 0: dim 0 of 'tensor<3xf32>' cannot be split into 2 equal parts over 'data'; the nearest size that works is 2 or 4}}

@@ -15,7 +15,7 @@ static int64_t count(const Shape &shape) {
                          std::multiplies<int64_t>());
 }
 
-static std::string typeOf(const RandomValue &value) {
+std::string mlir::dist::test::typeOf(const RandomValue &value) {
   std::string text = "tensor<";
   for (int64_t size : value.shape)
     text += std::to_string(size) + "x";
@@ -48,10 +48,11 @@ void RandomProgram::makeMesh() {
 }
 
 Shape RandomProgram::makeShape(int64_t numDims) {
-  static constexpr int64_t kSizes[] = {1, 2, 3, 4, 4, 6, 8, 12};
+  static constexpr int64_t kEven[] = {1, 2, 3, 4, 4, 6, 8, 12};
+  static constexpr int64_t kOdd[] = {1, 2, 3, 4, 5, 7, 9, 10};
   Shape shape;
   for (int64_t i = 0; i < numDims; ++i) {
-    int64_t size = kSizes[pick(0, 7)];
+    int64_t size = (mayPad ? kOdd : kEven)[pick(0, 7)];
     shape.push_back(count(shape) * size > 600 ? 2 : size);
   }
   return shape;
@@ -60,7 +61,12 @@ Shape RandomProgram::makeShape(int64_t numDims) {
 std::string RandomProgram::makeSharding(const Shape &shape, bool mayBeOpen,
                                         bool mayBeUnreduced) {
   std::vector<std::string> dims(shape.size());
-  Shape left = shape;
+  Shape parts(shape.size(), 1);
+  // Less than half of the parts may be padding.
+  auto fits = [&](int64_t size, int64_t parts) {
+    return size % parts == 0 ||
+           (mayPad && (size + parts - 1) / parts * parts < 2 * size);
+  };
   std::string unreduced;
   auto order = axes;
   std::shuffle(order.begin(), order.end(), random);
@@ -69,8 +75,9 @@ std::string RandomProgram::makeSharding(const Shape &shape, bool mayBeOpen,
     bool splits = !once(3);
     if (mayBeUnreduced && once(4)) {
       unreduced += (unreduced.empty() ? "\"" : ", \"") + name + "\"";
-    } else if (splits && !shape.empty() && left[dim] % size == 0) {
-      left[dim] /= size;
+    } else if (splits && !shape.empty() &&
+               fits(shape[dim], parts[dim] * size)) {
+      parts[dim] *= size;
       dims[dim] += (dims[dim].empty() ? "\"" : ", \"") + name + "\"";
     }
   }
@@ -213,7 +220,8 @@ void RandomProgram::emitMany(const std::string &op,
     keep(result);
 }
 
-RandomProgram::RandomProgram(uint64_t seed, unsigned numOps) : random(seed) {
+RandomProgram::RandomProgram(uint64_t seed, unsigned numOps, bool mayPad)
+    : random(seed), mayPad(mayPad) {
   using Add = void (RandomProgram::*)();
   // Once each, but more of what other ops are made around.
   static const Add kKinds[] = {
@@ -386,14 +394,4 @@ void RandomProgram::addConstant() {
   product.bound = like.bound * constant.bound;
   emit(once(2) ? "graph.mul" : "graph.add", {like, constant}, "", product,
        false);
-}
-
-void RandomProgram::addReshard() {
-  RandomValue x = pickValue('f', 1), y = x;
-  y.name = "%" + std::to_string(numValues++);
-  body += "  " + y.name + " = dist.reshard " + x.name + " to " +
-          makeSharding(x.shape, false, false) +
-          " because \"asked for\" : " + typeOf(x) + "\n";
-  used.push_back(x.name);
-  values.push_back(y);
 }

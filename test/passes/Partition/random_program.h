@@ -38,10 +38,14 @@ struct RandomValue {
   double bound = 1;
 };
 
+/// `tensor<2x3xf32>`
+std::string typeOf(const RandomValue &value);
+
 class RandomProgram {
 public:
-  /// The same seed gives the same first ops, however many are asked for.
-  RandomProgram(uint64_t seed, unsigned numOps);
+  /// The same seed gives the same first ops, however many are asked for. With
+  /// `mayPad` axes also split dims that they do not divide.
+  RandomProgram(uint64_t seed, unsigned numOps, bool mayPad);
   const std::string &getText() const { return text; }
 
 private:
@@ -100,6 +104,7 @@ private:
   void addGradientLike();
 
   std::mt19937_64 random;
+  bool mayPad;
   std::vector<std::pair<std::string, int64_t>> axes;
   std::vector<RandomValue> values;
   std::vector<std::string> used;

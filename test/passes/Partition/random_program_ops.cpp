@@ -300,3 +300,13 @@ void RandomProgram::addArgMax() {
   y.type = 'i';
   emit("graph.arg_max", {x}, axisText(axis), y, true);
 }
+
+void RandomProgram::addReshard() {
+  RandomValue x = pickValue('f', 1), y = x;
+  y.name = "%" + std::to_string(numValues++);
+  body += "  " + y.name + " = dist.reshard " + x.name + " to " +
+          makeSharding(x.shape, false, false) +
+          " because \"asked for\" : " + typeOf(x) + "\n";
+  used.push_back(x.name);
+  values.push_back(y);
+}

@@ -1,6 +1,7 @@
 // RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=1" | FileCheck %s
 // RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=2" | FileCheck %s --check-prefix=TWO
 // RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=3" | FileCheck %s --check-prefix=THREE
+// RUN: dist-opt %s --dist-create-mesh=axes=data:2 "--dist-shard-optimizer=stage=3 strict-divisibility=true" | FileCheck %s --check-prefix=STRICT
 
 // Without another strategy the batch is split, too.
 // CHECK: dist.mesh @mesh ["data"=2] {why = {data = "--strategy=zero splits the batch over 'data'"}}
@@ -11,13 +12,24 @@ graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
 // The first dim that divides.
 // THREE: graph.variable @inner {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
 graph.variable @inner : tensor<3x8xf32> trainable = dense<0.5> : tensor<3x8xf32>
-// No dim divides: it stays as it is, with its slot.
+// No dim divides: the one with the least padding (parts of 4 and 3, not of 3
+// and 2), a vector in parts of 3 and 2; or they stay as they are, with slots.
+// THREE: graph.variable @both {{.*}}sharding = #dist.sharding<@mesh, [{}, {"data"}]>
+graph.variable @both : tensor<5x7xf32> trainable = dense<0.5> : tensor<5x7xf32>
 // CHECK: graph.variable @odd {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+// THREE: graph.variable @odd {{.*}}sharding = #dist.sharding<@mesh, [{"data"}]>
+// STRICT: graph.variable @w {{.*}}sharding = #dist.sharding<@mesh, [{"data"}, {}]>
+// STRICT: graph.variable @both {{.*}}sharding = #dist.sharding<@mesh, [{}, {}]>
+// STRICT: graph.variable @odd {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+// STRICT: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{}]>
 graph.variable @odd : tensor<5xf32> trainable = dense<0.5> : tensor<5xf32>
 // CHECK: graph.variable @w.m {{.*}}sharding = #dist.sharding<@mesh, [{"data"}, {}]>
 graph.variable @w.m : tensor<4x8xf32> {group = "slot", slot_of = @w} = dense<0.0> : tensor<4x8xf32>
-// CHECK: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+// CHECK: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{"data"}]>
 graph.variable @odd.m : tensor<5xf32> {group = "slot", slot_of = @odd} = dense<0.0> : tensor<5xf32>
+// Half of the parts of one element would be padding.
+// THREE: graph.variable @one {{.*}}sharding = #dist.sharding<@mesh, [{}]>
+graph.variable @one : tensor<1xf32> trainable = dense<0.5> : tensor<1xf32>
 // An accumulator is a sum over the ranks until stage 2.
 // CHECK: graph.variable @w.acc {{.*}}sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"data"}>
 // TWO: graph.variable @w.acc : tensor<4x8xf32> {dist.why = {data = "--strategy=zero:stage=2 keeps it in shards along 'data'"}, group = "accumulator", sharding = #dist.sharding<@mesh, [{"data"}, {}]>, slot_of = @w}

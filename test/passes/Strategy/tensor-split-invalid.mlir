@@ -4,7 +4,8 @@
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=v=1:model" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w(=1:model" 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=2:model" 2>&1 | FileCheck %s --check-prefix=TOOFEW
-// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=1:model" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=w=1:model strict-divisibility=true" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:16 "--dist-tensor-split=rules=w=1:model" 2>&1 | FileCheck %s --check-prefix=WASTE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:2 "--dist-tensor-split=rules=w=1:model,w=0:model" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split 2>&1 | FileCheck %s --check-prefix=NONE
 
@@ -15,6 +16,7 @@
 // REGEX: --split w(=1:model: 'w(' is no regular expression
 // TOOFEW: --split w=2:model: 'w' of 'tensor<4x8xf32>' has no dim 2
 // SIZE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 3 equal parts; sizes that work are 6 and 9
+// WASTE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 16 equal parts, and half of them or more would be padding; sizes that work are 16
 // TWICE: --split w=0:model: 'w' is split over 'model' already
 // NONE: --split-preset auto: nothing in the model fits: no variable can be split over 'model' (3 ranks)
 graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>

@@ -2,6 +2,15 @@
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split | FileCheck %s --check-prefixes=CHECK,PAIR
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split=preset=vocab | FileCheck %s --check-prefix=VOCAB
 // RUN: dist-opt %s --dist-create-mesh=axes=data:2,model:2 --dist-replicate=axes=data --dist-tensor-split | FileCheck %s --check-prefix=BOTH
+// Where nothing divides (8 units over 3 ranks), patterns are found that will be
+// padded; or none.
+// RUN: dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split | FileCheck %s --check-prefix=ODD
+// RUN: dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=fc1.*=1:model" | FileCheck %s --check-prefix=ODDRULE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split=strict-divisibility=true 2>&1 | FileCheck %s --check-prefix=STRICT
+// STRICT: nothing in the model fits
+// ODD: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
+// ODD: graph.variable @fc2.weight {{.*}}sharding = #dist.sharding<@mesh, [{"model"}, {?}]>
+// ODDRULE: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
 
 // A rule splits the weight with its slot; the bias of fewer dims stays open and
 // will follow. The pair's row weight is found by the preset, and left to
