@@ -72,7 +72,8 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
   }
   rt::CollectiveOp::create(builder, op->getLoc(), *kind, id, getAxisNumbers(op),
                            from, to, builder.getArrayAttr(pieces),
-                           static_cast<int64_t>(call.reduction), call.peer,
+                           static_cast<int64_t>(call.reduction),
+                           static_cast<int64_t>(call.algorithm), call.peer,
                            call.tag, call.sources, start);
   return success();
 }

@@ -96,6 +96,7 @@ static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
   SmallVector<int64_t> words{static_cast<int64_t>(op.getKind()),
                              static_cast<int64_t>(op.getOp()),
                              static_cast<int64_t>(op.getReduction()),
+                             static_cast<int64_t>(op.getAlgorithm()),
                              static_cast<int64_t>(op.getPeer()),
                              static_cast<int64_t>(op.getTag()),
                              static_cast<int64_t>(op.getAxes().size()),

@@ -13,10 +13,19 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 3
+#define DIST_RT_ABI_VERSION 4
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
+
+/* How they go about an all_reduce: as the communicator finds best; in turns
+   along a ring, a part each (16-bit floats are then rounded by each rank, else
+   once); at place 0, from which all copy. */
+enum {
+  DIST_RT_ALGORITHM_AUTO = 0,
+  DIST_RT_ALGORITHM_RING = 1,
+  DIST_RT_ALGORITHM_REDUCE_TO_ONE = 2
+};
 
 /* What ranks do together; the `kind` of a collective. */
 enum {
@@ -54,6 +63,7 @@ typedef struct dist_rt_collective {
   int64_t kind;
   int64_t op;        /* the transfer's id in the manifest */
   int64_t reduction; /* of all_reduce, reduce_scatter */
+  int64_t algorithm; /* of all_reduce */
   int64_t peer; /* place: broadcast's root, send's receiver, recv's sender */
   int64_t tag;  /* send and recv of one tag belong together, in order */
   int64_t num_axes, num_sources, num_pieces;

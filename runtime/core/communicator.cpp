@@ -23,6 +23,7 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   call.kind = static_cast<CollectiveKind>(description.kind);
   call.op = static_cast<int32_t>(description.op);
   call.reduction = static_cast<Reduction>(description.reduction);
+  call.algorithm = static_cast<Algorithm>(description.algorithm);
   call.peer = description.peer;
   call.tag = description.tag;
   const auto *words = reinterpret_cast<const int64_t *>(&description + 1);

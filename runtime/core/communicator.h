@@ -27,6 +27,13 @@ enum class Reduction {
   Product = DIST_RT_PRODUCT
 };
 
+/// Of an all-reduce: the same results up to the order of the sums.
+enum class Algorithm {
+  Auto = DIST_RT_ALGORITHM_AUTO,
+  Ring = DIST_RT_ALGORITHM_RING,
+  ReduceToOne = DIST_RT_ALGORITHM_REDUCE_TO_ONE
+};
+
 enum class CollectiveKind {
   AllReduce = DIST_RT_ALL_REDUCE,
   AllGather = DIST_RT_ALL_GATHER,
@@ -59,6 +66,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::Barrier;
   int32_t op = 0;
   Reduction reduction = Reduction::Sum;
+  Algorithm algorithm = Algorithm::Auto;
   int64_t peer = 0, tag = 0;
   /// Runs beside the rank's own work: sleeps rather than spins, and leaves the
   /// rank's team alone.
@@ -94,8 +102,8 @@ public:
 
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
-  /// Reductions combine in the order of places. A send never waits for its
-  /// recv.
+  /// Reductions combine in the order of places, but a ring from another place
+  /// on for each part. A send never waits for its recv.
   virtual Status run(const Collective &call, void *const *from,
                      void *const *to) = 0;
 

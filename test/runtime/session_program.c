@@ -29,7 +29,7 @@ static int32_t all_reduce(dist_rt_context *context, int64_t op, float *data,
     dist_rt_collective head;
     int64_t axis;
     dist_rt_piece piece;
-  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_SUM, 0, 0, 1, 0, 1},
+  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_SUM, 0, 0, 0, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[2] = {data, data};
@@ -122,7 +122,7 @@ static int32_t exchange(dist_rt_context *context, int64_t kind, int64_t peer,
     dist_rt_collective head;
     int64_t axis;
     dist_rt_piece piece;
-  } call = {{kind, 0, DIST_RT_SUM, peer, 5, 1, 0, 1},
+  } call = {{kind, 0, DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[1] = {data};

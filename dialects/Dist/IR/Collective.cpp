@@ -349,7 +349,7 @@ RecvOp::evaluateGroup(GroupTensors,
 }
 
 //===----------------------------------------------------------------------===//
-// Bytes sent: ring algorithms
+// Bytes sent and steps: ring algorithms, unless another is asked for
 //===----------------------------------------------------------------------===//
 
 static double getOperandBytes(Operation *op) {
@@ -359,11 +359,35 @@ static double getOperandBytes(Operation *op) {
   return bytes;
 }
 
+/// By the rank that sends most: who reduces for all sends it to each of them.
+template <typename Op> static double getAllReduceBytes(Op op, int64_t n) {
+  double bytes = getOperandBytes(op);
+  return op.getAlgorithm() == AllReduceAlgorithm::ReduceToOne
+             ? (n - 1) * bytes
+             : 2.0 * (n - 1) / n * bytes;
+}
+static int64_t getAllReduceSteps(AllReduceAlgorithm algorithm, int64_t n) {
+  switch (algorithm) {
+  case AllReduceAlgorithm::Auto:
+    return 1;
+  case AllReduceAlgorithm::Ring:
+    return 2 * (n - 1);
+  case AllReduceAlgorithm::ReduceToOne:
+    return 2;
+  }
+  llvm_unreachable("all algorithms are listed");
+}
 double AllReduceOp::getBytesSent(int64_t n) {
-  return 2.0 * (n - 1) / n * getOperandBytes(*this);
+  return getAllReduceBytes(*this, n);
 }
 double AllReduceStartOp::getBytesSent(int64_t n) {
-  return 2.0 * (n - 1) / n * getOperandBytes(*this);
+  return getAllReduceBytes(*this, n);
+}
+int64_t AllReduceOp::getSteps(int64_t n) {
+  return getAllReduceSteps(getAlgorithm(), n);
+}
+int64_t AllReduceStartOp::getSteps(int64_t n) {
+  return getAllReduceSteps(getAlgorithm(), n);
 }
 double AllGatherOp::getBytesSent(int64_t n) {
   return (n - 1) * getOperandBytes(*this);

@@ -52,6 +52,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         Bytes that one rank of a group of `groupSize` sends, by the usual
         bandwidth-optimal algorithm.
       }], "double", "getBytesSent", (ins "int64_t":$groupSize)>,
+    InterfaceMethod<"Rounds of messages in such a group, each waiting for the one before.",
+      "int64_t", "getSteps", (ins "int64_t":$groupSize), "", "return 1;">,
   ];
 }
 #endif // DIALECTS_DIST_IR_COLLECTIVE_TD

@@ -95,11 +95,15 @@ static CollectiveCall withReduction(CollectiveCall call, Reduction reduction) {
   return call;
 }
 
-CollectiveCall AllReduceOp::getCall(int64_t) {
-  return withReduction(getWholes(getOperandTypes()), getReduction());
+template <typename Op> static CollectiveCall getAllReduce(Op op) {
+  CollectiveCall call =
+      withReduction(getWholes(op.getOperandTypes()), op.getReduction());
+  call.algorithm = op.getAlgorithm();
+  return call;
 }
+CollectiveCall AllReduceOp::getCall(int64_t) { return getAllReduce(*this); }
 CollectiveCall AllReduceStartOp::getCall(int64_t) {
-  return withReduction(getWholes(getOperandTypes()), getReduction());
+  return getAllReduce(*this);
 }
 CollectiveCall AllGatherOp::getCall(int64_t n) {
   return getParts(PartsAre::Joined, getOperandTypes(), getDims(), n);

@@ -39,6 +39,7 @@ struct CollectivePiece {
 
 struct CollectiveCall {
   Reduction reduction = Reduction::Sum;
+  AllReduceAlgorithm algorithm = AllReduceAlgorithm::Auto;
   /// Place of a broadcast's root, of a send's receiver, of a recv's sender.
   int64_t peer = 0;
   int64_t tag = 0;

@@ -58,4 +58,11 @@ def Dist_Reduction : I32EnumAttr<"Reduction", "how partial values combine", [
   let cppNamespace = "::mlir::dist";
 }
 
+// The same sums in another order of messages; the numbers are abi.h's.
+def Dist_AllReduceAlgorithm : I32EnumAttr<"AllReduceAlgorithm", "how an all_reduce goes about it", [
+    I32EnumAttrCase<"Auto", 0, "auto">, I32EnumAttrCase<"Ring", 1, "ring">,
+    I32EnumAttrCase<"ReduceToOne", 2, "reduce_to_one">]> {
+  let cppNamespace = "::mlir::dist";
+}
+
 #endif // DIALECTS_DIST_IR_DISTBASE_TD

@@ -65,19 +65,26 @@ defvar Dist_ByReduction = "(`by` $reduction^)? ";
 defvar Dist_CollectiveArgs = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes,
   StrAttr:$reason, StrAttr:$origin, DefaultValuedAttr<I64Attr, "-1">:$op_id);
 
+defvar Dist_ByBoth = "(`by` $reduction^)? (`using` $algorithm^)? ";
+defvar Dist_AlgorithmArg = (ins
+  DefaultValuedAttr<Dist_AllReduceAlgorithm, "AllReduceAlgorithm::Auto">:$algorithm);
+
 class Dist_CollectiveOp<string mnemonic, dag own, list<string> methods = [],
-                        string kind = ""> : Dist_Collective<mnemonic, methods> {
-  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
+                        string kind = "", dag last = (ins)> : Dist_Collective<mnemonic, methods> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs, last);
   let results = (outs Variadic<Dist_Tensor>:$outputs);
   let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $outputs)";
 }
 
 def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
-    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), [], Dist_ByReduction> {
+    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction),
+    ["getSteps"], Dist_ByBoth, Dist_AlgorithmArg> {
   let summary = "each operand reduced over the group; every rank gets the result";
   let description = [{
     Before dist-partition its operands are global tensors that are unreduced
-    over `axes`. Several operands are one transfer (a bucket).
+    over `axes`. Several operands are one transfer (a bucket). With `using` the
+    communicator goes about it in that way, else as it finds best; the results
+    are the same up to the order of the sums.
     Constraints: (C1) the axes are distinct and known to the mesh; (C2) reason
     and origin are not empty; (C3) results have the operands' types.
     ```mlir
@@ -167,10 +174,11 @@ def Dist_RecvOp : Dist_Collective<"recv", [], []> {
 }
 
 // Start forms: the work may overlap what stands between start and wait.
-class Dist_StartOp<string mnemonic, dag own, string kind = "">
+class Dist_StartOp<string mnemonic, dag own, string kind = "",
+                   list<string> methods = [], dag last = (ins)>
     : Op<Dist_Dialect, mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-        DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
-  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
+        DeclareOpInterfaceMethods<CollectiveOpInterface, methods>]> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs, last);
   let results = (outs Dist_TokenType:$token);
   let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $token)";
   let extraClassDefinition = [{
@@ -180,7 +188,8 @@ class Dist_StartOp<string mnemonic, dag own, string kind = "">
   }];
 }
 def Dist_AllReduceStartOp : Dist_StartOp<"all_reduce_start",
-    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
+    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction),
+    Dist_ByBoth, ["getSteps"], Dist_AlgorithmArg> {
   let summary = "begins an all_reduce";
 }
 def Dist_AllGatherStartOp : Dist_StartOp<"all_gather_start", (ins DenseI64ArrayAttr:$dims)> {

@@ -141,7 +141,7 @@ def Rt_LibraryCallOp : Rt_Op<"library_call"> {
 def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
   let summary = "takes part in a collective over the mesh's `axes`, by number";
   let description = [{
-    `axes` are major to minor; `peer`, `tag`, `sources` and `reduction` are
+    `axes` are major to minor; `peer`, `tag`, `sources`, `reduction` and `algorithm` are
     those of the kinds that have them. With `start` it runs beside what comes
     behind it, up to the `rt.wait` of its op; nothing else touches its buffers
     until then. Constraints: (C1) one piece a buffer of
@@ -156,6 +156,7 @@ def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
     Variadic<Rt_Buffer>:$from, Variadic<Rt_Buffer>:$to,
     TypedArrayAttrBase<Rt_PieceAttr, "pieces">:$pieces,
     DefaultValuedAttr<I64Attr, "0">:$reduction,
+    DefaultValuedAttr<I64Attr, "0">:$algorithm,
     DefaultValuedAttr<I64Attr, "0">:$peer, DefaultValuedAttr<I64Attr, "0">:$tag,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources, UnitAttr:$start);
   let assemblyFormat = [{

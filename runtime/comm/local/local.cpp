@@ -9,6 +9,7 @@
 #include "runtime/comm/local/group.h"
 #include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/reduce.h"
+#include "runtime/comm/local/team.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -18,9 +19,6 @@ namespace dist {
 namespace {
 
 using namespace local;
-
-/// A team helps when its threads get at least this much each.
-constexpr int64_t bytesPerThread = 64 << 10;
 
 /// Packed pieces start where any element may lie.
 constexpr int64_t alignPacked(int64_t bytes) { return (bytes + 7) & ~7; }
@@ -37,8 +35,9 @@ uint64_t digestOf(const Collective &call) {
   add(call.pieces.data, call.pieces.size * (sizeof(Piece) / sizeof(uint64_t)));
   if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Recv)
     return digest;
-  int64_t rest[] = {static_cast<int64_t>(call.reduction), call.peer};
-  add(rest, 2);
+  int64_t rest[] = {static_cast<int64_t>(call.reduction),
+                    static_cast<int64_t>(call.algorithm), call.peer};
+  add(rest, 3);
   add(call.axes.data, call.axes.size);
   add(call.sources.data, call.sources.size);
   return digest;
@@ -49,7 +48,7 @@ public:
   LocalCommunicator(Shared &shared, int rank, int ranks,
                     std::vector<Place> places)
       : shared(shared), myRank(rank), numRanks(ranks),
-        places(std::move(places)) {
+        places(std::move(places)), team(shared.options) {
     scratch.resize(2 * ranks);
     memberAt.resize(ranks);
   }
@@ -70,7 +69,7 @@ public:
     switch (what.kind) {
     case CollectiveKind::AllSlice:
       for (int64_t i = 0; i < what.pieces.size; ++i)
-        pull(what.pieces[i], from[i], c.mine, to[i], 0);
+        team.pull(what.pieces[i], from[i], c.mine, to[i], 0);
       return Status();
     case CollectiveKind::Send:
       shared.mailboxes[worldRank(c, what.peer)]->put(myRank, what.tag, c.call,
@@ -85,6 +84,8 @@ public:
     if (c.bytes == 0 && what.kind != CollectiveKind::Barrier)
       return Status();
     bool together = c.place->size() > 1;
+    if (together && c.algorithm != Algorithm::Auto)
+      return allReduceInSteps(c);
     if (together)
       DIST_RETURN_IF_ERROR(shared.meet(*c.place, c.call, from, to,
                                        [&](char *small) { pack(c, small); }));
@@ -111,6 +112,7 @@ private:
     int mine = 0;      // my place in the group, by the order of axes
     int64_t bytes = 0; // of all pieces, packed
     bool small = false;
+    Algorithm algorithm = Algorithm::Auto;
     Call call{};
   };
 
@@ -134,9 +136,9 @@ private:
       mask |= 1u << axis;
     }
     c.place = &places[mask];
-    inBackground = what.background;
+    team.inBackground = what.background;
     c.place->spinMicroseconds =
-        inBackground ? 0 : shared.options.spinMicroseconds;
+        what.background ? 0 : shared.options.spinMicroseconds;
     int size = c.place->size();
     for (int member = 0; member < size; ++member) {
       int64_t place = inOrder ? member : 0;
@@ -176,6 +178,11 @@ private:
                       StatusCode::InvalidArgument);
     }
     c.small = c.bytes <= inlineBytes;
+    if (what.kind == CollectiveKind::AllReduce)
+      c.algorithm = what.algorithm == Algorithm::Auto ? shared.options.allReduce
+                                                      : what.algorithm;
+    if (c.algorithm < Algorithm::Auto || c.algorithm > Algorithm::ReduceToOne)
+      return refuse("an algorithm that there is not", StatusCode::Internal);
     c.call.digest = digestOf(what);
     return shared.aborted.load() ? shared.abortedStatus(c.call) : Status();
   }
@@ -220,17 +227,17 @@ private:
         break;
       case CollectiveKind::Permute:
         if (int64_t from = what.sources[c.mine]; from >= 0)
-          pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
+          team.pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
         else
           std::memset(c.to[i], 0, bytesTo(piece, size));
         break;
       case CollectiveKind::Broadcast:
-        pull(piece, source(c, what.peer, i, offset), c.mine, c.to[i],
-             what.peer);
+        team.pull(piece, source(c, what.peer, i, offset), c.mine, c.to[i],
+                  what.peer);
         break;
       default: // all_gather, all_to_all
         for (int from = 0; from < size; ++from)
-          pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
+          team.pull(piece, source(c, from, i, offset), c.mine, c.to[i], from);
         break;
       }
       offset += alignPacked(bytesFrom(piece, size));
@@ -259,13 +266,79 @@ private:
     // Small: each rank all, for itself. Large: each a part, for all.
     if (c.small || size == 1) {
       scratch[size] = c.to[i];
-      runReduce(reduce, size, scratch.data() + size, 1, 0, count, width);
+      team.reduce(reduce, scratch.data(), size, scratch.data() + size, 1, 0,
+                  count, width);
       return;
     }
     for (int place = 0; place < size; ++place)
-      scratch[size + place] = c.place->published(memberAt[place]).to[i];
+      scratch[size + place] = target(c, place, i);
     auto [lo, hi] = part(count, width, c.mine, size);
-    runReduce(reduce, size, scratch.data() + size, size, lo, hi, width);
+    team.reduce(reduce, scratch.data(), size, scratch.data() + size, size, lo,
+                hi, width);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // All-reduces as others do them, whose messages go between neighbours
+  //===--------------------------------------------------------------------===//
+
+  Status allReduceInSteps(Collected &c) {
+    c.small = false; // each step reads what the one before has written
+    auto meet = [&] {
+      return shared.meet(*c.place, c.call, c.from, c.to, [](char *) {});
+    };
+    DIST_RETURN_IF_ERROR(meet());
+    if (c.algorithm == Algorithm::ReduceToOne) {
+      if (c.mine == 0)
+        forEachPiece(
+            c, [&](int64_t i, int64_t count, int64_t width, ReduceFn reduce) {
+              for (int place = 0; place < c.place->size(); ++place)
+                scratch[place] = source(c, place, i, 0);
+              team.reduce(reduce, scratch.data(), c.place->size(), &c.to[i], 1,
+                          0, count, width);
+            });
+      DIST_RETURN_IF_ERROR(meet());
+      if (c.mine != 0)
+        forEachPiece(c, [&](int64_t i, int64_t count, int64_t width, ReduceFn) {
+          team.copy(target(c, 0, i), c.to[i], 0, count * width);
+        });
+      return meet();
+    }
+    // In step s a rank adds its own to the part that its neighbour has summed
+    // up so far; after size - 1 of them it has one part whole, which then goes
+    // around.
+    int64_t size = c.place->size(), left = (c.mine + size - 1) % size;
+    for (int64_t step = 0; step < 2 * (size - 1); ++step) {
+      bool sums = step < size - 1;
+      int64_t at = (c.mine + 2 * size - 1 - step) % size;
+      forEachPiece(
+          c, [&](int64_t i, int64_t count, int64_t width, ReduceFn reduce) {
+            auto [lo, hi] = part(count, width, at, size);
+            if (!sums) {
+              team.copy(target(c, left, i), c.to[i], lo * width, hi * width);
+              return;
+            }
+            scratch[0] = step == 0 ? source(c, left, i, 0) : target(c, left, i);
+            scratch[1] = c.from[i];
+            team.reduce(reduce, scratch.data(), 2, &c.to[i], 1, lo, hi, width);
+          });
+      DIST_RETURN_IF_ERROR(meet());
+    }
+    return Status();
+  }
+
+  /// Calls `fn(piece, elements, bytes of one, reduction)`.
+  template <typename Fn> void forEachPiece(const Collected &c, Fn fn) {
+    for (int64_t i = 0; i < c.what.pieces.size; ++i) {
+      const Piece &piece = c.what.pieces[i];
+      auto type = static_cast<DataType>(piece.type);
+      int64_t width = byteSize(type);
+      fn(i, piece.outer * piece.rows * piece.bytes / width, width,
+         findReduction(type, c.what.reduction));
+    }
+  }
+
+  void *target(const Collected &c, int64_t place, int64_t i) const {
+    return c.place->published(memberAt[place]).to[i];
   }
 
   void reduceScatter(const Collected &c, int64_t i, int64_t offset) {
@@ -282,87 +355,16 @@ private:
               static_cast<char *>(source(c, place, i, offset)) + from;
         scratch[size] = static_cast<char *>(c.to[i]) + o * piece.to_outer +
                         row * piece.to_row;
-        runReduce(reduce, size, scratch.data() + size, 1, 0,
-                  piece.bytes / width, width);
+        team.reduce(reduce, scratch.data(), size, scratch.data() + size, 1, 0,
+                    piece.bytes / width, width);
       }
-  }
-
-  //===--------------------------------------------------------------------===//
-  // With the device's team where there is enough
-  //===--------------------------------------------------------------------===//
-
-  int64_t countChunks(int64_t bytes) const {
-    if (!shared.options.parallelFor || inBackground)
-      return 1;
-    return std::min<int64_t>(shared.options.threadsPerRank,
-                             bytes / bytesPerThread);
-  }
-
-  struct ReduceJob {
-    ReduceFn reduce;
-    const void *const *from;
-    int numFrom;
-    void *const *to;
-    int numTo;
-    int64_t lo;
-  };
-  static void runReduceJob(void **buffers, int64_t lo, int64_t hi, int64_t) {
-    const ReduceJob &job = *reinterpret_cast<const ReduceJob *>(buffers);
-    job.reduce(job.from, job.numFrom, job.to, job.numTo, job.lo + lo,
-               job.lo + hi);
-  }
-
-  /// Reduces the buffers in `scratch`.
-  void runReduce(ReduceFn reduce, int numFrom, void *const *to, int numTo,
-                 int64_t lo, int64_t hi, int64_t elementBytes) {
-    int64_t chunks = countChunks((hi - lo) * elementBytes);
-    if (chunks < 2) {
-      reduce(scratch.data(), numFrom, to, numTo, lo, hi);
-      return;
-    }
-    ReduceJob job{reduce, scratch.data(), numFrom, to, numTo, lo};
-    shared.options.parallelFor(runReduceJob, reinterpret_cast<void **>(&job),
-                               hi - lo, chunks);
-  }
-
-  struct CopyJob {
-    const Piece *piece;
-    const char *from;
-    char *to;
-  };
-  static void runCopyJob(void **buffers, int64_t lo, int64_t hi, int64_t) {
-    const CopyJob &job = *reinterpret_cast<const CopyJob *>(buffers);
-    if (job.piece)
-      copyBlocks(*job.piece, job.from, job.to, lo, hi);
-    else
-      std::memcpy(job.to + lo, job.from + lo, hi - lo);
-  }
-
-  /// Copies what the rank at place `me` gets from the rank at place `peer`.
-  void pull(const Piece &piece, const void *from, int64_t me, void *to,
-            int64_t peer) {
-    const char *source =
-        static_cast<const char *>(from) + me * piece.from_place;
-    char *target = static_cast<char *>(to) + peer * piece.to_place;
-    int64_t blocks = piece.outer * piece.rows;
-    if (source == target || blocks * piece.bytes == 0)
-      return;
-    int64_t chunks = countChunks(blocks * piece.bytes);
-    bool single = blocks == 1; // cut by bytes, not by blocks
-    if (chunks < 2) {
-      copyBlocks(piece, source, target, 0, blocks);
-      return;
-    }
-    CopyJob job{single ? nullptr : &piece, source, target};
-    shared.options.parallelFor(runCopyJob, reinterpret_cast<void **>(&job),
-                               single ? piece.bytes : blocks, chunks);
   }
 
   Shared &shared;
   int myRank, numRanks;
   std::vector<Place> places; // by mask of axes
   std::vector<void *> scratch;
-  bool inBackground = false;
+  Team team;
   std::vector<int> memberAt; // the group's members by place, in a collective
 };
 

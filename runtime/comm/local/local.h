@@ -34,6 +34,10 @@ struct LocalOptions {
   void (*parallelFor)(dist_rt_kernel kernel, void **buffers, int64_t n,
                       int32_t chunks) = nullptr;
   int threadsPerRank = 1;
+  /// How all-reduces go that ask for nothing. Auto is the one above: it reads
+  /// each byte once and meets twice, where a ring of n ranks meets 2n - 1 times
+  /// and one rank that reduces for all leaves the others idle.
+  Algorithm allReduce = Algorithm::Auto;
   /// How errors name an op; null: by its id.
   std::function<std::string(int32_t op)> nameOp;
 };

@@ -74,24 +74,78 @@ TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
   auto world = GetParam().create({ranks}, 20);
   for (int64_t count : {100, 40000}) {
     std::vector<std::vector<float>> data(ranks, std::vector<float>(count));
-    std::vector<float> expected(count);
+    // By the rank that the sum starts at.
+    std::vector<std::vector<float>> sums(ranks, std::vector<float>(count));
     for (int64_t i = 0; i < count; ++i) {
       for (int rank = 0; rank < ranks; ++rank)
         data[rank][i] =
             std::sin(float(i * 31 + rank * 17)) * (rank % 2 ? 1e4f : 1e-3f);
-      volatile float sum = data[0][i];
-      for (int rank = 1; rank < ranks; ++rank)
-        sum = sum + data[rank][i];
-      expected[i] = sum;
+      for (int start = 0; start < ranks; ++start) {
+        volatile float sum = data[start][i];
+        for (int rank = 1; rank < ranks; ++rank)
+          sum = sum + data[(start + rank) % ranks][i];
+        sums[start][i] = sum;
+      }
     }
-    onRanks(ranks, [&](int rank) {
-      std::this_thread::sleep_for(std::chrono::milliseconds((ranks - rank)));
-      EXPECT_OK(world->rank(rank).allReduce(
-          1, data[rank].data(), count, manifest::F32, Reduction::Sum, first));
-    });
-    for (int rank = 0; rank < ranks; ++rank)
-      EXPECT_EQ(std::memcmp(data[rank].data(), expected.data(), count * 4), 0);
+    auto given = data;
+    std::vector<float> before;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      data = given;
+      onRanks(ranks, [&](int rank) {
+        std::this_thread::sleep_for(std::chrono::milliseconds((ranks - rank)));
+        EXPECT_OK(world->rank(rank).allReduce(
+            1, data[rank].data(), count, manifest::F32, Reduction::Sum, first));
+      });
+      for (int rank = 1; rank < ranks; ++rank)
+        EXPECT_EQ(std::memcmp(data[rank].data(), data[0].data(), count * 4), 0);
+      if (repeat) {
+        EXPECT_EQ(std::memcmp(data[0].data(), before.data(), count * 4), 0);
+      }
+      before = data[0];
+    }
+    int starts = GetParam().sumsAround ? ranks : 1;
+    for (int64_t i = 0; i < count; ++i) {
+      bool isOne = false;
+      for (int start = 0; start < starts; ++start)
+        isOne |= data[0][i] == sums[start][i];
+      ASSERT_TRUE(isOne) << "element " << i << " of " << count;
+    }
   }
+}
+
+// Each way to go about it, in place or not, whatever the communicator's own.
+TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
+  for (Algorithm algorithm :
+       {Algorithm::Auto, Algorithm::Ring, Algorithm::ReduceToOne})
+    for (int ranks : {1, 2, 3, 5})
+      for (int64_t count : {1, 3, 17, 50000}) {
+        auto world = GetParam().create({ranks}, 20);
+        Piece pieces[2] = {};
+        pieces[0].type = pieces[1].type = manifest::I32;
+        pieces[0].outer = pieces[0].rows = 1;
+        pieces[1].outer = pieces[1].rows = 1;
+        pieces[0].bytes = 4 * count;
+        pieces[1].bytes = 8;
+        int64_t axis = 0;
+        Collective call;
+        call.kind = CollectiveKind::AllReduce;
+        call.algorithm = algorithm;
+        call.axes = {&axis, 1};
+        call.pieces = {pieces, 2};
+        onRanks(ranks, [&](int rank) {
+          std::vector<int32_t> from(count), to(count);
+          std::vector<int32_t> inPlace{rank, 7};
+          for (int64_t i = 0; i < count; ++i)
+            from[i] = int32_t(i) * (rank + 1);
+          void *sources[2] = {from.data(), inPlace.data()};
+          void *targets[2] = {to.data(), inPlace.data()};
+          EXPECT_OK(world->rank(rank).run(call, sources, targets));
+          for (int64_t i = 0; i < count; ++i)
+            ASSERT_EQ(to[i], int32_t(i) * ranks * (ranks + 1) / 2);
+          EXPECT_EQ(inPlace[0], ranks * (ranks - 1) / 2);
+          EXPECT_EQ(inPlace[1], 7 * ranks);
+        });
+      }
 }
 
 template <typename T>
@@ -128,9 +182,11 @@ TEST_P(CommunicatorTest, ReductionsOfAllTypes) {
                             {0x4300, 0x4400, 0xc000, 0xca00});
   checkReductions<uint16_t>(b, manifest::BF16, {0x3fc0, 0xc000, 0x4080},
                             {0x4060, 0x4080, 0xc000, 0xc140});
-  // Halves that round, overflow, and are subnormal: 2048 + 1 + 1 in f32.
+  // Halves that round, overflow, and are subnormal: 2048 + 1 + 1 in f32; what
+  // goes around is rounded by each rank.
+  uint16_t sum = b.sumsAround ? 0x6800 : 0x6801;
   checkReductions<uint16_t>(b, manifest::F16, {0x6800, 0x3c00, 0x3c00},
-                            {0x6801, 0x6800, 0x3c00, 0x6800});
+                            {sum, 0x6800, 0x3c00, 0x6800});
   checkReductions<uint16_t>(b, manifest::F16, {0x7bff, 0x7bff},
                             {0x7c00, 0x7bff, 0x7bff, 0x7c00});
   checkReductions<uint16_t>(b, manifest::F16, {0x0001, 0x0002},

@@ -14,7 +14,9 @@
 
 #include "runtime/core/communicator.h"
 #include <functional>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,10 +36,26 @@ struct Backend {
   std::function<std::unique_ptr<World>(std::vector<int64_t> mesh,
                                        double timeout)>
       create;
+  /// An element's sum may start at any rank, and goes around from there.
+  bool sumsAround = false;
 };
 
 /// What the program that links these tests has; a backend defines it.
 std::vector<Backend> backends();
+
+/// `actual` is `expected`, but for `roundings` of each element.
+template <typename T>
+void expectSum(const std::vector<T> &actual, const std::vector<T> &expected,
+               int64_t roundings) {
+  ASSERT_EQ(actual.size(), expected.size());
+  double unit = std::numeric_limits<T>::is_integer
+                    ? 0
+                    : double(std::numeric_limits<T>::epsilon()) * roundings;
+  for (size_t i = 0; i < actual.size(); ++i)
+    ASSERT_NEAR(double(actual[i]), double(expected[i]),
+                unit * std::abs(double(expected[i])))
+        << "element " << i;
+}
 
 class CommunicatorTest : public testing::TestWithParam<Backend> {};
 

@@ -24,8 +24,10 @@ private:
 };
 
 std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
-                                   double timeout, int spin, int threads) {
+                                   double timeout, int spin, int threads,
+                                   Algorithm algorithm) {
   LocalOptions options;
+  options.allReduce = algorithm;
   options.mesh = mesh;
   options.timeout = timeout;
   options.spinMicroseconds = spin;
@@ -38,10 +40,13 @@ std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
   return std::make_unique<LocalTestWorld>(std::move(world));
 }
 
-Backend local(std::string name, int spin, int threads) {
-  return {name, [=](std::vector<int64_t> mesh, double timeout) {
-            return createLocal(mesh, timeout, spin, threads);
-          }};
+Backend local(std::string name, int spin, int threads,
+              Algorithm algorithm = Algorithm::Auto) {
+  return {name,
+          [=](std::vector<int64_t> mesh, double timeout) {
+            return createLocal(mesh, timeout, spin, threads, algorithm);
+          },
+          algorithm == Algorithm::Ring};
 }
 
 TEST(LocalWorld, RefusesWrongMeshes) {
@@ -60,8 +65,13 @@ TEST(LocalWorld, RefusesWrongMeshes) {
 } // namespace
 
 std::vector<Backend> backends() {
-  return {local("Sleeping", 0, 1), local("Spinning", 200, 1),
-          local("WithTeams", 0, 2)};
+  return {local("Sleeping", 0, 1),
+          local("Spinning", 200, 1),
+          local("WithTeams", 0, 2),
+          local("Ring", 0, 1, Algorithm::Ring),
+          local("RingWithTeams", 0, 2, Algorithm::Ring),
+          local("ReduceToOne", 0, 1, Algorithm::ReduceToOne),
+          local("ReduceToOneWithTeams", 0, 2, Algorithm::ReduceToOne)};
 }
 
 } // namespace dist::cts
