@@ -100,6 +100,10 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   int64_t size = mesh.getGroupSize(axes);
   row.group = formatAxes(axes) + " (" + std::to_string(size) + " ranks)";
   row.bytesSent = op.getBytesSent(size);
+  row.steps = op.getSteps(size);
+  AllReduceAlgorithm algorithm = op.getCall(size).algorithm;
+  if (algorithm != AllReduceAlgorithm::Auto)
+    row.algorithm = stringifyAllReduceAlgorithm(algorithm).str();
   row.often = function.getSymName().contains("step") ||
                       function.getSymName().contains("apply") ||
                       function.getSymName().contains("gradients")
@@ -240,6 +244,30 @@ static std::string describePipeline(func::FuncOp function) {
   return text;
 }
 
+/// What dist-compress-collectives says of an entry.
+static std::string describeCompression(func::FuncOp function) {
+  auto compression = function->getAttrOfType<DictionaryAttr>("compression");
+  if (!compression)
+    return "";
+  auto number = [&](StringRef name) {
+    return compression.getAs<IntegerAttr>(name).getInt();
+  };
+  auto bytes = [&](StringRef name) {
+    return compression.getAs<FloatAttr>(name).getValueAsDouble();
+  };
+  double before = bytes("bytes_before"), after = bytes("bytes_after");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << number("compressed") << " of " << number("gradients")
+     << " gradients by " << compression.getAs<StringAttr>("method").getValue()
+     << " (" << compression.getAs<StringAttr>("what").getValue() << "): a rank "
+     << "sends " << llvm::format("%.0f", after) << " bytes instead of "
+     << llvm::format("%.0f", before) << ", "
+     << llvm::format("%.1f", 100 * after / before)
+     << " %; what is left goes into the next step";
+  return text;
+}
+
 EntryReport EntryExplainer::run() {
   report.name = report.entry = function.getSymName().str();
   if (auto entry = function->getAttrOfType<StringAttr>(kEntryAttr))
@@ -247,6 +275,7 @@ EntryReport EntryExplainer::run() {
   if (auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr))
     report.stage = stage.getInt();
   report.pipeline = describePipeline(function);
+  report.compression = describeCompression(function);
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
   function.walk([&](CollectiveOpInterface op) { addTransfer(op); });

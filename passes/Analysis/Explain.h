@@ -27,7 +27,9 @@ struct TransferRow {
   std::string tensor;     // its names and types
   std::string types;      // the types alone
   std::string collective; // all_reduce, ...
+  std::string algorithm;  // ring, ...; empty: the communicator's choice
   std::string group;      // axes and size: data (2 ranks)
+  int64_t steps = 1;      // rounds of messages
   int64_t bytes = 0;      // of one rank's operands
   double bytesSent = 0;   // by one rank
   std::string often;      // each step, each batch
@@ -82,6 +84,8 @@ struct EntryReport {
   int64_t stage = -1;
   /// Of a stage's function: schedule, microbatches, how long stages wait.
   std::string pipeline;
+  /// How gradients are compressed, and what they come to; empty: not at all.
+  std::string compression;
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;

@@ -43,6 +43,8 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
           llvm::json::Object{{"op", row.op},
                              {"tensor", row.tensor},
                              {"collective", row.collective},
+                             {"algorithm", row.algorithm},
+                             {"steps", row.steps},
                              {"group", row.group},
                              {"bytes", row.bytes},
                              {"bytes_sent", row.bytesSent},
@@ -58,6 +60,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"stage", entry.stage < 0 ? llvm::json::Value(nullptr)
                                   : llvm::json::Value(entry.stage)},
         {"pipeline", entry.pipeline},
+        {"compression", entry.compression},
         {"transfers", std::move(transfers)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},

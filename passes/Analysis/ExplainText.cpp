@@ -21,7 +21,7 @@ mlir::dist::foldTransfers(ArrayRef<TransferRow> rows) {
   llvm::MapVector<Key, std::vector<size_t>, std::map<Key, unsigned>> groups;
   for (auto [i, row] : llvm::enumerate(rows))
     groups[{row.op, getNamePattern(row.tensor), row.types, row.collective,
-            row.group, row.often, getNamePattern(row.reason),
+            row.algorithm, row.group, row.often, getNamePattern(row.reason),
             getNamePattern(row.place)}]
         .push_back(i);
   std::vector<FoldedTransfer> folded;
@@ -56,6 +56,14 @@ static std::string shorten(StringRef list) {
   return foldList(list, "; ", kShown);
 }
 
+/// `all_reduce (ring, 6 steps)`
+static std::string describeCollective(const TransferRow &row) {
+  if (row.algorithm.empty())
+    return row.collective;
+  return row.collective + " (" + row.algorithm + ", " +
+         std::to_string(row.steps) + " steps)";
+}
+
 static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   if (entry.transfers.empty()) {
     os << "  no transfers\n";
@@ -68,7 +76,7 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
     std::string often = row.often;
     if (folded.members.size() > 1)
       often += " x " + std::to_string(folded.members.size());
-    table.add({row.op, row.tensor, row.collective, row.group,
+    table.add({row.op, row.tensor, describeCollective(row), row.group,
                formatBytes(row.bytes), often, shorten(row.reason),
                shorten(row.place)});
   }
@@ -119,6 +127,8 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
     os << "\n@" << entry.name << "\n";
     if (!entry.pipeline.empty())
       os << "  " << entry.pipeline << "\n";
+    if (!entry.compression.empty())
+      os << "  compressed: " << entry.compression << "\n";
     writeTransfers(entry, os);
     writeMemory(entry.memory, os);
     writeTime(entry, os);

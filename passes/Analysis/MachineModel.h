@@ -30,8 +30,9 @@ struct MachineModel {
                ? all * double(cores) / double(ranks * threads)
                : all;
   }
-  double getTransferSeconds(double bytesSent) const {
-    return transferLatency + bytesSent / transferBytesPerSecond;
+  double getTransferSeconds(double bytesSent, int64_t steps) const {
+    return double(steps) * transferLatency +
+           bytesSent / transferBytesPerSecond;
   }
 };
 

@@ -101,8 +101,9 @@ private:
 
 double Runner::transfer(CollectiveOpInterface op) {
   double start = std::max(now, linkFree);
-  linkFree = start + machine.getTransferSeconds(
-                         op.getBytesSent(mesh.getGroupSize(op.getGroupAxes())));
+  int64_t ranks = mesh.getGroupSize(op.getGroupAxes());
+  linkFree = start + machine.getTransferSeconds(op.getBytesSent(ranks),
+                                                op.getSteps(ranks));
   add(Activity::Kind::Transfer, op, start, linkFree, timeline.transfer);
   return linkFree;
 }

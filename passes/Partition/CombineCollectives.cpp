@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
+#include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -168,7 +169,8 @@ void CombineCollectivesPass::runOnOperation() {
   SmallVector<Operation *> large, scalars;
   for (Operation &op : function.front())
     if (isa<AllReduceOp, ReduceScatterOp>(op) ||
-        (isa<AllGatherOp>(op) && isForResults(&op)))
+        (isa<AllGatherOp>(op) &&
+         (op.hasAttr(kCompressed) || isForResults(&op))))
       (isScalar(&op) ? scalars : large).push_back(&op);
 
   SmallVector<Operation *> buckets;

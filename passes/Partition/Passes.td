@@ -219,14 +219,54 @@ def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::F
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def CompressCollectivesPass : Pass<"dist-compress-collectives", "::mlir::ModuleOp"> {
+  let summary = "Gradients are summed over ranks in fewer bytes";
+  let description = [{
+    Behind dist-partition, before buckets are made. Only the sums of gradients
+    that updates are made from: what is clipped, checked and applied is the sum
+    of what was sent, and steps that only accumulate send nothing. What a rank
+    does not send it adds to its gradient of the next step (error feedback):
+    a variable `compression/error/NAME`, ON_READ + SUM like an accumulator, so
+    that a checkpoint keeps each rank's, and at another number of ranks their
+    sum. A step that --on-nonfinite=skip leaves out leaves it alone, too.
+
+    Methods: `f16` and `bf16` (reduced in that type), `int8` (gathered with the
+    scale of the largest magnitude, and summed by each rank), `topk:ratio=X` (the
+    largest of each block of 1024 and their places, gathered and scattered),
+    `powersgd:rank=R` (factors of matrices, reduced; the right one is a variable,
+    from which the next step starts). Gradients of which a method would send no
+    fewer bytes stay as they are. The entry's attribute `compression` says what
+    it comes to.
+
+    Before:
+    ```mlir
+    %1 = dist.all_reduce %g over @mesh ["data"] ... : (tensor<64xf32>) -> tensor<64xf32>
+    ```
+    After `dist-compress-collectives{method=bf16}`:
+    ```mlir
+    %p = graph.add %g, %error
+    %h = graph.convert %p : (tensor<64xf32>) -> tensor<64xbf16>
+    %2 = dist.all_reduce %h over @mesh ["data"] ... : (tensor<64xbf16>) -> tensor<64xbf16>
+    %1 = graph.convert %2 : (tensor<64xbf16>) -> tensor<64xf32>
+    %s = graph.convert %h : (tensor<64xbf16>) -> tensor<64xf32>
+    %e = graph.sub %p, %s  // the variable's new value
+    ```
+  }];
+  let options = [
+    Option<"method", "method", "std::string", "\"bf16\"",
+      "f16, bf16, int8, topk:ratio=X or powersgd:rank=R">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
+}
+
 def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::FuncOp"> {
   let summary = "Merges collectives into buckets";
   let description = [{
     All-reduces of one group, reduction and element type become one with several
     operands, in the order in which the backward pass gives their operands (last
-    layers first); so do reduce-scatters, and all-gathers whose results are only
-    returned (updated variables; what is gathered to compute with stays where
-    it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means no
+    layers first); so do reduce-scatters, and all-gathers of compressed gradients
+    or whose results are only returned (updated variables; what else is gathered
+    to compute with stays where it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means no
     limit. Scalars (the loss) join the last bucket. An op never joins a bucket it
     depends on.
 
@@ -236,6 +276,51 @@ def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::Fun
   let options = [
     Option<"bytesPerPack", "bytes-per-pack", "int64_t", "0",
       "A bucket takes no more once it has more bytes than this; 0: one bucket">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def ChooseAlgorithmPass : Pass<"dist-choose-algorithm", "::mlir::func::FuncOp"> {
+  let summary = "Says how all-reduces go about it";
+  let description = [{
+    A ring and a sum at one rank are the same collective in other messages; the
+    communicator is told which. With `auto` it does what it finds best.
+
+    Before: `%1 = dist.all_reduce %0 over @mesh ["data"] ...`
+    After: `%1 = dist.all_reduce %0 over @mesh ["data"] using ring ...`
+  }];
+  let options = [
+    Option<"algorithm", "algorithm", "std::string", "\"auto\"",
+      "auto, ring or reduce_to_one">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def HierarchicalCollectivesPass : Pass<"dist-hierarchical-collectives", "::mlir::func::FuncOp"> {
+  let summary = "All-reduces over several axes become one a level";
+  let description = [{
+    Along the inner axis each rank reduces its part, the parts are reduced along
+    the others (which may be levels again), and gathered: over the outer links
+    goes only a part for each rank. Behind dist-combine-collectives: each level
+    is one transfer a bucket. Operands none of whose dims divides stay in one
+    all-reduce.
+
+    Only where it pays by the bytes, the mesh's `link_costs` and the steps; with
+    `always` wherever there are several axes.
+
+    Before: `%1 = dist.all_reduce %0 over @mesh ["host", "data"] ...`
+    After:
+    ```mlir
+    %1 = dist.reduce_scatter %0 over @mesh ["data"] {dims = array<i64: 0>, ...}
+    %2 = dist.all_reduce %1 over @mesh ["host"] ...
+    %3 = dist.all_gather %2 over @mesh ["data"] {dims = array<i64: 0>, ...}
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", "false",
+      "Also where links that cost the same say that it does not pay">,
+    Option<"inner", "inner", "std::string", "\"\"",
+      "Axis of the fast links; none: that of the least link cost, the mesh's last of equals">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -184,9 +184,26 @@ void mlir::dist::buildPartitionPipeline(
     split.stages = options.stages;
     pm.addPass(createSplitStagesPass(split));
   }
+  // Before buckets: those are of what is sent.
+  if (!options.compress.empty()) {
+    CompressCollectivesPassOptions compress;
+    compress.method = options.compress;
+    pm.addPass(createCompressCollectivesPass(compress));
+  }
   CombineCollectivesPassOptions combine;
   combine.bytesPerPack = options.bytesPerPack;
   pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));
+  // Behind the buckets, each of which becomes one transfer a level; and before
+  // algorithms are chosen for the all-reduces that this leaves.
+  HierarchicalCollectivesPassOptions levels;
+  levels.always = options.allReduce == "hierarchical";
+  if (levels.always || options.allReduce == "auto")
+    pm.nest<func::FuncOp>().addPass(createHierarchicalCollectivesPass(levels));
+  if (options.allReduce == "ring" || options.allReduce == "reduce-to-one") {
+    ChooseAlgorithmPassOptions choose;
+    choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
+    pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
+  }
   // Behind the buckets: they are what is worth starting.
   if (options.overlap)
     pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());

@@ -62,6 +62,14 @@ struct PartitionPipelineOptions
   Option<int64_t> bytesPerPack{*this, "bytes-per-pack",
                                llvm::cl::desc("Largest bucket; 0: one bucket"),
                                llvm::cl::init(0)};
+  Option<std::string> allReduce{
+      *this, "all-reduce",
+      llvm::cl::desc("auto, ring, hierarchical or reduce-to-one"),
+      llvm::cl::init("auto")};
+  Option<std::string> compress{
+      *this, "compress",
+      llvm::cl::desc("Of dist-compress-collectives; or none"),
+      llvm::cl::init("")};
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives run beside computation"),
                        llvm::cl::init(false)};

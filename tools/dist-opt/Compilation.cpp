@@ -241,7 +241,7 @@ LogicalResult Compilation::annotate() {
       [&](OpPassManager &pm) { buildAnnotatePipeline(pm, annotate); });
 }
 
-LogicalResult Compilation::partition() {
+LogicalResult Compilation::partition(bool compressed) {
   PartitionPipelineOptions partition;
   partition.recompute = options.recompute;
   partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
@@ -250,6 +250,9 @@ LogicalResult Compilation::partition() {
         [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); });
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
+  partition.allReduce = options.allReduce;
+  if (compressed)
+    partition.compress = options.compress;
   partition.stages = strategy.stages;
   partition.sources = explains();
   // Who names a preset asks for what it entails: with its vocabulary split, a
@@ -334,13 +337,19 @@ int Compilation::run() {
     return 1;
   if (stage == "annotated")
     return print(bytecode);
-  if (failed(partition()) || failed(checkMemory()))
-    return 1;
   if (options.check) {
+    // Compression changes numbers, by intent: what is compared is the program
+    // that it would be applied to.
+    OwningOpRef<ModuleOp> annotated = module->clone();
+    if (failed(partition(/*compressed=*/false)))
+      return 1;
     int code = reportCheck(*global, *module, options.seed);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
+    module = std::move(annotated);
   }
+  if (failed(partition()) || failed(checkMemory()))
+    return 1;
   if (stage == "explain")
     return reportExplanation(*module, options, threads);
   if (stage == "partitioned")

@@ -284,8 +284,15 @@ static void addStrategyOptions(Table &table, Options &o) {
                {"auto", "mlp", "transformer", "conv", "vocab"},
                "the patterns that tensor-split looks for without --split rules",
                &o.splitPreset);
-  table.choice("--all-reduce", {"auto", "ring", "reduce-to-one"},
-               "algorithm of the gradients' sum", &o.allReduce);
+  table.choice("--all-reduce",
+               {"auto", "ring", "hierarchical", "reduce-to-one", "nccl"},
+               "how all-reduces go: in turns along a ring, in levels along the "
+               "mesh's axes, or at one device; nccl needs a build with GPUs",
+               &o.allReduce);
+  table.text("--compress", "METHOD",
+             "gradients in fewer bytes: f16, bf16, int8, topk:ratio=X or "
+             "powersgd:rank=N; what is not sent is added to the next step's",
+             &o.compress);
   table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
                 0, &o.bytesPerPack);
   table.flag("--overlap",

@@ -80,6 +80,7 @@ struct Options {
   std::vector<std::string> split; // REGEX=DIM:AXIS
   std::string splitPreset;        // empty: chosen
   std::string allReduce = "auto";
+  std::string compress;     // METHOD or METHOD:key=value; empty: none
   int64_t bytesPerPack = 0; // 0: automatic
   bool overlap = false;
   bool errorOnImplicitReshard = false, allowReplicate = false;

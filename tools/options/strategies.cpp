@@ -101,6 +101,16 @@ static int64_t count(const Options &options, const char *name) {
                        [&](const Strategy &one) { return one.name == name; });
 }
 
+/// Whether zero runs at that stage.
+static bool hasStage(const Options &options, const char *number) {
+  return std::any_of(options.strategies.begin(), options.strategies.end(),
+                     [&](const Strategy &one) {
+                       auto stage = one.keys.find("stage");
+                       return one.name == "zero" && stage != one.keys.end() &&
+                              stage->second == number;
+                     });
+}
+
 const std::vector<RefusedRow> &refusedTable() {
   static const std::vector<RefusedRow> rows = {
       {"one-device with another strategy",
@@ -135,14 +145,7 @@ const std::vector<RefusedRow> &refusedTable() {
        "auto chooses them", "leave them out"},
       {"pipeline with zero:stage=3",
        [](const Options &o) {
-         return count(o, "pipeline") &&
-                std::any_of(o.strategies.begin(), o.strategies.end(),
-                            [](const Strategy &one) {
-                              auto stage = one.keys.find("stage");
-                              return one.name == "zero" &&
-                                     stage != one.keys.end() &&
-                                     stage->second == "3";
-                            });
+         return count(o, "pipeline") && hasStage(o, "3");
        },
        "each microbatch would gather the variables again",
        "write zero:stage=1 or 2"},
@@ -156,6 +159,50 @@ const std::vector<RefusedRow> &refusedTable() {
          return count(o, "one-device") && o.devices.size() > 1;
        },
        "one-device runs on one device", "add --strategy mirrored"},
+      {"--all-reduce nccl",
+       [](const Options &o) { return o.allReduce == "nccl"; },
+       "this build has no communicator for GPUs",
+       "give auto, ring, hierarchical or reduce-to-one"},
+      {"--all-reduce hierarchical with a mesh of one axis",
+       [](const Options &o) {
+         return o.allReduce == "hierarchical" &&
+                std::count_if(
+                    o.mesh.begin(), o.mesh.end(),
+                    [](const auto &axis) { return axis.second > 1; }) < 2;
+       },
+       "each level is an axis", "add --mesh host=N,data=M"},
+      {"--compress without a strategy that splits the batch",
+       [](const Options &o) {
+         return !o.compress.empty() && !count(o, "mirrored") &&
+                !count(o, "zero");
+       },
+       "only sums of gradients are compressed", "add --strategy mirrored"},
+      {"--compress with tensor-split, pipeline or zero:stage=3",
+       [](const Options &o) {
+         return !o.compress.empty() &&
+                (count(o, "tensor-split") || count(o, "pipeline") ||
+                 hasStage(o, "3"));
+       },
+       "what is left of a gradient is kept whole on each rank",
+       "use mirrored, or zero:stage=1 or 2"},
+      {"--compress int8, topk or powersgd with zero",
+       [](const Options &o) {
+         return count(o, "zero") && !o.compress.empty() &&
+                o.compress != "f16" && o.compress != "bf16";
+       },
+       "they gather, where zero scatters", "use bf16 or f16"},
+      {"--compress with --accumulate and zero:stage=2",
+       [](const Options &o) {
+         return !o.compress.empty() && o.accumulate > 1 && hasStage(o, "2");
+       },
+       "every batch's gradients would be scattered, uncompressed",
+       "use zero:stage=1"},
+      {"--compress with --precision f16",
+       [](const Options &o) {
+         return !o.compress.empty() && o.precision == "f16";
+       },
+       "what is left would be in units of a loss scale that changes",
+       "use --precision bf16"},
       {"--split without tensor-split",
        [](const Options &o) {
          return !o.split.empty() && !count(o, "tensor-split") &&

@@ -1,0 +1,17 @@
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{algorithm=ring}))" | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{algorithm=ring},dist-choose-algorithm,dist-choose-algorithm{algorithm=reduce_to_one},dist-overlap-collectives))" | FileCheck %s --check-prefix=ONE
+// RUN: not dist-opt %s --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{algorithm=tree}))" 2>&1 | FileCheck %s --check-prefix=TREE
+// TREE: expected `algorithm` to be auto, ring or reduce_to_one, but got 'tree'
+dist.mesh @mesh ["data"=4]
+
+// CHECK-LABEL: func @reduce
+// CHECK: dist.all_reduce %arg0 over @mesh ["data"] by max using ring {
+// The other way to say it stays with what is started.
+// ONE-LABEL: func @reduce
+// ONE: dist.all_reduce_start %arg0 over @mesh ["data"] by max using reduce_to_one {
+func.func @reduce(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dist.all_reduce %a over @mesh ["data"] by max {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = graph.exp %b : tensor<8xf32>
+  %2 = graph.add %0, %1 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
