@@ -326,7 +326,7 @@ TEST_P(MatrixTest, TypesOfAllWidths) {
     checkAll({1, 0}, static_cast<DataType>(type), {4, 8, 8}, {4, 64, 8});
 }
 
-// All types, buckets of two types, all dims; the places' order decides the bits.
+// All types, buckets of two types, all dims; the places' order decides.
 template <typename T>
 void checkReductions(World &world, DataType type, int64_t size,
                      bool sumsAround) {
