@@ -67,6 +67,8 @@ private:
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
   std::optional<SourceBuilder> table;
+  /// The rows of earlier rounds.
+  SourceTable earlier;
 };
 
 /// How one tensor splits a factor.
@@ -136,13 +138,12 @@ void PropagateShardingPass::decide(
     llvm::function_ref<std::string(StringAttr)> explain) {
   if (!table)
     return;
-  SourceTable rows(mesh);
   Builder builder(&getContext());
   for (auto [dim, axes] : llvm::enumerate(state.dims))
     for (StringAttr axis : axes) {
       if (findRow(state, axis) >= 0)
         continue;
-      int32_t row = rows.find(known, result, axis);
+      int32_t row = earlier.find(known, result, axis);
       if (row < 0)
         row = table->add({axis, builder.getStringAttr(name), int32_t(dim),
                           result, builder.getStringAttr(""),
@@ -514,8 +515,10 @@ void PropagateShardingPass::runOnOperation() {
   if (!mesh)
     return;
   meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
-  if (sources)
+  if (sources) {
     table.emplace(mesh);
+    earlier = SourceTable(mesh);
+  }
   if (failed(readVariables()))
     return signalPassFailure();
   // The function that does most decides of variables first.

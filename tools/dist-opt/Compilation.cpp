@@ -255,10 +255,9 @@ LogicalResult Compilation::partition(bool compressed) {
     partition.compress = options.compress;
   partition.stages = strategy.stages;
   partition.sources = explains();
-  // Who names a preset asks for what it entails: with its vocabulary split, a
-  // model that gives probabilities gathers them.
-  partition.allowReplicate =
-      options.allowReplicate || !options.splitPreset.empty();
+  // Rules are the user's layout, of which nothing is gathered unnoticed; what a
+  // strategy splits by itself it gathers by intent.
+  partition.allowReplicate = options.allowReplicate || options.split.empty();
   partition.errorOnImplicitReshard = options.errorOnImplicitReshard;
   partition.strictDivisibility = options.strictDivisibility;
   if (!strategy.schedule.empty())

@@ -303,8 +303,8 @@ static void addStrategyOptions(Table &table, Options &o) {
              &o.errorOnImplicitReshard);
   table.flag(
       "--allow-replicate",
-      "a value that is split may be gathered whole on every rank because "
-      "an op needs it so (variables that are stored in shards always may)",
+      "with --split rules: an activation that is split may be gathered whole "
+      "on every rank where an op needs it so",
       &o.allowReplicate);
   table.flag("--strict-divisibility",
              "a dim that devices do not divide is an error, not padded",
