@@ -12,7 +12,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -24,7 +26,7 @@ using Key = std::pair<int64_t, unsigned>;
 
 class FunctionChecker {
 public:
-  /// `parts`: the function that all ranks run, or one a stage of a pipeline.
+  /// `parts`: the function that all ranks run, or one a program.
   FunctionChecker(func::FuncOp global, ArrayRef<func::FuncOp> parts,
                   MeshOp mesh, const CheckOptions &options)
       : global(global), parts(parts), local(parts.front()), mesh(mesh),
@@ -44,6 +46,7 @@ private:
   void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
                const HostTensor &expected, StringRef op, StringRef place);
   std::optional<Key> findKey(Value value) const;
+  void exchangeKeys(CollectiveOpInterface transfer);
 
   func::FuncOp global;
   SmallVector<func::FuncOp> parts;
@@ -55,8 +58,11 @@ private:
   DenseMap<Key, HostTensor> expected;
   /// The whole program's value of a collective's result is its operand's.
   DenseMap<Value, Key> keys;
-  /// The same of what stages send, by tag.
-  DenseMap<int64_t, SmallVector<std::optional<Key>>> sent;
+  /// The same of what programs give each other, in order: by tag, or by the op
+  /// where there is none.
+  std::map<std::pair<std::string, int64_t>,
+           std::deque<SmallVector<std::optional<Key>>>>
+      given;
   /// The copies of values that microbatches compute, until all are there. A
   /// value and its reshard are the same of the whole: told apart by op and
   /// layout.
@@ -209,6 +215,8 @@ static bool isPartialOfOtherKind(Value value) {
       return reduce.getReduction() != Reduction::Sum;
     if (auto reduce = dyn_cast<AllReduceStartOp>(user))
       return reduce.getReduction() != Reduction::Sum;
+    if (auto reduce = dyn_cast<HostReduceOp>(user))
+      return reduce.getReduction() != Reduction::Sum;
     if (auto scatter = dyn_cast<ReduceScatterOp>(user))
       return scatter.getReduction() != Reduction::Sum;
     if (auto scatter = dyn_cast<ReduceScatterStartOp>(user))
@@ -217,19 +225,31 @@ static bool isPartialOfOtherKind(Value value) {
   });
 }
 
+/// What one end gives is what the other takes.
+void FunctionChecker::exchangeKeys(CollectiveOpInterface transfer) {
+  auto tag = transfer->getAttrOfType<IntegerAttr>("tag");
+  auto &queue = tag ? given[{"", tag.getInt()}]
+                    : given[{transfer->getName().getStringRef().str(), 0}];
+  if (transfer->getNumResults() == 0) {
+    SmallVector<std::optional<Key>> &list = queue.emplace_back();
+    for (Value operand : transfer->getOperands())
+      list.push_back(findKey(operand));
+    return;
+  }
+  if (queue.empty())
+    return;
+  for (auto [result, key] : llvm::zip(transfer->getResults(), queue.front()))
+    if (key)
+      keys[result] = *key;
+  queue.pop_front();
+}
+
 LogicalResult FunctionChecker::compareOp(Operation *op,
                                          ArrayRef<RankTensors> results) {
   // Collectives, a wait included, hand on which value of the whole they are.
-  if (auto send = dyn_cast<SendOp>(op)) {
-    SmallVector<std::optional<Key>> &list = sent[send.getTag()];
-    list.clear();
-    for (Value operand : send.getInputs())
-      list.push_back(findKey(operand));
-  } else if (auto recv = dyn_cast<RecvOp>(op)) {
-    for (auto [result, key] :
-         llvm::zip(recv.getOutputs(), sent.lookup(recv.getTag())))
-      if (key)
-        keys[result] = *key;
+  auto transfer = dyn_cast<CollectiveOpInterface>(op);
+  if (transfer && transfer.crossesPrograms()) {
+    exchangeKeys(transfer);
   } else if (isa<CollectiveOpInterface>(op) &&
              op->getNumResults() == op->getNumOperands()) {
     for (auto [operand, result] :
@@ -331,16 +351,16 @@ SmallVector<RankTensors> FunctionChecker::cutArguments(func::FuncOp part,
             ? ShardPadding::Zero
             : ShardPadding::Poison;
     for (int64_t i = 0; i < numRanks; ++i)
-      ranks[i].push_back(mesh && sharding ? cutShard(whole, sharding, mesh,
-                                                     firstRank + i, padding)
-                                          : whole);
+      ranks[i].push_back(mesh && sharding
+                             ? cutShard(whole, sharding, mesh,
+                                        isOnHost(part) ? 0 : firstRank + i,
+                                        padding)
+                             : whole);
   }
   return ranks;
 }
 
 LogicalResult FunctionChecker::runLocal() {
-  int64_t ranks = mesh ? mesh.getNumRanks() : 1;
-  int64_t each = ranks / parts.size();
   SmallVector<RankProgram> programs;
   for (auto [i, part] : llvm::enumerate(parts)) {
     for (BlockArgument argument : part.getArguments())
@@ -348,8 +368,8 @@ LogicalResult FunctionChecker::runLocal() {
         return part.emitOpError()
                << "cannot be compared: argument " << argument.getArgNumber()
                << " is none of the whole program";
-    programs.push_back(
-        {part, int64_t(i) * each, each, cutArguments(part, i * each, each)});
+    auto [first, count] = getProgramRanks(mesh, i, parts.size());
+    programs.push_back({part, first, count, cutArguments(part, first, count)});
   }
   auto results = evaluatePrograms(
       programs, mesh, [&](Operation *op, ArrayRef<RankTensors> tensors) {
@@ -376,7 +396,7 @@ FailureOr<FunctionCheck> FunctionChecker::run() {
   return check;
 }
 
-/// The functions that the ranks run for an entry, by stage.
+/// The functions that the ranks run for an entry, by program.
 static SmallVector<func::FuncOp> findParts(ModuleOp module, StringRef entry) {
   if (auto function = module.lookupSymbol<func::FuncOp>(entry))
     return {function};
@@ -386,8 +406,7 @@ static SmallVector<func::FuncOp> findParts(ModuleOp module, StringRef entry) {
       if (name == entry)
         parts.push_back(function);
   llvm::sort(parts, [](func::FuncOp a, func::FuncOp b) {
-    return a->getAttrOfType<IntegerAttr>(kStageAttr).getInt() <
-           b->getAttrOfType<IntegerAttr>(kStageAttr).getInt();
+    return getProgramNumber(a) < getProgramNumber(b);
   });
   return parts;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Evaluator.h"
+#include "llvm/ADT/Sequence.h"
 #include <deque>
 #include <map>
 
@@ -39,10 +40,11 @@ public:
 
 private:
   bool isThere(Operation *op);
-  /// The rank of a send's or recv's peer.
-  int64_t getPeer(Operation *op, int64_t rank);
-  void evaluateSend(SendOp op);
-  void evaluateRecv(RecvOp op, SmallVector<RankTensors> &results);
+  /// The ranks at the other end of a transfer between programs, in the order of
+  /// their places.
+  SmallVector<int64_t> getPeers(CollectiveOpInterface op, int64_t rank);
+  void give(CollectiveOpInterface op);
+  void take(CollectiveOpInterface op, SmallVector<RankTensors> &results);
   LogicalResult evaluate(Operation *op);
   LogicalResult evaluateCollective(CollectiveOpInterface op,
                                    SmallVector<RankTensors> &results);
@@ -95,45 +97,68 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
   return success();
 }
 
-int64_t RankEvaluator::getPeer(Operation *op, int64_t rank) {
-  auto collective = cast<CollectiveOpInterface>(op);
-  uint64_t place =
-      isa<SendOp>(op) ? cast<SendOp>(op).getPeer() : cast<RecvOp>(op).getPeer();
-  for (const auto &group : getGroups(mesh, collective.getGroupAxes()))
+SmallVector<int64_t> RankEvaluator::getPeers(CollectiveOpInterface op,
+                                             int64_t rank) {
+  if (isa<HostBroadcastOp, HostReduceOp>(op)) {
+    int64_t host = mesh.getNumRanks();
+    return rank == host ? llvm::to_vector(llvm::seq<int64_t>(0, host))
+                        : SmallVector<int64_t>{host};
+  }
+  auto send = dyn_cast<SendOp>(op.getOperation());
+  uint64_t place = send ? send.getPeer() : cast<RecvOp>(op).getPeer();
+  for (const auto &group : getGroups(mesh, op.getGroupAxes()))
     if (llvm::is_contained(group, rank))
-      return group[place];
-  return -1;
+      return {group[place]};
+  return {};
+}
+
+/// Transfers with one tag pair up in order; those of the host have none.
+static int64_t getTag(Operation *op) {
+  auto tag = op->getAttrOfType<IntegerAttr>("tag");
+  return tag ? tag.getInt() : -1;
 }
 
 bool RankEvaluator::isThere(Operation *op) {
-  auto recv = dyn_cast<RecvOp>(op);
-  if (!recv || !mailbox)
+  auto transfer = dyn_cast<CollectiveOpInterface>(op);
+  if (!transfer || !transfer.crossesPrograms() || op->getNumResults() == 0 ||
+      !mailbox)
     return true;
-  for (int64_t rank = firstRank; rank < firstRank + numRanks; ++rank) {
-    auto found =
-        mailbox->find({getPeer(op, rank), rank, int64_t(recv.getTag())});
-    if (found == mailbox->end() || found->second.empty())
-      return false;
-  }
+  for (int64_t rank = firstRank; rank < firstRank + numRanks; ++rank)
+    for (int64_t peer : getPeers(transfer, rank)) {
+      auto found = mailbox->find({peer, rank, getTag(op)});
+      if (found == mailbox->end() || found->second.empty())
+        return false;
+    }
   return true;
 }
 
-void RankEvaluator::evaluateSend(SendOp op) {
+void RankEvaluator::give(CollectiveOpInterface op) {
   SmallVector<RankTensors> operands = getOperands(op);
   for (int64_t i = 0; i < numRanks; ++i)
-    (*mailbox)[{firstRank + i, getPeer(op, firstRank + i),
-                int64_t(op.getTag())}]
-        .push_back(std::move(operands[i]));
+    for (int64_t peer : getPeers(op, firstRank + i))
+      (*mailbox)[{firstRank + i, peer, getTag(op)}].push_back(operands[i]);
 }
 
-void RankEvaluator::evaluateRecv(RecvOp op, SmallVector<RankTensors> &results) {
+void RankEvaluator::take(CollectiveOpInterface op,
+                         SmallVector<RankTensors> &results) {
   for (int64_t i = 0; i < numRanks; ++i) {
-    auto found = mailbox->find(
-        {getPeer(op, firstRank + i), firstRank + i, int64_t(op.getTag())});
-    results[i] = std::move(found->second.front());
-    found->second.pop_front();
-    if (found->second.empty())
-      mailbox->erase(found);
+    SmallVector<RankTensors> came;
+    for (int64_t peer : getPeers(op, firstRank + i)) {
+      auto found = mailbox->find({peer, firstRank + i, getTag(op)});
+      came.push_back(std::move(found->second.front()));
+      found->second.pop_front();
+      if (found->second.empty())
+        mailbox->erase(found);
+    }
+    results[i] = came.front();
+    if (auto reduce = dyn_cast<HostReduceOp>(op.getOperation()))
+      for (auto [k, result] : llvm::enumerate(results[i])) {
+        SmallVector<HostTensor> parts;
+        for (const RankTensors &tensors : came)
+          if (k < tensors.size())
+            parts.push_back(tensors[k]);
+        result = combine(parts, reduce.getReduction());
+      }
   }
 }
 
@@ -150,14 +175,15 @@ void RankEvaluator::release(Operation *op) {
 
 LogicalResult RankEvaluator::evaluate(Operation *op) {
   SmallVector<RankTensors> results(numRanks);
-  if (isa<SendOp, RecvOp>(op)) {
+  auto transfer = dyn_cast<CollectiveOpInterface>(op);
+  if (transfer && transfer.crossesPrograms()) {
     if (!mailbox)
       return op->emitOpError()
              << "cannot be evaluated: no other program is there";
-    if (auto send = dyn_cast<SendOp>(op))
-      evaluateSend(send);
+    if (op->getNumResults() == 0)
+      give(transfer);
     else
-      evaluateRecv(cast<RecvOp>(op), results);
+      take(transfer, results);
     for (auto [rank, tensors] : llvm::enumerate(results))
       if (tensors.size() == op->getNumResults())
         for (auto [tensor, type] : llvm::zip(tensors, op->getResultTypes()))

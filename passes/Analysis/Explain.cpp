@@ -80,7 +80,8 @@ static std::string describeTensors(ValueRange values) {
 
 void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   // What is received is a row of who sends it.
-  if (op.isLocal() || !mesh || isa<RecvOp>(op))
+  if (op.isLocal() || !mesh ||
+      (op.crossesPrograms() && op->getNumOperands() == 0))
     return;
   TransferRow row;
   llvm::StringSet<> seen;
@@ -98,7 +99,8 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   row.collective = op->getName().stripDialect().str();
   SmallVector<StringAttr> axes = op.getGroupAxes();
   int64_t size = mesh.getGroupSize(axes);
-  row.group = formatAxes(axes) + " (" + std::to_string(size) + " ranks)";
+  row.group = formatAxes(axes) + " (" + std::to_string(size) + " ranks" +
+              (isa<HostBroadcastOp, HostReduceOp>(op) ? " and the host)" : ")");
   row.bytesSent = op.getBytesSent(size);
   row.steps = op.getSteps(size);
   AllReduceAlgorithm algorithm = op.getCall(size).algorithm;
@@ -164,6 +166,17 @@ void EntryExplainer::addActivations() {
           isa<AllReduceOp>(op) ? &op : *op.getResult(0).user_begin();
       for (Value result : gives->getResults())
         gradients.insert(result.getAsOpaquePointer());
+    }
+  // Copies of the host's variables are there for the step only; to the host
+  // gradients come as they are reduced.
+  for (Operation &op : block)
+    if (isa<HostBroadcastOp, HostReduceOp>(op)) {
+      bool given = isa<HostReduceOp>(op) && op.getNumOperands() > 0;
+      for (Value value :
+           given ? ValueRange(op.getOperands()) : ValueRange(op.getResults())) {
+        buckets.insert(value.getAsOpaquePointer());
+        memory.communication += getByteSize(value.getType());
+      }
     }
   llvm::SmallPtrSet<void *, 16> state;
   for (auto [i, operand] :
@@ -268,6 +281,23 @@ static std::string describeCompression(func::FuncOp function) {
   return text;
 }
 
+/// What dist-split-host says of a function.
+static std::string describePlacement(func::FuncOp function) {
+  if (!function->hasAttr(kPlacementAttr))
+    return "";
+  if (!isOnHost(function))
+    return "on each device, which copies what it reads of the host's variables";
+  int64_t count = 0, bytes = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (function.getArgAttr(i, "graph.variable")) {
+      ++count;
+      bytes += getByteSize(function.getArgumentTypes()[i]);
+    }
+  return "on the host, while the devices wait: " + std::to_string(count) +
+         " variables of " + std::to_string(bytes) +
+         " bytes have their one copy there";
+}
+
 EntryReport EntryExplainer::run() {
   report.name = report.entry = function.getSymName().str();
   if (auto entry = function->getAttrOfType<StringAttr>(kEntryAttr))
@@ -276,6 +306,8 @@ EntryReport EntryExplainer::run() {
     report.stage = stage.getInt();
   report.pipeline = describePipeline(function);
   report.compression = describeCompression(function);
+  report.placement = describePlacement(function);
+  report.onHost = isOnHost(function);
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
   function.walk([&](CollectiveOpInterface op) { addTransfer(op); });
@@ -297,6 +329,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
   MeshOp mesh = findMesh(module);
   if (mesh) {
     report.ranks = mesh.getNumRanks();
+    report.host = mesh.getHost();
     for (auto [axis, size] : llvm::zip(
              mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes()))
       report.mesh += (report.mesh.empty() ? "" : ",") + axis.str() + "=" +

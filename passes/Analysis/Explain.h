@@ -79,13 +79,16 @@ struct OpDetail {
 /// One function: what a rank runs, or the ranks of one stage of a pipeline.
 struct EntryReport {
   std::string name;
-  /// The entry that a stage's function is a part of; else its own name.
+  /// The entry that it is, or is one program's part of.
   std::string entry;
   int64_t stage = -1;
   /// Of a stage's function: schedule, microbatches, how long stages wait.
   std::string pipeline;
   /// How gradients are compressed, and what they come to; empty: not at all.
   std::string compression;
+  /// Where variables are on the host: whose function it is.
+  std::string placement;
+  bool onHost = false;
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
@@ -106,6 +109,8 @@ struct ExplainReport {
   /// Such as: data=2; empty for one device.
   std::string mesh;
   int64_t ranks = 1;
+  /// Whether a host has variables besides.
+  bool host = false;
   std::vector<EntryReport> entries;
   std::vector<SourceRow> sources;
 };

@@ -61,6 +61,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                   : llvm::json::Value(entry.stage)},
         {"pipeline", entry.pipeline},
         {"compression", entry.compression},
+        {"placement", entry.placement},
         {"transfers", std::move(transfers)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},

@@ -88,8 +88,10 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
      << formatBytes(sent) << "\n";
 }
 
-static void writeMemory(const MemoryReport &memory, llvm::raw_ostream &os) {
-  os << "  memory of a device (estimate before fusion)\n";
+static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
+  const MemoryReport &memory = entry.memory;
+  os << "  memory of " << (entry.onHost ? "the host" : "a device")
+     << " (estimate before fusion)\n";
   Table parts({"parameters", "gradients", "optimizer slots", "other state",
                "inputs", "activations", "communication buffers", "peak"});
   parts.add({formatBytes(memory.parameters), formatBytes(memory.gradients),
@@ -100,18 +102,25 @@ static void writeMemory(const MemoryReport &memory, llvm::raw_ostream &os) {
 }
 
 static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {
-  os << "  " << formatFlops(entry.flops) << " a device, predicted "
+  bool ofMany = entry.stage >= 0 || !entry.placement.empty();
+  os << "  " << formatFlops(entry.flops)
+     << (entry.onHost ? " on the host" : " a device") << ", predicted "
      << formatSeconds(entry.predictedSeconds) << " (";
-  if (entry.stage >= 0)
-    os << "this stage computes " << formatSeconds(entry.predictedComputeSeconds)
-       << ", waits for other stages "
+  if (ofMany)
+    os << (entry.stage >= 0 ? "this stage computes "
+           : entry.onHost   ? "the host computes "
+                            : "a device computes ")
+       << formatSeconds(entry.predictedComputeSeconds) << ", waits for "
+       << (entry.stage >= 0 ? "other stages "
+           : entry.onHost   ? "the devices "
+                            : "the host ")
        << formatSeconds(entry.predictedIdleSeconds) << " and for transfers "
        << formatSeconds(entry.predictedExposedSeconds);
   else
     os << "of which transfers " << formatSeconds(entry.predictedExposedSeconds);
   double hidden =
       entry.predictedTransferSeconds - entry.predictedExposedSeconds;
-  if (entry.stage < 0 && hidden > 1e-9)
+  if (!ofMany && hidden > 1e-9)
     os << ", and " << formatSeconds(hidden) << " more beside computation";
   os << ")\n";
 }
@@ -119,7 +128,7 @@ static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {
 std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "devices: " << report.ranks;
+  os << "devices: " << report.ranks << (report.host ? " and a host" : "");
   if (!report.mesh.empty())
     os << " (mesh " << report.mesh << ")";
   os << "\n";
@@ -127,10 +136,12 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
     os << "\n@" << entry.name << "\n";
     if (!entry.pipeline.empty())
       os << "  " << entry.pipeline << "\n";
+    if (!entry.placement.empty())
+      os << "  " << entry.placement << "\n";
     if (!entry.compression.empty())
       os << "  compressed: " << entry.compression << "\n";
     writeTransfers(entry, os);
-    writeMemory(entry.memory, os);
+    writeMemory(entry, os);
     writeTime(entry, os);
     if (!entry.recomputed.empty())
       os << "  recomputed in the backward pass: " << entry.recomputed << "; "

@@ -31,8 +31,7 @@ struct MachineModel {
                : all;
   }
   double getTransferSeconds(double bytesSent, int64_t steps) const {
-    return double(steps) * transferLatency +
-           bytesSent / transferBytesPerSecond;
+    return double(steps) * transferLatency + bytesSent / transferBytesPerSecond;
   }
 };
 

@@ -35,7 +35,8 @@ struct Message {
   double sent, arrives;
 };
 
-/// Sender, receiver, tag.
+/// Sender, receiver, tag. What goes between devices and their host is told by
+/// its kind and order: the n-th belongs to the n-th.
 using Channel = std::tuple<int64_t, int64_t, int64_t>;
 using Messages = std::map<Channel, std::deque<Message>>;
 
@@ -48,6 +49,11 @@ public:
         ranks(mesh ? mesh.getNumRanks() : 1) {
     if (auto number = function->getAttrOfType<IntegerAttr>(kStageAttr))
       stage = number.getInt();
+    if (isOnHost(function)) {
+      // With the threads of all devices, which wait.
+      this->machine.threads *= ranks;
+      ranks = 1;
+    }
     next = &function.front().front();
   }
 
@@ -70,7 +76,11 @@ public:
 
 private:
   bool step(Operation *op, bool mayWait);
-  bool receive(RecvOp op, bool mayWait);
+  bool receive(Operation *op, Channel channel, bool mayWait);
+  void send(CollectiveOpInterface op, Channel channel) {
+    double sent = now;
+    messages[channel].push_back({sent, transfer(op)});
+  }
   /// When the transfer that begins now is done.
   double transfer(CollectiveOpInterface op);
   void add(Activity::Kind kind, Operation *op, double start, double end,
@@ -87,7 +97,7 @@ private:
   }
 
   MeshOp mesh;
-  const MachineModel &machine;
+  MachineModel machine;
   Messages &messages;
   bool details;
   int64_t ranks, stage = 0;
@@ -108,9 +118,8 @@ double Runner::transfer(CollectiveOpInterface op) {
   return linkFree;
 }
 
-bool Runner::receive(RecvOp op, bool mayWait) {
-  auto found = messages.find(
-      Channel(int64_t(op.getPeer()), stage, int64_t(op.getTag())));
+bool Runner::receive(Operation *op, Channel channel, bool mayWait) {
+  auto found = messages.find(channel);
   bool sent = found != messages.end() && !found->second.empty();
   if (!sent)
     return !mayWait;
@@ -126,14 +135,19 @@ bool Runner::step(Operation *op, bool mayWait) {
   if (auto wait = dyn_cast<WaitOp>(op)) {
     waitFor(op, started.lookup(wait.getToken()));
   } else if (auto recv = dyn_cast<RecvOp>(op)) {
-    if (!receive(recv, mayWait))
+    Channel channel(int64_t(recv.getPeer()), stage, int64_t(recv.getTag()));
+    if (!receive(recv, channel, mayWait))
       return false;
-  } else if (auto send = dyn_cast<SendOp>(op)) {
-    if (mesh) {
-      double sent = now;
-      messages[Channel(stage, int64_t(send.getPeer()), int64_t(send.getTag()))]
-          .push_back({sent, transfer(send)});
-    }
+  } else if (auto sending = dyn_cast<SendOp>(op)) {
+    if (mesh)
+      send(sending, Channel(stage, int64_t(sending.getPeer()),
+                            int64_t(sending.getTag())));
+  } else if (isa<HostBroadcastOp, HostReduceOp>(op)) {
+    Channel channel(-1, isa<HostReduceOp>(op), 0);
+    if (op->getNumOperands())
+      send(cast<CollectiveOpInterface>(op), channel);
+    else if (!receive(op, channel, mayWait))
+      return false;
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     if (mesh && !collective.isLocal()) {
       double done = transfer(collective);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Bindings.h"
+#include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Graph/IR/Graph.h"
 
 using namespace mlir;
@@ -41,4 +42,9 @@ bool mlir::dist::isUnchangedWeight(BlockArgument argument) {
             symbol)
       return false;
   return true;
+}
+
+int64_t mlir::dist::getThreads(func::FuncOp function, int64_t threads) {
+  return isOnHost(function) ? threads * findMesh(function).getNumRanks()
+                            : threads;
 }

@@ -24,6 +24,10 @@ Attribute getStateName(DictionaryAttr attributes);
 /// somebody else writes a variable.
 bool isUnchangedWeight(BlockArgument argument);
 
+/// Threads that run the function, where a device has `threads`: the host works
+/// while all devices wait, with the threads of all.
+int64_t getThreads(func::FuncOp function, int64_t threads);
+
 } // namespace mlir::dist
 
 #endif // PASSES_LOWERING_BINDINGS_H

@@ -47,6 +47,8 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
                                          ArrayRef<CollectiveBuffer> buffers) {
   StringRef name = op->getName().stripDialect();
   bool start = name.consume_back("_start");
+  // To the runtime the host is a place like others.
+  name.consume_front("host_");
   auto kind = rt::symbolizeCollectiveKind(name);
   if (!kind)
     return op->emitOpError(

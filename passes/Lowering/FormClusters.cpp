@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -96,7 +97,8 @@ void Former::buildNodes() {
   for (Operation &op : func.getBody().front().without_terminator()) {
     position[&op] = next++;
     epoch[&op] = transfers;
-    if (isa<SendOp, RecvOp>(op)) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op);
+        collective && collective.crossesPrograms()) {
       previousTransfer[&op] = transfer;
       transfer = &op;
       ++transfers;
@@ -590,7 +592,7 @@ struct FormClustersPass
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      if (failed(Former(func, threads, fuse).run()))
+      if (failed(Former(func, getThreads(func, threads), fuse).run()))
         return signalPassFailure();
     }
   }

@@ -490,7 +490,8 @@ struct GraphToKernelsPass
   using Base::Base;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() && failed(Converter(func, threads).run()))
+      if (!func.isDeclaration() &&
+          failed(Converter(func, getThreads(func, threads)).run()))
         return signalPassFailure();
   }
 };

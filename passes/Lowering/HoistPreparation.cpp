@@ -117,8 +117,9 @@ void Hoister::makePreparation(ArrayRef<Value> values,
   if (ArrayAttr attributes = func.getAllArgAttrs())
     preparation.setAllArgAttrs(attributes);
   preparation->setAttr(kPrepares, FlatSymbolRefAttr::get(func));
-  if (Attribute stage = func->getAttr(kStageAttr))
-    preparation->setAttr(kStageAttr, stage);
+  for (StringRef name : {kStageAttr, kPlacementAttr})
+    if (Attribute program = func->getAttr(name))
+      preparation->setAttr(name, program);
   symbols.insert(preparation);
   for (auto [i, name] : llvm::enumerate(valueNames)) {
     preparation.setResultAttr(i, "graph.role", b.getStringAttr("prepared"));

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/ProgramEmitter.h"
 
@@ -25,7 +26,8 @@ struct PlanMemoryPass : mlir::dist::impl::PlanMemoryPassBase<PlanMemoryPass> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isDeclaration() || func.isPrivate())
         continue;
-      MemoryLayout layout = layOutMemory(func, threads, symbols);
+      MemoryLayout layout =
+          layOutMemory(func, getThreads(func, threads), symbols);
       if (failed(emitProgram(func, layout, symbols)))
         return signalPassFailure();
     }

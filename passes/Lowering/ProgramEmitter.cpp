@@ -247,7 +247,7 @@ LogicalResult Emitter::emit() {
       rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
                             layout.arenaBytes, builder.getArrayAttr(arguments),
                             builder.getArrayAttr(results), describePeak());
-  for (StringRef name : {kEntryAttr, kStageAttr})
+  for (StringRef name : {kEntryAttr, kStageAttr, kPlacementAttr})
     if (Attribute attribute = func->getAttr(name))
       program->setAttr(name, attribute);
   Block *body = new Block;

@@ -88,13 +88,19 @@ static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
                   int(rt::CollectiveKind::Permute) == DIST_RT_PERMUTE &&
                   int(rt::CollectiveKind::Broadcast) == DIST_RT_BROADCAST &&
                   int(rt::CollectiveKind::Send) == DIST_RT_SEND &&
-                  int(rt::CollectiveKind::Recv) == DIST_RT_RECV,
+                  int(rt::CollectiveKind::Recv) == DIST_RT_RECV &&
+                  int(rt::CollectiveKind::Reduce) == DIST_RT_REDUCE,
               "the rt dialect's kinds are the ABI's");
 
 /// The words of the op's dist_rt_collective, and of what lies behind it.
 static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
+  bool gives = !op.getFrom().empty(), takes = !op.getTo().empty();
+  int64_t ends = gives == takes ? DIST_RT_GIVES_AND_TAKES
+                 : gives        ? DIST_RT_GIVES
+                                : DIST_RT_TAKES;
   SmallVector<int64_t> words{static_cast<int64_t>(op.getKind()),
                              static_cast<int64_t>(op.getOp()),
+                             ends,
                              static_cast<int64_t>(op.getReduction()),
                              static_cast<int64_t>(op.getAlgorithm()),
                              static_cast<int64_t>(op.getPeer()),

@@ -421,4 +421,36 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
+def SplitHostPass : Pass<"dist-split-host", "::mlir::ModuleOp"> {
+  let summary = "One program for the devices, one for the host that has variables";
+  let description = [{
+    After dist-combine-collectives, so that both ends of a transfer have the same
+    buckets; without variables placed on the host nothing changes. Each entry
+    becomes `@ENTRY_device` and `@ENTRY_host`. The mesh gets a host, one rank
+    more, which holds the placed variables and computes what they become and the
+    results that are the same on all devices; everything that differs from device
+    to device is theirs. A device receives each variable that it reads once, at
+    the start. An all_reduce whose value only the host wants becomes a
+    host_reduce; where devices want it, too, they keep the all_reduce. What both
+    want of values that both have, both compute.
+
+    Before: `func.func @f(%x, %w)`, where @w has `#dist.placement<host>`.
+    After:
+    ```mlir
+    func.func @f_device(%x) attributes {dist.entry = "f", dist.placement = #dist.placement<device>} {
+      %w = dist.host_broadcast over @mesh ["data"] {...} : () -> tensor<8xf32>
+      %g = graph.dot_general ...
+      dist.host_reduce %g over @mesh ["data"] {...} : (tensor<8xf32>) -> ()
+    func.func @f_host(%w) attributes {dist.entry = "f", dist.placement = #dist.placement<host>} {
+      dist.host_broadcast %w over @mesh ["data"] {...} : (tensor<8xf32>) -> ()
+      %g = dist.host_reduce over @mesh ["data"] {...} : () -> tensor<8xf32>
+      %w1 = graph.sub %w, %g ...
+    ```
+  }];
+  let options = [
+    Option<"bytesPerPack", "bytes-per-pack", "int64_t", "0",
+      "A transfer of variables takes no more once it has more bytes than this; 0: one transfer">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
 #endif // PASSES_PARTITION_PASSES_TD

@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/Analysis/PipelineSchedule.h"
 #include "passes/Analysis/StageAssignment.h"
+#include "passes/Partition/EntryPart.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallSet.h"
@@ -67,11 +67,6 @@ private:
   std::string getReason(Value value, int64_t from, int64_t to);
   void createFunctions();
 
-  struct Program {
-    func::FuncOp function;
-    IRMapping values;
-  };
-
   func::FuncOp function;
   MeshOp mesh;
   int64_t stages;
@@ -82,7 +77,7 @@ private:
   llvm::MapVector<Value, StageSet> demands;
   DenseMap<Operation *, double> times;
   DenseMap<std::pair<Value, int64_t>, int64_t> tags;
-  std::vector<Program> programs;
+  std::vector<EntryPart> programs;
 };
 
 struct SplitStagesPass
@@ -215,42 +210,19 @@ LogicalResult Splitter::computeTimes(StringRef schedule, int64_t chunks) {
 //===----------------------------------------------------------------------===//
 
 void Splitter::createFunctions() {
-  builder.setInsertionPoint(function);
   for (int64_t stage = 0; stage < stages; ++stage) {
-    SmallVector<Type> types;
-    SmallVector<DictionaryAttr> attributes;
-    SmallVector<BlockArgument> arguments;
-    for (BlockArgument argument : function.getArguments()) {
-      // A variable of another stage is received.
-      int64_t place = getPlace(argument);
-      if (!demands.lookup(argument).contains(stage) &&
-          !(place == stage && !demands.lookup(argument).empty()))
-        continue;
-      if (place >= 0 && place != stage)
-        continue;
-      NamedAttrList list(function.getArgAttrDict(argument.getArgNumber()));
-      list.set(kPositionAttr,
-               builder.getI64IntegerAttr(argument.getArgNumber()));
-      arguments.push_back(argument);
-      types.push_back(argument.getType());
-      attributes.push_back(list.getDictionary(builder.getContext()));
-    }
-    auto made = func::FuncOp::create(
-        builder, function.getLoc(),
-        (function.getSymName() + "_stage" + Twine(stage)).str(),
-        builder.getFunctionType(types, {}));
-    for (NamedAttribute attribute : function->getDiscardableAttrs())
-      made->setAttr(attribute.getName(), attribute.getValue());
-    made->setAttr(kEntryAttr, builder.getStringAttr(function.getSymName()));
-    made->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
-    made.setAllArgAttrs(attributes);
-    Block *block = made.addEntryBlock();
-    Program &program = programs.emplace_back();
-    program.function = made;
-    for (auto [from, to] : llvm::zip(arguments, block->getArguments())) {
-      to.setLoc(from.getLoc());
-      program.values.map(from, to);
-    }
+    programs.push_back(createEntryPart(
+        function, function.getSymName() + "_stage" + Twine(stage),
+        [&](BlockArgument argument) {
+          // A variable of another stage is received.
+          int64_t place = getPlace(argument);
+          if (place >= 0 && place != stage)
+            return false;
+          return demands.lookup(argument).contains(stage) ||
+                 (place == stage && !demands.lookup(argument).empty());
+        }));
+    programs.back().function->setAttr(kStageAttr,
+                                      builder.getI64IntegerAttr(stage));
   }
 }
 
@@ -271,13 +243,6 @@ std::string Splitter::getReason(Value value, int64_t from, int64_t to) {
          " of stage " + std::to_string(from);
 }
 
-static std::string getOrigin(Value value) {
-  if (Operation *op = value.getDefiningOp())
-    return getOriginName(op);
-  std::string name = getLocationName(value.getLoc());
-  return name.empty() ? "argument" : name;
-}
-
 void Splitter::sendTo(Value value, int64_t from, int64_t to) {
   builder.setInsertionPointToEnd(&programs[from].function.front());
   Location loc = value.getLoc();
@@ -285,7 +250,7 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
                              ValueRange{programs[from].values.lookup(value)},
                              to, getTag(value, to), mesh.getSymName(),
                              builder.getStrArrayAttr({kStageAxis}),
-                             getReason(value, from, to), getOrigin(value));
+                             getReason(value, from, to), getValueOrigin(value));
   send->setAttr(kStageAttr, builder.getI64IntegerAttr(from));
 }
 
@@ -312,7 +277,7 @@ Value Splitter::get(Value value, int64_t stage) {
       RecvOp::create(builder, value.getLoc(), TypeRange{value.getType()}, place,
                      getTag(value, stage), mesh.getSymName(),
                      builder.getStrArrayAttr({kStageAxis}),
-                     getReason(value, place, stage), getOrigin(value));
+                     getReason(value, place, stage), getValueOrigin(value));
   recv->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);
@@ -392,10 +357,8 @@ void Splitter::emitAll() {
 void Splitter::emitReturn() {
   Operation *terminator = function.front().getTerminator();
   for (int64_t stage = 0; stage < stages; ++stage) {
-    Program &program = programs[stage];
     SmallVector<Value> values;
-    SmallVector<Type> types;
-    SmallVector<DictionaryAttr> attributes;
+    SmallVector<unsigned> numbers;
     for (OpOperand &use : terminator->getOpOperands()) {
       unsigned number = use.getOperandNumber();
       auto variable = ports.ofResult(number);
@@ -411,21 +374,9 @@ void Splitter::emitReturn() {
       if (!here)
         continue;
       values.push_back(get(use.get(), stage));
-      types.push_back(values.back().getType());
-      NamedAttrList list(function.getResultAttrDict(number));
-      list.set(kPositionAttr, builder.getI64IntegerAttr(number));
-      attributes.push_back(list.getDictionary(builder.getContext()));
+      numbers.push_back(number);
     }
-    builder.setInsertionPointToEnd(&program.function.front());
-    func::ReturnOp::create(builder, terminator->getLoc(), values);
-    program.function.setType(
-        builder.getFunctionType(program.function.getArgumentTypes(), types));
-    program.function.setAllResultAttrs(attributes);
-    int64_t id = 0;
-    program.function.walk([&](CollectiveOpInterface collective) {
-      if (!collective.isLocal())
-        collective.setCollectiveId(id++);
-    });
+    finishEntryPart(programs[stage], function, numbers, values);
   }
 }
 

@@ -103,6 +103,10 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
   for (const std::string &name : options.strategies) {
     if (name == "mirrored")
       continue;
+    if (name == "central-storage") {
+      pm.addPass(createPlaceHostVariablesPass());
+      continue;
+    }
     // A strategy finds what the ones before it have decided, and takes only
     // what is still open (PartIR's tactics).
     if (annotated) {
@@ -193,6 +197,10 @@ void mlir::dist::buildPartitionPipeline(
   CombineCollectivesPassOptions combine;
   combine.bytesPerPack = options.bytesPerPack;
   pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));
+  // Behind the buckets, of which both ends must have the same.
+  SplitHostPassOptions host;
+  host.bytesPerPack = options.bytesPerPack;
+  pm.addPass(createSplitHostPass(host));
   // Behind the buckets, each of which becomes one transfer a level; and before
   // algorithms are chosen for the all-reduces that this leaves.
   HierarchicalCollectivesPassOptions levels;

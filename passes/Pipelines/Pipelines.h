@@ -110,8 +110,8 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
                                llvm::cl::desc("Mesh axes, NAME:SIZE")};
   ListOption<std::string> strategies{
       *this, "strategies",
-      llvm::cl::desc("In their order: mirrored, tensor-split, zero-1, zero-2, "
-                     "zero-3")};
+      llvm::cl::desc("In their order: mirrored, central-storage, tensor-split, "
+                     "zero-1, zero-2, zero-3")};
   ListOption<std::string> dataAxes{
       *this, "data-axes", llvm::cl::desc("Axes that the batch is split over")};
   Option<std::string> modelAxis{*this, "model-axis",

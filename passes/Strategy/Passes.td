@@ -135,4 +135,19 @@ def PipelineStagesPass : Pass<"dist-pipeline-stages", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
+def PlaceHostVariablesPass : Pass<"dist-place-host-variables", "::mlir::ModuleOp"> {
+  let summary = "Places variables on the host, one copy of each";
+  let description = [{
+    Variables that are written alike on all replicas (ON_WRITE: parameters,
+    optimizer slots, counters) get `dist.placement`, and so do gradients'
+    updates: dist-split-host makes the programs of devices and host from it.
+    ON_READ ones, of which each replica has its own (metrics, gradient
+    accumulators, moving statistics of a replica), stay where they are. It is an
+    error if a strategy has split a variable: the host has all of it.
+
+    Before: `graph.variable @w : tensor<4xf32> trainable = ...`
+    After: `graph.variable @w : tensor<4xf32> trainable {dist.placement = #dist.placement<host>} = ...`
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
 #endif // PASSES_STRATEGY_PASSES_TD

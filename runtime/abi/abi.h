@@ -37,8 +37,12 @@ enum {
   DIST_RT_PERMUTE = 5,
   DIST_RT_BROADCAST = 6,
   DIST_RT_SEND = 7,
-  DIST_RT_RECV = 8
+  DIST_RT_RECV = 8,
+  DIST_RT_REDUCE = 9 /* to the host; see dist_rt_collective */
 };
+
+/* A collective's `ends`. */
+enum { DIST_RT_GIVES_AND_TAKES = 0, DIST_RT_GIVES = 1, DIST_RT_TAKES = 2 };
 
 /* One tensor of a collective. To a rank at place r of its group, blocks of
    `bytes` bytes, numbered (o, i) with o < outer and i < rows, go from
@@ -58,14 +62,20 @@ typedef struct dist_rt_piece {
 /* A collective. Behind it lie, without gaps: `num_axes` numbers of mesh axes,
    major to minor (the group is the ranks that differ along them only, and a
    place in it counts in this order); `num_sources` places, by receiver, of a
-   permute (-1: zeros); `num_pieces` pieces. */
+   permute (-1: zeros); `num_pieces` pieces.
+   The host of a mesh that has one is the place behind the axes' (which are all
+   of the mesh's). Of a broadcast whose root it is, and of a reduce, it and the
+   others run different programs: who gives has only `from`, who takes only
+   `to`, as a send and a recv. */
 typedef struct dist_rt_collective {
   int64_t kind;
   int64_t op;        /* the transfer's id in the manifest */
-  int64_t reduction; /* of all_reduce, reduce_scatter */
+  int64_t ends;      /* which buffers there are */
+  int64_t reduction; /* of all_reduce, reduce_scatter, reduce */
   int64_t algorithm; /* of all_reduce */
-  int64_t peer; /* place: broadcast's root, send's receiver, recv's sender */
-  int64_t tag;  /* send and recv of one tag belong together, in order */
+  int64_t peer;      /* place: broadcast's root, send's receiver, recv's sender,
+                        reduce's host */
+  int64_t tag;       /* send and recv of one tag belong together, in order */
   int64_t num_axes, num_sources, num_pieces;
 } dist_rt_collective;
 

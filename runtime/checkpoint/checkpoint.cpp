@@ -276,10 +276,12 @@ static Status restore(const std::string &path, Session &session, int ranks,
       DIST_RETURN_IF_ERROR(session.writeVariable(i, *value));
       continue;
     }
-    // Slice by slice where the same ranks hold it now as then.
-    bool same = ranks == std::max(manifest.ranks(), 1);
-    for (int rank = 0; rank < ranks && same; ++rank)
-      same = holdsVariable(manifest, variable, rank) ==
+    // Slice by slice where the same ranks hold it now as then; a host more or
+    // less, which holds none, makes no difference.
+    bool same = true;
+    int here = std::max(manifest.ranks(), 1);
+    for (int rank = 0; rank < std::max(ranks, here) && same; ++rank)
+      same = (rank < here && holdsVariable(manifest, variable, rank)) ==
              (values.find(sliceName(name, rank)) != nullptr);
     if (same) {
       for (int rank = 0; rank < ranks; ++rank) {

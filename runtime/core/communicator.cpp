@@ -13,8 +13,9 @@ namespace dist {
 
 const char *name(CollectiveKind kind) {
   static const char *const names[] = {
-      "all_reduce", "all_gather", "all_slice", "reduce_scatter", "all_to_all",
-      "permute",    "broadcast",  "send",      "recv",           "barrier"};
+      "all_reduce", "all_gather", "all_slice", "reduce_scatter",
+      "all_to_all", "permute",    "broadcast", "send",
+      "recv",       "reduce",     "barrier"};
   return names[static_cast<int>(kind)];
 }
 
@@ -25,6 +26,8 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   call.reduction = static_cast<Reduction>(description.reduction);
   call.algorithm = static_cast<Algorithm>(description.algorithm);
   call.peer = description.peer;
+  call.gives = description.ends != DIST_RT_TAKES;
+  call.takes = description.ends != DIST_RT_GIVES;
   call.tag = description.tag;
   const auto *words = reinterpret_cast<const int64_t *>(&description + 1);
   call.axes = {words, description.num_axes};

@@ -44,6 +44,7 @@ enum class CollectiveKind {
   Broadcast = DIST_RT_BROADCAST,
   Send = DIST_RT_SEND,
   Recv = DIST_RT_RECV,
+  Reduce = DIST_RT_REDUCE,
   Barrier // only the host asks for it
 };
 
@@ -68,6 +69,8 @@ struct Collective {
   Reduction reduction = Reduction::Sum;
   Algorithm algorithm = Algorithm::Auto;
   int64_t peer = 0, tag = 0;
+  /// Whether it has buffers to read, and to write.
+  bool gives = true, takes = true;
   /// Runs beside the rank's own work: sleeps rather than spins, and leaves the
   /// rank's team alone.
   bool background = false;
@@ -103,7 +106,9 @@ public:
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
   /// Reductions combine in the order of places, but a ring from another place
-  /// on for each part. A send never waits for its recv.
+  /// on for each part. A send never waits for its recv. Where the root of a
+  /// broadcast is the mesh's host, and of a reduce, whoever gives only has no
+  /// `to`, whoever takes only no `from`.
   virtual Status run(const Collective &call, void *const *from,
                      void *const *to) = 0;
 

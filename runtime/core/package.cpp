@@ -92,6 +92,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   for (const manifest::Axis &axis : manifest.mesh().axes())
     if (axis.size() < 1 || axis.size() > 1024 || (ranks *= axis.size()) > 1024)
       return damaged(where, "its mesh has no size");
+  ranks = rankCount(manifest.mesh());
   if (manifest.ranks() != ranks || manifest.program_of_rank_size() != ranks)
     return damaged(where, "it has not one program a rank");
   for (int32_t program : manifest.program_of_rank())
@@ -127,6 +128,8 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
     if (program.state_bytes() < 0 ||
         program.state_bytes() > manifest.state_bytes())
       return damaged(where, "a program's state has no size");
+    if (program.threads() < 0 || program.threads() > 1 << 16)
+      return damaged(where, "a program has no number of threads");
     for (const manifest::Entry &entry : program.entries()) {
       std::string place = where + ": entry " + entry.name();
       if (entry.arena_bytes() < 0)

@@ -67,10 +67,9 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
   return finish(context, instance->run(buffers));
 }
 
-/// Where the addresses to write begin: a recv has none to read.
+/// Where the addresses to write begin.
 void **writtenBuffers(const Collective &call, void **buffers) {
-  bool reads = call.kind != CollectiveKind::Recv;
-  return buffers + (reads ? call.pieces.size : 0);
+  return buffers + (call.gives ? call.pieces.size : 0);
 }
 
 int32_t rt_collective(dist_rt_context *context,

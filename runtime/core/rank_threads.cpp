@@ -17,10 +17,13 @@ constexpr int spinBetweenSteps = 100;
 constexpr auto never = WaitPoint::Clock::time_point::max();
 } // namespace
 
-RankThreads::RankThreads(int ranks, int threadsPerRank)
-    : ranks(ranks), threadsPerRank(threadsPerRank) {
-  roomy = static_cast<int64_t>(ranks) * threadsPerRank <=
-          static_cast<int64_t>(cpu::usableCpus().size());
+RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
+    : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
+      withHost(withHost) {
+  int64_t busy = 0;
+  for (int rank = 0; rank < ranks - withHost; ++rank)
+    busy += threadsOfRank[rank];
+  roomy = busy <= static_cast<int64_t>(cpu::usableCpus().size());
   for (int rank = 1; rank < ranks; ++rank)
     threads.emplace_back([this, rank] { loop(rank); });
 }
@@ -33,11 +36,11 @@ RankThreads::~RankThreads() {
 }
 
 void RankThreads::loop(int rank) {
-  cpu::TeamScope team(threadsPerRank);
+  cpu::TeamScope team(threadsOfRank[rank]);
   uint64_t seen = 0;
   while (true) {
     start.wait([&] { return generation.load() != seen || stopping.load(); },
-               never, roomy ? spinBetweenSteps : 0);
+               never, roomy && !withHost ? spinBetweenSteps : 0);
     if (stopping.load())
       return;
     ++seen;
@@ -48,7 +51,7 @@ void RankThreads::loop(int rank) {
 }
 
 void RankThreads::run(void (*newJob)(int, void *), void *newData) {
-  cpu::TeamScope team(threadsPerRank);
+  cpu::TeamScope team(threadsOfRank[0]);
   if (ranks > 1) {
     job = newJob;
     data = newData;
@@ -58,7 +61,9 @@ void RankThreads::run(void (*newJob)(int, void *), void *newData) {
   }
   newJob(0, newData);
   if (ranks > 1)
-    done.wait([&] { return running.load() == 0; }, never, spinMicroseconds());
+    // What the host does last it does with all cores.
+    done.wait([&] { return running.load() == 0; }, never,
+              withHost ? 0 : spinMicroseconds());
 }
 
 } // namespace dist

@@ -20,7 +20,9 @@ namespace dist {
 /// make all ranks wait.
 class RankThreads {
 public:
-  RankThreads(int ranks, int threadsPerRank);
+  /// The threads of each rank's team. With a host, the last rank works while
+  /// the others wait: it takes no cores from them.
+  RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false);
   ~RankThreads();
   RankThreads(const RankThreads &) = delete;
   RankThreads &operator=(const RankThreads &) = delete;
@@ -38,8 +40,9 @@ public:
 private:
   void loop(int rank);
 
-  int ranks, threadsPerRank;
-  bool roomy;
+  std::vector<int> threadsOfRank;
+  int ranks;
+  bool withHost, roomy;
   void (*job)(int, void *) = nullptr;
   void *data = nullptr;
   std::atomic<uint64_t> generation{0};

@@ -121,10 +121,16 @@ Status LocalSession::start(const SessionOptions &options) {
   }
 
   auto origin = std::chrono::steady_clock::now();
-  threads = std::make_unique<RankThreads>(m.ranks(), m.threads_per_device());
+  std::vector<int> threadsOfRank;
+  for (int program : m.program_of_rank())
+    threadsOfRank.push_back(m.programs(program).threads() > 0
+                                ? m.programs(program).threads()
+                                : m.threads_per_device());
+  threads = std::make_unique<RankThreads>(threadsOfRank, m.mesh().host());
   LocalOptions local;
   for (const manifest::Axis &axis : m.mesh().axes())
     local.mesh.push_back(axis.size());
+  local.host = m.mesh().host();
   local.timeout = options.collectiveTimeout;
   local.spinMicroseconds = threads->spinMicroseconds();
   local.parallelFor = cpu::parallelFor;
@@ -137,7 +143,7 @@ Status LocalSession::start(const SessionOptions &options) {
     ranks.push_back(std::make_unique<dist_rt_context>());
     dist_rt_context &context = *ranks.back();
     context.rank = rank;
-    context.threads = m.threads_per_device();
+    context.threads = threadsOfRank[rank];
     const manifest::Program &program = m.programs(m.program_of_rank(rank));
     int64_t arenaBytes = 0;
     for (const manifest::Entry &entry : program.entries())

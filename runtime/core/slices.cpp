@@ -74,6 +74,11 @@ Status invalid(const std::string &where, const std::string &why) {
 } // namespace
 
 int64_t rankCount(const manifest::Mesh &mesh) {
+  int64_t ranks = mesh.host() ? 1 : 0;
+  return ranks + deviceCount(mesh);
+}
+
+int64_t deviceCount(const manifest::Mesh &mesh) {
   int64_t ranks = 1;
   for (const manifest::Axis &axis : mesh.axes())
     ranks *= axis.size();
@@ -170,6 +175,8 @@ Status Distribution::create(const manifest::Mesh &mesh,
     slice.partial = index(partialAxes);
     for (int axis = 0; axis < numAxes; ++axis)
       slice.firstCopy &= used[axis] || place[axis] == 0;
+    // The host comes behind them; where it has a tensor, it is whole.
+    slice.firstCopy &= rank < deviceCount(mesh);
     int runs = 0;
     forEachRun(result.globalShape, result.localShape, slice, element,
                [&](int64_t offset, int64_t, int64_t) {

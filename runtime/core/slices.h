@@ -63,8 +63,9 @@ void addPartials(const Distribution &distribution,
                  const std::function<const void *(int rank)> &address,
                  void *global);
 
-/// Ranks of a mesh (1 without axes).
+/// Ranks of a mesh (1 without axes), with the host, and without.
 int64_t rankCount(const manifest::Mesh &mesh);
+int64_t deviceCount(const manifest::Mesh &mesh);
 
 } // namespace dist
 

@@ -32,10 +32,8 @@ void StartedCollectives::start(Communicator &communicator,
   job.call = call;
   job.call.background = true;
   // Of a send and a recv one of the two is not there.
-  bool reads = call.kind != CollectiveKind::Recv;
-  bool writes = call.kind != CollectiveKind::Send;
-  job.from.assign(from, from + (reads ? call.pieces.size : 0));
-  job.to.assign(to, to + (writes ? call.pieces.size : 0));
+  job.from.assign(from, from + (call.gives ? call.pieces.size : 0));
+  job.to.assign(to, to + (call.takes ? call.pieces.size : 0));
   queued.store(++started);
   if (!thread.joinable())
     thread = std::thread([this] { loop(); });

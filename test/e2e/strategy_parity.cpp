@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "parity_compiler.h"
+#include "runtime/core/package.h"
 #include "runtime/formats/convert.h"
 #include "runtime/train/entry.h"
 #include <CLI/CLI.hpp>
@@ -175,7 +176,10 @@ private:
     out->type = type.type();
     out->shape.assign(type.shape().begin(), type.shape().end());
     out->data.clear();
-    for (int rank = 0; rank < session->manifest().ranks(); ++rank) {
+    const manifest::Manifest &manifest = session->manifest();
+    for (int rank = 0; rank < manifest.ranks(); ++rank) {
+      if (!holdsVariable(manifest, manifest.variables(index), rank))
+        continue;
       Tensor slice;
       DIST_RETURN_IF_ERROR(session->readSlice(index, rank, &slice));
       out->data.insert(out->data.end(), slice.data.begin(), slice.data.end());

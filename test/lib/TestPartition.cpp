@@ -56,6 +56,7 @@ struct TestCheckPartition
       pipeline.addPass(createSplitStagesPass(split));
     }
     pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
+    pipeline.addPass(createSplitHostPass());
     if (overlap)
       pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
     if (failed(runPipeline(pipeline, local)))
@@ -95,6 +96,12 @@ private:
       return success();
     if (mutate == "swap-tags") {
       swapTags(module);
+      return success();
+    }
+    if (mutate == "host-max") {
+      // The host takes the largest of what devices give, not their sum.
+      module.walk(
+          [](HostReduceOp reduce) { reduce.setReduction(Reduction::Max); });
       return success();
     }
     Operation *target = nullptr;
@@ -148,7 +155,8 @@ private:
 
   Option<std::string> mutate{
       *this, "mutate",
-      llvm::cl::desc("drop, double, wrong-slice, scale, mask or swap-tags")};
+      llvm::cl::desc("drop, double, wrong-slice, scale, mask, swap-tags or "
+                     "host-max")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
                       llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Of the pipeline"),

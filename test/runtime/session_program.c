@@ -29,7 +29,8 @@ static int32_t all_reduce(dist_rt_context *context, int64_t op, float *data,
     dist_rt_collective head;
     int64_t axis;
     dist_rt_piece piece;
-  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_SUM, 0, 0, 0, 1, 0, 1},
+  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_GIVES_AND_TAKES, DIST_RT_SUM, 0, 0,
+             0, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[2] = {data, data};
@@ -122,7 +123,8 @@ static int32_t exchange(dist_rt_context *context, int64_t kind, int64_t peer,
     dist_rt_collective head;
     int64_t axis;
     dist_rt_piece piece;
-  } call = {{kind, 0, DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
+  } call = {{kind, 0, kind == DIST_RT_SEND ? DIST_RT_GIVES : DIST_RT_TAKES,
+              DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[1] = {data};
@@ -151,5 +153,53 @@ EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
     z[i] = ((float *)arena)[i] + y[i] + b[0];
   b[0] += 10;
   *n += 1;
+  return 0;
+}
+
+/* With the host behind the `devices` of the mesh's first axis: this rank gives,
+   or takes. */
+static int32_t host_transfer(dist_rt_context *context, int64_t kind, int64_t op,
+                             int64_t ends, float *data, int64_t count) {
+  struct {
+    dist_rt_collective head;
+    int64_t axis;
+    dist_rt_piece piece;
+  } call = {{kind, op, ends, DIST_RT_SUM, 2, 0, 1, 0, 1},
+            0,
+            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
+  void *buffers[1] = {data};
+  return api.collective(context, &call.head, buffers);
+}
+
+/* A device: x -> x * w[0] + w[1]; gives the host the sum of x, and how many. */
+EXPORT int32_t device(dist_rt_context *context, char *arena, void **bindings) {
+  const float *x = bindings[0];
+  float *y = bindings[1], *w = (float *)arena, *sums = (float *)arena + 2;
+  int32_t status =
+      host_transfer(context, DIST_RT_BROADCAST, 7, DIST_RT_TAKES, w, 2);
+  if (status)
+    return status;
+  sums[0] = sums[1] = 0;
+  for (int64_t i = 0; i < 2; ++i) {
+    if (x[i] == 999)
+      return api.fail(context, DIST_RT_LABEL_OUT_OF_RANGE, 4);
+    y[i] = x[i] * w[0] + w[1];
+    sums[0] += x[i];
+    sums[1] += 1;
+  }
+  return host_transfer(context, DIST_RT_REDUCE, 8, DIST_RT_GIVES, sums, 2);
+}
+/* The host: w -> w + the sums, and the first of them. */
+EXPORT int32_t host(dist_rt_context *context, char *arena, void **bindings) {
+  float *w = bindings[0], *loss = bindings[2], *sums = (float *)arena;
+  int32_t status =
+      host_transfer(context, DIST_RT_BROADCAST, 7, DIST_RT_GIVES, w, 2);
+  if (!status)
+    status = host_transfer(context, DIST_RT_REDUCE, 8, DIST_RT_TAKES, sums, 2);
+  if (status)
+    return status;
+  w[0] += sums[0];
+  w[1] += sums[1];
+  *loss = sums[0];
   return 0;
 }

@@ -69,7 +69,7 @@ TEST(UsableCpus, AreSomeAndDifferent) {
 // All ranks run each job, rank 0 on the caller, each with its own team.
 TEST(RankThreads, RunsAllRanks) {
   for (int ranks : {1, 2, 5}) {
-    RankThreads threads(ranks, 2);
+    RankThreads threads(std::vector<int>(ranks, 2));
     std::vector<int> runs(ranks, 0), teams(ranks, 0);
     std::vector<std::thread::id> ids(ranks);
     for (int step = 0; step < 200; ++step)
@@ -87,7 +87,7 @@ TEST(RankThreads, RunsAllRanks) {
 }
 
 TEST(RankThreads, WakesFromSleep) {
-  RankThreads threads(2, 1);
+  RankThreads threads({1, 1});
   std::atomic<int> runs{0};
   for (int step = 0; step < 3; ++step) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -39,12 +39,15 @@ SHAPES = {"mnist-cnn": [1, 28, 28], "mnist-mlp": [784]}  # of `epoch`'s data
 EPOCH_STEPS = 100
 
 MIRRORED = "--strategy mirrored --devices cpu:2"
+CENTRAL = "--strategy central-storage --devices cpu:2"
 SUITE = ["mnist-cnn 32 f32 tf graph || 0.8",
          "mnist-cnn 128 f32 tf graph || 0.8",
          "mnist-mlp 128 f32 jax jit || 0.9",
          f"mnist-cnn 32 f32 tf mirrored2 | {MIRRORED} | 0.7",
          f"mnist-cnn 128 f32 tf mirrored2 | {MIRRORED} | 0.7",
          f"mnist-mlp 128 f32 tf mirrored2 | {MIRRORED} | 0.7",
+         f"mnist-cnn 128 f32 tf central2 | {CENTRAL} | 0.7",
+         f"mnist-mlp 128 f32 tf central2 | {CENTRAL} | 0.7",
          f"mnist-cnn 128 f32 self train | {MIRRORED} | 1.1",
          f"mnist-mlp 128 f32 self train | {MIRRORED} | 1.3",
          "mnist-cnn 32 f32 ort infer || 1.1",

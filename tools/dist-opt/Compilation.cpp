@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Compilation.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,21 +101,28 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
   auto &map = *lowering.metadata.mutable_options();
   MachineModel machine = readMachine(options);
   machine.threads = threads;
+  double trainSeconds = 0, predictSeconds = 0;
   for (const EntryReport &entry : explain(*module, machine).entries) {
     lowering.entryFlops[entry.name] = entry.flops;
-    std::string milliseconds = std::to_string(entry.predictedSeconds * 1e3);
-    // Stages together: each says how long the entry takes.
+    // The programs of an entry together: each says how long it takes.
     if (entry.entry == "train_step" ||
         (entry.entry == "train_step_partial" && batch != paddedBatch))
-      map["predicted_ms"] = milliseconds;
+      trainSeconds = entry.predictedSeconds;
     if (entry.entry == "predict")
-      map["predicted_predict_ms"] = milliseconds;
+      predictSeconds = entry.predictedSeconds;
   }
+  if (trainSeconds > 0)
+    map["predicted_ms"] = std::to_string(trainSeconds * 1e3);
+  if (predictSeconds > 0)
+    map["predicted_predict_ms"] = std::to_string(predictSeconds * 1e3);
   int64_t ops = 0;
-  if (auto predict = module->lookupSymbol<func::FuncOp>("predict"))
-    predict.walk([&](Operation *op) {
-      ops += op->getName().getDialectNamespace() == "graph";
-    });
+  for (auto function : module->getOps<func::FuncOp>()) {
+    auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
+    if ((whole ? whole.getValue() : function.getSymName()) == "predict")
+      function.walk([&](Operation *op) {
+        ops += op->getName().getDialectNamespace() == "graph";
+      });
+  }
   map["ops"] = std::to_string(ops);
 }
 
@@ -275,7 +283,7 @@ LogicalResult Compilation::checkMemory() {
     auto gib = [](double bytes) {
       return llvm::formatv("{0:F3}", bytes / (1 << 30));
     };
-    if (memory.peak <= options.memoryLimitGiB * (1 << 30))
+    if (entry.onHost || memory.peak <= options.memoryLimitGiB * (1 << 30))
       continue;
     return module->emitError()
            << "--memory-limit: '" << entry.name << "' needs "

@@ -75,6 +75,8 @@ static std::vector<Candidate> listCandidates(const Options &options) {
       continue;
     }
     add(with({"mirrored", {}}), data, model);
+    if (model == 1)
+      add({{"central-storage", {}}}, data, model);
     for (const char *stage : {"1", "2", "3"})
       add(with({"zero", {{"stage", stage}}}), data, model);
   }
@@ -95,18 +97,18 @@ static void weigh(Candidate &candidate, const DialectRegistry &registry) {
   for (const EntryReport &entry : report->entries) {
     double share = 0;
     if (options.loss.empty())
-      share = entry.name == "predict";
+      share = entry.entry == "predict";
     else if (options.accumulate > 1)
-      share = entry.name == ("gradients" + partial).str() ? 1
-              : entry.name == "apply" ? 1.0 / options.accumulate
-                                      : 0;
+      share = entry.entry == ("gradients" + partial).str() ? 1
+              : entry.entry == "apply" ? 1.0 / options.accumulate
+                                       : 0;
     else
-      share = entry.name == ("train_step" + partial).str();
+      share = entry.entry == ("train_step" + partial).str();
     candidate.seconds += share * entry.predictedSeconds;
     candidate.transferSeconds += share * entry.predictedTransferSeconds;
     for (const TransferRow &row : entry.transfers)
       candidate.bytesSent += share * row.bytesSent;
-    if (share > 0)
+    if (share > 0 && !entry.onHost)
       candidate.peak = std::max(candidate.peak, entry.memory.peak);
   }
   if (double limit = options.memoryLimitGiB * (1 << 30);

@@ -255,11 +255,11 @@ static void addTrainingOptions(Table &table, Options &o) {
 
 static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
-  table.value(
-      "--strategy", "NAME,...|@FILE",
-      "one-device (default), mirrored, tensor-split, zero:stage=1|2|3, auto; "
-      "see --print-strategies of dist-opt",
-      [&](const std::string &given) { return parsePlan(given, &o); });
+  table.value("--strategy", "NAME,...|@FILE",
+              "one-device (default), mirrored, central-storage, tensor-split, "
+              "zero:stage=1|2|3, auto; "
+              "see --print-strategies of dist-opt",
+              [&](const std::string &given) { return parsePlan(given, &o); });
   table.value("--devices", "LIST",
               "cpu: all cores as one device (default); cpu:N: N devices that "
               "share them out",

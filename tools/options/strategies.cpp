@@ -27,6 +27,17 @@ const std::vector<StrategyRow> &strategyTable() {
        "batch norm is per replica unless --sync-batch-norm",
        "data",
        {}},
+      {"central-storage",
+       "one copy of the variables, on the host; devices copy what they read "
+       "once a step, the host reduces gradients and updates",
+       "the variables with their optimizer slots do not fit a device, or the "
+       "update must happen at one place",
+       "n x the variables' bytes from the host and n x the gradients' to it a "
+       "step, and devices wait while it updates",
+       "batch norm is per replica unless --sync-batch-norm; variables are not "
+       "split",
+       "data",
+       {}},
       {"tensor-split",
        "variables split by --split rules, or where the model's own patterns "
        "allow (column-then-row pairs, heads, channels)",
@@ -143,6 +154,12 @@ const std::vector<RefusedRow> &refusedTable() {
                 (o.strategies.size() > 1 || !o.mesh.empty());
        },
        "auto chooses them", "leave them out"},
+      {"central-storage with another strategy",
+       [](const Options &o) {
+         return count(o, "central-storage") && o.strategies.size() > 1;
+       },
+       "the host has the one copy of each variable, whole",
+       "leave one of them out"},
       {"pipeline with zero:stage=3",
        [](const Options &o) {
          return count(o, "pipeline") && hasStage(o, "3");

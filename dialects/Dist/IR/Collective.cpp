@@ -201,7 +201,33 @@ LogicalResult RecvOp::verifyShapes(int64_t n) {
   return verifyPeer(*this, getResultTypes(), getPeer(), n);
 }
 
+/// One end of a transfer between the host and the others.
+static LogicalResult verifyHostTransfer(CollectiveOpInterface op) {
+  if ((op->getNumOperands() == 0) == (op->getNumResults() == 0))
+    return op->emitOpError()
+           << "expected operands, where it gives, or results, "
+              "where it takes, but got "
+           << op->getNumOperands() << " and " << op->getNumResults();
+  MeshOp mesh = findMesh(op);
+  if (!mesh.getHost())
+    return op->emitOpError() << "expected a mesh with host";
+  if (op.getGroupAxes().size() != mesh.getAxisNames().size())
+    return op->emitOpError() << "expected all axes of the mesh, but got "
+                             << formatAxes(op.getGroupAxes());
+  return success();
+}
+LogicalResult HostBroadcastOp::verifyShapes(int64_t) {
+  return verifyHostTransfer(*this);
+}
+LogicalResult HostReduceOp::verifyShapes(int64_t) {
+  return verifyHostTransfer(*this);
+}
+
 bool AllSliceOp::isLocal() { return true; }
+bool SendOp::crossesPrograms() { return true; }
+bool RecvOp::crossesPrograms() { return true; }
+bool HostBroadcastOp::crossesPrograms() { return true; }
+bool HostReduceOp::crossesPrograms() { return true; }
 
 //===----------------------------------------------------------------------===//
 // Evaluation
@@ -348,6 +374,17 @@ RecvOp::evaluateGroup(GroupTensors,
   return refuseEvaluation(*this);
 }
 
+LogicalResult
+HostBroadcastOp::evaluateGroup(GroupTensors,
+                               SmallVectorImpl<SmallVector<HostTensor>> &) {
+  return refuseEvaluation(*this);
+}
+LogicalResult
+HostReduceOp::evaluateGroup(GroupTensors,
+                            SmallVectorImpl<SmallVector<HostTensor>> &) {
+  return refuseEvaluation(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes sent and steps: ring algorithms, unless another is asked for
 //===----------------------------------------------------------------------===//
@@ -408,6 +445,11 @@ double AllToAllOp::getBytesSent(int64_t n) {
 double PermuteOp::getBytesSent(int64_t) { return getOperandBytes(*this); }
 double SendOp::getBytesSent(int64_t) { return getOperandBytes(*this); }
 double RecvOp::getBytesSent(int64_t) { return 0; }
+// One link leads to each device; a rank that takes sends nothing.
+double HostBroadcastOp::getBytesSent(int64_t n) {
+  return n * getOperandBytes(*this);
+}
+double HostReduceOp::getBytesSent(int64_t) { return getOperandBytes(*this); }
 double BroadcastOp::getBytesSent(int64_t n) {
   return 1.0 * (n - 1) / n * getOperandBytes(*this);
 }

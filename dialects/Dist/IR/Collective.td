@@ -35,6 +35,10 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"Whether each rank works alone, without any transfer.",
       "bool", "isLocal", (ins), "", "return false;">,
     InterfaceMethod<[{
+        Whether its two ends are in the programs of different ranks: who gives
+        has operands, who takes has results.
+      }], "bool", "crossesPrograms", (ins), "", "return false;">,
+    InterfaceMethod<[{
         Whether operands and results of one rank agree in shape for groups of
         `groupSize` ranks; emits the error.
       }], "::llvm::LogicalResult", "verifyShapes", (ins "int64_t":$groupSize)>,

@@ -140,6 +140,20 @@ CollectiveCall BroadcastOp::getCall(int64_t) {
   call.peer = getRoot();
   return call;
 }
+/// The host is the place behind those of the axes.
+static CollectiveCall getHostCall(Operation *op, int64_t groupSize) {
+  CollectiveCall call =
+      getWholes(op->getNumOperands() ? TypeRange(op->getOperandTypes())
+                                     : TypeRange(op->getResultTypes()));
+  call.peer = groupSize;
+  return call;
+}
+CollectiveCall HostBroadcastOp::getCall(int64_t n) {
+  return getHostCall(*this, n);
+}
+CollectiveCall HostReduceOp::getCall(int64_t n) {
+  return withReduction(getHostCall(*this, n), getReduction());
+}
 CollectiveCall SendOp::getCall(int64_t) {
   CollectiveCall call = getWholes(getOperandTypes());
   call.peer = getPeer();

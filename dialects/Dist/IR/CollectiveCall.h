@@ -40,7 +40,8 @@ struct CollectivePiece {
 struct CollectiveCall {
   Reduction reduction = Reduction::Sum;
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::Auto;
-  /// Place of a broadcast's root, of a send's receiver, of a recv's sender.
+  /// Place of a broadcast's root, of a send's receiver, of a recv's sender, of
+  /// the host (which is the group's last).
   int64_t peer = 0;
   int64_t tag = 0;
   /// Of a permute.

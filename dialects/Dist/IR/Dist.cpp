@@ -103,6 +103,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "expected a text an axis as dist.why";
     return success();
   }
+  if (attribute.getName() == kPlacementAttr) {
+    if (!isa<PlacementAttr>(attribute.getValue()))
+      return op->emitOpError()
+             << "expected a #dist.placement as dist.placement";
+    return success();
+  }
   if (attribute.getName() == kEntryAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << "expected a name as dist.entry";

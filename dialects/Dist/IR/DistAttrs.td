@@ -77,6 +77,10 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   }];
 }
 
+def Dist_PlacementAttr : EnumAttr<Dist_Dialect, Dist_Placement, "placement"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Dist_TokenType : TypeDef<Dist_Dialect, "Token"> {
   let mnemonic = "token";
   let summary = "a collective in flight, and the types it gives";

@@ -34,6 +34,11 @@ def Dist_Dialect : Dialect {
     `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
     and on a stage's functions `dist.entry` (the entry that they are a part of)
     and, on arguments and results, `dist.position` (their place in that entry).
+
+    Variables on the host (`dist.placement = #dist.placement<host>`) are held by
+    one rank more, behind those of the axes, which a `dist.mesh` *with host* has.
+    A function whose `dist.placement` is the host is that rank's program; next to
+    it, the one of `#dist.placement<device>` is all others'.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -63,6 +68,12 @@ def Dist_AllReduceAlgorithm : I32EnumAttr<"AllReduceAlgorithm", "how an all_redu
     I32EnumAttrCase<"Auto", 0, "auto">, I32EnumAttrCase<"Ring", 1, "ring">,
     I32EnumAttrCase<"ReduceToOne", 2, "reduce_to_one">]> {
   let cppNamespace = "::mlir::dist";
+}
+
+def Dist_Placement : I32EnumAttr<"Placement", "whose memory something is in", [
+    I32EnumAttrCase<"Device", 0, "device">, I32EnumAttrCase<"Host", 1, "host">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
 }
 
 #endif // DIALECTS_DIST_IR_DISTBASE_TD

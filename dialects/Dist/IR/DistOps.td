@@ -18,18 +18,23 @@ def Dist_Tensor : StaticShapeTensorOf<[AnyFloat, AnyInteger]>;
 def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
   let summary = "the devices, arranged along named axes";
   let description = [{
+    With a host there is one rank more, behind those of the axes: it holds
+    variables and has a program of its own (dist-split-host).
     Constraints: (C1) names are distinct and not empty. (C2) sizes are >= 1.
     ```mlir
     dist.mesh @mesh ["data"=2, "model"=2]
+    dist.mesh @mesh ["data"=2] with host
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
-    DenseI64ArrayAttr:$axis_sizes);
-  let assemblyFormat = "$sym_name custom<MeshAxes>($axis_names, $axis_sizes) attr-dict";
+    DenseI64ArrayAttr:$axis_sizes, UnitAttr:$host);
+  let assemblyFormat = "$sym_name custom<MeshAxes>($axis_names, $axis_sizes) (`with` `host` $host^)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Ranks in the mesh.
+    /// Ranks along the axes.
     int64_t getNumRanks();
+    /// These, and the host where there is one; it is the last.
+    int64_t getNumRanksWithHost() { return getNumRanks() + getHost(); }
     /// Size of an axis; 0 if there is none of that name.
     int64_t getAxisSize(::llvm::StringRef name);
     /// Product of the sizes of `axes`.
@@ -142,7 +147,7 @@ def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root)> {
 // is pure: what one rank sends, another waits for.
 defvar Dist_PeerArgs = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
   ConfinedAttr<I64Attr, [IntNonNegative]>:$tag);
-def Dist_SendOp : Dist_Collective<"send", [], []> {
+def Dist_SendOp : Dist_Collective<"send", ["crossesPrograms"], []> {
   let summary = "gives the operands to the rank at a place of the group";
   let description = [{
     The group is the ranks that differ from this one along `axes` only, so that
@@ -158,7 +163,7 @@ def Dist_SendOp : Dist_Collective<"send", [], []> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), Dist_PeerArgs, Dist_CollectiveArgs);
   let assemblyFormat = "$inputs `over` $mesh $axes `to` $peer `tag` $tag attr-dict `:` type($inputs)";
 }
-def Dist_RecvOp : Dist_Collective<"recv", [], []> {
+def Dist_RecvOp : Dist_Collective<"recv", ["crossesPrograms"], []> {
   let summary = "takes what the rank at a place of the group sends";
   let description = [{
     Waits for the `dist.send` of the same tag and the same types.
@@ -171,6 +176,38 @@ def Dist_RecvOp : Dist_Collective<"recv", [], []> {
   let arguments = !con(Dist_PeerArgs, Dist_CollectiveArgs);
   let results = (outs Variadic<Dist_Tensor>:$outputs);
   let assemblyFormat = "`over` $mesh $axes `from` $peer `tag` $tag attr-dict `:` type($outputs)";
+}
+
+// Between the mesh's host and all other ranks, which run another program: who
+// gives has operands, who takes has results.
+class Dist_HostTransferOp<string mnemonic, dag own, string kind = "">
+    : Dist_Collective<mnemonic, ["crossesPrograms"], []> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
+  let results = (outs Variadic<Dist_Tensor>:$outputs);
+  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $outputs)";
+}
+def Dist_HostBroadcastOp : Dist_HostTransferOp<"host_broadcast", (ins)> {
+  let summary = "every rank of the axes gets what the host gives";
+  let description = [{
+    The n-th of the host's program belongs to the n-th of the others'.
+    Constraints: (C1), (C2) as all_reduce; (C3) it has operands or results, and
+    not both; (C4) the mesh has a host; (C5) the axes are all of the mesh's.
+    ```mlir
+    dist.host_broadcast %w over @mesh ["data"] {...} : (tensor<4xf32>) -> ()   // on the host
+    %w = dist.host_broadcast over @mesh ["data"] {...} : () -> tensor<4xf32>   // elsewhere
+    ```
+  }];
+}
+def Dist_HostReduceOp : Dist_HostTransferOp<"host_reduce",
+    (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
+  let summary = "the host gets what the ranks of the axes give, reduced in their order";
+  let description = [{
+    Constraints: as host_broadcast.
+    ```mlir
+    dist.host_reduce %g over @mesh ["data"] {...} : (tensor<4xf32>) -> ()   // on a device
+    %g = dist.host_reduce over @mesh ["data"] {...} : () -> tensor<4xf32>   // on the host
+    ```
+  }];
 }
 
 // Start forms: the work may overlap what stands between start and wait.

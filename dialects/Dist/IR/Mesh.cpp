@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -399,4 +400,30 @@ std::string mlir::dist::getLocationName(Location loc) {
 std::string mlir::dist::getOriginName(Operation *op) {
   std::string name = getLocationName(op->getLoc());
   return name.empty() ? op->getName().getStringRef().str() : name;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+bool mlir::dist::isOnHost(Operation *op) {
+  auto placement = op->getAttrOfType<PlacementAttr>(kPlacementAttr);
+  return placement && placement.getValue() == Placement::Host;
+}
+
+int64_t mlir::dist::getProgramNumber(Operation *function) {
+  if (isOnHost(function))
+    return 1;
+  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : 0;
+}
+
+std::pair<int64_t, int64_t>
+mlir::dist::getProgramRanks(MeshOp mesh, int64_t number, int64_t count) {
+  int64_t ranks = mesh ? mesh.getNumRanks() : 1;
+  if (mesh && mesh.getHost() && count > 1)
+    return number == 0 ? std::pair(int64_t(0), ranks)
+                       : std::pair(ranks, int64_t(1));
+  // Stages are the major places.
+  return {number * (ranks / count), ranks / count};
 }

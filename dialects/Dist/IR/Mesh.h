@@ -75,6 +75,15 @@ HostTensor joinDim(ArrayRef<HostTensor> parts, unsigned dim);
 /// Element-wise reduction of tensors of one type, first to last.
 HostTensor combine(ArrayRef<HostTensor> parts, Reduction reduction);
 
+/// Whether a variable, a function or a lowered program is the host's.
+bool isOnHost(Operation *op);
+/// The number of the program that a function, or what it was lowered to, is a
+/// part of: its stage's; the host's comes behind the one of the devices.
+int64_t getProgramNumber(Operation *function);
+/// The ranks that run program `number` of `count`: the first, and how many.
+std::pair<int64_t, int64_t> getProgramRanks(MeshOp mesh, int64_t number,
+                                            int64_t count);
+
 /// The sharding of a result from its op's `dist.shardings`, or of an argument
 /// of a function from its `dist.sharding`; null if there is none.
 ShardingAttr findSharding(Value value);

@@ -1,4 +1,4 @@
-//===- Stage.h - Names of a pipeline's attributes -*- C++ -*-===//
+//===- Stage.h - Names of attributes of programs that differ -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,6 +17,7 @@ namespace mlir::dist {
 
 inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 inline constexpr llvm::StringLiteral kMicrobatchAttr = "dist.microbatch";
+inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
 inline constexpr llvm::StringLiteral kEntryAttr = "dist.entry";
 inline constexpr llvm::StringLiteral kPositionAttr = "dist.position";
 

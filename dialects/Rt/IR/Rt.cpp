@@ -115,8 +115,17 @@ LogicalResult PieceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult CollectiveOp::verify() {
   size_t pieces = getPieces().size();
-  size_t from = getKind() == CollectiveKind::Recv ? 0 : pieces;
-  size_t to = getKind() == CollectiveKind::Send ? 0 : pieces;
+  bool gives = getKind() != CollectiveKind::Recv;
+  bool takes = getKind() != CollectiveKind::Send;
+  // Of what the host takes part in, a rank is one end, as its buffers say.
+  if (getKind() == CollectiveKind::Reduce ||
+      (getKind() == CollectiveKind::Broadcast &&
+       getFrom().size() != getTo().size())) {
+    takes = getFrom().empty();
+    gives = !takes;
+  }
+  size_t from = gives ? pieces : 0;
+  size_t to = takes ? pieces : 0;
   if (getFrom().size() != from || getTo().size() != to)
     return emitOpError("expected ")
            << from << " buffers to read and " << to << " to write, but got "

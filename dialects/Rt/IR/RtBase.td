@@ -47,7 +47,8 @@ def Rt_CollectiveKind : I32EnumAttr<"CollectiveKind", "what ranks do together", 
     I32EnumAttrCase<"AllToAll", 4, "all_to_all">,
     I32EnumAttrCase<"Permute", 5, "permute">,
     I32EnumAttrCase<"Broadcast", 6, "broadcast">,
-    I32EnumAttrCase<"Send", 7, "send">, I32EnumAttrCase<"Recv", 8, "recv">]> {
+    I32EnumAttrCase<"Send", 7, "send">, I32EnumAttrCase<"Recv", 8, "recv">,
+    I32EnumAttrCase<"Reduce", 9, "reduce">]> {
   let cppNamespace = "::mlir::dist::rt";
 }
 

@@ -145,7 +145,8 @@ def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
     those of the kinds that have them. With `start` it runs beside what comes
     behind it, up to the `rt.wait` of its op; nothing else touches its buffers
     until then. Constraints: (C1) one piece a buffer of
-    `from` and of `to`; a send has no `to`, a recv no `from`. (C2) the axes are
+    `from` and of `to`; a send has no `to`, a recv no `from`, and what the
+    host takes part in has one of them. (C2) the axes are
     distinct.
     ```mlir
     rt.collective all_reduce op 3 over [0] (%0) to (%0)

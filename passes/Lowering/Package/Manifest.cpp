@@ -83,12 +83,6 @@ static std::optional<double> getFill(ElementsAttr value) {
   return result;
 }
 
-/// The program that an entry's function belongs to: of its stage, else the one.
-static int getProgram(rt::ProgramOp op) {
-  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
-  return stage ? stage.getInt() : 0;
-}
-
 namespace {
 
 class Filler {
@@ -176,7 +170,8 @@ void Filler::placeVariables() {
   for (auto op : module.getOps<rt::ProgramOp>())
     for (auto argument : op.getArguments().getAsRange<DictionaryAttr>())
       if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
-        holders[variableIndex.lookup(name.getValue())].insert(getProgram(op));
+        holders[variableIndex.lookup(name.getValue())].insert(
+            getProgramNumber(op));
   int programs = out->programs_size();
   int64_t shared = 0;
   for (auto [i, variable] : llvm::enumerate(*out->mutable_variables())) {
@@ -329,7 +324,7 @@ LogicalResult Filler::run() {
   out->clear_programs();
   out->clear_kernels();
   out->clear_mesh();
-  int64_t ranks = 1;
+  int64_t ranks = mesh ? mesh.getNumRanksWithHost() : 1;
   out->mutable_mesh();
   if (mesh)
     for (auto [name, size] :
@@ -338,34 +333,42 @@ LogicalResult Filler::run() {
       auto *axis = out->mutable_mesh()->add_axes();
       axis->set_name(name.str());
       axis->set_size(size);
-      ranks *= size;
     }
+  if (mesh && mesh.getHost())
+    out->mutable_mesh()->set_host(true);
   out->set_ranks(ranks);
-  // Stages are the major places of the mesh.
   int programs = 1;
   for (auto op : module.getOps<rt::ProgramOp>())
-    programs = std::max(programs, getProgram(op) + 1);
-  if (ranks % programs)
+    programs = std::max<int>(programs, getProgramNumber(op) + 1);
+  int64_t last = 0;
+  out->clear_program_of_rank();
+  for (int i = 0; i < programs; ++i) {
+    out->add_programs();
+    auto [first, count] = getProgramRanks(mesh, i, programs);
+    for (int64_t rank = first; rank < first + count; ++rank)
+      out->add_program_of_rank(i);
+    last = first + count;
+  }
+  if (last != ranks)
     return module.emitError("expected the mesh to have an axis of the ")
            << programs << " stages";
-  for (int i = 0; i < programs; ++i)
-    out->add_programs();
-  out->clear_program_of_rank();
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    out->add_program_of_rank(rank / (ranks / programs));
+  // While the host works, all devices wait: it has the threads of all.
+  if (mesh && mesh.getHost() && programs > 1)
+    out->mutable_programs(1)->set_threads(out->threads_per_device() *
+                                          mesh.getNumRanks());
   if (failed(addVariables()))
     return failure();
   // In the order in which rt-to-llvm numbers them.
   LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (!op->hasAttr(kPrepares))
-      addEntry(op, out->mutable_programs(getProgram(op)));
+      addEntry(op, out->mutable_programs(getProgramNumber(op)));
     for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
       libraries.getIndex(call.getKernel());
   }
   for (auto op : module.getOps<rt::ProgramOp>())
     if (op->hasAttr(kPrepares))
-      addPreparation(op, out->mutable_programs(getProgram(op)));
+      addPreparation(op, out->mutable_programs(getProgramNumber(op)));
   for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
     manifest::LibraryKernel *entry = out->add_kernels();
     *entry = libraries.getTable()[i];

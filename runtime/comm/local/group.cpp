@@ -69,6 +69,16 @@ Status Shared::arrive(Place &place, const Call &call) {
         return false;
     return true;
   };
+  if (place.patient)
+    group.wait.wait(
+        [&] {
+          bool came = aborted.load();
+          for (int i = 0; i < place.size() && !came; ++i)
+            came = i != place.index &&
+                   group.slots[i].arrived.load() >= place.phase;
+          return came;
+        },
+        WaitPoint::Clock::time_point::max(), 0);
   if (!group.wait.wait(ready, deadline(), place.spinMicroseconds))
     return timedOut(place, call);
   if (aborted.load())

@@ -55,6 +55,9 @@ struct Place {
   int index = 0; // among the members
   uint64_t phase = 0;
   int spinMicroseconds = 0; // in this call
+  /// The host, which waits while devices compute: its time begins to count when
+  /// the first of them comes.
+  bool patient = false;
   int size() const { return group->members.size(); }
   const Publication &published(int member) const {
     return group->slots[member].publications[phase % 2];

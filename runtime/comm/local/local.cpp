@@ -109,7 +109,8 @@ private:
     void *const *from;
     void *const *to;
     Place *place = nullptr;
-    int mine = 0;      // my place in the group, by the order of axes
+    int mine = 0; // my place in the group, by the order of axes
+    bool withHost = false;
     int64_t bytes = 0; // of all pieces, packed
     bool small = false;
     Algorithm algorithm = Algorithm::Auto;
@@ -135,23 +136,43 @@ private:
       inOrder &= i == 0 || what.axes[i - 1] < axis;
       mask |= 1u << axis;
     }
-    c.place = &places[mask];
     team.inBackground = what.background;
+    // The host's own group is the last; it has all axes.
+    c.place = &places[mask];
+    bool reachesHost = what.kind == CollectiveKind::Reduce ||
+                       what.kind == CollectiveKind::Broadcast;
+    c.withHost = shared.options.host && reachesHost && isHostsPlace(what);
+    if (what.kind == CollectiveKind::Reduce && !c.withHost)
+      return refuse("no host to reduce to", StatusCode::Internal);
+    if (c.withHost) {
+      if (mask + 1 != 1u << shared.options.mesh.size())
+        return refuse("axes that do not reach all devices",
+                      StatusCode::Internal);
+      c.place = &places.back();
+    } else if (isHost()) {
+      return refuse("a call that its host has no part in",
+                    StatusCode::Internal);
+    }
+    c.place->patient = isHost();
     c.place->spinMicroseconds =
-        what.background ? 0 : shared.options.spinMicroseconds;
+        what.background || isHost() ? 0 : shared.options.spinMicroseconds;
     int size = c.place->size();
+    int devices = size - c.withHost;
     for (int member = 0; member < size; ++member) {
       int64_t place = inOrder ? member : 0;
       if (!inOrder)
         for (int64_t axis : what.axes)
           place = place * shared.options.mesh[axis] +
                   shared.coordinate(c.place->group->members[member], axis);
+      if (member == devices)
+        place = devices;
       memberAt[place] = member;
       if (member == c.place->index)
         c.mine = place;
     }
     bool reduces = what.kind == CollectiveKind::AllReduce ||
-                   what.kind == CollectiveKind::ReduceScatter;
+                   what.kind == CollectiveKind::ReduceScatter ||
+                   what.kind == CollectiveKind::Reduce;
     for (const Piece &piece : what.pieces) {
       auto type = static_cast<DataType>(piece.type);
       size_t width = byteSize(type);
@@ -164,6 +185,7 @@ private:
       c.bytes += alignPacked(bytes);
     }
     bool hasPeer = what.kind == CollectiveKind::Broadcast ||
+                   what.kind == CollectiveKind::Reduce ||
                    what.kind == CollectiveKind::Send ||
                    what.kind == CollectiveKind::Recv;
     if (hasPeer && (what.peer < 0 || what.peer >= size))
@@ -192,7 +214,7 @@ private:
   }
 
   void pack(const Collected &c, char *small) const {
-    if (!c.small)
+    if (!c.small || !c.what.gives)
       return;
     for (int64_t i = 0; i < c.what.pieces.size; ++i) {
       int64_t bytes = bytesFrom(c.what.pieces[i], c.place->size());
@@ -231,7 +253,12 @@ private:
         else
           std::memset(c.to[i], 0, bytesTo(piece, size));
         break;
+      case CollectiveKind::Reduce:
+        reduceToHost(c, i, offset);
+        break;
       case CollectiveKind::Broadcast:
+        if (c.withHost && isHost())
+          break; // its own stays where it is
         team.pull(piece, source(c, what.peer, i, offset), c.mine, c.to[i],
                   what.peer);
         break;
@@ -341,6 +368,24 @@ private:
     return c.place->published(memberAt[place]).to[i];
   }
 
+  /// Small: the host all. Large: each device a part of the host's, for it.
+  void reduceToHost(const Collected &c, int64_t i, int64_t offset) {
+    const Piece &piece = c.what.pieces[i];
+    auto type = static_cast<DataType>(piece.type);
+    int64_t width = byteSize(type), devices = c.place->size() - 1;
+    int64_t count = piece.outer * piece.rows * piece.bytes / width;
+    if (c.small != isHost())
+      return;
+    ReduceFn reduce = findReduction(type, c.what.reduction);
+    for (int place = 0; place < devices; ++place)
+      scratch[place] = source(c, place, i, offset);
+    scratch[devices] = c.small ? c.to[i] : target(c, devices, i);
+    auto [lo, hi] = c.small ? std::pair<int64_t, int64_t>(0, count)
+                            : part(count, width, c.mine, devices);
+    team.reduce(reduce, scratch.data(), devices, scratch.data() + devices, 1,
+                lo, hi, width);
+  }
+
   void reduceScatter(const Collected &c, int64_t i, int64_t offset) {
     const Piece &piece = c.what.pieces[i];
     auto type = static_cast<DataType>(piece.type);
@@ -358,6 +403,15 @@ private:
         team.reduce(reduce, scratch.data(), size, scratch.data() + size, 1, 0,
                     piece.bytes / width, width);
       }
+  }
+
+  bool isHost() const { return shared.options.host && myRank == numRanks - 1; }
+  /// Whether the peer is the place behind those of the axes.
+  bool isHostsPlace(const Collective &what) const {
+    int64_t devices = 1;
+    for (int64_t axis : what.axes)
+      devices *= shared.options.mesh[axis];
+    return what.peer == devices;
   }
 
   Shared &shared;
@@ -404,17 +458,26 @@ Status LocalWorld::create(const LocalOptions &options,
                            toString(options.mesh));
     ranks *= size;
   }
+  int64_t devices = ranks;
+  ranks += options.host;
   auto world = std::make_unique<World>();
   Shared &shared = world->shared;
   shared.options = options;
   size_t axes = options.mesh.size();
   shared.coordinates.resize(ranks * axes);
-  for (int64_t rank = 0; rank < ranks; ++rank)
+  for (int64_t rank = 0; rank < devices; ++rank)
     for (int64_t rest = rank, axis = axes; axis-- > 0;) {
       shared.coordinates[rank * axes + axis] = rest % options.mesh[axis];
       rest /= options.mesh[axis];
     }
   std::vector<std::vector<Place>> places(ranks);
+  auto addPlace = [&](int64_t rank, Group &group) {
+    Place place;
+    place.group = &group;
+    place.index = group.members.size();
+    group.members.push_back(rank);
+    places[rank].push_back(place);
+  };
   for (uint32_t mask = 0; mask < 1u << axes; ++mask) {
     // Ranks of one group have the same coordinates on all other axes.
     std::map<int64_t, Group *> groupAt;
@@ -423,17 +486,19 @@ Status LocalWorld::create(const LocalOptions &options,
       for (size_t axis = 0; axis < axes; ++axis)
         color = color * options.mesh[axis] +
                 (mask >> axis & 1 ? 0 : shared.coordinate(rank, axis));
-      Group *&group = groupAt[color];
+      // The host is alone.
+      Group *&group = groupAt[rank < devices ? color : -1];
       if (!group) {
         shared.groups.push_back(std::make_unique<Group>());
         group = shared.groups.back().get();
       }
-      Place place;
-      place.group = group;
-      place.index = group->members.size();
-      group->members.push_back(rank);
-      places[rank].push_back(place);
+      addPlace(rank, *group);
     }
+  }
+  if (options.host) {
+    shared.groups.push_back(std::make_unique<Group>());
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      addPlace(rank, *shared.groups.back());
   }
   for (auto &group : shared.groups)
     if (group->members.size() > 1) // nobody waits alone

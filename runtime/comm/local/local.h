@@ -24,6 +24,9 @@ namespace dist {
 struct LocalOptions {
   /// Sizes of the mesh's axes, major to minor. None: one rank.
   std::vector<int64_t> mesh;
+  /// One rank more, behind those of the axes: it meets the others in
+  /// broadcasts and reductions of which it is the root, and sleeps meanwhile.
+  bool host = false;
   /// Seconds to wait for the others; 0: for ever.
   double timeout = 30;
   /// How long a waiting rank stays awake. 0 when there are more ranks than

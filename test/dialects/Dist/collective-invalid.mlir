@@ -191,3 +191,55 @@ func.func @start_without_wait(%a: tensor<4xf32>) {
   %t = dist.all_reduce_start %a over @m ["a"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> !dist.token<tensor<4xf32>>
   return
 }
+
+// -----
+dist.mesh @m ["a"=2] with host
+func.func @host_reduce_c1(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected an axis of @m, but got 'b'}}
+  dist.host_reduce %a over @m ["b"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2] with host
+func.func @host_broadcast_c2(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a reason}}
+  dist.host_broadcast %a over @m ["a"] {reason = "", origin = "o"} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2] with host
+func.func @host_reduce_c3(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected operands, where it gives, or results, where it takes, but got 1 and 1}}
+  %0 = dist.host_reduce %a over @m ["a"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2] with host
+func.func @host_broadcast_c3() {
+  // expected-error @+1 {{expected operands, where it gives, or results, where it takes, but got 0 and 0}}
+  dist.host_broadcast over @m ["a"] {reason = "r", origin = "o"} : () -> ()
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2]
+func.func @host_broadcast_c4(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a mesh with host}}
+  dist.host_broadcast %a over @m ["a"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+dist.mesh @m ["a"=2, "b"=2] with host
+func.func @host_reduce_c5(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected all axes of the mesh, but got a}}
+  dist.host_reduce %a over @m ["a"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+// expected-error @+1 {{expected a #dist.placement as dist.placement}}
+graph.variable @w : tensor<4xf32> {dist.placement = "host"} = dense<0.0> : tensor<4xf32>

@@ -79,3 +79,27 @@ func.func @start_and_wait(%a: tensor<8xf32>) -> tensor<8xf32> {
   %2 = dist.wait %v : (!dist.token<tensor<8xf32>>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
 }
+
+// CHECK-LABEL: module @host
+module @host {
+  // CHECK: dist.mesh @mesh ["data"=2] with host
+  dist.mesh @mesh ["data"=2] with host
+  // CHECK: graph.variable @w : tensor<4xf32> {dist.placement = #dist.placement<host>}
+  graph.variable @w : tensor<4xf32> {dist.placement = #dist.placement<host>} = dense<0.0> : tensor<4xf32>
+  // CHECK: func @on_device{{.*}}dist.placement = #dist.placement<device>
+  func.func @on_device(%g: tensor<4xf32>) attributes {dist.placement = #dist.placement<device>} {
+    // CHECK: dist.host_broadcast over @mesh ["data"] {{.*}} : () -> (tensor<4xf32>, tensor<i32>)
+    %0:2 = dist.host_broadcast over @mesh ["data"] {reason = "r", origin = "o"} : () -> (tensor<4xf32>, tensor<i32>)
+    // CHECK: dist.host_reduce %{{.+}} over @mesh ["data"] by max {{.*}} : (tensor<4xf32>) -> ()
+    dist.host_reduce %g over @mesh ["data"] by max {reason = "r", origin = "o"} : (tensor<4xf32>) -> ()
+    return
+  }
+  // CHECK: func @on_host
+  func.func @on_host(%w: tensor<4xf32>) attributes {dist.placement = #dist.placement<host>} {
+    // CHECK: dist.host_broadcast %{{.+}} over @mesh ["data"] {{.*}} : (tensor<4xf32>) -> ()
+    dist.host_broadcast %w over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> ()
+    // CHECK: dist.host_reduce over @mesh ["data"] {op_id = 3 : i64, {{.*}} : () -> tensor<4xf32>
+    %0 = dist.host_reduce over @mesh ["data"] {reason = "r", origin = "o", op_id = 3 : i64} : () -> tensor<4xf32>
+    return
+  }
+}

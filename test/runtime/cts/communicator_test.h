@@ -33,9 +33,10 @@ public:
 
 struct Backend {
   std::string name;
-  std::function<std::unique_ptr<World>(std::vector<int64_t> mesh,
-                                       double timeout)>
-      create;
+  using Create = std::function<std::unique_ptr<World>(std::vector<int64_t> mesh,
+                                                      double timeout)>;
+  /// The mesh's ranks; these and a host behind them.
+  Create create, createWithHost;
   /// An element's sum may start at any rank, and goes around from there.
   bool sumsAround = false;
 };

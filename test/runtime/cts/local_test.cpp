@@ -25,10 +25,11 @@ private:
 
 std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
                                    double timeout, int spin, int threads,
-                                   Algorithm algorithm) {
+                                   Algorithm algorithm, bool host) {
   LocalOptions options;
   options.allReduce = algorithm;
   options.mesh = mesh;
+  options.host = host;
   options.timeout = timeout;
   options.spinMicroseconds = spin;
   options.threadsPerRank = threads;
@@ -42,11 +43,12 @@ std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
 
 Backend local(std::string name, int spin, int threads,
               Algorithm algorithm = Algorithm::Auto) {
-  return {name,
-          [=](std::vector<int64_t> mesh, double timeout) {
-            return createLocal(mesh, timeout, spin, threads, algorithm);
-          },
-          algorithm == Algorithm::Ring};
+  auto create = [=](bool host) {
+    return [=](std::vector<int64_t> mesh, double timeout) {
+      return createLocal(mesh, timeout, spin, threads, algorithm, host);
+    };
+  };
+  return {name, create(false), create(true), algorithm == Algorithm::Ring};
 }
 
 TEST(LocalWorld, RefusesWrongMeshes) {

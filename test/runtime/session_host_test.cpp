@@ -1,0 +1,116 @@
+//===- session_host_test.cpp - Variables on the host -===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "test/runtime/session_fixture.h"
+
+namespace dist::test {
+namespace {
+
+/// Two devices, and a host that has w.
+class HostTest : public SessionTest {
+protected:
+  Binding *place(google::protobuf::RepeatedPtrField<Binding> *list,
+                 Binding::Role role, const std::string &name,
+                 const Shape &global, const Shape &local, int position) {
+    Binding *binding = bind(list, role, name, global, local);
+    binding->set_position(position);
+    return binding;
+  }
+  void describeHost() {
+    m.set_abi_version(DIST_RT_ABI_VERSION);
+    m.set_isa(cpu::hostIsa());
+    m.set_library_version(cpu::libraryVersion());
+    m.set_threads_per_device(1);
+    m.set_ranks(3);
+    auto *axis = m.mutable_mesh()->add_axes();
+    axis->set_name("data");
+    axis->set_size(2);
+    m.mutable_mesh()->set_host(true);
+    for (int program : {0, 0, 1})
+      m.add_program_of_rank(program);
+    variable("w", {2})->set_weights_key("w.initial");
+    m.mutable_variables(0)->add_programs(1);
+    for (const char *symbol : {"device", "host"}) {
+      manifest::Entry *entry = m.add_programs()->add_entries();
+      entry->set_name("train_step");
+      entry->set_symbol(symbol);
+      entry->set_arena_bytes(64);
+    }
+    m.mutable_programs(1)->set_threads(2);
+    manifest::Entry *device = m.mutable_programs(0)->mutable_entries(0);
+    place(device->mutable_arguments(), Binding::INPUT, "x", {4}, {2}, 0);
+    place(device->mutable_results(), Binding::OUTPUT, "y", {4}, {2}, 1);
+    manifest::Entry *host = m.mutable_programs(1)->mutable_entries(0);
+    place(host->mutable_arguments(), Binding::VARIABLE, "w", {2}, {2}, 1);
+    place(host->mutable_results(), Binding::VARIABLE, "w", {2}, {2}, 0);
+    place(host->mutable_results(), Binding::LOSS, "loss", {}, {}, 2);
+  }
+  float value(int element) {
+    Tensor tensor;
+    Status status = session->readVariable(0, &tensor);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return reinterpret_cast<const float *>(tensor.data.data())[element];
+  }
+};
+
+TEST_F(HostTest, HasTheOneCopy) {
+  describeHost();
+  Status status = open();
+  ASSERT_TRUE(status.ok()) << status.message();
+  const float x[] = {1, 2, 3, 4};
+  for (int i = 0; i < 2; ++i) {
+    status = run("train_step", {{manifest::F32, {4}, x}});
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  // w was {1, 2}, then {11, 6}.
+  ASSERT_EQ(outputs.size(), 2u);
+  const float *y = reinterpret_cast<const float *>(outputs[0].data.data());
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(y[i], 11 * x[i] + 6);
+  EXPECT_EQ(reinterpret_cast<const float *>(outputs[1].data.data())[0], 10);
+  EXPECT_EQ(value(0), 21);
+  EXPECT_EQ(value(1), 10);
+  // Devices have no part of it.
+  Tensor slice;
+  EXPECT_TRUE(session->readSlice(0, 2, &slice).ok());
+  EXPECT_NE(session->readSlice(0, 0, &slice)
+                .message()
+                .find("rank 0 has no part of 'w'"),
+            std::string::npos);
+  const float other[] = {5, 6};
+  ASSERT_TRUE(session->writeVariable(0, {manifest::F32, {2}, other}).ok());
+  EXPECT_EQ(value(1), 6);
+}
+
+// A device that fails frees the host and the others; the next step works.
+TEST_F(HostTest, FailuresReachTheHost) {
+  describeHost();
+  ASSERT_TRUE(open().ok());
+  const float bad[] = {1, 2, 999, 4}, good[] = {1, 2, 3, 4};
+  Status status = run("train_step", {{manifest::F32, {4}, bad}});
+  EXPECT_EQ(status.code(), StatusCode::InvalidInput) << status.message();
+  EXPECT_EQ(value(0), 1);
+  status = run("train_step", {{manifest::F32, {4}, good}});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(value(0), 11);
+}
+
+TEST_F(HostTest, RefusesDamagedHosts) {
+  describeHost();
+  m.mutable_mesh()->set_host(false);
+  Status status = open();
+  EXPECT_NE(status.message().find("not one program a rank"), std::string::npos)
+      << status.message();
+  m.Clear();
+  describeHost();
+  m.mutable_programs(1)->set_threads(-1);
+  status = open();
+  EXPECT_NE(status.message().find("no number of threads"), std::string::npos)
+      << status.message();
+}
+
+} // namespace
+} // namespace dist::test
