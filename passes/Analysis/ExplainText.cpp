@@ -33,7 +33,8 @@ mlir::dist::foldTransfers(ArrayRef<TransferRow> rows) {
       continue;
     }
     FoldedTransfer all{rows[members.front()], members};
-    auto fold = [&](std::string TransferRow::*text) {
+    auto fold = [&, members = ArrayRef<size_t>(members)](
+                    std::string TransferRow::*text) {
       SmallVector<StringRef> texts;
       for (size_t member : members)
         texts.push_back(rows[member].*text);

@@ -8,6 +8,7 @@
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/Winograd.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -73,8 +74,9 @@ struct Epilogue {
 
 class Converter {
 public:
-  Converter(func::FuncOp func, int64_t threads)
-      : func(func), threads(threads), b(func.getContext()) {}
+  Converter(func::FuncOp func, const ConvolutionTarget &target)
+      : func(func), target(target), threads(target.threads),
+        b(func.getContext()) {}
   LogicalResult run();
 
 private:
@@ -90,6 +92,7 @@ private:
                   DictionaryAttr kernel, unsigned memory, int64_t bytes);
 
   func::FuncOp func;
+  const ConvolutionTarget &target;
   int64_t threads;
   OpBuilder b;
 };
@@ -345,10 +348,56 @@ SmallVector<NamedAttribute> Converter::getConvAttributes(OpT op) {
           b.getNamedAttr("groups", op.getGroupsAttr())};
 }
 
+/// The convolution, or its input's gradient, as one that createWinograd takes
+/// but for its values; nothing if it is another kind.
+template <typename OpT>
+static std::optional<WinogradConvolution>
+describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
+  auto are = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [&](int64_t entry) { return entry == value; });
+  };
+  StringRef layout = op.getFilterLayout();
+  auto sizeOf = [&](char letter) {
+    return filter.getDimSize(layout.find(letter));
+  };
+  if (op.getInputLayout() != "N01C" || op.getOutputLayout() != "N01C" ||
+      !filter.getElementType().isF32() || sizeOf('0') != 3 ||
+      sizeOf('1') != 3 || op.getGroups() != 1 || !are(op.getStrides(), 1) ||
+      !are(op.getDilations(), 1))
+    return std::nullopt;
+  // With a larger pad, whole rows of the result would be nothing but zeros.
+  for (int64_t pad : op.getPadLow())
+    if (pad < 0 || pad > 2)
+      return std::nullopt;
+  WinogradConvolution convolution;
+  SmallVector<int64_t> strides = getRowMajorStrides(filter.getShape());
+  for (char letter : StringRef(isGradient ? "IO01" : "OI01"))
+    convolution.filterStrides.push_back(strides[layout.find(letter)]);
+  convolution.rotate = isGradient;
+  for (int64_t pad : op.getPadLow())
+    convolution.padLow.push_back(isGradient ? 2 - pad : pad);
+  return convolution;
+}
+
 void Converter::convertConv(ConvOp op) {
   b.setInsertionPoint(op);
   StringRef layout = op.getOutputLayout();
   Epilogue epilogue = findEpilogue(op.getResult(), layout.find('C'));
+  if (auto winograd = describeWinograd(op, typeOf(op.getFilter()),
+                                       /*isGradient=*/false)) {
+    winograd->input = op.getInput();
+    winograd->filter = op.getFilter();
+    winograd->output = typeOf(op.getResult());
+    winograd->isPrepared = isPreparable(op.getFilter());
+    winograd->bias = epilogue.bias;
+    winograd->relu = epilogue.relu;
+    b.setInsertionPointAfterValue(epilogue.result);
+    if (Value result = createWinograd(b, op.getLoc(), *winograd, target)) {
+      epilogue.result.replaceAllUsesWith(result);
+      return;
+    }
+    b.setInsertionPoint(op);
+  }
   DictionaryAttr plain =
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
   SmallVector<Attribute> memories{
@@ -385,6 +434,17 @@ void Converter::convertConv(ConvOp op) {
 
 void Converter::convertInputGrad(ConvInputGradOp op) {
   b.setInsertionPoint(op);
+  if (auto winograd = describeWinograd(op, typeOf(op.getFilter()),
+                                       /*isGradient=*/true)) {
+    winograd->input = op.getGrad();
+    winograd->filter = op.getFilter();
+    winograd->output = typeOf(op.getResult());
+    winograd->isPrepared = isPreparable(op.getFilter());
+    if (Value result = createWinograd(b, op.getLoc(), *winograd, target)) {
+      op.replaceAllUsesWith(result);
+      return;
+    }
+  }
   DictionaryAttr plain =
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
   SmallVector<Attribute> memories{
@@ -411,6 +471,16 @@ void Converter::convertInputGrad(ConvInputGradOp op) {
 
 void Converter::convertFilterGrad(ConvFilterGradOp op) {
   b.setInsertionPoint(op);
+  if (auto winograd = describeWinograd(op, typeOf(op.getResult()),
+                                       /*isGradient=*/false)) {
+    winograd->input = op.getInput();
+    if (Value result =
+            createWinogradFilterGrad(b, op.getLoc(), *winograd, op.getGrad(),
+                                     typeOf(op.getResult()), target)) {
+      op.replaceAllUsesWith(result);
+      return;
+    }
+  }
   DictionaryAttr plain =
       makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), false);
   SmallVector<Attribute> memories{
@@ -489,10 +559,26 @@ struct GraphToKernelsPass
     : mlir::dist::impl::GraphToKernelsPassBase<GraphToKernelsPass> {
   using Base::Base;
   void runOnOperation() override {
+    ConvolutionTarget target;
+    std::optional<ConvolutionKernel> kernel =
+        parseConvolutionKernel(convolution);
+    if (!kernel) {
+      getOperation().emitError("expected convolution to be auto, direct or "
+                               "winograd, but got ")
+          << convolution;
+      return signalPassFailure();
+    }
+    target.kernel = *kernel;
+    target.threads = threads;
+    target.vectorBits = vectorBits ? vectorBits : getHostVectorBits();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() &&
-          failed(Converter(func, getThreads(func, threads)).run()))
-        return signalPassFailure();
+      if (!func.isDeclaration()) {
+        // The host has all devices' threads.
+        target.threads = getThreads(func, threads);
+        if (failed(Converter(func, target).run()))
+          return signalPassFailure();
+      }
+    return signalPassFailure();
   }
 };
 } // namespace

@@ -54,10 +54,15 @@ private:
 } // namespace
 
 /// What grows much (a weight that is broadcast) is cheaper made again. Packing
-/// may grow by its padding alone.
+/// is worthwhile: it may grow by its padding alone.
 bool Hoister::isWorthwhile(Operation *op) {
   if (isa<rt::LibraryOp>(op))
     return true;
+  // So is the transform of a filter, which grows fourfold.
+  if (auto call = dyn_cast<rt::CallOp>(op))
+    if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()))
+      if (isa<rt::WinogradFilterOp>(kernel.getBody().front().front()))
+        return true;
   int64_t in = 0, out = 0;
   for (Value operand : op->getOperands())
     in += getByteSize(operand.getType());

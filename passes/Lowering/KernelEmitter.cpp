@@ -22,6 +22,7 @@
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/ElementEmitter.h"
 #include "passes/Lowering/ReductionCode.h"
+#include "passes/Lowering/WinogradEmitter.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -427,6 +428,18 @@ FailureOr<func::FuncOp> Emitter::run() {
   for (Value value : body.getTerminator()->getOperands()) {
     outputMemory.push_back(func.getArgument(numInputs + outputs.size()));
     outputs.push_back(value);
+  }
+  if (isWinograd(first)) {
+    unsigned numBuffers = func.getNumArguments() - 3;
+    KernelBuffers buffers;
+    for (Value operand : first->getOperands())
+      buffers.inputs.push_back(memoryOf.lookup(operand));
+    buffers.outputs = outputMemory;
+    buffers.lo = func.getArgument(numBuffers);
+    buffers.hi = func.getArgument(numBuffers + 1);
+    buffers.chunk = chunk;
+    emitWinograd(first, buffers, b);
+    return func;
   }
   if (alone) {
     if (failed(emitAlone(first)))

@@ -28,6 +28,10 @@ struct LoweringOptions {
   int64_t jobs = 0;
   /// False: each op a kernel of its own.
   bool fuse = true;
+  /// How 3x3 convolutions of stride 1 are computed: auto, direct or winograd.
+  std::string convolution = "auto";
+  /// Bits of a vector register, for what is blocked by it; 0: this machine's.
+  int64_t vectorBits = 0;
   /// Floating-point operations of an entry on one device, by its name.
   std::map<std::string, double> entryFlops;
   /// What the manifest says of the model and the training; the lowering fills

@@ -109,7 +109,8 @@ void Planner::makeStorages() {
                               : op.getResults()) {
         Storage &storage = add(result);
         storage.first = storage.last = position;
-        storage.what = "activations and gradients";
+        storage.what = result.use_empty() ? "scratch of kernels"
+                                          : "activations and gradients";
       }
     }
     ++position;

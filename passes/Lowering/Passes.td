@@ -15,7 +15,9 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
     where the library has a kernel for the type and the strides; transposes of
     their operands become strides, a bias and a relu behind a forward kernel
     become its post-ops, and weights are reordered once where the library wants
-    a layout of its own. What it does not take stays and is generated.
+    a layout of its own. What it does not take stays and is generated. So are
+    3x3 convolutions of stride 1 in f32, and gradients of their inputs, where
+    Winograd's F(4x4, 3x3) is faster (`rt.winograd`) or `convolution` says so.
     ```mlir
     %0 = graph.dot_general %x, %w {...} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
     // becomes
@@ -25,6 +27,10 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::dist::graph::GraphDialect"];
   let options = [
     Option<"threads", "threads", "int64_t", "1", "threads of a device">,
+    Option<"convolution", "convolution", "std::string", "\"auto\"",
+           "3x3 convolutions of stride 1: auto, direct or winograd">,
+    Option<"vectorBits", "vector-bits", "int64_t", "0",
+           "bits of a vector register; 0: of this machine's">,
   ];
 }
 
@@ -149,7 +155,7 @@ def EmitKernelsPass : Pass<"rt-emit-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::LLVM::LLVMDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def ApproximateMathPass : Pass<"rt-approximate-math", "::mlir::ModuleOp"> {

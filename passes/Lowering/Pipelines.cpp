@@ -21,11 +21,21 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<bool> fuse{*this, "fuse",
                     llvm::cl::desc("false: each op a kernel of its own"),
                     llvm::cl::init(true)};
+  Option<std::string> convolution{
+      *this, "convolution",
+      llvm::cl::desc("3x3 convolutions of stride 1: auto, direct or winograd"),
+      llvm::cl::init("auto")};
+  Option<int64_t> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("bits of a vector register; 0: of this machine's"),
+      llvm::cl::init(0)};
 
   LoweringOptions get() const {
     LoweringOptions options;
     options.threads = threads;
     options.fuse = fuse;
+    options.convolution = convolution;
+    options.vectorBits = vectorBits;
     return options;
   }
 };
@@ -51,6 +61,8 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   GraphToKernelsPassOptions kernels;
   kernels.threads = options.threads;
+  kernels.convolution = options.convolution;
+  kernels.vectorBits = options.vectorBits;
   pm.addPass(createGraphToKernelsPass(kernels));
   // Decomposed composites repeat each other's parts (softmax and its
   // gradient), and one weight may have been reordered twice.

@@ -407,7 +407,7 @@ bool PropagateShardingPass::visitReturn(Operation *op) {
     PropagationState &state = value->second;
     changed |= extend(
         state, declared->dims, op, result ? result.getResultNumber() : 0,
-        [&] { return describeValue(operand); },
+        [&, operand = operand] { return describeValue(operand); },
         [&](unsigned, StringAttr axis) { return findRow(*declared, axis); });
     changed |= extend(
         *declared, state.dims, op, 0,

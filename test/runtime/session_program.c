@@ -164,7 +164,7 @@ static int32_t host_transfer(dist_rt_context *context, int64_t kind, int64_t op,
     dist_rt_collective head;
     int64_t axis;
     dist_rt_piece piece;
-  } call = {{kind, op, ends, DIST_RT_SUM, 2, 0, 1, 0, 1},
+  } call = {{kind, op, ends, DIST_RT_SUM, 0, 2, 0, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[1] = {data};

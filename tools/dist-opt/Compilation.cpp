@@ -78,6 +78,7 @@ void Compilation::dropFullEntries() {
 LoweringOptions Compilation::loweringOptions() {
   LoweringOptions lowering;
   lowering.threads = threads;
+  lowering.convolution = options.convolution;
   ::dist::manifest::Manifest &metadata = lowering.metadata;
   metadata.set_model_name(llvm::sys::path::filename(options.model).str());
   metadata.set_strategy(strategy.name);
@@ -93,6 +94,7 @@ LoweringOptions Compilation::loweringOptions() {
   map["lr-schedule"] = options.lrSchedule;
   map["on-nonfinite"] = options.onNonfinite;
   map["precision"] = options.precision;
+  map["convolution"] = options.convolution;
   return lowering;
 }
 

@@ -267,6 +267,11 @@ static void addStrategyOptions(Table &table, Options &o) {
                 return parseDevices(given, &o.devices);
               });
   table.integer("--threads", "threads of each device", 1, &o.threads);
+  table.choice("--convolution", {"auto", "direct", "winograd"},
+               "3x3 of stride 1 in f32: direct, Winograd's F(4x4, 3x3) where "
+               "channels fill vectors, or (auto, default) the faster one; "
+               "Winograd rounds more",
+               &o.convolution);
   table.number("--memory-limit",
                "GiB of each device; refused before the start "
                "when the program needs more",

@@ -75,6 +75,7 @@ struct Options {
   std::vector<Strategy> strategies; // never empty after parsing
   std::vector<Device> devices;      // never empty after parsing
   int threads = 0;                  // per device; 0: the cores shared out
+  std::string convolution = "auto"; // auto, direct, winograd
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<std::string> split; // REGEX=DIM:AXIS

@@ -89,6 +89,116 @@ def Rt_KernelOp : Rt_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Winograd convolutions, the only op of their kernel
+//===----------------------------------------------------------------------===//
+
+def Rt_F32Tensor : StaticShapeTensorOf<[F32]>;
+
+def Rt_WinogradFilterOp : Rt_Op<"winograd_filter", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "3x3 filters as the 6x6 factors of F(4x4, 3x3)";
+  let description = [{
+    `strides` are the filter's, in elements: of output channels, input channels,
+    rows and columns of the window. With `rotate` the window is turned by half a
+    turn, as the gradient of the input wants it. The result is [36, blocks of
+    output channels, input channels, output channels of a block]; the kernel's
+    rows are its blocks times its input channels.
+
+    Constraints: (C1) the result has 4 dims, the first 36, and 4 times the
+    filter's elements. (C2) `lanes` divides the channels of a block.
+    ```mlir
+    %1 = rt.winograd_filter %0 {lanes = 16, strides = [1, 64, 12288, 4096]}
+        : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
+    ```
+  }];
+  let arguments = (ins Rt_F32Tensor:$filter, DenseI64ArrayAttr:$strides,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes, UnitAttr:$rotate);
+  let results = (outs Rt_F32Tensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Rt_WinogradOp : Rt_Op<"winograd", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "a 3x3 convolution of stride 1 as F(4x4, 3x3)";
+  let description = [{
+    Over channels-last images, with the filter that `rt.winograd_filter` made,
+    then the bias and the relu. A row of the kernel is a block of `tiles` output
+    tiles of 4x4, small enough that what the input becomes (36 matrices) and
+    their products with the filter's stay in a core's cache: they are the
+    `scratch`, which nobody reads. Each output has the same bits however the
+    tiles are blocked.
+
+    Constraints: (C1) input [N, H, W, C], filter [36, B, C, K / B], bias [K] and
+    output [N, H', W', K] agree. (C2) `lanes` divides C and K / B. (C3) `tiles` is
+    a multiple of 4. (C4) the scratch has 36 * ((C + K / B) * tiles + 32)
+    elements.
+    ```mlir
+    %1, %scratch = rt.winograd %x, %u {lanes = 16, pad_low = [1, 1], tiles = 32}
+        : (tensor<8x32x32x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<8x32x32x64xf32>, tensor<148608xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_F32Tensor:$input, Rt_F32Tensor:$filter,
+    Optional<Rt_F32Tensor>:$bias, DenseI64ArrayAttr:$pad_low,
+    ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes, UnitAttr:$relu);
+  let results = (outs Rt_F32Tensor:$output, Rt_F32Tensor:$scratch);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of the scratch that such a kernel needs.
+    static int64_t getScratchElements(int64_t tiles, int64_t channels, int64_t columns);
+  }];
+}
+
+def Rt_WinogradProductsOp : Rt_Op<"winograd_products", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "what a filter's gradient is made of: sums over tiles";
+  let description = [{
+    The convolution is that of `rt.winograd`. Each block of tiles adds the
+    products of what the input and the result's cotangent become to `sums`, [36,
+    C, K], of which there is one a chunk. `scratch` is as in `rt.winograd`.
+
+    Constraints: (C1) input [N, H, W, C], grad [N, H', W', K] and sums [36, C, K]
+    agree. (C2) `lanes` divides C and K, 4 divides C, `columns` divides K. (C3)
+    the scratch has 36 * ((C + K) * tiles + 32) elements.
+    ```mlir
+    %sums, %scratch = rt.winograd_products %x, %g {columns = 64, lanes = 16, pad_low = [1, 1], tiles = 32}
+        : (tensor<8x32x32x64xf32>, tensor<8x32x32x64xf32>) -> (tensor<36x64x64xf32>, tensor<148608xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_F32Tensor:$input, Rt_F32Tensor:$grad,
+    DenseI64ArrayAttr:$pad_low, ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
+    ConfinedAttr<I64Attr, [IntPositive]>:$columns,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
+  let results = (outs Rt_F32Tensor:$sums, Rt_F32Tensor:$scratch);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Rt_WinogradFilterGradOp : Rt_Op<"winograd_filter_grad", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "a filter's gradient from the sums over tiles";
+  let description = [{
+    Adds the chunks of `rt.winograd_products`, [chunks, 36, C, K], and turns them
+    into a filter whose elements `strides` gives as in `rt.winograd_filter`. The
+    kernel's rows are the input channels.
+
+    Constraints: (C1) sums have 4 dims, the second 36, and 4 times the filter's
+    elements a chunk. (C2) `lanes` divides K.
+    ```mlir
+    %1 = rt.winograd_filter_grad %0 {lanes = 16, strides = [1, 64, 12288, 4096]}
+        : (tensor<2x36x64x64xf32>) -> tensor<3x3x64x64xf32>
+    ```
+  }];
+  let arguments = (ins Rt_F32Tensor:$sums, DenseI64ArrayAttr:$strides,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
+  let results = (outs Rt_F32Tensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Over buffers
 //===----------------------------------------------------------------------===//
 

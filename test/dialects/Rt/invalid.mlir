@@ -76,3 +76,75 @@ func.func private @piece() attributes {piece = #rt.piece<f32 [1, -1, 4] from [0,
 
 // expected-error @+1 {{expected an element type, but got 'index'}}
 func.func private @piece() attributes {piece = #rt.piece<index [1, 1, 4] from [0, 0, 0] to [0, 0, 0]>}
+
+// -----
+
+func.func @winograd_filter_c1(%w: tensor<3x3x64x64xf32>) -> tensor<36x2x64x64xf32> {
+  %0 = rt.fused(%w) domain [64] row_dims 1 chunks 1 : (tensor<3x3x64x64xf32>) -> tensor<36x2x64x64xf32> {
+  ^bb0(%f: tensor<3x3x64x64xf32>):
+    // expected-error @+1 {{expected a result of 4 dims, the first 36, and 147456 elements, but got 'tensor<36x2x64x64xf32>'}}
+    %1 = rt.winograd_filter %f {lanes = 16 : i64, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x2x64x64xf32>
+    rt.yield %1 : tensor<36x2x64x64xf32>
+  }
+  return %0 : tensor<36x2x64x64xf32>
+}
+
+// -----
+
+func.func @winograd_filter_c2(%w: tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32> {
+  %0 = rt.fused(%w) domain [64] row_dims 1 chunks 1 : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32> {
+  ^bb0(%f: tensor<3x3x64x64xf32>):
+    // expected-error @+1 {{expected lanes that divide the 64 channels of a block, but got 48}}
+    %1 = rt.winograd_filter %f {lanes = 48 : i64, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
+    rt.yield %1 : tensor<36x1x64x64xf32>
+  }
+  return %0 : tensor<36x1x64x64xf32>
+}
+
+// -----
+
+func.func @winograd_c1(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x32x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  %0:2 = rt.fused(%x, %u) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<36x1x32x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<36x1x32x64xf32>):
+    // expected-error @+1 {{expected input [N, H, W, C], filter [36, B, C, K / B], bias [K] and output [N, H', W', K], but got 'tensor<2x8x8x64xf32>', 'tensor<36x1x32x64xf32>' and 'tensor<2x8x8x64xf32>'}}
+    %1:2 = rt.winograd %i, %f {lanes = 16 : i64, pad_low = array<i64: 1, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x32x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+}
+
+// -----
+
+func.func @winograd_c2(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  %0:2 = rt.fused(%x, %u) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<36x1x64x64xf32>):
+    // expected-error @+1 {{expected lanes that divide 64 and 64, but got 48}}
+    %1:2 = rt.winograd %i, %f {lanes = 48 : i64, pad_low = array<i64: 1, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+}
+
+// -----
+
+func.func @winograd_c3(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  %0:2 = rt.fused(%x, %u) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<36x1x64x64xf32>):
+    // expected-error @+1 {{expected a multiple of 4 tiles, but got 6}}
+    %1:2 = rt.winograd %i, %f {lanes = 16 : i64, pad_low = array<i64: 1, 1>, tiles = 6 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+}
+
+// -----
+
+func.func @winograd_c4(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19580xf32>) {
+  %0:2 = rt.fused(%x, %u) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19580xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<36x1x64x64xf32>):
+    // expected-error @+1 {{expected a scratch of 19584 elements, but got 'tensor<19580xf32>'}}
+    %1:2 = rt.winograd %i, %f {lanes = 16 : i64, pad_low = array<i64: 1, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19580xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<19580xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19580xf32>
+}

@@ -53,3 +53,20 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   // CHECK: rt.copy %[[A]] to %{{.*}} bytes 32
   rt.copy %2 to %1 bytes 32
 }
+
+// CHECK-LABEL: func.func @winograd
+// CHECK: rt.winograd_filter %{{.*}} {lanes = 16 : i64, rotate, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
+// CHECK: rt.winograd %{{.*}}, %{{.*}}, %{{.*}} {lanes = 16 : i64, pad_low = array<i64: 1, 1>, relu, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>, tensor<64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)
+func.func @winograd(%x: tensor<2x8x8x64xf32>, %w: tensor<3x3x64x64xf32>, %b: tensor<64xf32>) -> (tensor<2x8x8x64xf32>, tensor<2x19584xf32>) {
+  %u = rt.fused(%w) domain [64] row_dims 1 chunks 2 : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32> {
+  ^bb0(%f: tensor<3x3x64x64xf32>):
+    %0 = rt.winograd_filter %f {lanes = 16 : i64, rotate, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
+    rt.yield %0 : tensor<36x1x64x64xf32>
+  }
+  %y:2 = rt.fused(%x, %u, %b) domain [2] row_dims 1 chunks 2 : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>, tensor<64xf32>) -> (tensor<2x8x8x64xf32>, tensor<2x19584xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<36x1x64x64xf32>, %c: tensor<64xf32>):
+    %0:2 = rt.winograd %i, %f, %c {lanes = 16 : i64, pad_low = array<i64: 1, 1>, relu, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>, tensor<64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)
+    rt.yield %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19584xf32>
+  }
+  return %y#0, %y#1 : tensor<2x8x8x64xf32>, tensor<2x19584xf32>
+}

@@ -18,5 +18,24 @@ def digits_bn(path):
     m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def digits_residual(path):
+    """A residual block of 16 channels, as wide as a vector, for 8x8 images of ten classes. It is
+    smooth: where relu and max_pool change sides, rounding shows in gradients as a jump."""
+    m = Model(seed=5)
+
+    def tanh(name, x):
+        return m.node("Tanh", name, [x])
+
+    x = tanh("tanh1", m.batch_norm("norm1", m.conv("conv1", "image", 1, 16, 3), 16))
+    y = tanh("tanh2", m.batch_norm("norm2", m.conv("conv2", x, 16, 16, 3), 16))
+    y = m.batch_norm("norm3", m.conv("conv3", y, 16, 16, 3), 16)
+    x = tanh("tanh3", m.node("Add", "add", [x, y]))
+    x = m.node("AveragePool", "pool1", [x], kernel_shape=[2, 2], strides=[2, 2])
+    x = m.dense("dense1", m.node("Flatten", "flatten", [x]), 16 * 4 * 4, 10)
+    m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
+
+
 if __name__ == "__main__":
-    digits_bn(os.path.join(sys.argv[1] if len(sys.argv) > 1 else here, "digits-bn.onnx"))
+    folder = sys.argv[1] if len(sys.argv) > 1 else here
+    digits_bn(os.path.join(folder, "digits-bn.onnx"))
+    digits_residual(os.path.join(folder, "digits-residual.onnx"))

@@ -29,7 +29,7 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-constexpr int64_t kBatch = 8, kInputs = 4, kHidden = 5, kOutputs = 3;
+constexpr int64_t kBatch = 8, kInputs = 4, kOutputs = 3;
 
 /// `numbers` of make_keras_curves.py.
 std::vector<double> getNumbers(int64_t count, uint64_t salt) {

@@ -47,9 +47,11 @@ int32_t collectiveWait(dist_rt_context *, int32_t) { return 1; }
 int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
 
 /// Whole numbers for integers, others in a range where functions are tame.
-HostTensor makeRandom(RankedTensorType type, std::mt19937 &random) {
+HostTensor makeRandom(RankedTensorType type, bool bothSigns,
+                      std::mt19937 &random) {
   HostTensor tensor(type);
-  std::uniform_real_distribution<double> real(0.1, 2.0);
+  std::uniform_real_distribution<double> real(bothSigns ? -1.0 : 0.1,
+                                              bothSigns ? 1.0 : 2.0);
   std::uniform_int_distribution<int> whole(1, 7), boolean(0, 1);
   for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
     if (tensor.isFloat())
@@ -110,7 +112,14 @@ void KernelCases::add(const std::string &what, const std::string &arguments,
                    tolerance});
 }
 
-void KernelCases::check() const {
+/// A case's results, wanted and computed.
+struct KernelCases::Run {
+  const Case &test;
+  ArrayRef<HostTensor> want, got;
+};
+
+void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
+                          llvm::function_ref<void(const Run &)> inspect) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -128,14 +137,15 @@ void KernelCases::check() const {
     inputs.emplace_back();
     expected.emplace_back();
     for (Type type : func.getArgumentTypes())
-      inputs.back().push_back(makeRandom(cast<RankedTensorType>(type), random));
+      inputs.back().push_back(
+          makeRandom(cast<RankedTensorType>(type), bothSigns, random));
     ASSERT_TRUE(succeeded(evaluate(func, inputs.back(), expected.back())))
         << c.name;
   }
 
   llvm::SmallString<64> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("kernels", folder));
-  LoweringOptions options;
+  LoweringOptions options = given;
   options.threads = numThreads;
   ASSERT_TRUE(succeeded(lowerToPackage(*module, options, folder)));
 
@@ -189,26 +199,49 @@ void KernelCases::check() const {
     std::memset(arena, 0x55, entry->arena_bytes());
     ASSERT_EQ(function(&runtime, arena, bindings.data()), 0) << c.name;
     std::free(arena);
+    SmallVector<HostTensor> results;
     for (size_t r = 0; r < expected[k].size(); ++r) {
-      const HostTensor &want = expected[k][r];
-      auto got =
-          HostTensor::fromBytes(want.getType(), memory[inputs[k].size() + r]);
+      auto got = HostTensor::fromBytes(expected[k][r].getType(),
+                                       memory[inputs[k].size() + r]);
       ASSERT_TRUE(succeeded(got));
+      results.push_back(*got);
+    }
+    inspect({c, expected[k], results});
+  }
+  dlclose(handle);
+  llvm::sys::fs::remove_directories(folder);
+}
+
+void KernelCases::check(const LoweringOptions &options) {
+  compute(options, /*bothSigns=*/false, [](const Run &run) {
+    for (auto [r, want] : llvm::enumerate(run.want))
       for (int64_t i = 0; i < want.getNumElements(); ++i) {
-        double x = want.getDouble(i), y = got->getDouble(i);
-        bool close =
-            std::isnan(x) ? std::isnan(y)
-            : std::isinf(x)
-                ? x == y
-                : std::abs(x - y) <= c.tolerance * std::max(1.0, std::abs(x));
+        double x = want.getDouble(i), y = run.got[r].getDouble(i);
+        bool close = std::isnan(x) ? std::isnan(y)
+                     : std::isinf(x)
+                         ? x == y
+                         : std::abs(x - y) <=
+                               run.test.tolerance * std::max(1.0, std::abs(x));
         if (!close) {
-          ADD_FAILURE() << c.name << " result " << r << " element " << i
+          ADD_FAILURE() << run.test.name << " result " << r << " element " << i
                         << ": expected " << x << ", got " << y;
           break;
         }
       }
-    }
-  }
-  dlclose(handle);
-  llvm::sys::fs::remove_directories(folder);
+  });
+}
+
+std::vector<double> KernelCases::measure(const LoweringOptions &options) {
+  std::vector<double> errors;
+  compute(options, /*bothSigns=*/true, [&](const Run &run) {
+    double difference = 0, norm = 0;
+    for (auto [want, got] : llvm::zip_equal(run.want, run.got))
+      for (int64_t i = 0; i < want.getNumElements(); ++i) {
+        double x = want.getDouble(i), y = got.getDouble(i);
+        difference += (x - y) * (x - y);
+        norm += x * x;
+      }
+    errors.push_back(std::sqrt(difference / norm));
+  });
+  return errors;
 }

@@ -12,6 +12,7 @@
 #ifndef TEST_PASSES_LOWERING_KERNEL_CASES_H
 #define TEST_PASSES_LOWERING_KERNEL_CASES_H
 
+#include "passes/Lowering/Lowering.h"
 #include <string>
 #include <vector>
 
@@ -35,9 +36,16 @@ public:
            const std::string &result, const std::string &body,
            double tolerance);
   /// Compiles, runs and compares all; a difference is a failure of the test.
-  void check() const;
+  void check(const LoweringOptions &options = LoweringOptions());
+  /// Instead, the Euclidean norm of each case's difference, relative to that of
+  /// what is expected; the inputs are of both signs.
+  std::vector<double> measure(const LoweringOptions &options);
 
 private:
+  struct Run;
+  void compute(const LoweringOptions &options, bool bothSigns,
+               llvm::function_ref<void(const Run &)> inspect);
+
   std::vector<Case> cases;
 };
 

@@ -1,0 +1,573 @@
+//===- WinogradEmitter.cpp - Loops of Winograd convolutions -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// F(4x4, 3x3) with the points 0, 1, -1, 2, -2 and infinity (Lavin and Gray,
+// 2015): an output tile d is A^T ((G g G^T) . (B^T x B)) A, where the products
+// . are 36 matrix products over a block of tiles. For each block:
+//
+//   each tile, each vector of input channels:   scratch <- B^T x B
+//   each block of output channels:
+//     each of 36 matrices, each 4 tiles:        products <- scratch * filter
+//     each tile, each vector of the channels:   output <- A^T products A
+//
+// The filter's gradient is the adjoint: G^T (sum over tiles of B^T x B times
+// A d A^T) G, whose sums are 36 matrices too.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/WinogradEmitter.h"
+#include "passes/Lowering/WinogradTransforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+/// Rows of the block that is multiplied in registers.
+constexpr int64_t blockRows = 4;
+constexpr int64_t matrices = 36;
+/// See WinogradOp::getScratchElements.
+constexpr int64_t matrixGap = 16;
+
+class WinogradEmitter : WinogradTransforms {
+public:
+  WinogradEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
+                  OpBuilder &b)
+      : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes) {}
+
+  void emit(rt::WinogradFilterOp op);
+  void emit(rt::WinogradOp op);
+  void emit(rt::WinogradProductsOp op);
+  void emit(rt::WinogradFilterGradOp op);
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value plus(Value l, Value r) { return arith::AddIOp::create(b, loc, l, r); }
+  Value plus(Value l, int64_t r) { return r == 0 ? l : plus(l, index(r)); }
+  Value times(Value l, int64_t r) {
+    return r == 1 ? l : arith::MulIOp::create(b, loc, l, index(r));
+  }
+  Value quotient(Value l, int64_t r) {
+    return arith::DivUIOp::create(b, loc, l, index(r));
+  }
+  Value remainder(Value l, int64_t r) {
+    return arith::RemUIOp::create(b, loc, l, index(r));
+  }
+  Value load(Value memory, ValueRange indices) {
+    return vector::LoadOp::create(b, loc, vector, memory, indices);
+  }
+  void store(Value value, Value memory, ValueRange indices) {
+    vector::StoreOp::create(b, loc, value, memory, indices);
+  }
+  /// The scratch's element in all lanes.
+  Value loadWide(Value element) {
+    Value scalar = memref::LoadOp::create(b, loc, scratch, scratchAt(element));
+    return vector::BroadcastOp::create(b, loc, vector, scalar);
+  }
+  void loop(Value lo, Value hi, int64_t step,
+            llvm::function_ref<void(Value)> body) {
+    auto op = scf::ForOp::create(b, loc, lo, hi, index(step));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op.getBody()->getTerminator());
+    body(op.getInductionVar());
+  }
+  void loop(int64_t count, int64_t step, llvm::function_ref<void(Value)> body) {
+    loop(index(0), index(count), step, body);
+  }
+
+  /// A filter as one dim, of which vectors are `stride` apart.
+  struct FlatFilter {
+    Value memory, places, mask;
+  };
+  FlatFilter flatten(Value filter, int64_t stride);
+
+  /// An image, and the place of a tile in it.
+  struct Tile {
+    Value image, row, column;
+  };
+  /// A row or column of an image, and whether it is inside: null where it is
+  /// for all tiles; outside it is a place that can be read.
+  struct Line {
+    Value at, inside;
+  };
+  void setTiles(RankedTensorType images, ArrayRef<int64_t> pads, int64_t count);
+  Tile findTile(Value number);
+  Line findLine(Value start, int64_t offset, int64_t dim, int64_t size);
+  Value loadInside(Value image, const Tile &tile, const Line &y, const Line &x,
+                   Value channel);
+  Value isInside(const Line &y, const Line &x);
+  void emitInput(Value tile, Value inBlock);
+  void emitGrad(Value tile, Value inBlock);
+  void emitProducts(Value columnBlock, Value groups);
+  void emitOutput(Value tile, Value inBlock, Value columnBlock);
+  void emitSums(Value count, Value isFirst, int64_t width);
+  void forEachBlock(
+      llvm::function_ref<void(Value block, Value first, Value count)> body);
+
+  /// The element of this chunk's part of what each chunk has.
+  SmallVector<Value> scratchAt(Value element) {
+    if (cast<MemRefType>(scratch.getType()).getRank() == 2)
+      return {buffers.chunk, element};
+    return {element};
+  }
+
+  const KernelBuffers &buffers;
+  int64_t lanes;
+
+  /// Tiles in an output: images, rows of them, columns of them; of a block.
+  SmallVector<int64_t> tileCounts;
+  int64_t allTiles = 1, blockTiles = 0;
+  ArrayRef<int64_t> padLow;
+  Value scratch;
+  bool hasBias = false, hasRelu = false;
+  /// Of a row of the two parts of the scratch: the transformed input, and the
+  /// products or the transformed gradient.
+  int64_t channels = 0, columns = 0;
+  /// Elements between matrices of these, and where the latter start.
+  int64_t inputStride = 0, productStride = 0, products = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Filters
+//===----------------------------------------------------------------------===//
+
+WinogradEmitter::FlatFilter WinogradEmitter::flatten(Value filter,
+                                                     int64_t stride) {
+  ReassociationIndices all;
+  for (int64_t d = 0; d < cast<MemRefType>(filter.getType()).getRank(); ++d)
+    all.push_back(d);
+  FlatFilter flat;
+  flat.memory = memref::CollapseShapeOp::create(
+      b, loc, filter, ArrayRef<ReassociationIndices>(all));
+  if (stride == 1)
+    return flat;
+  SmallVector<int32_t> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(lane * stride);
+  flat.places = arith::ConstantOp::create(
+      b, loc,
+      DenseIntElementsAttr::get(VectorType::get({lanes}, b.getI32Type()),
+                                steps));
+  flat.mask = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), true));
+  return flat;
+}
+
+/// A row is a block of output channels and an input channel.
+void WinogradEmitter::emit(rt::WinogradFilterOp op) {
+  auto type = cast<RankedTensorType>(op.getOutput().getType());
+  int64_t inputs = type.getDimSize(2), width = type.getDimSize(3);
+  ArrayRef<int64_t> strides = op.getStrides();
+  FlatFilter filter = flatten(buffers.inputs[0], strides[0]);
+  loop(buffers.lo, buffers.hi, 1, [&](Value row) {
+    Value block = quotient(row, inputs), input = remainder(row, inputs);
+    loop(width, lanes, [&](Value column) {
+      Value start = plus(times(plus(times(block, width), column), strides[0]),
+                         times(input, strides[1]));
+      std::array<Edge, 3> half; // by columns of the window
+      for (int64_t x = 0; x < 3; ++x) {
+        FilterEdge taps;
+        for (int64_t y = 0; y < 3; ++y) {
+          int64_t fromY = op.getRotate() ? 2 - y : y;
+          int64_t fromX = op.getRotate() ? 2 - x : x;
+          Value at = plus(start, fromY * strides[2] + fromX * strides[3]);
+          taps[y] = filter.places
+                        ? vector::GatherOp::create(
+                              b, loc, vector, filter.memory, ValueRange{at},
+                              filter.places, filter.mask, splat(0))
+                              .getResult()
+                        : load(filter.memory, at);
+        }
+        half[x] = applyG(taps);
+      }
+      for (int64_t y = 0; y < windowEdge; ++y) {
+        Edge whole = applyG({half[0][y], half[1][y], half[2][y]});
+        for (int64_t x = 0; x < windowEdge; ++x)
+          store(whole[x], buffers.outputs[0],
+                {index(y * windowEdge + x), block, input, column});
+      }
+    });
+  });
+}
+
+/// A row is an input channel.
+void WinogradEmitter::emit(rt::WinogradFilterGradOp op) {
+  auto type = cast<RankedTensorType>(op.getSums().getType());
+  ArrayRef<int64_t> strides = op.getStrides();
+  FlatFilter filter = flatten(buffers.outputs[0], strides[0]);
+  loop(buffers.lo, buffers.hi, 1, [&](Value input) {
+    loop(type.getDimSize(3), lanes, [&](Value column) {
+      std::array<FilterEdge, windowEdge> half; // by columns
+      for (int64_t x = 0; x < windowEdge; ++x) {
+        Edge edge;
+        for (int64_t y = 0; y < windowEdge; ++y)
+          for (int64_t chunk = 0; chunk < type.getDimSize(0); ++chunk) {
+            Value part =
+                load(buffers.inputs[0],
+                     {index(chunk), index(y * windowEdge + x), input, column});
+            edge[y] = chunk == 0 ? part : add(edge[y], part);
+          }
+        half[x] = applyGT(edge);
+      }
+      Value start = plus(times(column, strides[0]), times(input, strides[1]));
+      for (int64_t y = 0; y < 3; ++y) {
+        Edge edge;
+        for (int64_t x = 0; x < windowEdge; ++x)
+          edge[x] = half[x][y];
+        FilterEdge row = applyGT(edge);
+        for (int64_t x = 0; x < 3; ++x) {
+          Value at = plus(start, y * strides[2] + x * strides[3]);
+          if (filter.places)
+            vector::ScatterOp::create(b, loc, Type(), filter.memory,
+                                      ValueRange{at}, filter.places,
+                                      filter.mask, row[x]);
+          else
+            store(row[x], filter.memory, at);
+        }
+      }
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// `images` are those that the tiles cover.
+void WinogradEmitter::setTiles(RankedTensorType images, ArrayRef<int64_t> pads,
+                               int64_t count) {
+  tileCounts = {images.getDimSize(0),
+                (images.getDimSize(1) + tileEdge - 1) / tileEdge,
+                (images.getDimSize(2) + tileEdge - 1) / tileEdge};
+  for (int64_t size : tileCounts)
+    allTiles *= size;
+  padLow = pads;
+  blockTiles = count;
+  scratch = buffers.outputs[1];
+  inputStride = blockTiles * channels + matrixGap;
+  productStride = blockTiles * columns + matrixGap;
+  products = matrices * inputStride;
+}
+
+WinogradEmitter::Tile WinogradEmitter::findTile(Value number) {
+  Tile tile;
+  tile.column = times(remainder(number, tileCounts[2]), tileEdge);
+  Value rows = quotient(number, tileCounts[2]);
+  tile.row = times(remainder(rows, tileCounts[1]), tileEdge);
+  tile.image = quotient(rows, tileCounts[1]);
+  return tile;
+}
+
+/// Line `offset` of the tiles that start at `start`, of `size` lines.
+WinogradEmitter::Line WinogradEmitter::findLine(Value start, int64_t offset,
+                                                int64_t dim, int64_t size) {
+  Line line;
+  line.at = plus(start, offset);
+  int64_t last = (tileCounts[dim + 1] - 1) * tileEdge + offset;
+  if (offset >= 0 && last < size)
+    return line;
+  line.inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                      line.at, index(size));
+  Value atLeast = arith::MaxSIOp::create(b, loc, line.at, index(0));
+  line.at = arith::MinSIOp::create(b, loc, atLeast, index(size - 1));
+  return line;
+}
+
+Value WinogradEmitter::isInside(const Line &y, const Line &x) {
+  if (!y.inside || !x.inside)
+    return y.inside ? y.inside : x.inside;
+  return arith::AndIOp::create(b, loc, y.inside, x.inside);
+}
+
+Value WinogradEmitter::loadInside(Value image, const Tile &tile, const Line &y,
+                                  const Line &x, Value channel) {
+  Value value = load(image, {tile.image, y.at, x.at, channel});
+  if (Value inside = isInside(y, x))
+    value = arith::SelectOp::create(b, loc, inside, value, splat(0));
+  return value;
+}
+
+/// scratch <- B^T x B
+void WinogradEmitter::emitInput(Value number, Value inBlock) {
+  auto type = cast<MemRefType>(buffers.inputs[0].getType());
+  Tile tile = findTile(number);
+  std::array<Line, windowEdge> y, x;
+  for (int64_t i = 0; i < windowEdge; ++i) {
+    y[i] = findLine(tile.row, i - padLow[0], 0, type.getDimSize(1));
+    x[i] = findLine(tile.column, i - padLow[1], 1, type.getDimSize(2));
+  }
+  loop(channels, lanes, [&](Value channel) {
+    std::array<Edge, windowEdge> half; // by columns
+    for (int64_t j = 0; j < windowEdge; ++j) {
+      Edge column;
+      for (int64_t i = 0; i < windowEdge; ++i)
+        column[i] = loadInside(buffers.inputs[0], tile, y[i], x[j], channel);
+      half[j] = applyBT(column);
+    }
+    Value to = plus(times(inBlock, channels), channel);
+    for (int64_t i = 0; i < windowEdge; ++i) {
+      Edge row;
+      for (int64_t j = 0; j < windowEdge; ++j)
+        row[j] = half[j][i];
+      row = applyBT(row);
+      for (int64_t j = 0; j < windowEdge; ++j)
+        store(row[j], scratch,
+              scratchAt(plus(to, (i * windowEdge + j) * inputStride)));
+    }
+  });
+}
+
+/// scratch <- A d A^T
+void WinogradEmitter::emitGrad(Value number, Value inBlock) {
+  auto type = cast<MemRefType>(buffers.inputs[1].getType());
+  Tile tile = findTile(number);
+  std::array<Line, tileEdge> y, x;
+  for (int64_t i = 0; i < tileEdge; ++i) {
+    y[i] = findLine(tile.row, i, 0, type.getDimSize(1));
+    x[i] = findLine(tile.column, i, 1, type.getDimSize(2));
+  }
+  loop(columns, lanes, [&](Value channel) {
+    std::array<Edge, tileEdge> half; // by columns
+    for (int64_t j = 0; j < tileEdge; ++j) {
+      TileEdge column;
+      for (int64_t i = 0; i < tileEdge; ++i)
+        column[i] = loadInside(buffers.inputs[1], tile, y[i], x[j], channel);
+      half[j] = applyA(column);
+    }
+    Value to = plus(plus(times(inBlock, columns), channel), products);
+    for (int64_t i = 0; i < windowEdge; ++i) {
+      Edge row = applyA({half[0][i], half[1][i], half[2][i], half[3][i]});
+      for (int64_t j = 0; j < windowEdge; ++j)
+        store(row[j], scratch,
+              scratchAt(plus(to, (i * windowEdge + j) * productStride)));
+    }
+  });
+}
+
+/// output <- A^T products A
+void WinogradEmitter::emitOutput(Value number, Value inBlock,
+                                 Value columnBlock) {
+  auto type = cast<MemRefType>(buffers.outputs[0].getType());
+  Tile tile = findTile(number);
+  std::array<Line, tileEdge> y, x;
+  for (int64_t i = 0; i < tileEdge; ++i) {
+    y[i] = findLine(tile.row, i, 0, type.getDimSize(1));
+    x[i] = findLine(tile.column, i, 1, type.getDimSize(2));
+  }
+  Value channel = times(columnBlock, columns);
+  loop(columns, lanes, [&](Value column) {
+    Value from = plus(plus(times(inBlock, columns), column), products);
+    std::array<TileEdge, windowEdge> half; // by columns
+    for (int64_t j = 0; j < windowEdge; ++j) {
+      Edge edge;
+      for (int64_t i = 0; i < windowEdge; ++i)
+        edge[i] =
+            load(scratch,
+                 scratchAt(plus(from, (i * windowEdge + j) * productStride)));
+      half[j] = applyAT(edge);
+    }
+    Value to = plus(channel, column);
+    Value bias;
+    if (hasBias)
+      bias = load(buffers.inputs[2], to);
+    for (int64_t i = 0; i < tileEdge; ++i) {
+      Edge edge;
+      for (int64_t j = 0; j < windowEdge; ++j)
+        edge[j] = half[j][i];
+      TileEdge row = applyAT(edge);
+      for (int64_t j = 0; j < tileEdge; ++j) {
+        Value value = bias ? add(row[j], bias) : row[j];
+        if (hasRelu)
+          value = arith::MaximumFOp::create(b, loc, value, splat(0));
+        OpBuilder::InsertionGuard guard(b);
+        if (Value inside = isInside(y[i], x[j])) {
+          auto branch = scf::IfOp::create(b, loc, inside);
+          b.setInsertionPoint(branch.thenBlock()->getTerminator());
+        }
+        store(value, buffers.outputs[0], {tile.image, y[i].at, x[j].at, to});
+      }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The products of all matrices for `groups` times 4 tiles and a block of
+/// output channels. The sum over the input channels stays in registers.
+void WinogradEmitter::emitProducts(Value columnBlock, Value groups) {
+  int64_t vectors = columns / lanes;
+  loop(matrices, 1, [&](Value matrix) {
+    loop(index(0), groups, 1, [&](Value group) {
+      Value from =
+          plus(times(matrix, inputStride), times(group, blockRows * channels));
+      SmallVector<Value> sums(blockRows * vectors, splat(0));
+      auto sum =
+          scf::ForOp::create(b, loc, index(0), index(channels), index(1), sums);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(sum.getBody());
+        Value channel = sum.getInductionVar();
+        SmallVector<Value> filters, next;
+        for (int64_t v = 0; v < vectors; ++v)
+          filters.push_back(
+              load(buffers.inputs[1],
+                   {matrix, columnBlock, channel, index(v * lanes)}));
+        for (int64_t row = 0; row < blockRows; ++row) {
+          Value wide = loadWide(plus(plus(from, channel), row * channels));
+          for (int64_t v = 0; v < vectors; ++v)
+            next.push_back(vector::FMAOp::create(
+                b, loc, wide, filters[v],
+                sum.getRegionIterArgs()[row * vectors + v]));
+        }
+        scf::YieldOp::create(b, loc, next);
+      }
+      Value to = plus(plus(times(matrix, productStride), products),
+                      times(group, blockRows * columns));
+      for (int64_t i = 0; i < blockRows * vectors; ++i)
+        store(sum.getResult(i), scratch, scratchAt(plus(to, i * lanes)));
+    });
+  });
+}
+
+/// Adds the products of a block of `count` tiles, 4 input channels and `width`
+/// output channels at once; the sum over the tiles stays in registers.
+void WinogradEmitter::emitSums(Value count, Value isFirst, int64_t width) {
+  int64_t vectors = width / lanes;
+  Value sums = buffers.outputs[0];
+  bool hasChunks = cast<MemRefType>(sums.getType()).getRank() == 4;
+  loop(matrices, 1, [&](Value matrix) {
+    loop(columns, width, [&](Value column) {
+      loop(channels, blockRows, [&](Value channel) {
+        auto place = [&](int64_t i) {
+          SmallVector<Value> at;
+          if (hasChunks)
+            at.push_back(buffers.chunk);
+          at.append({matrix, plus(channel, i / vectors),
+                     plus(column, i % vectors * lanes)});
+          return at;
+        };
+        SmallVector<Type> types(blockRows * vectors, vector);
+        auto old = scf::IfOp::create(b, loc, types, isFirst,
+                                     /*withElseRegion=*/true);
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(old.thenBlock());
+          scf::YieldOp::create(b, loc,
+                               SmallVector<Value>(types.size(), splat(0)));
+          b.setInsertionPointToEnd(old.elseBlock());
+          SmallVector<Value> loaded;
+          for (size_t i = 0; i < types.size(); ++i)
+            loaded.push_back(load(sums, place(i)));
+          scf::YieldOp::create(b, loc, loaded);
+        }
+        Value inputs = plus(times(matrix, inputStride), channel);
+        Value grads =
+            plus(plus(times(matrix, productStride), column), products);
+        auto sum = scf::ForOp::create(b, loc, index(0), count, index(1),
+                                      old.getResults());
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(sum.getBody());
+          Value tile = sum.getInductionVar();
+          Value grad = plus(grads, times(tile, columns));
+          Value input = plus(inputs, times(tile, channels));
+          SmallVector<Value> vectorsOfGrad, next;
+          for (int64_t v = 0; v < vectors; ++v)
+            vectorsOfGrad.push_back(
+                load(scratch, scratchAt(plus(grad, v * lanes))));
+          for (int64_t row = 0; row < blockRows; ++row) {
+            Value wide = loadWide(plus(input, row));
+            for (int64_t v = 0; v < vectors; ++v)
+              next.push_back(vector::FMAOp::create(
+                  b, loc, wide, vectorsOfGrad[v],
+                  sum.getRegionIterArgs()[row * vectors + v]));
+          }
+          scf::YieldOp::create(b, loc, next);
+        }
+        for (size_t i = 0; i < types.size(); ++i)
+          store(sum.getResult(i), sums, place(i));
+      });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void WinogradEmitter::forEachBlock(
+    llvm::function_ref<void(Value block, Value first, Value count)> body) {
+  loop(buffers.lo, buffers.hi, 1, [&](Value block) {
+    Value first = times(block, blockTiles);
+    Value left = arith::SubIOp::create(b, loc, index(allTiles), first);
+    body(block, first, arith::MinUIOp::create(b, loc, index(blockTiles), left));
+  });
+}
+
+void WinogradEmitter::emit(rt::WinogradOp op) {
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  channels = filter.getDimSize(2);
+  columns = filter.getDimSize(3);
+  hasBias = bool(op.getBias());
+  hasRelu = op.getRelu();
+  setTiles(cast<RankedTensorType>(op.getOutput().getType()), op.getPadLow(),
+           op.getTiles());
+  forEachBlock([&](Value, Value first, Value count) {
+    loop(index(0), count, 1,
+         [&](Value tile) { emitInput(plus(first, tile), tile); });
+    // The last group may multiply up to 3 tiles that nobody reads.
+    Value groups = quotient(plus(count, blockRows - 1), blockRows);
+    loop(filter.getDimSize(1), 1, [&](Value columnBlock) {
+      emitProducts(columnBlock, groups);
+      loop(index(0), count, 1, [&](Value tile) {
+        emitOutput(plus(first, tile), tile, columnBlock);
+      });
+    });
+  });
+}
+
+void WinogradEmitter::emit(rt::WinogradProductsOp op) {
+  auto sums = cast<RankedTensorType>(op.getSums().getType());
+  channels = sums.getDimSize(1);
+  columns = sums.getDimSize(2);
+  setTiles(cast<RankedTensorType>(op.getGrad().getType()), op.getPadLow(),
+           op.getTiles());
+  forEachBlock([&](Value block, Value first, Value count) {
+    loop(index(0), count, 1, [&](Value tile) {
+      emitInput(plus(first, tile), tile);
+      emitGrad(plus(first, tile), tile);
+    });
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                          block, buffers.lo);
+    emitSums(count, isFirst, op.getColumns());
+  });
+}
+
+bool mlir::dist::isWinograd(Operation *op) {
+  return isa_and_nonnull<rt::WinogradOp, rt::WinogradFilterOp,
+                         rt::WinogradProductsOp, rt::WinogradFilterGradOp>(op);
+}
+
+void mlir::dist::emitWinograd(Operation *op, const KernelBuffers &buffers,
+                              OpBuilder &b) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<rt::WinogradOp, rt::WinogradFilterOp, rt::WinogradProductsOp,
+            rt::WinogradFilterGradOp>([&](auto winograd) {
+        WinogradEmitter(buffers, op->getLoc(), winograd.getLanes(), b)
+            .emit(winograd);
+      });
+}

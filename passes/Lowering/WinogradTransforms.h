@@ -1,0 +1,58 @@
+//===- WinogradTransforms.h - F(4, 3) of vectors -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one-dimensional transforms of F(4, 3) with the points 0, 1, -1, 2, -2 and
+// infinity (Lavin and Gray, 2015), and the adjoints of two of them; each
+// element is a vector.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_WINOGRADTRANSFORMS_H
+#define PASSES_LOWERING_WINOGRADTRANSFORMS_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <array>
+
+namespace mlir::dist {
+
+class WinogradTransforms {
+protected:
+  WinogradTransforms(OpBuilder &b, Location loc, int64_t lanes)
+      : b(b), loc(loc), vector(VectorType::get({lanes}, b.getF32Type())) {}
+
+  /// Edge of an output tile, and of what of the input it depends on.
+  static constexpr int64_t tileEdge = 4, windowEdge = 6;
+  using Edge = std::array<Value, windowEdge>;
+  using TileEdge = std::array<Value, tileEdge>;
+  using FilterEdge = std::array<Value, 3>;
+
+  /// Of a filter, an input, products.
+  Edge applyG(const FilterEdge &w);
+  Edge applyBT(const Edge &d);
+  TileEdge applyAT(const Edge &m);
+  /// Of an output's cotangent, and of what it gives a filter's.
+  Edge applyA(const TileEdge &y);
+  FilterEdge applyGT(const Edge &u);
+
+  Value add(Value l, Value r) { return arith::AddFOp::create(b, loc, l, r); }
+  Value sub(Value l, Value r) { return arith::SubFOp::create(b, loc, l, r); }
+  Value splat(float value) {
+    return arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(vector, b.getF32FloatAttr(value).getValue()));
+  }
+  Value mul(Value l, float r) {
+    return arith::MulFOp::create(b, loc, l, splat(r));
+  }
+
+  OpBuilder &b;
+  Location loc;
+  VectorType vector;
+};
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_WINOGRADTRANSFORMS_H

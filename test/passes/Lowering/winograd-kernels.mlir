@@ -1,0 +1,51 @@
+// RUN: dist-opt %s --rt-emit-kernels | FileCheck %s
+// RUN: dist-opt %s --rt-hoist-preparation | FileCheck %s --check-prefix=HOIST
+// RUN: dist-opt %s --rt-hoist-preparation --rt-plan-memory | FileCheck %s --check-prefix=MEMORY
+
+// A filter whose output channels lie apart is gathered.
+// CHECK-LABEL: func.func private @filter(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<16x16x3x3xf32> {llvm.noalias}, %[[U:[a-z0-9]+]]: memref<36x1x16x16xf32> {llvm.noalias}, %[[LO:[a-z0-9]+]]: index, %[[HI:[a-z0-9]+]]: index
+// CHECK: %[[FLAT:.+]] = memref.collapse_shape %[[W]]
+// CHECK: scf.for %{{.+}} = %[[LO]] to %[[HI]]
+// CHECK-COUNT-9: vector.gather %[[FLAT]]
+// CHECK-COUNT-36: vector.store %{{.+}}, %[[U]]
+// CHECK: return
+rt.kernel @filter domain [16] row_dims 1 chunks 1 -> [tensor<36x1x16x16xf32>] {
+^bb0(%w: tensor<16x16x3x3xf32>):
+  %0 = rt.winograd_filter %w {lanes = 16 : i64, strides = array<i64: 144, 9, 3, 1>} : (tensor<16x16x3x3xf32>) -> tensor<36x1x16x16xf32>
+  rt.yield %0 : tensor<36x1x16x16xf32>
+}
+
+// Rows and columns that no tile has outside of the image are read as they are,
+// the others (20 of 36 elements) are zeros there; sums over 4 tiles' channels stay in registers.
+// CHECK-LABEL: func.func private @convolution(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1x8x8x16xf32> {llvm.noalias}
+// CHECK-COUNT-20: arith.select
+// CHECK-NOT: arith.select
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-COUNT-4: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: arith.maximumf
+// CHECK: return
+rt.kernel @convolution domain [1] row_dims 1 chunks 1 -> [tensor<1x8x8x16xf32>, tensor<1x5760xf32>] {
+^bb0(%x: tensor<1x8x8x16xf32>, %u: tensor<36x1x16x16xf32>):
+  %0:2 = rt.winograd %x, %u {lanes = 16 : i64, pad_low = array<i64: 1, 1>, relu, tiles = 4 : i64} : (tensor<1x8x8x16xf32>, tensor<36x1x16x16xf32>) -> (tensor<1x8x8x16xf32>, tensor<5760xf32>)
+  rt.yield %0#0, %0#1 : tensor<1x8x8x16xf32>, tensor<5760xf32>
+}
+
+graph.variable @w : tensor<16x16x3x3xf32> trainable {group = "parameter"} = dense<0.0> : tensor<16x16x3x3xf32>
+// The filter is transformed once, though that makes it four times as large.
+// HOIST-LABEL: func.func @predict(
+// HOIST-SAME: %[[U:[a-z0-9]+]]: tensor<36x1x16x16xf32> {graph.name = "prepared_0", graph.role = "prepared"}
+// HOIST-NEXT: rt.call @convolution(%{{.+}}, %[[U]])
+// HOIST-LABEL: func.func @predict_prepare(
+// HOIST: rt.call @filter
+
+// MEMORY-LABEL: rt.program @predict
+// MEMORY-SAME: arena 23040
+// MEMORY-SAME: parts = {"scratch of kernels" = 23040
+func.func @predict(%x: tensor<1x8x8x16xf32>, %w: tensor<16x16x3x3xf32> {graph.role = "variable", graph.variable = @w}) -> tensor<1x8x8x16xf32> {
+  %u = rt.call @filter(%w) : (tensor<16x16x3x3xf32>) -> tensor<36x1x16x16xf32>
+  %y:2 = rt.call @convolution(%x, %u) : (tensor<1x8x8x16xf32>, tensor<36x1x16x16xf32>) -> (tensor<1x8x8x16xf32>, tensor<1x5760xf32>)
+  return %y#0 : tensor<1x8x8x16xf32>
+}
