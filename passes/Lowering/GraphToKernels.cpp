@@ -578,7 +578,6 @@ struct GraphToKernelsPass
         if (failed(Converter(func, target).run()))
           return signalPassFailure();
       }
-    return signalPassFailure();
   }
 };
 } // namespace

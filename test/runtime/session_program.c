@@ -124,7 +124,7 @@ static int32_t exchange(dist_rt_context *context, int64_t kind, int64_t peer,
     int64_t axis;
     dist_rt_piece piece;
   } call = {{kind, 0, kind == DIST_RT_SEND ? DIST_RT_GIVES : DIST_RT_TAKES,
-              DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
+             DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
             0,
             {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
   void *buffers[1] = {data};

@@ -22,9 +22,11 @@ struct Call {
   int32_t op;
   int64_t count;   // elements, for messages
   uint64_t digest; // of all the rest
+  /// With the host: programs number their transfers each for itself.
+  bool betweenPrograms = false;
   bool operator==(const Call &other) const {
-    return kind == other.kind && op == other.op && count == other.count &&
-           digest == other.digest;
+    return kind == other.kind && (op == other.op || betweenPrograms) &&
+           count == other.count && digest == other.digest;
   }
 };
 

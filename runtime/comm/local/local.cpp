@@ -153,6 +153,7 @@ private:
       return refuse("a call that its host has no part in",
                     StatusCode::Internal);
     }
+    c.call.betweenPrograms = c.withHost;
     c.place->patient = isHost();
     c.place->spinMicroseconds =
         what.background || isHost() ? 0 : shared.options.spinMicroseconds;

@@ -1,6 +1,6 @@
 // RUN: dist-opt %s --rt-to-llvm | FileCheck %s
 
-// CHECK: llvm.mlir.global internal constant @dist_collective_0(dense<[1, 9, 0, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8]> : tensor<21xi64>)
+// CHECK: llvm.mlir.global internal constant @dist_collective_0(dense<[1, 9, 0, 0, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8]> : tensor<22xi64>)
 // CHECK-LABEL: llvm.func internal @kernel
 llvm.func @kernel(%in: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias}, %lo: i64, %hi: i64, %chunk: i64) {
   llvm.return

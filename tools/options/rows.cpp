@@ -1,0 +1,307 @@
+//===- rows.cpp - Every option of both tools -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/strategies.h"
+#include "tools/options/table.h"
+
+namespace dist::tools {
+
+static void addModelOptions(Table &table, Options &o) {
+  table.group("Model", true);
+  table.value(
+      "--batch-size", "N|N/replica",
+      "global batch, divided over the replicas; it is also the value of "
+      "the model's first symbolic dim",
+      [&](const std::string &given) {
+        return parseBatchSize(given, &o.batchSize);
+      });
+  table.value("--dim", "NAME=VALUE", "value of a symbolic dim (repeatable)",
+              [&](const std::string &given) {
+                NamedValues pair;
+                int64_t size = 0;
+                DIST_RETURN_IF_ERROR(parseNamed("--dim", given, &pair));
+                DIST_RETURN_IF_ERROR(
+                    parseInteger("--dim", pair[0].second, 1, &size));
+                o.dims[pair[0].first] = size;
+                return Status();
+              });
+  table.named("--bind", "NAME=FILE",
+              "compiles the value of an input in as a constant (repeatable)",
+              &o.binds);
+  table.value("--seed", "N", "of everything random but the shuffle (default 0)",
+              [&](const std::string &given) {
+                int64_t seed = 0;
+                DIST_RETURN_IF_ERROR(parseInteger("--seed", given, 0, &seed));
+                o.seed = uint64_t(seed);
+                return Status();
+              });
+}
+
+static void addTrainingOptions(Table &table, Options &o) {
+  table.group("Training", true);
+  table.text("--loss", "NAME",
+             "sparse-categorical-crossentropy, categorical-crossentropy, "
+             "binary-crossentropy, mse, mae, huber, or none: the model's own "
+             "output is the loss",
+             &o.loss);
+  table.text("--loss-output", "NAME", "with --loss none: which output",
+             &o.lossOutput);
+  table.choice("--from-logits", {"auto", "true", "false"},
+               "whether the output is before its softmax or sigmoid",
+               &o.fromLogits);
+  table.text(
+      "--optimizer", "NAME:key=value,...",
+      "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad; "
+      "keys lr, momentum, beta1, beta2, rho, epsilon, weight-decay, "
+      "initial-accumulator",
+      &o.optimizer);
+  table.text("--lr-schedule", "NAME:key=value,...",
+             "constant (default), cosine, step, warmup-linear, ...",
+             &o.lrSchedule);
+  table.value("--metrics", "NAME,...", "accuracy, top-k:k=5, mse, mae, ...",
+              [&](const std::string &given) {
+                return parseMetrics(given, &o.metrics);
+              });
+  table.choice("--precision", {"f32", "bf16", "f16"},
+               "of activations and contractions; variables stay f32",
+               &o.precision);
+  table.flag("--sync-batch-norm", "batch statistics over all replicas",
+             &o.syncBatchNorm);
+  table.choice("--on-nonfinite", {"continue", "skip", "stop"},
+               "what a step with an infinite or NaN loss does (default stop)",
+               &o.onNonfinite);
+  table.integer("--accumulate", "batches that make one update by their mean", 1,
+                &o.accumulate);
+  table.text("--recompute", "auto|REGEX",
+             "activations computed again in the backward pass instead of kept: "
+             "those of the nodes whose names match, or by cost (what is cheap, "
+             "or with --memory-limit what meets it)",
+             &o.recompute);
+  table.number("--clip-norm", "clips the norm of all gradients together", true,
+               [&](double x) { o.clipNorm = x; });
+  table.number("--clip-value", "clips each element of the gradients", true,
+               [&](double x) { o.clipValue = x; });
+  table.number("--weight-decay", "decoupled weight decay", false,
+               [&](double x) { o.weightDecay = x; });
+  table.text("--train", "REGEX", "variables to train, whatever the rule says",
+             &o.trainRegex);
+  table.text("--freeze", "REGEX", "variables not to train", &o.freezeRegex);
+}
+
+static void addStrategyOptions(Table &table, Options &o) {
+  table.group("Strategy", true);
+  table.value("--strategy", "NAME,...|@FILE",
+              "one-device (default), mirrored, central-storage, tensor-split, "
+              "zero:stage=1|2|3, auto; "
+              "see --print-strategies of dist-opt",
+              [&](const std::string &given) { return parsePlan(given, &o); });
+  table.value("--devices", "LIST",
+              "cpu: all cores as one device (default); cpu:N: N devices that "
+              "share them out",
+              [&](const std::string &given) {
+                return parseDevices(given, &o.devices);
+              });
+  table.integer("--threads", "threads of each device", 1, &o.threads);
+  table.choice("--convolution", {"auto", "direct", "winograd"},
+               "3x3 of stride 1 in f32: direct, Winograd's F(4x4, 3x3) where "
+               "channels fill vectors, or (auto, default) the faster one; "
+               "Winograd rounds more",
+               &o.convolution);
+  table.number("--memory-limit",
+               "GiB of each device; refused before the start "
+               "when the program needs more",
+               true, [&](double x) { o.memoryLimitGiB = x; });
+  table.value(
+      "--mesh", "AXIS=N,...", "axes of the devices, major first",
+      [&](const std::string &given) { return parseMesh(given, &o.mesh); });
+  table.value("--split", "REGEX=DIM:AXIS", "splits variables (repeatable)",
+              [&](const std::string &given) {
+                o.split.push_back(given);
+                NamedValues pair;
+                return parseNamed("--split", given, &pair);
+              });
+  table.choice("--split-preset",
+               {"auto", "mlp", "transformer", "conv", "vocab"},
+               "the patterns that tensor-split looks for without --split rules",
+               &o.splitPreset);
+  table.choice("--all-reduce",
+               {"auto", "ring", "hierarchical", "reduce-to-one", "nccl"},
+               "how all-reduces go: in turns along a ring, in levels along the "
+               "mesh's axes, or at one device; nccl needs a build with GPUs",
+               &o.allReduce);
+  table.text("--compress", "METHOD",
+             "gradients in fewer bytes: f16, bf16, int8, topk:ratio=X or "
+             "powersgd:rank=N; what is not sent is added to the next step's",
+             &o.compress);
+  table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
+                0, &o.bytesPerPack);
+  table.flag("--overlap",
+             "collectives run beside computation, on a thread of their own",
+             &o.overlap);
+  table.flag("--error-on-implicit-reshard",
+             "refuses what moves between layouts that nobody asked for",
+             &o.errorOnImplicitReshard);
+  table.flag(
+      "--allow-replicate",
+      "with --split rules: an activation that is split may be gathered whole "
+      "on every rank where an op needs it so",
+      &o.allowReplicate);
+  table.flag("--strict-divisibility",
+             "a dim that devices do not divide is an error, not padded",
+             &o.strictDivisibility);
+  table.text("--machine", "FILE",
+             "measured figures that predictions use; dist-run bench "
+             "--calibrate writes them",
+             &o.machine);
+  table.text("--save-plan", "FILE",
+             "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
+  table.group("Strategy", false);
+  table.number("--collective-timeout",
+               "seconds a rank waits for the others "
+               "(default 30)",
+               true, [&](double x) { o.collectiveTimeout = x; });
+}
+
+static void addCompilerOptions(Table &table, Options &o) {
+  table.group("Output", false);
+  table.choice("--emit",
+               {"graph", "train", "annotated", "partitioned", "rt", "llvm",
+                "package", "explain", "onnx"},
+               "stops at this stage and writes it", &o.emit);
+  table.text("-o,--output", "PATH", "where to write it", &o.outFile);
+  table.choice("--explain", {"table", "json", "html"},
+               "transfers with what caused them, memory and predicted time, "
+               "before anything runs; html: one self-contained page",
+               &o.explain);
+  table.text("--trace-file", "FILE",
+             "a trace of dist-run --trace, shown beside what is predicted "
+             "(--explain=html)",
+             &o.traceFile);
+  table.value("--diff", "A B",
+              "two strategies beside each other, each with options of its own "
+              "if quoted ('tensor-split --mesh model=2'); with --explain=json "
+              "as JSON",
+              [&](const std::string &given) {
+                o.diff.push_back(given);
+                return Status();
+              });
+  table.flag("--check", "evaluates the partitioned program against one device",
+             &o.check);
+  table.flag("--coverage", "what this build can do with each op of the model",
+             &o.coverage);
+  table.flag("--print-strategies", "the strategies of this build",
+             &o.printStrategies);
+  table.flag("--print-ops", "the operators of this build", &o.printOps);
+  table.flag("--print-cluster", "the devices of this machine", &o.printCluster);
+}
+
+static void addDataOptions(Table &table, Options &o) {
+  table.group("Data", false);
+  table.text(
+      "--data", "SPEC",
+      "NAME=FILE,... one an input, plus label=FILE (x=, y= for the first "
+      "input and the label); or a folder (MNIST IDX, CIFAR-10 binary); or "
+      "one .npz, .csv or .safetensors file; FILE[a:b] takes a range",
+      &o.data);
+  table.text("--validation-data", "SPEC", "evaluated after each epoch",
+             &o.validationData);
+  table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
+              &o.scale);
+  table.named("--mean", "NAME=NUMBER,...", "subtracted, one or one a channel",
+              &o.mean);
+  table.named("--std", "NAME=NUMBER,...", "divides, one or one a channel",
+              &o.std);
+  table.named("--layout", "NAME=NHWC|NCHW", "dims of the file's images",
+              &o.layout);
+  table.flag("--cache", "keeps decoded examples in memory", &o.cache);
+  table.integer("--prefetch", "batches made ready ahead (default 2)", 0,
+                &o.prefetch);
+  table.value("--shuffle", "SEED|off", "order of each epoch (default 0)",
+              [&](const std::string &given) {
+                if (given == "off") {
+                  o.shuffle.reset();
+                  return Status();
+                }
+                int64_t seed = 0;
+                DIST_RETURN_IF_ERROR(
+                    parseInteger("--shuffle", given, 0, &seed));
+                o.shuffle = uint64_t(seed);
+                return Status();
+              });
+  table.flag("--drop-remainder", "leaves a short last batch out",
+             &o.dropRemainder);
+}
+
+static void addRunOptions(Table &table, Options &o) {
+  table.group("Run", false);
+  table.value("--epochs", "N", "passes over the data (default 1)",
+              [&](const std::string &given) {
+                o.epochsGiven = true;
+                return parseInteger("--epochs", given, 1, &o.epochs);
+              });
+  table.integer("--steps", "stops after this many steps", 1, &o.steps);
+  table.integer("--steps-per-epoch", "steps that count as an epoch", 1,
+                &o.stepsPerEpoch);
+  table.integer("--steps-per-launch",
+                "steps that the devices run without the host between them; "
+                "fewer before the end of an epoch and a save (default 1)",
+                1, &o.stepsPerLaunch);
+  table.text("--history", "FILE", "a JSON line a step and an epoch",
+             &o.history);
+  table.text("--checkpoint", "DIR", "where states are saved", &o.checkpoint);
+  table.integer("--save-every", "steps between saves (default: each epoch)", 1,
+                &o.saveEvery);
+  table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
+  table.flag("--resume", "goes on from the newest saved state", &o.resume);
+  table.value("--output", "FILE|NAME=FILE",
+              "fit: the trained model (.onnx, .safetensors or a package); "
+              "predict: an output's file (repeatable)",
+              [&](const std::string &given) {
+                o.outputs.push_back(given);
+                return Status();
+              });
+  table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
+  table.text("--trace", "FILE", "a Chrome trace of the last steps", &o.trace);
+  table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
+  table.flag("--json", "results as one JSON line", &o.json);
+
+  table.group("Predict and bench", false);
+  table.value("--input", "NAME=FILE", "a .npy or .pb file (repeatable)",
+              [&](const std::string &given) {
+                o.inputs.push_back(given);
+                NamedValues pair;
+                return parseNamed("--input", given, &pair);
+              });
+  table.text("--output-dir", "DIR", "one NAME.npy an output", &o.outputDir);
+  table.text("--cases", "DIR", "folders of model.onnx, input_i.pb, output_i.pb",
+             &o.cases);
+  table.flag("--calibrate",
+             "bench: measures this machine for the predictions of dist-opt; "
+             "needs no model",
+             &o.calibrate);
+  table.number("--seconds", "bench: how long (default 5)", true,
+               [&](double x) { o.seconds = x; });
+  table.choice("--mode", {"train", "predict"}, "bench: what", &o.mode);
+
+  table.group("Compiling", false);
+  table.text("--compile-cache", "DIR",
+             "compiled packages (default ~/.cache/dist-mlir)", &o.compileCache);
+  table.flag("--no-compile-cache", "compiles anew", &o.noCompileCache);
+}
+
+void addRows(Table &table, Tool tool, Options &o) {
+  addModelOptions(table, o);
+  addTrainingOptions(table, o);
+  addStrategyOptions(table, o);
+  if (tool == Tool::Run) {
+    addDataOptions(table, o);
+    addRunOptions(table, o);
+  } else {
+    addCompilerOptions(table, o);
+  }
+}
+
+} // namespace dist::tools

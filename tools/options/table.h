@@ -1,0 +1,153 @@
+//===- table.h - Options as rows of a table -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_OPTIONS_TABLE_H
+#define TOOLS_OPTIONS_TABLE_H
+
+#include "tools/options/options.h"
+#include "tools/options/values.h"
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <sstream>
+
+namespace dist::tools {
+
+using Setter = std::function<Status(const std::string &)>;
+
+/// The table under construction: CLI11 splits the words and renders the help;
+/// values go through our own parsers, whose messages name option and remedy.
+class Table {
+public:
+  Table(CLI::App &app, Options &options) : app(app), options(options) {}
+
+  void group(std::string title, bool compile) {
+    currentGroup = std::move(title);
+    compiled = compile;
+  }
+  void value(const std::string &name, const std::string &form,
+             const std::string &help, Setter set) {
+    auto row = std::make_unique<Row>();
+    row->name = longName(name);
+    row->set = std::move(set);
+    row->compiled = compiled;
+    row->option = app.add_option(name, row->values, help)
+                      ->type_name(form)
+                      ->group(currentGroup)
+                      ->expected(1)
+                      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                      ->allow_extra_args(false);
+    rows.push_back(std::move(row));
+  }
+  void flag(const std::string &name, const std::string &help, bool *target) {
+    auto row = std::make_unique<Row>();
+    row->name = longName(name);
+    row->compiled = compiled;
+    row->target = target;
+    row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
+    rows.push_back(std::move(row));
+  }
+
+  void text(const std::string &name, const std::string &form,
+            const std::string &help, std::string *target) {
+    value(name, form, help, [=](const std::string &given) {
+      if (given.empty())
+        return wrongValue(longName(name), "the value is empty", "see --help");
+      *target = given;
+      return Status();
+    });
+  }
+  void choice(const std::string &name, const std::vector<std::string> &known,
+              const std::string &help, std::string *target) {
+    std::string form;
+    for (const std::string &word : known)
+      form += (form.empty() ? "" : "|") + word;
+    value(name, form, help, [=](const std::string &given) {
+      *target = given;
+      return parseChoice(longName(name), given, known);
+    });
+  }
+  template <typename Integer>
+  void integer(const std::string &name, const std::string &help, int64_t least,
+               Integer *target) {
+    value(name, "N", help, [=](const std::string &given) {
+      int64_t parsed = 0;
+      DIST_RETURN_IF_ERROR(parseInteger(longName(name), given, least, &parsed));
+      if (parsed > INT32_MAX && sizeof(Integer) == 4)
+        return wrongValue(longName(name), given + " is too large",
+                          "give a smaller number");
+      *target = Integer(parsed);
+      return Status();
+    });
+  }
+  void number(const std::string &name, const std::string &help, bool positive,
+              std::function<void(double)> store) {
+    value(name, "X", help, [=](const std::string &given) {
+      double parsed = 0;
+      DIST_RETURN_IF_ERROR(
+          parseNumber(longName(name), given, 0, positive, &parsed));
+      store(parsed);
+      return Status();
+    });
+  }
+  void named(const std::string &name, const std::string &form,
+             const std::string &help, NamedValues *target) {
+    value(name, form, help, [=](const std::string &given) {
+      return parseNamed(longName(name), given, target);
+    });
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all = {"--help", "--version"};
+    for (auto &row : rows)
+      all.push_back(row->name);
+    return all;
+  }
+
+  Status apply() {
+    for (auto &row : rows) {
+      if (row->option->count() == 0)
+        continue;
+      if (row->target) {
+        *row->target = row->flagged;
+        if (row->compiled)
+          options.compileArguments.push_back(row->name);
+        continue;
+      }
+      for (const std::string &given : row->values) {
+        DIST_RETURN_IF_ERROR(row->set(given));
+        if (row->compiled)
+          options.compileArguments.push_back(row->name + "=" + given);
+      }
+    }
+    return Status();
+  }
+
+private:
+  static std::string longName(const std::string &name) {
+    return name.substr(name.find("--"));
+  }
+  struct Row {
+    std::string name;
+    CLI::Option *option = nullptr;
+    std::vector<std::string> values;
+    bool flagged = false;
+    bool *target = nullptr;
+    bool compiled = false;
+    Setter set;
+  };
+  CLI::App &app;
+  Options &options;
+  std::string currentGroup;
+  bool compiled = false;
+  std::vector<std::unique_ptr<Row>> rows;
+};
+
+/// All rows of both tools.
+void addRows(Table &table, Tool tool, Options &o);
+
+} // namespace dist::tools
+
+#endif // TOOLS_OPTIONS_TABLE_H
