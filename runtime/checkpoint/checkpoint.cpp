@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/package.h"
-#include "runtime/formats/convert.h"
 #include "runtime/formats/safetensors.h"
 #include <algorithm>
 #include <cerrno>
@@ -22,9 +21,10 @@ namespace dist {
 
 using nlohmann::json;
 
-static constexpr int kVersion = 1;
+static constexpr int kVersion = 2;
 
-/// Variables whose ranks hold different things: saved by rank.
+/// Variables whose ranks hold different things: saved by rank, so that resuming
+/// on the same mesh goes on with the same bits, and reduced for all others.
 static bool bySlice(const manifest::Variable &variable) {
   return variable.on_read() || variable.sharding().unreduced_size() > 0;
 }
@@ -33,6 +33,15 @@ static bool saved(const manifest::Variable &variable) {
 }
 static std::string sliceName(const std::string &name, int rank) {
   return name + "@rank" + std::to_string(rank);
+}
+
+/// Such as data=2,model=2: whose ranks slices are.
+static std::string describeMesh(const manifest::Manifest &manifest) {
+  std::string text;
+  for (const manifest::Axis &axis : manifest.mesh().axes())
+    text += (text.empty() ? "" : ",") + axis.name() + "=" +
+            std::to_string(axis.size());
+  return text;
 }
 
 static std::string stateFolder(const std::string &folder, int64_t step) {
@@ -137,29 +146,29 @@ Status saveCheckpoint(const std::string &folder, int64_t keep, Session &session,
 
   std::deque<Tensor> values; // stable addresses until they are written
   SafetensorsWriter writer(beside + "/variables.safetensors");
+  auto add = [&](const std::string &name, const Tensor &value) {
+    writer.add(name, value.type, value.shape, value.data.data());
+  };
   for (int i = 0; i < manifest.variables_size(); ++i) {
     const manifest::Variable &variable = manifest.variables(i);
     if (!saved(variable))
       continue;
-    int slices = bySlice(variable) ? std::max(manifest.ranks(), 1) : 1;
-    for (int rank = 0; rank < slices; ++rank) {
-      if (bySlice(variable) && !holdsVariable(manifest, variable, rank))
+    Tensor &whole = values.emplace_back();
+    DIST_RETURN_IF_ERROR(session.readVariable(i, &whole));
+    add(variable.name(), whole);
+    for (int rank = 0; rank < manifest.ranks(); ++rank) {
+      if (!bySlice(variable) || !holdsVariable(manifest, variable, rank))
         continue;
-      Tensor &value = values.emplace_back();
-      if (bySlice(variable))
-        DIST_RETURN_IF_ERROR(session.readSlice(i, rank, &value));
-      else
-        DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-      writer.add(bySlice(variable) ? sliceName(variable.name(), rank)
-                                   : variable.name(),
-                 value.type, value.shape, value.data.data());
+      Tensor &slice = values.emplace_back();
+      DIST_RETURN_IF_ERROR(session.readSlice(i, rank, &slice));
+      add(sliceName(variable.name(), rank), slice);
     }
   }
   uint32_t crc = 0;
   DIST_RETURN_IF_ERROR(writer.finish(true, &crc));
   json content = toJson(state);
   content["version"] = kVersion;
-  content["ranks"] = manifest.ranks();
+  content["mesh"] = describeMesh(manifest);
   content["variables_crc32"] = crc;
   json file = {{"state", content}, {"crc32", crc32Of(content.dump())}};
   DIST_RETURN_IF_ERROR(
@@ -183,7 +192,8 @@ Status saveCheckpoint(const std::string &folder, int64_t keep, Session &session,
 
 /// Checks a state without touching the session.
 static Status readState(const std::string &path, TrainingState *state,
-                        int *ranks, std::unique_ptr<SafetensorsFile> *values) {
+                        std::string *mesh,
+                        std::unique_ptr<SafetensorsFile> *values) {
   auto damaged = [&](const char *why) {
     return Status::error(StatusCode::InvalidInput, "damaged checkpoint", path,
                          why, "remove it");
@@ -209,7 +219,9 @@ static Status readState(const std::string &path, TrainingState *state,
     return damaged("it is of another version");
   if (!fromJson(content, state))
     return damaged("state.json lacks a value");
-  *ranks = int(integer("ranks"));
+  if (!content.contains("mesh") || !content["mesh"].is_string())
+    return damaged("state.json lacks a value");
+  *mesh = content["mesh"].get<std::string>();
   DIST_RETURN_IF_ERROR(
       FileBytes::open(path + "/variables.safetensors", &bytes));
   if (crc32Of(bytes->bytes()) != integer("variables_crc32"))
@@ -217,41 +229,8 @@ static Status readState(const std::string &path, TrainingState *state,
   return SafetensorsFile::map(path + "/variables.safetensors", values);
 }
 
-/// Slices saved on another number of ranks, reduced to the variable's value.
-static Status reduceSlices(const manifest::Variable &variable, int ranks,
-                           const SafetensorsFile &values,
-                           const std::string &path, Tensor *out) {
-  std::vector<double> sum;
-  // Of ranks that run different programs, not all have a slice.
-  int found = 0;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const TensorView *slice = values.find(sliceName(variable.name(), rank));
-    if (!slice)
-      continue;
-    ++found;
-    size_t n = elementCount(slice->shape);
-    sum.resize(n);
-    for (size_t i = 0; i < n; ++i)
-      sum[i] += elementAsDouble(slice->type, slice->data, i);
-    out->type = slice->type;
-    out->shape = slice->shape;
-  }
-  if (found == 0)
-    return Status::error(StatusCode::InvalidInput,
-                         "checkpoint lacks a variable", path,
-                         "'" + variable.name() + "' is missing",
-                         "resume with the program that saved it");
-  if (variable.aggregation() == "mean")
-    for (double &value : sum)
-      value /= found;
-  out->data.resize(out->view().bytes());
-  convertElements(manifest::F64, sum.data(), out->type, out->data.data(),
-                  sum.size());
-  return Status();
-}
-
-static Status restore(const std::string &path, Session &session, int ranks,
-                      const SafetensorsFile &values) {
+static Status restore(const std::string &path, Session &session,
+                      const std::string &mesh, const SafetensorsFile &values) {
   const manifest::Manifest &manifest = session.manifest();
   auto misfit = [&](const std::string &name, const std::string &why) {
     return Status::error(StatusCode::InvalidInput,
@@ -276,30 +255,25 @@ static Status restore(const std::string &path, Session &session, int ranks,
       DIST_RETURN_IF_ERROR(session.writeVariable(i, *value));
       continue;
     }
-    // Slice by slice where the same ranks hold it now as then; a host more or
-    // less, which holds none, makes no difference.
-    bool same = true;
-    int here = std::max(manifest.ranks(), 1);
-    for (int rank = 0; rank < std::max(ranks, here) && same; ++rank)
-      same = (rank < here && holdsVariable(manifest, variable, rank)) ==
-             (values.find(sliceName(name, rank)) != nullptr);
-    if (same) {
-      for (int rank = 0; rank < ranks; ++rank) {
-        const TensorView *value = values.find(sliceName(name, rank));
-        if (!value)
-          continue;
-        const auto &local = variable.local_type();
-        if (value->type != local.type() ||
-            value->shape != std::vector<int64_t>(local.shape().begin(),
-                                                 local.shape().end()))
-          return misfit(name, "has another shape");
-        DIST_RETURN_IF_ERROR(session.writeSlice(i, rank, *value));
-      }
-      continue;
+    // Slice by slice where the same ranks hold the like of them now as then; a
+    // host more or less, which holds none, makes no difference.
+    const auto &local = variable.local_type();
+    std::vector<int64_t> shape(local.shape().begin(), local.shape().end());
+    bool same = mesh == describeMesh(manifest);
+    for (int rank = 0; rank < manifest.ranks() && same; ++rank) {
+      const TensorView *slice = values.find(sliceName(name, rank));
+      same = holdsVariable(manifest, variable, rank) == (slice != nullptr) &&
+             (!slice || (slice->type == local.type() && slice->shape == shape));
     }
-    Tensor reduced;
-    DIST_RETURN_IF_ERROR(reduceSlices(variable, ranks, values, path, &reduced));
-    DIST_RETURN_IF_ERROR(session.writeVariable(i, reduced.view()));
+    for (int rank = 0; rank < manifest.ranks() && same; ++rank)
+      if (const TensorView *slice = values.find(sliceName(name, rank)))
+        DIST_RETURN_IF_ERROR(session.writeSlice(i, rank, *slice));
+    if (same)
+      continue;
+    const TensorView *whole = values.find(name);
+    if (!whole)
+      return misfit(name, "is missing");
+    DIST_RETURN_IF_ERROR(session.writeVariable(i, *whole));
   }
   return Status();
 }
@@ -313,13 +287,13 @@ Status loadCheckpoint(const std::string &folder, Session &session,
     std::string path = stateFolder(folder, step);
     std::unique_ptr<SafetensorsFile> values;
     TrainingState read;
-    int ranks = 0;
-    Status status = readState(path, &read, &ranks, &values);
+    std::string mesh;
+    Status status = readState(path, &read, &mesh, &values);
     if (!status.ok()) {
       notes->push_back(status.message() + "; going back to the one before");
       continue;
     }
-    DIST_RETURN_IF_ERROR(restore(path, session, ranks, *values));
+    DIST_RETURN_IF_ERROR(restore(path, session, mesh, *values));
     *state = read;
     *found = true;
     return Status();
