@@ -95,7 +95,7 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
   table.value("--strategy", "NAME,...|@FILE",
               "one-device (default), mirrored, central-storage, tensor-split, "
-              "zero:stage=1|2|3, auto; "
+              "zero:stage=1|2|3, pipeline, auto; "
               "see --print-strategies of dist-opt",
               [&](const std::string &given) { return parsePlan(given, &o); });
   table.value("--devices", "LIST",
