@@ -120,9 +120,12 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
     if (StringRef(name).starts_with("zero-")) {
       ShardOptimizerPassOptions zero;
       zero.stage = name.back() - '0';
-      zero.axis = options.dataAxes.empty()
-                      ? "data"
-                      : options.dataAxes[options.dataAxes.size() - 1];
+      // Microbatches are ranks of an axis that become copies in time: only
+      // devices can keep shards.
+      zero.axis = "data";
+      for (const std::string &axis : options.dataAxes)
+        if (axis != kMicrobatchAxis)
+          zero.axis = axis;
       zero.strictDivisibility = options.strictDivisibility;
       pm.addPass(createShardOptimizerPass(zero));
     } else if (name == "tensor-split") {

@@ -12,6 +12,9 @@
 
 namespace mlir::dist {
 
+/// The mesh axis of a pipeline's microbatches; the partitioner unrolls it.
+inline constexpr const char *kMicrobatchAxis = "microbatch";
+
 /// Of `dist-train-pipeline`. Names and defaults are those of the passes.
 struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
   Option<std::string> loss{*this, "loss", llvm::cl::desc("Loss")};

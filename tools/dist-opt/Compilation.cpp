@@ -134,7 +134,7 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
       annotate.axes.push_back(axis + ":" + std::to_string(size));
   // Also a single one: ops have shardings only over some mesh.
   if (strategy.stages > 0)
-    annotate.axes.push_back("microbatch:" +
+    annotate.axes.push_back(std::string(kMicrobatchAxis) + ":" +
                             std::to_string(strategy.microbatches));
   annotate.stages = strategy.stages;
   annotate.chunks = strategy.chunks;
@@ -150,7 +150,7 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   for (const std::string &axis : strategy.dataAxes)
     annotate.dataAxes.push_back(axis);
   if (strategy.stages > 0)
-    annotate.dataAxes.push_back("microbatch");
+    annotate.dataAxes.push_back(kMicrobatchAxis);
   if (!strategy.modelAxis.empty())
     annotate.modelAxis = strategy.modelAxis;
   for (const std::string &rule : options.split)
