@@ -11,6 +11,7 @@
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/ExplainChain.h"
 #include "passes/Analysis/ExplainOps.h"
+#include "passes/Analysis/StageAssignment.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -20,16 +21,11 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// By name: a model of many layers has thousands.
-using Variables = DenseMap<StringAttr, graph::VariableOp>;
-
 /// Reads one entry.
 class EntryExplainer {
 public:
-  EntryExplainer(func::FuncOp function, MeshOp mesh, const Variables &variables,
-                 SourceCollector &sources)
-      : function(function), mesh(mesh), variables(variables), sources(sources) {
-  }
+  EntryExplainer(func::FuncOp function, MeshOp mesh, SourceCollector &sources)
+      : function(function), mesh(mesh), variables(function), sources(sources) {}
   EntryReport run();
 
 private:
@@ -37,16 +33,10 @@ private:
   void addArgument(BlockArgument argument);
   void addCosts();
   void addActivations();
-  graph::VariableOp findVariable(DictionaryAttr attributes) const {
-    auto name = attributes
-                    ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
-                    : FlatSymbolRefAttr();
-    return name ? variables.lookup(name.getAttr()) : graph::VariableOp();
-  }
 
   func::FuncOp function;
   MeshOp mesh;
-  const Variables &variables;
+  PortVariables variables;
   SourceCollector &sources;
   EntryReport report;
 };
@@ -120,8 +110,7 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
 void EntryExplainer::addArgument(BlockArgument argument) {
   int64_t bytes = getByteSize(argument.getType());
   MemoryReport &memory = report.memory;
-  graph::VariableOp variable =
-      findVariable(function.getArgAttrDict(argument.getArgNumber()));
+  graph::VariableOp variable = variables.ofArgument(argument.getArgNumber());
   if (!variable) {
     memory.inputs += bytes;
     return;
@@ -185,7 +174,7 @@ void EntryExplainer::addActivations() {
       state.insert(operand.getAsOpaquePointer());
   // A trainable variable that the entry writes had a gradient of its size.
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto variable = findVariable(function.getResultAttrDict(i)))
+    if (auto variable = variables.ofResult(i))
       if (variable.getTrainable())
         memory.gradients += getByteSize(function.getResultTypes()[i]);
 
@@ -316,13 +305,6 @@ EntryReport EntryExplainer::run() {
   return report;
 }
 
-static Variables findVariables(ModuleOp module) {
-  Variables variables;
-  for (auto variable : module.getOps<graph::VariableOp>())
-    variables[variable.getSymNameAttr()] = variable;
-  return variables;
-}
-
 ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                                   bool details) {
   ExplainReport report;
@@ -336,7 +318,6 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                      std::to_string(size);
   }
   SourceCollector sources(mesh, report.sources);
-  Variables variables = findVariables(module);
   // The stages of an entry work together.
   llvm::MapVector<StringAttr, SmallVector<func::FuncOp>> entries;
   for (auto function : module.getOps<func::FuncOp>())
@@ -347,8 +328,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
   for (auto &[name, functions] : entries) {
     Timeline timeline = simulate(functions, mesh, machine, details);
     for (auto [function, program] : llvm::zip(functions, timeline.programs)) {
-      EntryReport entry =
-          EntryExplainer(function, mesh, variables, sources).run();
+      EntryReport entry = EntryExplainer(function, mesh, sources).run();
       entry.predictedSeconds = timeline.length;
       entry.predictedComputeSeconds = program.compute;
       entry.predictedTransferSeconds = program.transfer;
@@ -367,6 +347,5 @@ MemoryReport mlir::dist::explainMemory(func::FuncOp function) {
   MeshOp mesh = findMesh(module);
   std::vector<SourceRow> rows;
   SourceCollector sources(mesh, rows);
-  Variables variables = findVariables(module);
-  return EntryExplainer(function, mesh, variables, sources).run().memory;
+  return EntryExplainer(function, mesh, sources).run().memory;
 }

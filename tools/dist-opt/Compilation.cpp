@@ -346,18 +346,25 @@ int Compilation::run() {
     return 1;
   if (stage == "annotated")
     return print(bytecode);
+  // Compression changes numbers, by intent: what is compared is the program
+  // that it would be applied to.
+  bool checkedApart = options.check && !options.compress.empty();
+  OwningOpRef<ModuleOp> annotated;
+  if (checkedApart)
+    annotated = module->clone();
+  if (failed(partition(/*compressed=*/!checkedApart)))
+    return 1;
   if (options.check) {
-    // Compression changes numbers, by intent: what is compared is the program
-    // that it would be applied to.
-    OwningOpRef<ModuleOp> annotated = module->clone();
-    if (failed(partition(/*compressed=*/false)))
-      return 1;
     int code = reportCheck(*global, *module, options.seed);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
-    module = std::move(annotated);
   }
-  if (failed(partition()) || failed(checkMemory()))
+  if (checkedApart) {
+    module = std::move(annotated);
+    if (failed(partition()))
+      return 1;
+  }
+  if (failed(checkMemory()))
     return 1;
   if (stage == "explain")
     return reportExplanation(*module, options, threads);
