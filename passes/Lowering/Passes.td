@@ -34,6 +34,22 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def DropUnitDimsPass : Pass<"graph-drop-unit-dims", "::mlir::ModuleOp"> {
+  let summary = "dims of size 1 leave element-wise ops, reductions and broadcasts";
+  let description = [{
+    A partitioned program is full of dims of which a rank has one element: the
+    groups of a per-replica batch norm, a batch of one example. With them a
+    reduction over all rows is one over inner dims, which becomes another, slower
+    kernel. Reshapes are views; those between two ops cancel out.
+    ```mlir
+    %1 = graph.reduce sum, %0 {dims = array<i64: 1>} : (tensor<1x32x8xf32>) -> tensor<1x8xf32>
+    // becomes
+    %1 = graph.reduce sum, %r {dims = array<i64: 0>} : (tensor<32x8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
 def FormClustersPass : Pass<"graph-form-clusters", "::mlir::ModuleOp"> {
   let summary = "groups elemental ops into kernels";
   let description = [{

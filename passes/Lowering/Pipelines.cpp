@@ -64,6 +64,7 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   kernels.convolution = options.convolution;
   kernels.vectorBits = options.vectorBits;
   pm.addPass(createGraphToKernelsPass(kernels));
+  pm.addPass(createDropUnitDimsPass());
   // Decomposed composites repeat each other's parts (softmax and its
   // gradient), and one weight may have been reordered twice.
   pm.addPass(createCanonicalizerPass());

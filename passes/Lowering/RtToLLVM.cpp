@@ -277,12 +277,6 @@ LogicalResult Lowering::emitOp(Operation &op) {
     fillArray(loc, launch.getBuffers());
     std::string name = getWrapperName(launch.getKernel());
     Value rows = constant(loc, i64, launch.getRows());
-    Value zero = constant(loc, i64, 0);
-    if (launch.getChunks() == 1) {
-      LLVM::CallOp::create(b, loc, TypeRange(), name,
-                           ValueRange{array, zero, rows, zero});
-      return success();
-    }
     Value kernel = LLVM::AddressOfOp::create(b, loc, pointer, name);
     callRuntime(
         loc, "parallel_for",

@@ -1,0 +1,138 @@
+//===- DropUnitDims.cpp - Dims of size 1 leave generated code -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "passes/Lowering/Passes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DROPUNITDIMSPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// `type` without its dims of size 1; null where it has none.
+static RankedTensorType squeeze(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !llvm::is_contained(tensor.getShape(), 1))
+    return {};
+  SmallVector<int64_t> shape(tensor.getShape());
+  llvm::erase(shape, 1);
+  return tensor.clone(shape);
+}
+
+static Value reshape(PatternRewriter &rewriter, Value value,
+                     RankedTensorType type) {
+  return type ? graph::ReshapeOp::create(rewriter, value.getLoc(), type, value)
+              : value;
+}
+
+/// Puts `squeezed` in the place of `op`, with all that was noted at it but the
+/// sharding, which speaks of all dims.
+static void replace(PatternRewriter &rewriter, Operation *op,
+                    Operation *squeezed) {
+  squeezed->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  squeezed->removeDiscardableAttr(DistDialect::kShardings);
+  Value result = squeezed->getResult(0);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  rewriter.replaceOp(
+      op, result.getType() == type ? result : reshape(rewriter, result, type));
+}
+
+/// Where each dim of `shape` is once those of size 1 are gone; -1: it is one.
+static SmallVector<int64_t> placesOf(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> places;
+  int64_t next = 0;
+  for (int64_t size : shape)
+    places.push_back(size == 1 ? -1 : next++);
+  return places;
+}
+
+namespace {
+
+struct DropOfElementwise : OpTraitRewritePattern<OpTrait::Elementwise> {
+  using OpTraitRewritePattern::OpTraitRewritePattern;
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (op->getNumResults() != 1 || !result || !squeeze(result))
+      return failure();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          reshape(rewriter, operand, squeeze(operand.getType())));
+    Operation *squeezed =
+        rewriter.create(op->getLoc(), op->getName().getIdentifier(), operands,
+                        squeeze(result), op->getAttrs());
+    replace(rewriter, op, squeezed);
+    return success();
+  }
+};
+
+struct DropOfReduce : OpRewritePattern<graph::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = squeeze(op.getOperand().getType());
+    if (!type)
+      return failure();
+    SmallVector<int64_t> dims;
+    auto places = placesOf(op.getOperand().getType().getShape());
+    for (int64_t dim : op.getDims())
+      if (places[dim] >= 0)
+        dims.push_back(places[dim]);
+    // Which kinds are the identity on one element is the op's to know.
+    if (dims.empty())
+      return failure();
+    replace(rewriter, op,
+            graph::ReduceOp::create(rewriter, op.getLoc(), op.getKind(),
+                                    reshape(rewriter, op.getOperand(), type),
+                                    dims));
+    return success();
+  }
+};
+
+struct DropOfBroadcast : OpRewritePattern<graph::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType from = squeeze(op.getOperand().getType());
+    RankedTensorType to = squeeze(op.getType());
+    if (!from && !to)
+      return failure();
+    SmallVector<int64_t> dims;
+    auto places = placesOf(op.getType().getShape());
+    for (auto [size, dim] :
+         llvm::zip(op.getOperand().getType().getShape(), op.getDims()))
+      if (size != 1)
+        dims.push_back(places[dim]);
+    replace(rewriter, op,
+            graph::BroadcastOp::create(
+                rewriter, op.getLoc(), to ? to : op.getType(),
+                reshape(rewriter, op.getOperand(), from), dims));
+    return success();
+  }
+};
+
+struct DropUnitDimsPass
+    : mlir::dist::impl::DropUnitDimsPassBase<DropUnitDimsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<DropOfElementwise, DropOfReduce, DropOfBroadcast>(
+        &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
