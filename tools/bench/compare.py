@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Times dist-run beside its peers, interleaved in one run, and prints ratios.
 
-    tools/bench/compare.py                 # all that the project promises
+    tools/bench/compare.py                 # small models, all modes
+    tools/bench/compare.py --suite large   # ResNet-18 and a transformer, one device and two
     tools/bench/compare.py 'mnist-cnn 32 f32 tf graph' 'mnist-mlp 128 f32 jax jit || 0.9' \\
         'mnist-cnn 32 f32 tf mirrored2 | --strategy mirrored --devices cpu:2 | 0.7'
 
 Each argument is `WORKLOAD BATCH DTYPE PEER MODE [| our flags [| limit]]`.
 PEER: tf, jax, torch, ort (from virtual environments under $DIST_PEERS, default
 ~/.cache/dist-peers, made on first use from the Python registry); `self`, our
-own one-device step; `floor`, oneDNN's time for the contractions alone; `-`,
+own one-device step; `mirrored`, our own mirrored step; `floor`, oneDNN's time for the contractions alone; `-`,
 nothing: the figure itself is held to the limit.
 MODE, besides the peers' training steps (graph, jit, mirrored2, ...):
   infer      predict            start     load (import) to the end of the first step
@@ -40,7 +41,7 @@ EPOCH_STEPS = 100
 
 MIRRORED = "--strategy mirrored --devices cpu:2"
 CENTRAL = "--strategy central-storage --devices cpu:2"
-SUITE = ["mnist-cnn 32 f32 tf graph || 0.8",
+SMALL = ["mnist-cnn 32 f32 tf graph || 0.8",
          "mnist-cnn 128 f32 tf graph || 0.8",
          "mnist-mlp 128 f32 jax jit || 0.9",
          f"mnist-cnn 32 f32 tf mirrored2 | {MIRRORED} | 0.7",
@@ -58,6 +59,25 @@ SUITE = ["mnist-cnn 32 f32 tf graph || 0.8",
          "mnist-cnn 128 f32 floor train",
          "mnist-cnn 32 f32 - compile_s || 3",
          "mnist-cnn 32 f32 - rss_mb || 150"]
+RESNET, GPT = "resnet18-cifar 64", "gpt-6x384 8"
+TENSOR = "--strategy tensor-split --devices cpu:2"
+
+
+def zero(stage):
+    return f"--strategy zero:stage={stage} --devices cpu:2"
+
+
+# The fastest peer of each mode; PyTorch's compiler where it has one.
+LARGE = [spec for dtype in ("f32", "bf16") for spec in (
+    f"{RESNET} {dtype} torch compile || 0.9",
+    f"{GPT} {dtype} torch compile || 0.9",
+    f"{RESNET} {dtype} torch ddp2 | {MIRRORED} | 0.9",
+    f"{GPT} {dtype} torch ddp2 | {MIRRORED} | 0.9",
+    f"{GPT} {dtype} jax model2 | {TENSOR} | 0.9",
+    f"{GPT} {dtype} torch fsdp2 | {zero(3)} | 0.9",
+    f"{GPT} {dtype} mirrored train | {zero(1)} | 1")]
+LARGE += [f"{RESNET} f32 self train | {MIRRORED} | 1.05", f"{GPT} f32 self train | {MIRRORED} | 1.18"]
+SUITES = {"small": SMALL, "large": LARGE}
 
 
 def python_of(peer):
@@ -139,8 +159,8 @@ class Spec:
     def time_theirs(self):
         if self.peer == "-":
             return 1
-        if self.peer == "self":
-            return self.bench([])["step_ms"]
+        if self.peer in ("self", "mirrored"):
+            return self.bench(MIRRORED.split() if self.peer == "mirrored" else [])["step_ms"]
         if self.peer == "floor":
             return float(run([floor_program(self.args.build), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
         mode, seconds = ("graph", 0) if self.mode == "start" else (self.mode, self.args.seconds)
@@ -193,7 +213,8 @@ def floor_program(build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("specs", nargs="*", default=SUITE)
+    parser.add_argument("specs", nargs="*", help="default: those of --suite")
+    parser.add_argument("--suite", choices=SUITES, default="small")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4, help="each timing's length")
     parser.add_argument("--build", default=os.path.join(TOP, "build"), help="where the tools were built")
@@ -204,7 +225,7 @@ def main():
     args.models = args.models or f"{args.build}/bench-models"
     os.environ.setdefault("OMP_NUM_THREADS", "2")  # the floor's and ONNX Runtime's; ours and the others are told
     with tempfile.TemporaryDirectory() as scratch:
-        specs = [Spec(text, args, scratch) for text in args.specs]
+        specs = [Spec(text, args, scratch) for text in args.specs or SUITES[args.suite]]
         if not all(os.path.exists(spec.model) for spec in specs):
             subprocess.run([python_of("tf"), f"{TOP}/examples/models/make_models.py", args.models, "workloads"], check=True, stdout=subprocess.DEVNULL)
         load = os.getloadavg()[0]
