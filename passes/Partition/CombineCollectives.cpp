@@ -9,7 +9,6 @@
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_COMBINECOLLECTIVESPASS
@@ -77,20 +76,6 @@ static bool isForResults(Operation *op) {
   });
 }
 
-/// Texts that name several sources, each once.
-static std::string joinTexts(StringRef a, StringRef b) {
-  llvm::StringSet<> seen;
-  std::string joined;
-  for (StringRef list : {a, b}) {
-    SmallVector<StringRef> parts;
-    list.split(parts, "; ");
-    for (StringRef part : parts)
-      if (seen.insert(part).second)
-        joined += (joined.empty() ? "" : "; ") + part.str();
-  }
-  return joined;
-}
-
 /// Moves what uses `bucket` but stands before it right behind it.
 static void moveUsersBehind(Operation *bucket, Operation *from) {
   llvm::SmallPtrSet<Operation *, 16> moved;
@@ -125,14 +110,6 @@ static Operation *merge(Operation *first, Operation *second) {
   state.addTypes(first->getResultTypes());
   state.addTypes(second->getResultTypes());
   NamedAttrList attributes(first->getAttrs());
-  auto collective = cast<CollectiveOpInterface>(first);
-  auto other = cast<CollectiveOpInterface>(second);
-  attributes.set("reason", builder.getStringAttr(
-                               joinTexts(collective.getCollectiveReason(),
-                                         other.getCollectiveReason())));
-  attributes.set("origin", builder.getStringAttr(
-                               joinTexts(collective.getCollectiveOrigin(),
-                                         other.getCollectiveOrigin())));
   if (auto dims = first->getAttrOfType<DenseI64ArrayAttr>("dims")) {
     SmallVector<int64_t> all(dims.asArrayRef());
     llvm::append_range(
@@ -149,7 +126,7 @@ static Operation *merge(Operation *first, Operation *second) {
     attributes.set(DistDialect::kShardings, builder.getArrayAttr(shardings));
   state.addAttributes(attributes);
   Operation *op = builder.create(state);
-  copyCauses(second, op);
+  addExplanation(op, second);
   unsigned next = 0;
   for (Operation *part : {first, second}) {
     for (Value result : part->getResults())

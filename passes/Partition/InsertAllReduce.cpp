@@ -486,8 +486,7 @@ static void mergeChains(Block &block) {
                                   outer.getAxes().end());
       llvm::append_range(axes, inner.getAxes());
       outer.setAxesAttr(ArrayAttr::get(outer.getContext(), axes));
-      outer.setReason((outer.getReason() + "; " + inner.getReason()).str());
-      copyCauses(inner, outer);
+      addExplanation(outer, inner);
       outer->setOperand(0, inner.getInputs()[0]);
       merged.insert(inner);
       inner->erase();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/SimplifyCollectives.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -43,9 +44,21 @@ static DictionaryAttr getMeaning(Operation *op) {
     if (!llvm::is_contained({"reason", "origin", "op_id"},
                             attribute.getName().getValue()) &&
         attribute.getName() != DistDialect::kOrigin &&
+        attribute.getName() != kCausesAttr &&
         attribute.getName() != DistDialect::kShardings)
       meaning.push_back(attribute);
   return DictionaryAttr::get(op->getContext(), meaning);
+}
+
+/// A variable in shards is gathered before each use by intent (ZeRO's third
+/// stage): between two of them nobody keeps it whole.
+static bool gathersVariable(Operation *op) {
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
+  if (!argument || !isa<AllGatherOp>(op))
+    return false;
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function.getArgAttr(argument.getArgNumber(), "graph.variable") !=
+         nullptr;
 }
 
 /// The later of two equal collectives takes the earlier one's results.
@@ -53,7 +66,7 @@ static void mergeEqual(Block &block) {
   DenseMap<std::pair<Value, Attribute>, SmallVector<Operation *>> seen;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<CollectiveOpInterface>(op) || !isPure(&op) ||
-        op.getNumOperands() == 0)
+        op.getNumOperands() == 0 || gathersVariable(&op))
       continue;
     auto &equal = seen[{op.getOperand(0), getMeaning(&op)}];
     auto *found = llvm::find_if(equal, [&](Operation *other) {
@@ -64,6 +77,7 @@ static void mergeEqual(Block &block) {
       equal.push_back(&op);
       continue;
     }
+    addExplanation(*found, &op);
     op.replaceAllUsesWith(*found);
     op.erase();
   }

@@ -10,12 +10,12 @@
 // linear, and the factors that pass through it.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "passes/Partition/SimplifyCollectives.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -127,20 +127,17 @@ struct ReduceAfterLinearOp
         setSharding(linear->getResult(0), own.withUnreduced(all));
       });
     };
-    SmallVector<std::string> reasons;
-    for (ReducedValue &value : values) {
-      AllReduceOp reduce = value.reduce;
-      if (!llvm::is_contained(reasons, reduce.getReason().str()))
-        reasons.push_back(reduce.getReason().str());
+    for (ReducedValue &value : values)
       for (OpOperand *step : value.way)
         makePartial(step->getOwner());
-    }
     makePartial(op);
     rewriter.setInsertionPointAfter(op);
     auto after = AllReduceOp::create(
         rewriter, first.getLoc(), TypeRange{op->getResult(0).getType()},
         ValueRange{op->getResult(0)}, Reduction::Sum, first.getMesh(),
-        first.getAxes(), llvm::join(reasons, "; "), first.getOrigin());
+        first.getAxes(), first.getReason(), first.getOrigin());
+    for (Operation *reduce : reduces)
+      addExplanation(after, reduce);
     setSharding(after->getResult(0), sharding);
     if (Attribute number = op->getAttr(DistDialect::kOrigin))
       after->setAttr(DistDialect::kOrigin, number);
@@ -213,6 +210,7 @@ struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
           ValueRange{operand}, SmallVector<int64_t>{int64_t(*cut)},
           slice.getMesh(), slice.getAxes(), slice.getReason(),
           slice.getOrigin());
+      copyCauses(slice, part);
       setSharding(part->getResult(0),
                   ShardingAttr::get(own.getMesh(), dims, own.getUnreduced()));
       operands.push_back(part->getResult(0));

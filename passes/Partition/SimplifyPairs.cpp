@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/SimplifyCollectives.h"
+#include "dialects/Dist/IR/Sources.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -31,18 +32,23 @@ static ShardingAttr addUnreduced(ShardingAttr sharding,
   return sharding.withUnreduced(all);
 }
 
-/// Makes a collective like `like`, with a sharding and the number of the op
-/// whose value it hands on.
+/// Makes the collective that stands for `like` and, if given, `other`: with the
+/// reasons and causes of both, and the number of the op whose value they hand
+/// on.
 template <typename OpTy, typename... Args>
-static OpTy createLike(PatternRewriter &rewriter, Operation *like, Type type,
-                       Value operand, ArrayRef<StringAttr> axes,
-                       ShardingAttr sharding, Args... args) {
+static OpTy createLike(PatternRewriter &rewriter, Operation *like,
+                       Operation *other, Type type, Value operand,
+                       ArrayRef<StringAttr> axes, ShardingAttr sharding,
+                       Args... args) {
   auto collective = cast<CollectiveOpInterface>(like);
   auto op = OpTy::create(
       rewriter, like->getLoc(), TypeRange{type}, ValueRange{operand}, args...,
       collective.getCollectiveMesh().getValue(),
       toAttribute(like->getContext(), axes), collective.getCollectiveReason(),
       collective.getCollectiveOrigin());
+  copyCauses(like, op);
+  if (other)
+    addExplanation(op, other);
   if (sharding)
     setSharding(op->getResult(0), sharding);
   if (Attribute number = like->getAttr(DistDialect::kOrigin))
@@ -98,17 +104,17 @@ struct SliceOfReduce : OpRewritePattern<AllSliceOp> {
     Type type = slice.getResultTypes()[0];
     Value part;
     if (all)
-      part = createLike<ReduceScatterOp>(rewriter, reduce, type, input, cut,
-                                         partial, slice.getDims(),
+      part = createLike<ReduceScatterOp>(rewriter, reduce, slice, type, input,
+                                         cut, partial, slice.getDims(),
                                          reduce.getReduction())
                  ->getResult(0);
     else
-      part = createLike<AllSliceOp>(rewriter, slice, type, input, cut, partial,
-                                    slice.getDims())
+      part = createLike<AllSliceOp>(rewriter, slice, nullptr, type, input, cut,
+                                    partial, slice.getDims())
                  ->getResult(0);
     if (!rest.empty())
-      part = createLike<AllReduceOp>(rewriter, reduce, type, part, rest,
-                                     sharding, reduce.getReduction())
+      part = createLike<AllReduceOp>(rewriter, reduce, nullptr, type, part,
+                                     rest, sharding, reduce.getReduction())
                  ->getResult(0);
     rewriter.replaceOp(slice, part);
     return success();
@@ -132,10 +138,10 @@ struct SliceOfGather : OpRewritePattern<AllSliceOp> {
       if (cut != gathered || !gather->hasOneUse())
         return rewriter.notifyMatchFailure(
             slice, "of another dim, over other axes or with other readers");
-      rewriter.replaceOp(slice,
-                         createLike<AllToAllOp>(rewriter, gather, type, input,
-                                                cut, sharding, slice.getDims(),
-                                                gather.getDims()));
+      rewriter.replaceOp(
+          slice,
+          createLike<AllToAllOp>(rewriter, gather, slice, type, input, cut,
+                                 sharding, slice.getDims(), gather.getDims()));
       return success();
     }
     size_t common = 0;
@@ -148,12 +154,12 @@ struct SliceOfGather : OpRewritePattern<AllSliceOp> {
       rewriter.replaceOp(slice, input);
     else if (cut.size() > gathered.size())
       rewriter.replaceOp(
-          slice, createLike<AllSliceOp>(rewriter, slice, type, input,
+          slice, createLike<AllSliceOp>(rewriter, slice, nullptr, type, input,
                                         ArrayRef(cut).drop_front(common),
                                         sharding, slice.getDims()));
     else
       rewriter.replaceOp(
-          slice, createLike<AllGatherOp>(rewriter, gather, type, input,
+          slice, createLike<AllGatherOp>(rewriter, gather, nullptr, type, input,
                                          ArrayRef(gathered).drop_front(common),
                                          sharding, gather.getDims()));
     return success();
@@ -189,10 +195,10 @@ struct GatherOfScatter : OpRewritePattern<AllGatherOp> {
           gather, "not of the same reduce_scatter, or it has other readers");
     rewriter.replaceOp(
         gather,
-        createLike<AllReduceOp>(rewriter, scatter, gather.getResultTypes()[0],
-                                scatter.getInputs()[0], gather.getGroupAxes(),
-                                findSharding(gather->getResult(0)),
-                                scatter.getReduction()));
+        createLike<AllReduceOp>(
+            rewriter, scatter, gather, gather.getResultTypes()[0],
+            scatter.getInputs()[0], gather.getGroupAxes(),
+            findSharding(gather->getResult(0)), scatter.getReduction()));
     return success();
   }
 };
@@ -231,11 +237,12 @@ struct PermutePair : OpRewritePattern<PermuteOp> {
     SmallVector<int64_t> both;
     for (int64_t source : sources)
       both.push_back(source < 0 ? -1 : first.getSources()[source]);
-    rewriter.replaceOp(second, createLike<PermuteOp>(
-                                   rewriter, second, second.getResultTypes()[0],
-                                   first.getInputs()[0], second.getGroupAxes(),
-                                   findSharding(second->getResult(0)),
-                                   ArrayRef<int64_t>(both)));
+    rewriter.replaceOp(second,
+                       createLike<PermuteOp>(
+                           rewriter, second, first, second.getResultTypes()[0],
+                           first.getInputs()[0], second.getGroupAxes(),
+                           findSharding(second->getResult(0)),
+                           ArrayRef<int64_t>(both)));
     return success();
   }
 };

@@ -179,6 +179,9 @@ void mlir::dist::buildPartitionPipeline(
   // here on all shards are equal.
   functions.addPass(createPadIndivisiblePass());
   pm.addPass(createPartitionPass());
+  // What only stands side by side once reshards are collectives. Before copies
+  // are made and buckets: it is one collective that is a cut, or read twice.
+  pm.nest<func::FuncOp>().addPass(createSimplifyCollectivesPass());
   // Microbatches are ranks of an axis until here: now they are copies, which
   // the stages' schedule orders. Buckets come last: they are of one stage.
   pm.addPass(createUnrollMicrobatchesPass());

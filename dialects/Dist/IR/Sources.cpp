@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -124,6 +125,31 @@ void mlir::dist::addCauses(Operation *op, ArrayRef<int32_t> rows) {
       all.push_back(row);
   if (all.size() != before)
     op->setAttr(kCausesAttr, DenseI32ArrayAttr::get(op->getContext(), all));
+}
+
+/// Texts that name several sources, each once.
+static std::string joinTexts(StringRef a, StringRef b) {
+  llvm::StringSet<> seen;
+  std::string joined;
+  for (StringRef list : {a, b}) {
+    SmallVector<StringRef> parts;
+    list.split(parts, "; ");
+    for (StringRef part : parts)
+      if (seen.insert(part).second)
+        joined += (joined.empty() ? "" : "; ") + part.str();
+  }
+  return joined;
+}
+
+void mlir::dist::addExplanation(Operation *op, Operation *other) {
+  addCauses(op, getRows(other->getAttr(kCausesAttr)));
+  for (StringRef name : {"reason", "origin"}) {
+    auto text = op->getAttrOfType<StringAttr>(name);
+    auto more = other->getAttrOfType<StringAttr>(name);
+    if (text && more)
+      op->setAttr(name,
+                  StringAttr::get(op->getContext(), joinTexts(text, more)));
+  }
 }
 
 std::string mlir::dist::describeValue(Value value) {

@@ -94,6 +94,10 @@ template <typename OpTy> OpTy copyCauses(Operation *from, OpTy to) {
   return to;
 }
 
+/// The collective `op` stands for `other`, too: it takes on its causes, and its
+/// reasons and places, each once.
+void addExplanation(Operation *op, Operation *other);
+
 /// A value as a user knows it: the variable's or input's name, else the op's.
 std::string describeValue(Value value);
 

@@ -7,7 +7,7 @@ dist.mesh @mesh ["x"=2, "y"=3, "one"=1]
 // CHECK-LABEL: func @slice_of_reduce
 // EQUAL: @slice_of_reduce: equal
 func.func @slice_of_reduce(%v: tensor<6x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"x"}>}) -> tensor<6x2xf32> {
-  // CHECK-NEXT: dist.reduce_scatter %arg0 over @mesh ["x"] {dims = array<i64: 1>{{.*}}op_id = 0{{.*}}reason = "sum"
+  // CHECK-NEXT: dist.reduce_scatter %arg0 over @mesh ["x"] {dims = array<i64: 1>{{.*}}op_id = 0{{.*}}reason = "sum; part"
   // CHECK-NEXT: return
   %0 = dist.all_reduce %v over @mesh ["x"] {reason = "sum", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   %1 = dist.all_slice %0 over @mesh ["x"] {dims = array<i64: 1>, reason = "part", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}, {"x"}]>]} : (tensor<6x4xf32>) -> tensor<6x2xf32>
@@ -145,11 +145,35 @@ func.func @group_of_one(%v: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh,
 // CHECK-LABEL: func @equal_collectives
 // EQUAL: @equal_collectives: equal
 func.func @equal_collectives(%v: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>) {
-  // CHECK-NEXT: %[[A:.+]] = dist.all_gather %arg0 {{.*}}op_id = 0
+  // CHECK-NEXT: %[[A:.+]] = dist.all_gather %arg0 {{.*}}dist.causes = array<i32: 2, 1>{{.*}}op_id = 0{{.*}}origin = "f; g", reason = "one; another"
   // CHECK-NEXT: %[[B:.+]] = dist.all_gather %arg0 {{.*}}op_id = 1
   // CHECK-NEXT: return %[[A]], %[[A]], %[[B]]
-  %0 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "one", origin = "f", op_id = 3 : i64} : (tensor<4x4xf32>) -> tensor<8x4xf32>
-  %1 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "another", origin = "g", op_id = 4 : i64} : (tensor<4x4xf32>) -> tensor<8x4xf32>
+  %0 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "one", origin = "f", op_id = 3 : i64, dist.causes = array<i32: 2>} : (tensor<4x4xf32>) -> tensor<8x4xf32>
+  %1 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "another", origin = "g", op_id = 4 : i64, dist.causes = array<i32: 1, 2>} : (tensor<4x4xf32>) -> tensor<8x4xf32>
   %2 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 1>, reason = "one", origin = "f", op_id = 5 : i64} : (tensor<4x4xf32>) -> tensor<4x8xf32>
   return %0, %1, %2 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>
+}
+
+// A variable in shards is gathered before each use by intent: between them it is not kept.
+// CHECK-LABEL: func @variable_gathered_twice
+// EQUAL: @variable_gathered_twice: equal
+func.func @variable_gathered_twice(%v: tensor<4xf32> {graph.variable = @v, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %[[A:.+]] = dist.all_gather %arg0
+  // CHECK-NEXT: %[[B:.+]] = dist.all_gather %arg0
+  // CHECK-NEXT: return %[[A]], %[[B]]
+  %0 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "forward", origin = "f"} : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = dist.all_gather %v over @mesh ["x"] {dims = array<i64: 0>, reason = "backward", origin = "g"} : (tensor<4xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// What stands for a collective has its causes: of a cut sum, those of both.
+// CHECK-LABEL: func @causes
+// EQUAL: @causes: equal
+func.func @causes(%v: tensor<6x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], unreduced = {"x"}>}) -> (tensor<2x2xf32>) {
+  // CHECK-NEXT: dist.all_slice %arg0 over @mesh ["y"] {{.*}}dist.causes = array<i32: 5>
+  // CHECK-NEXT: dist.reduce_scatter {{.*}} over @mesh ["x"] {{.*}}dist.causes = array<i32: 3, 4>{{.*}}origin = "f; g", reason = "sum; part"
+  %0 = dist.all_reduce %v over @mesh ["x"] {reason = "sum", origin = "f", dist.causes = array<i32: 3>, dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %1 = dist.all_slice %0 over @mesh ["y"] {dims = array<i64: 0>, reason = "rows", origin = "f", dist.causes = array<i32: 5>, dist.shardings = [#dist.sharding<@mesh, [{"y"}, {}]>]} : (tensor<6x4xf32>) -> tensor<2x4xf32>
+  %2 = dist.all_slice %1 over @mesh ["x"] {dims = array<i64: 1>, reason = "part", origin = "g", dist.causes = array<i32: 3, 4>, dist.shardings = [#dist.sharding<@mesh, [{"y"}, {"x"}]>]} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
 }
