@@ -199,10 +199,12 @@ def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::F
     - collectives of collectives that are one, or none: gather and cut, cut and
       gather, scatter and gather, exchanges there and back, moves of shards;
       groups of one rank;
-    - equal collectives of one value are one;
+    - equal collectives of one value are one, but gathers of a variable, which
+      ZeRO's third stage has before each use so that nobody keeps it whole;
     - what is linear in reduced values (sums, scaled ones) is computed from
       partial sums and reduced once, where that is fewer bytes;
     - a cut moves before the op whose value it cuts, if nobody else reads that.
+    What stands for several has the reasons, places and causes of all.
 
     Before:
     ```mlir

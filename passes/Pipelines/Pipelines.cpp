@@ -135,6 +135,18 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
       split.preset = options.splitPreset;
       split.strictDivisibility = options.strictDivisibility;
       pm.addPass(createTensorSplitPass(split));
+      if (!options.sequenceParallel)
+        continue;
+      // What the weights' split decides stays so: only what is open yet can be
+      // split along the tokens.
+      PropagateShardingPassOptions propagate;
+      propagate.close = false;
+      propagate.sources = options.sources;
+      propagate.strictDivisibility = options.strictDivisibility;
+      pm.addPass(createPropagateShardingPass(propagate));
+      SequenceParallelPassOptions parallel;
+      parallel.axis = options.modelAxis;
+      pm.addPass(createSequenceParallelPass(parallel));
     }
   }
 }

@@ -125,6 +125,10 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   Option<std::string> splitPreset{*this, "split-preset",
                                   llvm::cl::desc("Preset without rules"),
                                   llvm::cl::init("auto")};
+  Option<bool> sequenceParallel{
+      *this, "sequence-parallel",
+      llvm::cl::desc("Of tensor-split: norms on parts of the tokens"),
+      llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};

@@ -87,6 +87,35 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def SequenceParallelPass : Pass<"dist-sequence-parallel", "::mlir::ModuleOp"> {
+  let summary = "Norms and residual sums on parts of the tokens, between layers split over an axis";
+  let description = [{
+    Behind dist-tensor-split and dist-propagate-sharding (`close=false`). Between
+    a contraction over a split dim, whose result is a partial sum over `axis`,
+    and the next with a weight split the other way, each rank would do the same
+    work. The partial sums (added up where they only meet one another) are asked
+    for in parts along the sequence, what the next contractions take is asked for
+    whole; propagation splits what is between: norms, residual sums, biases,
+    dropout. An all_reduce so becomes a reduce_scatter and an all_gather of the
+    same bytes together, and activations between them are as many times smaller
+    as the axis has ranks. Gradients of norms' parameters become partial sums
+    over `axis`. Both passes' contractions are treated alike. Where the axis does
+    not divide the sequence, or some values have batch and sequence in one dim,
+    it is the batch that is split further. It is an error if there is no norm
+    between split contractions, or neither dim divides.
+
+    Before: `%1 = graph.dot_general %h, %down`, over a dim split over "model"
+    After:
+    ```mlir
+    %2 = dist.reshard %1 to <@mesh, [{}, {"model"}, {} ]> because "..." : tensor<8x64x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"model\"", "Mesh axis of the split weights">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
   let summary = "ZeRO: optimizer state, gradients, variables in shards";
   let description = [{

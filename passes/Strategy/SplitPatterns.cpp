@@ -37,9 +37,15 @@ private:
 };
 } // namespace
 
-/// The variable that a value is, or is a layout or type of; else null.
-static graph::VariableOp findVariableOf(Value value,
-                                        const VariableTable &table) {
+func::FuncOp mlir::dist::findEntry(ModuleOp module) {
+  for (StringRef name : {"predict", "eval_step", "train_step", "gradients"})
+    if (auto entry = module.lookupSymbol<func::FuncOp>(name))
+      return entry;
+  return {};
+}
+
+graph::VariableOp mlir::dist::findVariableOf(Value value,
+                                             const VariableTable &table) {
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() != 1 || op->getNumResults() != 1)
       return {};

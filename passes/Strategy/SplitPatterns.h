@@ -21,6 +21,13 @@
 
 namespace mlir::dist {
 
+/// The variable that a value is, or is a layout or type of; else null.
+graph::VariableOp findVariableOf(Value value, const VariableTable &table);
+
+/// The function to look for patterns in: the one with the least beside the
+/// model; null if there is none.
+func::FuncOp findEntry(ModuleOp module);
+
 /// What splitting one dim of one variable entails.
 struct SplitPattern {
   /// The variables that are split along with it, and along which dim.

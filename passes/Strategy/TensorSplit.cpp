@@ -129,10 +129,7 @@ LogicalResult TensorSplitPass::applyRule(StringRef rule) {
 
 LogicalResult TensorSplitPass::applyPreset() {
   ModuleOp module = getOperation();
-  func::FuncOp entry;
-  for (StringRef name : {"predict", "eval_step", "train_step", "gradients"})
-    if (!entry)
-      entry = module.lookupSymbol<func::FuncOp>(name);
+  func::FuncOp entry = findEntry(module);
   if (!entry)
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";

@@ -141,6 +141,9 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   for (const ::dist::tools::Strategy &one : options.strategies) {
     if (one.name == "pipeline")
       continue;
+    auto tokens = one.keys.find("sequence-parallel");
+    if (tokens != one.keys.end())
+      annotate.sequenceParallel = tokens->second == "true";
     auto stage = one.keys.find("stage");
     annotate.strategies.push_back(
         one.name == "zero"

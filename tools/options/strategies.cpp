@@ -47,7 +47,10 @@ const std::vector<StrategyRow> &strategyTable() {
        "dims that the axis does not divide are padded (refused where half "
        "would be padding, and with --strict-divisibility)",
        "model",
-       {}},
+       {{"sequence-parallel",
+         "norms and residual sums between split layers on parts of the tokens: "
+         "as many bytes, smaller activations (default: false)",
+         {"true", "false"}}}},
       {"zero",
        "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
        "in shards",
