@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Explain.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
@@ -89,7 +90,8 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   row.collective = op->getName().stripDialect().str();
   SmallVector<StringAttr> axes = op.getGroupAxes();
   int64_t size = mesh.getGroupSize(axes);
-  row.group = formatAxes(axes) + " (" + std::to_string(size) + " ranks" +
+  row.group = formatAxes(mergeParts(mesh, axes)) + " (" + std::to_string(size) +
+              " ranks" +
               (isa<HostBroadcastOp, HostReduceOp>(op) ? " and the host)" : ")");
   row.bytesSent = op.getBytesSent(size);
   row.steps = op.getSteps(size);
@@ -312,8 +314,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
   if (mesh) {
     report.ranks = mesh.getNumRanks();
     report.host = mesh.getHost();
-    for (auto [axis, size] : llvm::zip(
-             mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes()))
+    for (auto [axis, size] : getWholeAxes(mesh))
       report.mesh += (report.mesh.empty() ? "" : ",") + axis.str() + "=" +
                      std::to_string(size);
   }

@@ -15,8 +15,8 @@ def ExportShardPass : Pass<"dist-export-shard", "::mlir::ModuleOp"> {
     in `axis_names`. Values that are annotated go through a `shard.shard`, results
     of functions and reshards through one that is annotated for its users.
 
-    The shard dialect has no unreduced values and no open dims: those are an
-    error.
+    The shard dialect has no unreduced values, open dims or priorities: those
+    are an error. Parts of an axis are dims of the grid.
 
     Before:
     ```mlir
@@ -51,7 +51,8 @@ def ExportSdyPass : Pass<"dist-export-sdy", "::mlir::ModuleOp"> {
   let summary = "Writes meshes and shardings as Shardy's dialect does";
   let description = [{
     Of an annotated module, before dist-partition. The ops and attributes are
-    text: Shardy reads it where it knows the other ops.
+    text: Shardy reads it where it knows the other ops. Parts of an axis become
+    Shardy's sub-axes, all of them the axis.
 
     Before: `dist.mesh @mesh ["a"=2]`, `dist.shardings = [#dist.sharding<@mesh, [{"a"} ]>]`.
     After: `sdy.mesh @mesh = <["a"=2]>`, `sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"} ]>]>`.
@@ -62,8 +63,9 @@ def ExportSdyPass : Pass<"dist-export-sdy", "::mlir::ModuleOp"> {
 def ImportSdyPass : Pass<"dist-import-sdy", "::mlir::ModuleOp"> {
   let summary = "Reads meshes and shardings from Shardy's text";
   let description = [{
-    The inverse of dist-export-sdy. Sub-axes, priorities, meshes written in place
-    and Shardy's other ops are an error.
+    The inverse of dist-export-sdy. Where a sharding names a part of an axis
+    (`"a":(1)2`), the mesh is refined (see dist.mesh). Meshes written in place and
+    Shardy's other ops are an error.
 
     Before: `%1 = sdy.sharding_constraint %0 <@mesh, [{"a"} ]> : tensor<8xf32>`.
     After: `%1 = dist.reshard %0 to #dist.sharding<@mesh, [{"a"} ]> because "sdy.sharding_constraint" : tensor<8xf32>`.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/AxisParts.h"
 #include "passes/Interchange/Annotations.h"
 #include "passes/Interchange/Passes.h"
 
@@ -35,15 +36,26 @@ void ExportSdyPass::runOnOperation() {
   if (failed(all))
     return signalPassFailure();
   MLIRContext *context = &getContext();
+  auto merge = [&](ShardingAttr sharding) {
+    SmallVector<DimShardingAttr> dims;
+    for (DimShardingAttr dim : sharding.getDims())
+      dims.push_back(DimShardingAttr::get(context,
+                                          mergeParts(all->mesh, dim.getAxes()),
+                                          dim.getOpen(), dim.getPriority()));
+    return ShardingAttr::get(context, sharding.getMesh(), dims,
+                             mergeParts(all->mesh, sharding.getUnreduced()),
+                             mergeParts(all->mesh, sharding.getReplicated()));
+  };
   auto write = [&](ShardingAttr sharding) {
-    return getSdyAttribute(context, kSharding, printSdyBody(sharding));
+    return getSdyAttribute(context, kSharding, printSdyBody(merge(sharding)));
   };
   // An op's results share an attribute.
   llvm::MapVector<Operation *, std::string> ofOps;
   for (const Annotations::OfValue &of : all->values) {
     if (Operation *op = of.value.getDefiningOp()) {
       std::string &list = ofOps[op];
-      list += (list.empty() ? "<" : ", <") + printSdyBody(of.sharding) + ">";
+      list +=
+          (list.empty() ? "<" : ", <") + printSdyBody(merge(of.sharding)) + ">";
       continue;
     }
     auto argument = cast<BlockArgument>(of.value);
@@ -61,15 +73,21 @@ void ExportSdyPass::runOnOperation() {
     OperationState state(reshard.getLoc(), kSdyConstraint);
     state.addOperands(reshard.getOperand());
     state.addTypes(reshard.getType());
-    state.addAttribute("sharding", reshard.getTarget());
+    state.addAttribute("sharding", merge(reshard.getTarget()));
     reshard->replaceAllUsesWith(builder.create(state));
     reshard.erase();
   }
   OpBuilder builder(all->mesh);
   OperationState state(all->mesh.getLoc(), kSdyMesh);
   state.addAttribute("sym_name", all->mesh.getSymNameAttr());
-  state.addAttribute("axis_names", all->mesh.getAxisNames());
-  state.addAttribute("axis_sizes", all->mesh.getAxisSizesAttr());
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> sizes;
+  for (auto [name, size] : getWholeAxes(all->mesh)) {
+    names.push_back(name);
+    sizes.push_back(size);
+  }
+  state.addAttribute("axis_names", builder.getArrayAttr(names));
+  state.addAttribute("axis_sizes", builder.getDenseI64ArrayAttr(sizes));
   builder.create(state);
   all->mesh.erase();
 }
@@ -212,4 +230,8 @@ void ImportSdyPass::runOnOperation() {
     if (failed(result))
       return signalPassFailure();
   }
+  if (failed(refineMesh(getOperation(), {}, [&] {
+        return findMesh(getOperation()).emitError() << "dist-import-sdy: ";
+      })))
+    signalPassFailure();
 }

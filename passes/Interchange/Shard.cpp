@@ -51,6 +51,9 @@ FailureOr<Value> ExportShardPass::makeSharding(OpBuilder &builder, Location loc,
     if (dim.getOpen())
       return refuse("open dims have no counterpart in the shard dialect; run "
                     "dist-propagate-sharding first");
+    if (dim.getPriority())
+      return refuse("priorities have no counterpart in the shard dialect; run "
+                    "dist-propagate-sharding first");
     SmallVector<int16_t> numbers;
     for (StringAttr axis : dim.getAxes())
       numbers.push_back(llvm::find(mesh.getAxisNames(), axis) -

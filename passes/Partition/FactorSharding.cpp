@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/FactorSharding.h"
+#include "dialects/Dist/IR/AxisParts.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -85,6 +86,43 @@ bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
     }
   }
   return complete;
+}
+
+std::optional<std::string>
+mlir::dist::findPartToCut(ArrayRef<AxisList> dims, const TensorFactors &tensor,
+                          const ShardingRule &rule, MeshOp mesh,
+                          llvm::function_ref<bool(StringAttr)> mayCut) {
+  for (auto [axes, factors] : llvm::zip(dims, tensor)) {
+    unsigned next = 0;
+    int64_t parts = 1;
+    for (StringAttr axis : axes) {
+      int64_t size = mesh.getAxisSize(axis);
+      while (next + 1 < factors.size() &&
+             parts == rule.factors[factors[next]].size) {
+        ++next;
+        parts = 1;
+      }
+      if (next + 1 >= factors.size())
+        break;
+      int64_t left = rule.factors[factors[next]].size / parts;
+      if (rule.factors[factors[next]].size % (parts * size) == 0) {
+        parts *= size;
+        continue;
+      }
+      if (left > 1 && size % left == 0 && mayCut(axis) &&
+          rule.factors[factors[next]].size % parts == 0 &&
+          rule.factors[factors[next + 1]].size % (size / left) == 0 &&
+          isSplittable(rule.factors[factors[next]]) &&
+          isSplittable(rule.factors[factors[next + 1]])) {
+        auto known = AxisPart::parse(axis);
+        AxisPart part{getWholeAxis(axis).str(), known ? known->before : 1,
+                      left};
+        return part.getName();
+      }
+      break;
+    }
+  }
+  return std::nullopt;
 }
 
 AxisList mlir::dist::projectToDim(const DimFactors &dim,

@@ -31,6 +31,14 @@ bool projectToFactors(ArrayRef<AxisList> dims, const TensorFactors &tensor,
                       const ShardingRule &rule, MeshOp mesh,
                       AxisLists &factors);
 
+/// The part of an axis to cut off, so that a dim of several factors hands the
+/// rest of it on to the next: {"model"} of 4 over [2, 8] is (1)2 over the 2 and
+/// (2)2 over the 8. None if no axis that `mayCut` allows would be cut so.
+std::optional<std::string>
+findPartToCut(ArrayRef<AxisList> dims, const TensorFactors &tensor,
+              const ShardingRule &rule, MeshOp mesh,
+              llvm::function_ref<bool(StringAttr)> mayCut);
+
 /// The axes of one tensor dim from those of its factors.
 AxisList projectToDim(const DimFactors &dim, const AxisLists &factors,
                       const ShardingRule &rule, MeshOp mesh);

@@ -12,6 +12,7 @@
 // decided, no op sees a partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/MinimumCut.h"
@@ -283,12 +284,13 @@ void AxisReducer::choose() {
 
 std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
   // Says nothing of the op: a bucket of many has one reason, and `origin` says
-  // where each comes from.
-  std::string reason = kind != ReductionKind::Sum || sources.lookup(value)
-                           ? "a reduction over a dim that is split over '" +
-                                 axis.getValue().str() + "'"
-                           : "a value kept as a sum over '" +
-                                 axis.getValue().str() + "' is read";
+  // where each comes from. Nor which parts of an axis they are: what all are
+  // summed over becomes one transfer, whose group tells.
+  std::string whole = getWholeAxis(axis).str();
+  std::string reason =
+      kind != ReductionKind::Sum || sources.lookup(value)
+          ? "a reduction over a dim that is split over '" + whole + "'"
+          : "a value kept as a sum over '" + whole + "' is read";
   if (auto why = mesh->getAttrOfType<DictionaryAttr>("why"))
     if (auto text = why.getAs<StringAttr>(axis))
       reason += " (" + text.str() + ")";

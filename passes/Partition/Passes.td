@@ -34,7 +34,17 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
     each use, so that one use does not decide for another. A variable is one
     value to all functions; the one with the most ops decides first. Afterwards
     every op has `dist.shardings`, every argument and result `dist.sharding`,
-    all closed; with `close=false` dims stay open for the next round. With
+    all closed; with `close=false` dims stay open for the next round.
+
+    Dims with a priority (`{"data"}p1`) come in later: one round a priority,
+    lowest number first, each to its end with all conflicts resolved. Until its
+    round such a dim is whole and closed, and no other dim of the tensor gets
+    its axes. Afterwards no dim has a priority any more.
+
+    An axis of which a factor of a reshape can use but a part stays out of it as
+    a whole, unless it is one of `cut-axes`: the mesh is then refined (see
+    dist.mesh), so that [2, 8] merged into 16 over "model"=4 is split over
+    "model:(1)2" and "model:(2)2". With
     `sources` the mesh gets a table of where each axis of each value came from,
     and what has a sharding names its rows as `dist.sources`: later passes note on
     what moves data from which rows that follows (`dist.causes`).
@@ -54,6 +64,8 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
       "Keeps for each axis of each value from which one it came, for explanations">,
     Option<"strictDivisibility", "strict-divisibility", "bool", "false",
       "A dim is split only into equal parts">,
+    ListOption<"cutAxes", "cut-axes", "std::string",
+      "Axes that are cut where a reshape can use a part of them only">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -12,13 +12,14 @@
 // it holds for the others.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/PropagationState.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "passes/Partition/SharedScalars.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_PROPAGATESHARDINGPASS
@@ -36,7 +37,6 @@ struct PropagateShardingPass
   void runOnOperation() override;
 
 private:
-  void copySharedScalarWork(Block &block);
   LogicalResult readVariables();
   LogicalResult readShardings(func::FuncOp function);
   LogicalResult readResults(func::FuncOp function);
@@ -59,6 +59,10 @@ private:
   /// The state of the variable that an argument or result stands for, or null.
   PropagationState *findVariable(DictionaryAttr attributes);
   void write(func::FuncOp function);
+  LogicalResult read(ArrayRef<func::FuncOp> functions);
+  void propagate(ArrayRef<func::FuncOp> functions);
+  /// The first part of an axis that some op could use on its own.
+  std::optional<std::string> findCut(func::FuncOp function);
 
   DenseMap<Value, PropagationState> states;
   /// Declared function results; none where a result follows its operand.
@@ -79,39 +83,6 @@ struct Candidate {
 };
 } // namespace
 
-/// Constants, and ops on nothing but such values or scalars: cheap, and often
-/// shared by common-subexpression elimination between unrelated places.
-static bool isScalarWork(Operation *op) {
-  if (!isa<ShardingRuleOpInterface>(op) || !isPure(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [](Value operand) {
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (type && type.getNumElements() == 1)
-      return true;
-    Operation *definition = operand.getDefiningOp();
-    return definition && definition->getNumOperands() == 0 &&
-           isa<ShardingRuleOpInterface>(definition);
-  });
-}
-
-void PropagateShardingPass::copySharedScalarWork(Block &block) {
-  // Backward, so that the copies of a broadcast then split its constant.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.getNumResults() != 1 || !isScalarWork(&op))
-      continue;
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!type || type.getNumElements() == 1)
-      continue;
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : op.getResult(0).getUses())
-      uses.push_back(&use);
-    OpBuilder builder(&op);
-    builder.setInsertionPointAfter(&op);
-    for (OpOperand *use : llvm::drop_begin(uses))
-      use->set(builder.clone(op)->getResult(0));
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Where axes came from
 //===----------------------------------------------------------------------===//
@@ -126,7 +97,7 @@ std::string PropagateShardingPass::getDecision(StringAttr axis) const {
 int32_t PropagateShardingPass::findRow(const PropagationState &state,
                                        StringAttr axis) const {
   for (int32_t row : state.sources)
-    if (table->getAxis(row) == axis)
+    if (isAxisWithin(axis, table->getAxis(row)))
       return row;
   return -1;
 }
@@ -506,42 +477,109 @@ void PropagateShardingPass::write(func::FuncOp function) {
   function.setAllResultAttrs(resultAttrs);
 }
 
-void PropagateShardingPass::runOnOperation() {
+LogicalResult PropagateShardingPass::read(ArrayRef<func::FuncOp> functions) {
   states.clear();
   results.clear();
   variables.clear();
   table.reset();
-  mesh = findMesh(getOperation());
-  if (!mesh)
-    return;
-  meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
   if (sources) {
     table.emplace(mesh);
     earlier = SourceTable(mesh);
   }
   if (failed(readVariables()))
-    return signalPassFailure();
-  // The function that does most decides of variables first.
+    return failure();
+  for (func::FuncOp function : functions)
+    if (failed(readShardings(function)))
+      return failure();
+  return success();
+}
+
+/// One round a priority, lowest number first: what it spreads is there when
+/// the next begins.
+void PropagateShardingPass::propagate(ArrayRef<func::FuncOp> functions) {
+  std::set<int64_t> priorities = {0};
+  auto forAll = [&](llvm::function_ref<void(PropagationState &)> act) {
+    for (auto &entry : states)
+      act(entry.second);
+    for (auto &entry : results)
+      act(entry.second);
+    for (auto &entry : variables)
+      act(entry.second);
+  };
+  forAll([&](PropagationState &state) { state.hold(priorities); });
+  for (int64_t priority : priorities) {
+    if (priority > 0)
+      forAll([&](PropagationState &state) { state.release(priority); });
+    for (bool resolveConflicts : {false, true}) {
+      bool changed = true;
+      while (changed) {
+        changed = false;
+        for (func::FuncOp function : functions)
+          while (sweep(function, resolveConflicts))
+            changed = true;
+      }
+    }
+  }
+}
+
+std::optional<std::string>
+PropagateShardingPass::findCut(func::FuncOp function) {
+  auto mayCut = [&](StringAttr axis) {
+    return llvm::is_contained(cutAxes, getWholeAxis(axis));
+  };
+  for (Operation &op : function.front()) {
+    if (!isa<ShardingRuleOpInterface>(op))
+      continue;
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    auto find =
+        [&](ValueRange values,
+            ArrayRef<TensorFactors> tensors) -> std::optional<std::string> {
+      for (auto [value, tensor] : llvm::zip(values, tensors))
+        if (auto found = states.find(value); found != states.end())
+          if (auto cut =
+                  findPartToCut(found->second.dims, tensor, rule, mesh, mayCut))
+            return cut;
+      return std::nullopt;
+    };
+    if (auto cut = find(op.getOperands(), rule.operands))
+      return cut;
+    if (auto cut = find(op.getResults(), rule.results))
+      return cut;
+  }
+  return std::nullopt;
+}
+
+void PropagateShardingPass::runOnOperation() {
+  mesh = findMesh(getOperation());
+  if (!mesh)
+    return;
+  meshName = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
   SmallVector<func::FuncOp> functions;
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
     copySharedScalarWork(function.front());
-    if (failed(readShardings(function)))
-      return signalPassFailure();
     functions.push_back(function);
   }
-  llvm::stable_sort(functions, [](func::FuncOp a, func::FuncOp b) {
+  // The function that does most decides of variables first.
+  SmallVector<func::FuncOp> bySize(functions);
+  llvm::stable_sort(bySize, [](func::FuncOp a, func::FuncOp b) {
     return a.front().getOperations().size() > b.front().getOperations().size();
   });
-  for (bool resolveConflicts : {false, true}) {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (func::FuncOp function : functions)
-        while (sweep(function, resolveConflicts))
-          changed = true;
-    }
+  for (bool done = false; !done;) {
+    if (failed(read(functions)))
+      return signalPassFailure();
+    propagate(bySize);
+    // Over a finer mesh all starts anew: there are few cuts, and each is of a
+    // whole factor.
+    std::optional<std::string> cut;
+    for (func::FuncOp function : functions)
+      if (!cut && !cutAxes.empty())
+        cut = findCut(function);
+    done = !cut;
+    if (cut && failed(refineMesh(getOperation(), {*cut},
+                                 [&] { return mesh.emitOpError(); })))
+      return signalPassFailure();
   }
   for (auto variable : getOperation().getOps<graph::VariableOp>())
     if (auto found = variables.find(variable.getSymNameAttr());

@@ -16,8 +16,13 @@ PropagationState::PropagationState(RankedTensorType type, ShardingAttr sharding)
   if (!sharding)
     return;
   dims = getDimAxes(sharding);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     open[dim] = sharding.isOpen(dim);
+    if (int64_t priority = sharding.getPriority(dim)) {
+      priorities.resize(type.getRank());
+      priorities[dim] = priority;
+    }
+  }
   unreduced = AxisList(sharding.getUnreduced());
   replicated = AxisList(sharding.getReplicated());
 }
@@ -49,6 +54,30 @@ bool PropagationState::extend(
     }
   }
   return changed;
+}
+
+void PropagationState::hold(std::set<int64_t> &found) {
+  for (unsigned dim = 0; dim < priorities.size(); ++dim) {
+    if (priorities[dim] == 0)
+      continue;
+    found.insert(priorities[dim]);
+    replicated.append(dims[dim]);
+    held.push_back({dim, std::move(dims[dim]), bool(open[dim])});
+    dims[dim].clear();
+    open[dim] = false;
+  }
+}
+
+void PropagationState::release(int64_t priority) {
+  for (Held &one : held) {
+    if (priorities[one.dim] != priority)
+      continue;
+    llvm::erase_if(replicated, [&](StringAttr axis) {
+      return llvm::is_contained(one.axes, axis);
+    });
+    dims[one.dim] = one.axes;
+    open[one.dim] = one.open;
+  }
 }
 
 ShardingAttr PropagationState::getSharding(FlatSymbolRefAttr meshName,

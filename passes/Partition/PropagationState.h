@@ -8,6 +8,7 @@
 #define PASSES_PARTITION_PROPAGATIONSTATE_H
 
 #include "passes/Partition/FactorSharding.h"
+#include <set>
 
 namespace mlir::dist {
 
@@ -17,6 +18,8 @@ struct PropagationState {
   AxisLists dims;
   SmallVector<bool> open;
   AxisList unreduced, replicated;
+  /// Of each dim; empty if all have 0.
+  SmallVector<int64_t> priorities;
   /// The rows of where its axes came from, if that is kept.
   SmallVector<int32_t, 2> sources;
 
@@ -27,6 +30,19 @@ struct PropagationState {
   bool extend(const AxisLists &wanted, MeshOp mesh, bool strict,
               llvm::function_ref<void(unsigned dim, StringAttr axis)> added);
   ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
+
+  /// Dims with a priority above 0 (added to `found`) take no part until
+  /// `release`: they are whole and closed, and no other dim gets their axes.
+  void hold(std::set<int64_t> &found);
+  void release(int64_t priority);
+
+private:
+  struct Held {
+    unsigned dim;
+    AxisList axes;
+    bool open;
+  };
+  SmallVector<Held, 0> held;
 };
 
 } // namespace mlir::dist

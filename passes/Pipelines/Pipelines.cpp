@@ -177,6 +177,8 @@ void mlir::dist::buildPartitionPipeline(
   PropagateShardingPassOptions propagate;
   propagate.sources = options.sources;
   propagate.strictDivisibility = options.strictDivisibility;
+  // Only now: the strategies' passes ask for axes as a whole.
+  propagate.cutAxes.assign(options.cutAxes.begin(), options.cutAxes.end());
   pm.addPass(createPropagateShardingPass(propagate));
   OpPassManager &functions = pm.nest<func::FuncOp>();
   InsertReshardsPassOptions reshards;

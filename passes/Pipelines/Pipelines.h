@@ -89,6 +89,9 @@ struct PartitionPipelineOptions
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};
+  ListOption<std::string> cutAxes{
+      *this, "cut-axes",
+      llvm::cl::desc("Axes cut where a reshape can use but a part")};
   Option<bool> sources{*this, "sources",
                        llvm::cl::desc("Keeps where shardings came from"),
                        llvm::cl::init(false)};

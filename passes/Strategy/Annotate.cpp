@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Strategy/Annotate.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ FailureOr<MeshOp> mlir::dist::createMesh(ModuleOp module,
   SmallVector<Attribute> names;
   SmallVector<int64_t> sizes;
   for (const std::string &axis : axes) {
-    auto [name, sizeText] = StringRef(axis).split(':');
+    auto [name, sizeText] = StringRef(axis).rsplit(':');
     int64_t size;
     if (name.empty() || sizeText.getAsInteger(10, size) || size < 1)
       return module.emitError() << "expected axes as NAME:SIZE with a size >= "
@@ -45,10 +46,11 @@ FailureOr<SmallVector<StringAttr>>
 mlir::dist::getAxes(MeshOp mesh, ArrayRef<std::string> names, StringRef pass) {
   SmallVector<StringAttr> axes;
   for (const std::string &name : names) {
-    if (mesh.getAxisSize(name) == 0)
+    SmallVector<StringAttr> parts = findAxes(mesh, name);
+    if (parts.empty())
       return mesh.emitOpError()
              << "has no axis '" << name << "', which " << pass << " asks for";
-    axes.push_back(StringAttr::get(mesh.getContext(), name));
+    axes.append(parts);
   }
   return axes;
 }

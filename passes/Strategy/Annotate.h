@@ -27,7 +27,8 @@ FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes);
 /// The module's mesh; fails with an error that names `pass`.
 FailureOr<MeshOp> getMesh(ModuleOp module, StringRef pass);
 
-/// Axes by their names, which the mesh must have.
+/// Axes by their names, which the mesh must have; the parts of those that stand
+/// in parts.
 FailureOr<SmallVector<StringAttr>>
 getAxes(MeshOp mesh, ArrayRef<std::string> names, StringRef pass);
 

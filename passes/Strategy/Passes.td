@@ -59,7 +59,10 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
   let summary = "Splits variables along a dim, by rules or by the model's own patterns";
   let description = [{
     A rule `REGEX=DIM:AXIS` splits dim DIM of the variables whose whole names
-    REGEX matches over mesh axis AXIS, and their slots with them. Without rules,
+    REGEX matches over mesh axis AXIS, and their slots with them. AXIS may be a
+    part of one, as NAME:(PRE)SIZE: the mesh is then refined (see dist.mesh).
+    Behind it @N is a priority: of rules whose splits meet, those of lower
+    number (without one: 0) spread first. Without rules,
     `preset` looks for patterns: a variable split along a dim of its results
     (column), followed by ops that compute on parts (heads, gates, activations)
     down to contractions over that dim (row). `mlp`, `transformer` and `conv`
@@ -78,7 +81,7 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"model\"", "Mesh axis of presets">,
-    ListOption<"rules", "rules", "std::string", "REGEX=DIM:AXIS, in order">,
+    ListOption<"rules", "rules", "std::string", "REGEX=DIM:AXIS[@PRIORITY], in order">,
     Option<"preset", "preset", "std::string", "\"auto\"",
       "auto, mlp, transformer, conv or vocab, without rules">,
     Option<"strictDivisibility", "strict-divisibility", "bool", "false",

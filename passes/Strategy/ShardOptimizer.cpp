@@ -200,6 +200,13 @@ void ShardOptimizerPass::runOnOperation() {
   auto axes = getAxes(mesh, {axis}, "dist-shard-optimizer");
   if (failed(axes))
     return signalPassFailure();
+  if (axes->size() > 1) {
+    mesh.emitOpError() << "has axis '" << axis << "' in parts ('"
+                       << formatAxes(*axes)
+                       << "'), but zero shards over all of it; split over "
+                          "parts of other axes";
+    return signalPassFailure();
+  }
   axisName = axes->front();
   if (!isAnnotated(module)) {
     addReason(mesh, axisName,

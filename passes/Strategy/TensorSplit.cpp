@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/AxisParts.h"
 #include "passes/Strategy/Passes.h"
 #include "passes/Strategy/SplitPatterns.h"
 #include "llvm/Support/Regex.h"
@@ -23,11 +24,18 @@ struct TensorSplitPass
   void runOnOperation() override;
 
 private:
-  LogicalResult applyRule(StringRef rule);
+  /// REGEX=DIM:AXIS[@PRIORITY]
+  struct Rule {
+    std::string text, pattern, axis;
+    unsigned dim = 0;
+    int64_t priority = 0;
+  };
+  FailureOr<Rule> parseRule(StringRef text);
+  LogicalResult applyRule(const Rule &rule);
   LogicalResult applyPreset();
   LogicalResult applyModel();
-  LogicalResult split(graph::VariableOp variable, unsigned dim, StringAttr over,
-                      const Twine &rule);
+  LogicalResult split(graph::VariableOp variable, unsigned dim, StringRef over,
+                      const Twine &rule, int64_t priority = 0);
 
   MeshOp mesh;
   std::optional<VariableTable> table;
@@ -36,23 +44,32 @@ private:
 
 /// The variable and its slots.
 LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
-                                     StringAttr over, const Twine &rule) {
+                                     StringRef over, const Twine &rule,
+                                     int64_t priority) {
   auto type = cast<RankedTensorType>(variable.getType());
   ShardingAttr sharding = getVariableSharding(variable);
   SmallVector<StringAttr> axes(sharding.getAxes(dim));
-  if (sharding.splitsOver(over))
+  SmallVector<StringAttr> added = findAxes(mesh, over);
+  if (llvm::any_of(added,
+                   [&](StringAttr axis) { return sharding.splitsOver(axis); }))
     return variable.emitError()
            << rule << ": '" << variable.getSymName() << "' is split over '"
-           << over.getValue()
-           << "' already; split each variable over an axis once";
-  if (llvm::is_contained(sharding.getReplicated(), over))
+           << over << "' already; split each variable over an axis once";
+  if (llvm::any_of(added, [&](StringAttr axis) {
+        return llvm::is_contained(sharding.getReplicated(), axis);
+      }))
     return variable.emitError()
            << rule << ": '" << variable.getSymName() << "' is the same on all "
-           << "ranks along '" << over.getValue()
+           << "ranks along '" << over
            << "', over which the batch is split; split it over another axis, "
               "or "
               "use zero:stage=3";
-  axes.push_back(over);
+  if (!axes.empty() && sharding.getPriority(dim) != priority)
+    return variable.emitError()
+           << rule << ": dim " << dim << " of '" << variable.getSymName()
+           << "' has priority " << sharding.getPriority(dim)
+           << " from a rule before; give both the same";
+  axes.append(added);
   int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
   if (size % parts && (strictDivisibility || !isSplitWorthwhile(size, parts))) {
     InFlightDiagnostic error =
@@ -70,11 +87,11 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   auto set = [&](graph::VariableOp one) {
     ShardingAttr own = getVariableSharding(one);
     SmallVector<StringAttr> ownAxes(own.getAxes(dim));
-    ownAxes.push_back(over);
-    table->setSharding(one, own.withDim(dim, ownAxes));
-    addReason(one, over,
-              rule + " splits dim " + Twine(dim) + " over '" + over.getValue() +
-                  "'");
+    ownAxes.append(added);
+    table->setSharding(one, own.withDim(dim, ownAxes, priority));
+    for (StringAttr axis : added)
+      addReason(one, axis,
+                rule + " splits dim " + Twine(dim) + " over '" + over + "'");
   };
   set(variable);
   for (graph::VariableOp slot : table->getSlots(variable))
@@ -83,25 +100,38 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   return success();
 }
 
-/// REGEX=DIM:AXIS
-LogicalResult TensorSplitPass::applyRule(StringRef rule) {
+FailureOr<TensorSplitPass::Rule> TensorSplitPass::parseRule(StringRef text) {
   ModuleOp module = getOperation();
-  std::string where = "--split " + rule.str();
-  auto [pattern, place] = rule.rsplit('=');
+  Rule rule;
+  rule.text = "--split " + text.str();
+  auto [pattern, place] = text.rsplit('=');
   auto [dimText, axisText] = place.split(':');
-  unsigned dim;
-  if (pattern.empty() || axisText.empty() || dimText.getAsInteger(10, dim))
+  auto [axisName, priorityText] = axisText.rsplit('@');
+  if (pattern.empty() || axisName.empty() || dimText.getAsInteger(10, rule.dim))
     return module.emitError()
-           << where << ": expected REGEX=DIM:AXIS, such as 'fc1.*=1:model'";
-  if (mesh.getAxisSize(axisText) == 0)
+           << rule.text << ": expected REGEX=DIM:AXIS, such as 'fc1.*=1:model'";
+  if (axisName.size() < axisText.size() &&
+      (priorityText.getAsInteger(10, rule.priority) || rule.priority < 0))
     return module.emitError()
-           << where << ": the mesh has no axis '" << axisText << "'";
-  llvm::Regex regex(("^(" + pattern + ")$").str());
+           << rule.text << ": expected a number >= 0 behind '@', but got '"
+           << priorityText << "'";
+  rule.pattern = pattern;
+  rule.axis = axisName;
+  return rule;
+}
+
+LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
+  ModuleOp module = getOperation();
+  StringRef where = rule.text;
+  unsigned dim = rule.dim;
+  if (findAxes(mesh, rule.axis).empty())
+    return module.emitError()
+           << where << ": the mesh has no axis '" << rule.axis << "'";
+  llvm::Regex regex("^(" + rule.pattern + ")$");
   std::string error;
   if (!regex.isValid(error))
-    return module.emitError() << where << ": '" << pattern << "' is no regular "
-                              << "expression: " << error;
-  auto over = StringAttr::get(&getContext(), axisText);
+    return module.emitError() << where << ": '" << rule.pattern
+                              << "' is no regular expression: " << error;
   SmallVector<graph::VariableOp> tooFew;
   unsigned matched = 0;
   for (auto variable : module.getOps<graph::VariableOp>()) {
@@ -113,7 +143,7 @@ LogicalResult TensorSplitPass::applyRule(StringRef rule) {
       continue;
     }
     ++matched;
-    if (failed(split(variable, dim, over, where)))
+    if (failed(split(variable, dim, rule.axis, where, rule.priority)))
       return failure();
   }
   if (matched)
@@ -133,9 +163,8 @@ LogicalResult TensorSplitPass::applyPreset() {
   if (!entry)
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";
-  auto over = StringAttr::get(&getContext(), axis);
   // What divides comes first; what would be padded only where nothing does.
-  int64_t parts = mesh.getAxisSize(over);
+  int64_t parts = mesh.getGroupSize(findAxes(mesh, axis));
   auto splits = findSplits(entry, *table, parts, /*mayPad=*/false, preset);
   if (splits.empty() && !strictDivisibility)
     splits = findSplits(entry, *table, parts, /*mayPad=*/true, preset);
@@ -143,11 +172,11 @@ LogicalResult TensorSplitPass::applyPreset() {
     return module.emitError()
            << "--split-preset " << preset
            << ": nothing in the model fits: no variable can be split over '"
-           << axis << "' (" << mesh.getAxisSize(over)
+           << axis << "' (" << parts
            << " ranks) so that what follows computes on parts; give --split "
               "'REGEX=DIM:AXIS' rules, or choose another strategy";
   for (auto &[variable, dim] : splits)
-    if (failed(split(variable, dim, over, "--split-preset " + preset)))
+    if (failed(split(variable, dim, axis, "--split-preset " + preset)))
       return failure();
   return success();
 }
@@ -159,8 +188,7 @@ static ArrayRef<int64_t> getShards(graph::VariableOp variable) {
 }
 
 LogicalResult TensorSplitPass::applyModel() {
-  auto over = StringAttr::get(&getContext(), axis);
-  int64_t ranks = mesh.getAxisSize(over);
+  int64_t ranks = mesh.getGroupSize(findAxes(mesh, axis));
   for (auto variable : getOperation().getOps<graph::VariableOp>())
     for (auto [dim, count] : llvm::enumerate(getShards(variable))) {
       if (count == 1)
@@ -172,7 +200,7 @@ LogicalResult TensorSplitPass::applyModel() {
                << " shards, but '" << axis << "' has " << ranks
                << " ranks; choose --devices and --mesh to fit, or give --split "
                   "rules or a --split-preset";
-      if (failed(split(variable, dim, over, "the model file's sharding")))
+      if (failed(split(variable, dim, axis, "the model file's sharding")))
         return failure();
     }
   return success();
@@ -184,6 +212,19 @@ void TensorSplitPass::runOnOperation() {
   if (failed(found))
     return signalPassFailure();
   mesh = *found;
+  // First of all: what follows finds the mesh as fine as the rules need it.
+  SmallVector<Rule> parsed;
+  SmallVector<std::string> named;
+  for (const std::string &text : rules) {
+    auto rule = parseRule(text);
+    if (failed(rule))
+      return signalPassFailure();
+    named.push_back(rule->axis);
+    parsed.push_back(std::move(*rule));
+  }
+  if (failed(refineMesh(module, named,
+                        [&] { return module.emitError() << "--split: "; })))
+    return signalPassFailure();
   auto axes = getAxes(mesh, {axis}, "dist-tensor-split");
   if (failed(axes))
     return signalPassFailure();
@@ -193,10 +234,11 @@ void TensorSplitPass::runOnOperation() {
         return llvm::any_of(getShards(variable),
                             [](int64_t count) { return count != 1; });
       });
-  addReason(mesh, axes->front(),
-            asInModel       ? "the model file splits variables"
-            : rules.empty() ? "--split-preset " + preset + " splits variables"
-                            : "--split rules split variables");
+  for (StringAttr one : *axes)
+    addReason(mesh, one,
+              asInModel       ? "the model file splits variables"
+              : rules.empty() ? "--split-preset " + preset + " splits variables"
+                              : "--split rules split variables");
   if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
     return signalPassFailure();
   table.emplace(module);
@@ -205,7 +247,7 @@ void TensorSplitPass::runOnOperation() {
       signalPassFailure();
     return;
   }
-  for (const std::string &rule : rules)
+  for (const Rule &rule : parsed)
     if (failed(applyRule(rule)))
       return signalPassFailure();
 }

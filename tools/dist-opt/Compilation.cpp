@@ -268,6 +268,8 @@ LogicalResult Compilation::partition(bool compressed) {
     partition.compress = options.compress;
   partition.stages = strategy.stages;
   partition.sources = explains();
+  if (!strategy.modelAxis.empty() && !options.wholeAxes)
+    partition.cutAxes.push_back(strategy.modelAxis);
   // Rules are the user's layout, of which nothing is gathered unnoticed; what a
   // strategy splits by itself it gathers by intent.
   partition.allowReplicate = options.allowReplicate || options.split.empty();

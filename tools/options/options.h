@@ -85,7 +85,7 @@ struct Options {
   int64_t bytesPerPack = 0; // 0: automatic
   bool overlap = false;
   bool errorOnImplicitReshard = false, allowReplicate = false;
-  bool strictDivisibility = false;
+  bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
   std::string machine; // file of measured figures; empty: the default place
 

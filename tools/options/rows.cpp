@@ -117,7 +117,9 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.value(
       "--mesh", "AXIS=N,...", "axes of the devices, major first",
       [&](const std::string &given) { return parseMesh(given, &o.mesh); });
-  table.value("--split", "REGEX=DIM:AXIS", "splits variables (repeatable)",
+  table.value("--split", "REGEX=DIM:AXIS[@N]",
+              "splits variables (repeatable); AXIS may be a part of one, as "
+              "model:(PRE)SIZE; @N: spreads after all of lower N (default 0)",
               [&](const std::string &given) {
                 o.split.push_back(given);
                 NamedValues pair;
@@ -152,6 +154,10 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.flag("--strict-divisibility",
              "a dim that devices do not divide is an error, not padded",
              &o.strictDivisibility);
+  table.flag("--whole-axes",
+             "tensor-split: what a reshape cannot split over all of an axis is "
+             "gathered there, not split over a part of it",
+             &o.wholeAxes);
   table.text("--machine", "FILE",
              "measured figures that predictions use; dist-run bench "
              "--calibrate writes them",

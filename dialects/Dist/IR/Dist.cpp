@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
@@ -53,8 +53,12 @@ verifySharding(Operation *scope, Attribute attribute, Type type,
   auto checkAxis = [&](StringAttr axis) -> LogicalResult {
     if (mesh.getAxisSize(axis) > 0)
       return success();
-    return emitError() << "expected an axis of " << sharding.getMesh()
-                       << ", but got '" << axis.getValue() << "'";
+    InFlightDiagnostic error = emitError()
+                               << "expected an axis of " << sharding.getMesh()
+                               << ", but got '" << axis.getValue() << "'";
+    if (auto parts = findAxes(mesh, axis); !parts.empty())
+      error << ", which stands in parts there: '" << formatAxes(parts) << "'";
+    return error;
   };
   for (DimShardingAttr dim : sharding.getDims())
     for (StringAttr axis : dim.getAxes())
@@ -222,7 +226,7 @@ LogicalResult MeshOp::verify() {
       return emitOpError() << "expected axis '" << name.getValue()
                            << "' to have a size >= 1, but got " << size;
   }
-  return success();
+  return verifyParts(*this);
 }
 
 int64_t MeshOp::getNumRanks() {

@@ -13,9 +13,17 @@ def Dist_DimShardingAttr : AttrDef<Dist_Dialect, "DimSharding"> {
   let summary = "the axes one tensor dim is split over, major to minor";
   let description = [{
     An open dim (`?` after the axes) may be split further by propagation, a
-    closed one may not: `{"data", ?}`.
+    closed one may not: `{"data", ?}`. With a priority (`{"data"}p1`; none is
+    p0) the dim takes part in propagation only after all of lower number have
+    spread.
   }];
-  let parameters = (ins ArrayRefParameter<"StringAttr">:$axes, "bool":$open);
+  let parameters = (ins ArrayRefParameter<"StringAttr">:$axes, "bool":$open,
+    "int64_t":$priority);
+  let skipDefaultBuilders = 1;
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$axes,
+      "bool":$open, CArg<"int64_t", "0">:$priority), [{
+    return $_get($_ctxt, axes, open, priority);
+  }]>];
   let hasCustomAssemblyFormat = 1;
 }
 
@@ -28,7 +36,8 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     #dist.sharding<@mesh, [{"data"}, {?} ], unreduced = {"model"}>
     ```
     Ranks along axes that are not named hold equal copies. Axes in `replicated`
-    stay so: propagation adds them to no open dim.
+    stay so: propagation adds them to no open dim. `"model":(2)4` is read as the
+    name of an axis that is a part of another, `"model:(2)4"` (see dist.mesh).
   }];
   let parameters = (ins "FlatSymbolRefAttr":$mesh,
     ArrayRefParameter<"DimShardingAttr">:$dims,
@@ -67,10 +76,15 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     /// Whether some dim is split over `axis`.
     bool splitsOver(StringAttr axis) const;
     ShardingAttr withUnreduced(::llvm::ArrayRef<StringAttr> axes) const;
+    int64_t getPriority(unsigned dim) const {
+      return getDims()[dim].getPriority();
+    }
     /// The same with dim `dim` split over `axes`, and closed.
-    ShardingAttr withDim(unsigned dim, ::llvm::ArrayRef<StringAttr> axes) const;
+    ShardingAttr withDim(unsigned dim, ::llvm::ArrayRef<StringAttr> axes,
+                         int64_t priority = 0) const;
     ShardingAttr withoutReplicated() const;
-    /// The same with all dims closed, which makes `replicated` superfluous.
+    /// The same with all dims closed, which makes `replicated` and priorities
+    /// superfluous.
     ShardingAttr closed() const;
     /// Whether both split the dims over the same axes.
     bool hasSameDims(ShardingAttr other) const;

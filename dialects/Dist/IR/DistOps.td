@@ -20,10 +20,16 @@ def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
   let description = [{
     With a host there is one rank more, behind those of the axes: it holds
     variables and has a program of its own (dist-split-host).
+    An axis may stand in parts, which shardings can name apart (Shardy's
+    sub-axes): NAME:(PRE)SIZE has SIZE ranks, and PRE are those of the parts
+    before it.
     Constraints: (C1) names are distinct and not empty. (C2) sizes are >= 1.
+    (C3) a part's size is that of its name; the parts of an axis stand together,
+    from PRE = 1 on, each with the product of those before as its PRE.
     ```mlir
     dist.mesh @mesh ["data"=2, "model"=2]
     dist.mesh @mesh ["data"=2] with host
+    dist.mesh @mesh ["data"=2, "model:(1)2"=2, "model:(2)2"=2]  // "model" has 4
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sdy.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -55,7 +56,12 @@ std::string mlir::dist::printSdyBody(ShardingAttr sharding) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto printAxes = [&](ArrayRef<StringAttr> axes) {
-    llvm::interleaveComma(axes, os, [&](StringAttr axis) { os << axis; });
+    llvm::interleaveComma(axes, os, [&](StringAttr axis) {
+      auto part = AxisPart::parse(axis);
+      os << '"' << (part ? StringRef(part->axis) : axis.getValue()) << '"';
+      if (part)
+        os << ":(" << part->before << ")" << part->size;
+    });
   };
   os << sharding.getMesh() << ", [";
   llvm::interleaveComma(sharding.getDims(), os, [&](DimShardingAttr dim) {
@@ -64,6 +70,8 @@ std::string mlir::dist::printSdyBody(ShardingAttr sharding) {
     if (dim.getOpen())
       os << (dim.getAxes().empty() ? "?" : ", ?");
     os << "}";
+    if (dim.getPriority())
+      os << "p" << dim.getPriority();
   });
   os << "]";
   auto printSet = [&](StringRef name, ArrayRef<StringAttr> axes) {
@@ -81,25 +89,13 @@ std::string mlir::dist::printSdyBody(ShardingAttr sharding) {
 FailureOr<ShardingAttr>
 mlir::dist::parseSdyBody(MLIRContext *context, StringRef body,
                          llvm::function_ref<InFlightDiagnostic()> emitError) {
-  struct Refusal {
-    const char *pattern;
-    const char *what;
-  };
   // What Shardy has and we have not.
-  for (Refusal refusal : {
-           Refusal{"\":\\(",
-                   "sub-axes have no counterpart; split the mesh axis "
-                   "in two"},
-           Refusal{"}p[0-9]", "priorities have no counterpart; propagate one "
-                              "after another, or leave them out"},
-           Refusal{"^(mesh)?<|maximal",
-                   "a mesh that is written in place is not "
-                   "supported; give it a name"},
-       })
-    if (llvm::Regex(refusal.pattern).match(body)) {
-      emitError() << "sharding <" << body << ">: " << refusal.what;
-      return failure();
-    }
+  if (llvm::Regex("^(mesh)?<|maximal").match(body)) {
+    emitError() << "sharding <" << body
+                << ">: a mesh that is written in place is not supported; give "
+                   "it a name";
+    return failure();
+  }
   std::string why;
   Attribute parsed;
   {

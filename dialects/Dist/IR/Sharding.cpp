@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -35,11 +35,24 @@ void DistDialect::registerTypes() {
 // Syntax
 //===----------------------------------------------------------------------===//
 
+/// `"a"`, or a part of it, `"a":(2)4`.
 static ParseResult parseAxis(AsmParser &parser,
                              SmallVectorImpl<StringAttr> &axes) {
   std::string name;
   if (parser.parseString(&name))
     return failure();
+  if (succeeded(parser.parseOptionalColon())) {
+    AxisPart part;
+    part.axis = name;
+    auto loc = parser.getCurrentLocation();
+    if (parser.parseLParen() || parser.parseInteger(part.before) ||
+        parser.parseRParen() || parser.parseInteger(part.size))
+      return failure();
+    if (part.before < 1 || part.size < 2)
+      return parser.emitError(loc, "expected a part of an axis as (PRE)SIZE "
+                                   "with PRE >= 1 and SIZE >= 2");
+    name = part.getName();
+  }
   axes.push_back(parser.getBuilder().getStringAttr(name));
   return success();
 }
@@ -48,7 +61,18 @@ static void printAxes(AsmPrinter &printer, ArrayRef<StringAttr> axes) {
   llvm::interleaveComma(axes, printer);
 }
 
-/// `{"a", "b", ?}`
+/// Shardy's `p1` behind a dim; 0 if there is none.
+static ParseResult parsePriority(AsmParser &parser, int64_t &priority) {
+  StringRef word;
+  auto loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword(&word)))
+    return success();
+  if (!word.consume_front("p") || word.getAsInteger(10, priority))
+    return parser.emitError(loc, "expected a priority such as p1 behind a dim");
+  return success();
+}
+
+/// `{"a", "b", ?}p1`
 static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
   SmallVector<StringAttr> axes;
   bool open = false;
@@ -62,9 +86,16 @@ static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
     }
     return parseAxis(parser, axes);
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
+  int64_t priority = 0;
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
+                                     parseEntry) ||
+      parsePriority(parser, priority))
     return failure();
-  return DimShardingAttr::get(parser.getContext(), axes, open);
+  if (priority && axes.empty() && !open)
+    return parser.emitError(loc, "expected no priority of a closed dim that is "
+                                 "not split: it has nothing to spread");
+  return DimShardingAttr::get(parser.getContext(), axes, open, priority);
 }
 
 static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
@@ -73,6 +104,8 @@ static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
   if (dim.getOpen())
     printer << (dim.getAxes().empty() ? "?" : ", ?");
   printer << "}";
+  if (dim.getPriority())
+    printer << "p" << dim.getPriority();
 }
 
 Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
@@ -198,10 +231,11 @@ ShardingAttr ShardingAttr::withUnreduced(ArrayRef<StringAttr> axes) const {
   return get(getContext(), getMesh(), getDims(), axes, getReplicated());
 }
 
-ShardingAttr ShardingAttr::withDim(unsigned dim,
-                                   ArrayRef<StringAttr> axes) const {
+ShardingAttr ShardingAttr::withDim(unsigned dim, ArrayRef<StringAttr> axes,
+                                   int64_t priority) const {
   SmallVector<DimShardingAttr> dims(getDims());
-  dims[dim] = DimShardingAttr::get(getContext(), axes, /*open=*/false);
+  dims[dim] =
+      DimShardingAttr::get(getContext(), axes, /*open=*/false, priority);
   return get(getContext(), getMesh(), dims, getUnreduced(), getReplicated());
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Dist/IR/AxisParts.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -52,7 +53,7 @@ int32_t SourceTable::find(Attribute list, int32_t result,
                           StringAttr axis) const {
   for (int32_t row : getRows(list))
     if (row >= 0 && row < size() && rows[row * kWidth + 3] == result &&
-        getAxis(row) == axis)
+        isAxisWithin(axis, getAxis(row)))
       return row;
   return -1;
 }

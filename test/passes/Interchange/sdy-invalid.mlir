@@ -1,17 +1,42 @@
 // RUN: dist-opt %s --split-input-file --verify-diagnostics --dist-import-sdy
 // What Shardy has and we have not.
 
+// expected-error @below {{axis 'a' of 4 ranks has no part that ends at 3; give (PRE)SIZE so that PRE x SIZE divides 4}}
 sdy.mesh @mesh = <["a"=4]>
-// expected-error @below {{sharding <@mesh, [{"a":(1)2}]>: sub-axes have no counterpart; split the mesh axis in two}}
-func.func @sub_axes(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a":(1)2}]>}) {
+func.func @no_such_part(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a":(1)3}]>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{the parts of axis 'a' that end at 2 and at 3 ranks do not fit into one grid}}
+sdy.mesh @mesh = <["a"=6]>
+func.func @no_grid(%x: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a":(1)3}]>},
+                   %y: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a":(1)2}]>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected axis 'a:(1)2' to be used once in a sharding}}
+sdy.mesh @mesh = <["a"=4]>
+func.func @twice(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"a":(1)2}]>}) {
   return
 }
 
 // -----
 
 sdy.mesh @mesh = <["a"=4]>
-// expected-error @below {{priorities have no counterpart}}
-func.func @priority(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}p1]>}) {
+// expected-error @below {{expected an axis of @mesh, but got 'b:(1)2'}}
+func.func @no_axis(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b":(1)2}]>}) {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["a"=4]>
+// expected-error @below {{sharding <@mesh, [{}p1]>: expected no priority of a closed dim that is not split}}
+func.func @priority(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}p1]>}) {
   return
 }
 

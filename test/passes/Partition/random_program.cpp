@@ -86,6 +86,9 @@ std::string RandomProgram::makeSharding(const Shape &shape, bool mayBeOpen,
     std::string open =
         mayBeOpen && once(3) ? (dims[i].empty() ? "?" : ", ?") : "";
     sharding += (i ? ", {" : "{") + dims[i] + open + "}";
+    // What has nothing to spread has no priority.
+    if ((!dims[i].empty() || !open.empty()) && once(4))
+      sharding += "p" + std::to_string(pick(1, 2));
   }
   sharding += "]";
   if (!unreduced.empty())

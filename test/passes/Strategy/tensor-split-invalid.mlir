@@ -8,6 +8,16 @@
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:16 "--dist-tensor-split=rules=w=1:model" 2>&1 | FileCheck %s --check-prefix=WASTE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:2 "--dist-tensor-split=rules=w=1:model,w=0:model" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:4 "--dist-tensor-split=rules=w=1:model@" 2>&1 | FileCheck %s --check-prefix=PRIORITY
+// RUN: not dist-opt %s --dist-create-mesh=axes=a:2,b:2 "--dist-tensor-split=axis=a rules=w=1:a,w=1:b@1" 2>&1 | FileCheck %s --check-prefix=UNLIKE
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:4 "--dist-tensor-split=rules=w=1:model:(1)3" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:4 "--dist-tensor-split=rules=w=1:model:(1)2,w=0:model" 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// RUN: not dist-opt %s --dist-create-mesh=axes=model:4 "--dist-tensor-split=rules=w=1:rows:(1)2" 2>&1 | FileCheck %s --check-prefix=PARTAXIS
+// PRIORITY: --split w=1:model@: expected a number >= 0 behind '@', but got ''
+// UNLIKE: --split w=1:b@1: dim 1 of 'w' has priority 0 from a rule before; give both the same
+// PART: --split: axis 'model' of 4 ranks has no part that ends at 3; give (PRE)SIZE so that PRE x SIZE divides 4
+// OVERLAP: --split w=0:model: 'w' is split over 'model' already
+// PARTAXIS: --split w=1:rows:(1)2: the mesh has no axis 'rows:(1)2'
 
 // MESH: dist-tensor-split: expected a module with a mesh
 // FORM: --split w=1: expected REGEX=DIM:AXIS
