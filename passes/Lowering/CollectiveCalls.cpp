@@ -5,19 +5,51 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/CollectiveCalls.h"
+#include "dialects/Interfaces/Cost.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/MemoryPlan.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-static SmallVector<int64_t> getAxisNumbers(CollectiveOpInterface op) {
+SmallVector<int64_t> mlir::dist::getAxisNumbers(CollectiveOpInterface op) {
   auto names =
       llvm::to_vector(findMesh(op).getAxisNames().getAsRange<StringAttr>());
   SmallVector<int64_t> numbers;
   for (StringAttr axis : op.getGroupAxes())
     numbers.push_back(llvm::find(names, axis) - names.begin());
   return numbers;
+}
+
+rt::PieceAttr mlir::dist::getPieceAttr(MLIRContext *context,
+                                       const CollectivePiece &piece) {
+  return rt::PieceAttr::get(
+      context, piece.elementType, {piece.outer, piece.rows, piece.bytes},
+      {piece.from.outer, piece.from.row, piece.from.place},
+      {piece.to.outer, piece.to.row, piece.to.place});
+}
+
+DictionaryAttr mlir::dist::describeTransfer(CollectiveOpInterface op,
+                                            int64_t id, ValueRange operands) {
+  SmallVector<Attribute> axes(llvm::map_range(
+      op.getGroupAxes(), [](StringAttr axis) -> Attribute { return axis; }));
+  int64_t bytes = 0;
+  for (Value operand : operands)
+    bytes += getByteSize(operand.getType());
+  StringRef kind = op->getName().stripDialect();
+  kind.consume_back("_start");
+  Builder attributes(op->getContext());
+  return attributes.getDictionaryAttr(
+      {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
+       attributes.getNamedAttr("op", attributes.getStringAttr(kind)),
+       attributes.getNamedAttr(
+           "tensor", attributes.getStringAttr(op.getCollectiveOrigin())),
+       attributes.getNamedAttr("axes", attributes.getArrayAttr(axes)),
+       attributes.getNamedAttr("bytes", attributes.getI64IntegerAttr(bytes)),
+       attributes.getNamedAttr(
+           "reason", attributes.getStringAttr(op.getCollectiveReason())),
+       attributes.getNamedAttr(
+           "origin", attributes.getStringAttr(op.getCollectiveOrigin()))});
 }
 
 ResultRange mlir::dist::getCollectiveResults(Operation *op) {
@@ -66,11 +98,7 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
       from.push_back(buffer.from);
     if (buffer.to)
       to.push_back(buffer.to);
-    pieces.push_back(
-        rt::PieceAttr::get(op->getContext(), piece.elementType,
-                           {piece.outer, piece.rows, piece.bytes},
-                           {piece.from.outer, piece.from.row, piece.from.place},
-                           {piece.to.outer, piece.to.row, piece.to.place}));
+    pieces.push_back(getPieceAttr(op->getContext(), piece));
   }
   rt::CollectiveOp::create(builder, op->getLoc(), *kind, id, getAxisNumbers(op),
                            from, to, builder.getArrayAttr(pieces),

@@ -24,6 +24,15 @@ struct CollectiveBuffer {
 /// The tensors that a collective gives: of one that is started, its wait's.
 ResultRange getCollectiveResults(Operation *op);
 
+/// The axes of its groups as numbers of the mesh's.
+SmallVector<int64_t> getAxisNumbers(CollectiveOpInterface op);
+
+/// The row of the package for what of `op` moves `operands`.
+DictionaryAttr describeTransfer(CollectiveOpInterface op, int64_t id,
+                                ValueRange operands);
+
+rt::PieceAttr getPieceAttr(MLIRContext *context, const CollectivePiece &piece);
+
 /// Emits the runtime's call of `op`, transfer `id`. Whole tensors that lie one
 /// behind the other, up to the arena's alignment, become one.
 LogicalResult emitCollective(OpBuilder &builder, CollectiveOpInterface op,

@@ -32,6 +32,8 @@ struct LoweringOptions {
   std::string convolution = "auto";
   /// Bits of a vector register, for what is blocked by it; 0: this machine's.
   int64_t vectorBits = 0;
+  /// False: collectives move what devices could read in each other's memory.
+  bool shareReductions = true;
   /// Floating-point operations of an entry on one device, by its name.
   std::map<std::string, double> entryFlops;
   /// What the manifest says of the model and the training; the lowering fills

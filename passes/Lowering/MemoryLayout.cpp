@@ -39,9 +39,11 @@ private:
   bool readsPointwise(rt::CallOp call, Value old, Value updated);
   void placeBuckets();
   void placeBlocks();
+  void updateSlices(AllGatherOp gather);
   void read(Value value, int64_t position) {
-    Storage &storage = storageOf(value);
-    storage.last = std::max(storage.last, position);
+    for (int64_t index = storageIndex[value]; index >= 0;
+         index = storages[index].whole)
+      storages[index].last = std::max(storages[index].last, position);
   }
 
   func::FuncOp func;
@@ -51,6 +53,14 @@ private:
 };
 
 } // namespace
+
+bool mlir::dist::isView(AllSliceOp op) {
+  CollectiveCall call =
+      op.getCall(findMesh(op).getGroupSize(op.getGroupAxes()));
+  return llvm::all_of(call.pieces, [](const CollectivePiece &piece) {
+    return piece.outer * piece.rows == 1;
+  });
+}
 
 void Planner::makeStorages() {
   auto add = [&](Value value) -> Storage & {
@@ -93,15 +103,26 @@ void Planner::makeStorages() {
           base = view.getOperand();
           onlyUse &= base.hasOneUse();
         }
-        // What was waited for is kept for others.
+        // What was waited for is kept for others, and so is what this is a part
+        // of.
         if (onlyUse && !isa<BlockArgument>(base) &&
-            !base.getDefiningOp<graph::AfterOp>()) {
+            !base.getDefiningOp<graph::AfterOp>() &&
+            storageOf(operand).kind != Storage::Shared) {
           storageIndex[result] = storageIndex[operand];
           continue;
         }
         add(result).first = position;
         storageOf(result).what = "communication buffers";
         storageOf(result).last = position;
+      }
+    } else if (auto slice = dyn_cast<AllSliceOp>(op);
+               isa<rt::ShareOp>(op) || (slice && isView(slice))) {
+      for (OpResult result : op.getResults()) {
+        Storage &storage = add(result);
+        storage.kind = Storage::Shared;
+        storage.number = storageIndex[result];
+        if (slice)
+          storage.whole = storageIndex[op.getOperand(result.getResultNumber())];
       }
     } else {
       for (Value result : isa<CollectiveOpInterface>(op)
@@ -139,8 +160,11 @@ bool Planner::readsPointwise(rt::CallOp call, Value old, Value updated) {
     return false;
   for (auto [input, argument] :
        llvm::zip_equal(call.getInputs(), body.getArguments())) {
-    if (storageIndex[input] != storageIndex[old])
+    if (wholeOf(storageIndex[input]) != wholeOf(storageIndex[old]))
       continue;
+    // A part lies elsewhere than its whole begins.
+    if (storageIndex[input] != storageIndex[old])
+      return false;
     for (Operation *user : argument.getUsers()) {
       bool pointwise = user->hasTrait<OpTrait::Elementwise>() &&
                        info->kinds.count(user) &&
@@ -192,6 +216,48 @@ bool Planner::canUpdateInPlace(Value updated, BlockArgument old) {
          readsPointwise(call, old, updated);
 }
 
+/// A gathered variable whose old value is read no more after the kernel that
+/// computes this rank's part of the new one: the part is written where its old
+/// value lies, in the variable, and the gather adds the others.
+void Planner::updateSlices(AllGatherOp gather) {
+  CollectiveCall call =
+      gather.getCall(findMesh(gather).getGroupSize(gather.getGroupAxes()));
+  for (auto [piece, dim, operand, result] :
+       llvm::zip_equal(call.pieces, gather.getDims(), gather.getOperands(),
+                       gather.getResults())) {
+    Storage &part = storageOf(operand), &whole = storageOf(result);
+    if (piece.outer * piece.rows != 1 || part.kind != Storage::Unknown ||
+        whole.kind != Storage::Argument)
+      continue;
+    Value updated = operand;
+    while (auto view = updated.getDefiningOp<graph::ReshapeOp>())
+      updated = view.getOperand();
+    auto kernel = updated.getDefiningOp<rt::CallOp>();
+    if (!kernel)
+      continue;
+    BlockArgument old = block.getArgument(whole.number);
+    for (Value input : kernel.getInputs()) {
+      Value read = input;
+      while (auto view = read.getDefiningOp<graph::ReshapeOp>())
+        read = view.getOperand();
+      auto slice = read.getDefiningOp<AllSliceOp>();
+      if (!slice || slice.getAxes() != gather.getAxes())
+        continue;
+      unsigned number = cast<OpResult>(read).getResultNumber();
+      const Storage &seen = storageOf(read);
+      if (seen.kind == Storage::Shared && seen.whole == storageIndex[old] &&
+          slice.getDims()[number] == dim &&
+          storageOf(old).last == positions[kernel] &&
+          readsPointwise(kernel, read, updated)) {
+        part.kind = Storage::Shared;
+        part.number = seen.number;
+        part.whole = seen.whole;
+        break;
+      }
+    }
+  }
+}
+
 void Planner::placeResults() {
   Operation *terminator = block.getTerminator();
   llvm::DenseMap<Attribute, BlockArgument> argumentOf;
@@ -208,8 +274,9 @@ void Planner::placeResults() {
     bool onlyItself = true;
     storage.last = -1;
     for (auto &entry : storageIndex) {
-      if (entry.second != storageIndex[argument])
+      if (wholeOf(entry.second) != storageIndex[argument])
         continue;
+      bool isPart = entry.second != storageIndex[argument];
       for (OpOperand &use : entry.first.getUses()) {
         Operation *user = use.getOwner();
         if (user != terminator) {
@@ -218,7 +285,7 @@ void Planner::placeResults() {
         }
         Attribute state =
             getStateName(func.getResultAttrDict(use.getOperandNumber()));
-        if (!state || argumentOf.lookup(state) != argument)
+        if (isPart || !state || argumentOf.lookup(state) != argument)
           onlyItself = false;
       }
     }
@@ -247,6 +314,8 @@ void Planner::placeResults() {
     }
     copies.push_back({value, false, int64_t(i)});
   }
+  for (auto gather : block.getOps<AllGatherOp>())
+    updateSlices(gather);
 }
 
 /// The operands of one all-reduce lie one after another, so that it is one

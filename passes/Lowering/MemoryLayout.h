@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Values that share memory (views, reductions in place) form one *storage*.
-// Each storage is the binding of an argument, the binding of a result, or a
-// block of the arena.
+// Each storage is the binding of an argument, the binding of a result, a block
+// of the arena, or an address that an `rt.share` gives.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_LOWERING_MEMORYLAYOUT_H
 #define PASSES_LOWERING_MEMORYLAYOUT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "dialects/Dist/IR/Dist.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Lowering/MemoryPlan.h"
 #include "llvm/ADT/DenseMap.h"
@@ -21,13 +22,19 @@
 namespace mlir::dist {
 
 struct Storage {
-  enum Kind { Unknown, Argument, Result, Arena } kind = Unknown;
-  int64_t number = -1; // of the argument, the result or the block
-  int64_t delta = 0;   // within a block that several storages share
+  enum Kind { Unknown, Argument, Result, Arena, Shared } kind = Unknown;
+  /// Of the argument, the result, the block, or what rt.share ops give.
+  int64_t number = -1;
+  int64_t delta = 0; // within a block that several storages share
   int64_t bytes = 0;
   int64_t first = -1, last = -1;
   std::string what;
+  /// The storage that this is a part of: it lives as long.
+  int64_t whole = -1;
 };
+
+/// Whether the op's results are parts of its operands where these lie.
+bool isView(AllSliceOp op);
 
 /// What is copied when everything else is done.
 struct FinalCopy {
@@ -48,6 +55,12 @@ struct MemoryLayout {
   int64_t arenaBytes = 0;
 
   Storage &storageOf(Value value) { return storages[storageIndex[value]]; }
+  /// The storage that this one is a part of, or itself.
+  unsigned wholeOf(unsigned index) const {
+    while (storages[index].whole >= 0)
+      index = storages[index].whole;
+    return index;
+  }
 };
 
 /// Gives every value of the function a place.

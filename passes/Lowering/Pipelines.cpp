@@ -30,12 +30,19 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("bits of a vector register; 0: of this machine's"),
       llvm::cl::init(0)};
 
+  Option<bool> shareReductions{
+      *this, "share-reductions",
+      llvm::cl::desc("false: collectives move what devices could read in each "
+                     "other's memory"),
+      llvm::cl::init(true)};
+
   LoweringOptions get() const {
     LoweringOptions options;
     options.threads = threads;
     options.fuse = fuse;
     options.convolution = convolution;
     options.vectorBits = vectorBits;
+    options.shareReductions = shareReductions;
     return options;
   }
 };
@@ -75,6 +82,9 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   pm.addPass(createFormClustersPass(clusters));
   // Each kernel cloned its own broadcasts and constants.
   pm.addPass(createCSEPass());
+  // Before equal kernels become one: those that add up are others.
+  if (options.shareReductions)
+    pm.addPass(createShareReductionsPass());
   pm.addPass(createOutlineKernelsPass());
   // Constants are weights that nobody changes: what is made of them is prepared
   // as well.

@@ -30,6 +30,8 @@ public:
 private:
   LogicalResult emitOp(Operation *op, int64_t position);
   LogicalResult emitTransfer(CollectiveOpInterface op);
+  void emitShare(rt::ShareOp op);
+  void emitView(AllSliceOp op, const CollectiveCall &call);
   LogicalResult emitFinalCopies();
   DictionaryAttr describePeak();
   int64_t addTransfer(CollectiveOpInterface op);
@@ -56,6 +58,8 @@ Value Emitter::getAddress(const Storage &storage) {
   if (storage.kind == Storage::Arena) {
     offset = layout.blocks[storage.number].offset + storage.delta;
     key = {offset, storage.bytes};
+  } else if (storage.kind == Storage::Shared) {
+    key = {-2, storage.number};
   } else {
     key = {-1, storage.kind == Storage::Argument
                    ? storage.number
@@ -79,27 +83,9 @@ Value Emitter::getBuffer(Value value) {
 
 /// The transfer's number; and a row for what the package says of it.
 int64_t Emitter::addTransfer(CollectiveOpInterface op) {
-  SmallVector<Attribute> axes(llvm::map_range(
-      op.getGroupAxes(), [](StringAttr axis) -> Attribute { return axis; }));
   int64_t id = op.getCollectiveId() >= 0 ? op.getCollectiveId()
                                          : int64_t(transfers.size());
-  int64_t bytes = 0;
-  for (Value operand : op->getOperands())
-    bytes += getByteSize(operand.getType());
-  StringRef kind = op->getName().stripDialect();
-  kind.consume_back("_start");
-  Builder attributes(func.getContext());
-  transfers.push_back(attributes.getDictionaryAttr(
-      {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
-       attributes.getNamedAttr("op", attributes.getStringAttr(kind)),
-       attributes.getNamedAttr(
-           "tensor", attributes.getStringAttr(op.getCollectiveOrigin())),
-       attributes.getNamedAttr("axes", attributes.getArrayAttr(axes)),
-       attributes.getNamedAttr("bytes", attributes.getI64IntegerAttr(bytes)),
-       attributes.getNamedAttr(
-           "reason", attributes.getStringAttr(op.getCollectiveReason())),
-       attributes.getNamedAttr(
-           "origin", attributes.getStringAttr(op.getCollectiveOrigin()))}));
+  transfers.push_back(describeTransfer(op, id, op->getOperands()));
   return id;
 }
 
@@ -115,6 +101,10 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
                : -1;
   };
   ResultRange results = getCollectiveResults(op);
+  if (auto slice = dyn_cast<AllSliceOp>(*op); slice && isView(slice)) {
+    emitView(slice, call);
+    return success();
+  }
   SmallVector<CollectiveBuffer> buffers;
   for (auto [i, piece] : llvm::enumerate(call.pieces)) {
     CollectiveBuffer buffer;
@@ -130,6 +120,39 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
     buffers.push_back(buffer);
   }
   return emitCollective(*b, op, id, call, buffers);
+}
+
+/// A slice in one block lies where the whole does.
+void Emitter::emitView(AllSliceOp op, const CollectiveCall &call) {
+  SmallVector<Value> inputs;
+  SmallVector<Attribute> pieces;
+  for (auto [operand, piece] : llvm::zip_equal(op.getOperands(), call.pieces)) {
+    inputs.push_back(getBuffer(operand));
+    pieces.push_back(getPieceAttr(op.getContext(), piece));
+  }
+  SmallVector<Type> types(op.getNumResults(), bufferType);
+  auto shared =
+      rt::ShareOp::create(*b, op.getLoc(), types, rt::CollectiveKind::AllSlice,
+                          /*op=*/-1, getAxisNumbers(op), /*places=*/1, inputs,
+                          b->getArrayAttr(pieces), DictionaryAttr());
+  for (auto [value, address] :
+       llvm::zip_equal(op.getResults(), shared.getOutputs()))
+    addresses[{-2, layout.storageOf(value).number}] = address;
+}
+
+void Emitter::emitShare(rt::ShareOp op) {
+  SmallVector<Value> inputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(getBuffer(input));
+  SmallVector<Type> types(op.getNumResults(), bufferType);
+  auto shared = rt::ShareOp::create(*b, op.getLoc(), types, op.getKind(),
+                                    op.getOp(), op.getAxes(), op.getPlaces(),
+                                    inputs, op.getPieces(), DictionaryAttr());
+  for (auto [value, address] :
+       llvm::zip_equal(op.getOutputs(), shared.getOutputs()))
+    addresses[{-2, layout.storageOf(value).number}] = address;
+  if (DictionaryAttr transfer = op.getTransferAttr())
+    transfers.push_back(transfer);
 }
 
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
@@ -161,6 +184,18 @@ LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
           *b, op->getLoc(), bufferType, layout.blocks[scratch->second].offset,
           layout.blocks[scratch->second].bytes));
     rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
+    return success();
+  }
+  if (auto share = dyn_cast<rt::ShareOp>(op)) {
+    emitShare(share);
+    return success();
+  }
+  if (auto release = dyn_cast<rt::ReleaseOp>(op)) {
+    rt::CollectiveOp::create(*b, op->getLoc(), rt::CollectiveKind::Barrier,
+                             release.getOp(), release.getAxes(), ValueRange(),
+                             ValueRange(), b->getArrayAttr({}),
+                             /*reduction=*/0, /*algorithm=*/0, /*peer=*/0,
+                             /*tag=*/0, ArrayRef<int64_t>(), /*start=*/false);
     return success();
   }
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
@@ -218,7 +253,9 @@ LogicalResult Emitter::emitFinalCopies() {
     to.number = copy.number;
     to.bytes = getByteSize(copy.from.getType());
     Storage &from = layout.storageOf(copy.from);
-    if (from.kind == Storage::Argument && overwritten.contains(from.number))
+    const Storage &whole =
+        layout.storages[layout.wholeOf(layout.storageIndex[copy.from])];
+    if (whole.kind == Storage::Argument && overwritten.contains(whole.number))
       return func.emitOpError(
           "two variables take each other's old value; assign one of them "
           "through a computed copy");

@@ -49,7 +49,7 @@ private:
   LogicalResult emitOp(Operation &op);
   void emitInit();
   void callRuntime(Location loc, StringRef name, ValueRange arguments);
-  Value describe(rt::CollectiveOp op);
+  Value describe(Location loc, ArrayRef<int64_t> words);
   Value fillArray(Location loc, ValueRange buffers);
   Value offset(Location loc, Value base, int64_t bytes);
   Value constant(Location loc, Type type, int64_t value) {
@@ -89,8 +89,28 @@ static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
                   int(rt::CollectiveKind::Broadcast) == DIST_RT_BROADCAST &&
                   int(rt::CollectiveKind::Send) == DIST_RT_SEND &&
                   int(rt::CollectiveKind::Recv) == DIST_RT_RECV &&
-                  int(rt::CollectiveKind::Reduce) == DIST_RT_REDUCE,
+                  int(rt::CollectiveKind::Reduce) == DIST_RT_REDUCE &&
+                  int(rt::CollectiveKind::Barrier) == DIST_RT_BARRIER,
               "the rt dialect's kinds are the ABI's");
+
+/// Behind the words of a dist_rt_collective.
+static void appendLists(SmallVector<int64_t> &words, ArrayRef<int64_t> axes,
+                        ArrayRef<int64_t> sources, ArrayAttr pieces) {
+  llvm::append_values(words, int64_t(axes.size()), int64_t(sources.size()),
+                      int64_t(pieces.size()));
+  assert(words.size() * sizeof(int64_t) == sizeof(dist_rt_collective));
+  llvm::append_range(words, axes);
+  llvm::append_range(words, sources);
+  for (auto piece : pieces.getAsRange<rt::PieceAttr>()) {
+    size_t start = words.size();
+    words.push_back(getDataType(piece.getElementType()));
+    llvm::append_range(words, piece.getBlocks());
+    llvm::append_range(words, piece.getFrom());
+    llvm::append_range(words, piece.getTo());
+    assert((words.size() - start) * sizeof(int64_t) == sizeof(dist_rt_piece));
+    (void)start;
+  }
+}
 
 /// The words of the op's dist_rt_collective, and of what lies behind it.
 static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
@@ -104,22 +124,19 @@ static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
                              static_cast<int64_t>(op.getReduction()),
                              static_cast<int64_t>(op.getAlgorithm()),
                              static_cast<int64_t>(op.getPeer()),
-                             static_cast<int64_t>(op.getTag()),
-                             static_cast<int64_t>(op.getAxes().size()),
-                             static_cast<int64_t>(op.getSources().size()),
-                             static_cast<int64_t>(op.getPieces().size())};
-  assert(words.size() * sizeof(int64_t) == sizeof(dist_rt_collective));
-  llvm::append_range(words, op.getAxes());
-  llvm::append_range(words, op.getSources());
-  for (auto piece : op.getPieces().getAsRange<rt::PieceAttr>()) {
-    size_t start = words.size();
-    words.push_back(getDataType(piece.getElementType()));
-    llvm::append_range(words, piece.getBlocks());
-    llvm::append_range(words, piece.getFrom());
-    llvm::append_range(words, piece.getTo());
-    assert((words.size() - start) * sizeof(int64_t) == sizeof(dist_rt_piece));
-    (void)start;
-  }
+                             static_cast<int64_t>(op.getTag())};
+  appendLists(words, op.getAxes(), op.getSources(), op.getPieces());
+  return words;
+}
+static SmallVector<int64_t> getCollectiveWords(rt::ShareOp op) {
+  SmallVector<int64_t> words{static_cast<int64_t>(op.getKind()),
+                             static_cast<int64_t>(op.getOp()),
+                             DIST_RT_GIVES,
+                             DIST_RT_SUM,
+                             DIST_RT_ALGORITHM_AUTO,
+                             /*peer=*/0,
+                             /*tag=*/0};
+  appendLists(words, op.getAxes(), {}, op.getPieces());
   return words;
 }
 
@@ -242,20 +259,19 @@ Value Lowering::fillArray(Location loc, ValueRange buffers) {
   return array;
 }
 
-/// A constant that is the op's dist_rt_collective.
-Value Lowering::describe(rt::CollectiveOp op) {
-  SmallVector<int64_t> words = getCollectiveWords(op);
+/// A constant that is a dist_rt_collective.
+Value Lowering::describe(Location loc, ArrayRef<int64_t> words) {
   OpBuilder::InsertionGuard guard(b);
   auto type = LLVM::LLVMArrayType::get(i64, words.size());
   std::string name = "dist_collective_" + std::to_string(numCollectives++);
   {
     OpBuilder::InsertionGuard inModule(b);
     b.setInsertionPointToStart(module.getBody());
-    LLVM::GlobalOp::create(b, op.getLoc(), type, /*isConstant=*/true,
+    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
                            LLVM::Linkage::Internal, name,
                            b.getI64TensorAttr(words), /*alignment=*/8);
   }
-  return LLVM::AddressOfOp::create(b, op.getLoc(), pointer, name);
+  return LLVM::AddressOfOp::create(b, loc, pointer, name);
 }
 
 LogicalResult Lowering::emitOp(Operation &op) {
@@ -295,8 +311,19 @@ LogicalResult Lowering::emitOp(Operation &op) {
     SmallVector<Value> buffers(collective.getFrom());
     llvm::append_range(buffers, collective.getTo());
     fillArray(loc, buffers);
-    callRuntime(loc, collective.getStart() ? "collective_start" : "collective",
-                {context, describe(collective), array});
+    callRuntime(
+        loc, collective.getStart() ? "collective_start" : "collective",
+        {context, describe(loc, getCollectiveWords(collective)), array});
+    return success();
+  }
+  if (auto share = dyn_cast<rt::ShareOp>(op)) {
+    fillArray(loc, share.getInputs());
+    callRuntime(loc, "share",
+                {context, describe(loc, getCollectiveWords(share)), array});
+    int64_t next = share.getInputs().size();
+    for (Value output : share.getOutputs())
+      addresses[output] =
+          LLVM::LoadOp::create(b, loc, pointer, offset(loc, array, 8 * next++));
     return success();
   }
   if (auto wait = dyn_cast<rt::WaitOp>(op)) {
@@ -326,7 +353,7 @@ LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
   addresses.clear();
   size_t most = 1;
   for (Operation &op : program.getBody().front())
-    most = std::max<size_t>(most, op.getNumOperands());
+    most = std::max<size_t>(most, op.getNumOperands() + op.getNumResults());
   b.setInsertionPointToStart(entry);
   array = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                  constant(loc, i64, most));

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 4
+#define DIST_RT_ABI_VERSION 5
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
@@ -38,7 +38,8 @@ enum {
   DIST_RT_BROADCAST = 6,
   DIST_RT_SEND = 7,
   DIST_RT_RECV = 8,
-  DIST_RT_REDUCE = 9 /* to the host; see dist_rt_collective */
+  DIST_RT_REDUCE = 9,  /* to the host; see dist_rt_collective */
+  DIST_RT_BARRIER = 10 /* no pieces */
 };
 
 /* A collective's `ends`. */

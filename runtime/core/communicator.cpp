@@ -39,6 +39,15 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   return call;
 }
 
+Status Communicator::share(const Collective &call, void *const *, void **) {
+  return Status::error(StatusCode::Internal,
+                       std::string(name(call.kind)) +
+                           " is to be read where it lies, but these devices "
+                           "do not share memory",
+                       "op " + std::to_string(call.op), "",
+                       "recompile the package");
+}
+
 int64_t bytesFrom(const Piece &piece, int64_t groupSize) {
   return piece.outer * piece.rows * piece.bytes *
          (piece.from_place ? groupSize : 1);

@@ -45,7 +45,7 @@ enum class CollectiveKind {
   Send = DIST_RT_SEND,
   Recv = DIST_RT_RECV,
   Reduce = DIST_RT_REDUCE,
-  Barrier // only the host asks for it
+  Barrier = DIST_RT_BARRIER
 };
 
 /// "all_reduce", ...
@@ -111,6 +111,15 @@ public:
   /// `to`, whoever takes only no `from`.
   virtual Status run(const Collective &call, void *const *from,
                      void *const *to) = 0;
+
+  /// Whether ranks can read each other's buffers.
+  virtual bool sharesMemory() const { return false; }
+  /// Meets the group and moves nothing: `addresses` gets, for each piece and in
+  /// it for each place, where the rank there has what `call` would bring here.
+  /// Buffers stay as they are until a barrier of the same axes. Of an
+  /// all_slice, an address a piece in `from` itself, and nobody waits.
+  virtual Status share(const Collective &call, void *const *from,
+                       void **addresses);
 
   /// Makes every collective of every rank fail from now on; the first reason
   /// stays. Any thread may call it.

@@ -24,6 +24,18 @@ int64_t stateBytes(const manifest::Manifest &manifest,
                                    : manifest.state_bytes();
 }
 
+Status checkCommunicator(const manifest::Manifest &manifest,
+                         const Communicator &communicator) {
+  if (!manifest.shares_memory() || communicator.sharesMemory())
+    return Status();
+  return Status::error(StatusCode::InvalidArgument,
+                       "the package is for devices of one process",
+                       manifest.model_name(),
+                       "its programs read each other's memory, and these "
+                       "devices share none",
+                       "compile it for these devices");
+}
+
 namespace {
 
 /// The distribution of a variable over the ranks that hold it.

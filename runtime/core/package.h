@@ -7,7 +7,7 @@
 #ifndef RUNTIME_CORE_PACKAGE_H
 #define RUNTIME_CORE_PACKAGE_H
 
-#include "runtime/abi/abi.h"
+#include "runtime/core/communicator.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/status.h"
 #include <algorithm>
@@ -32,6 +32,10 @@ Status parseManifest(const std::string &bytes, const std::string &where,
 /// Bytes of the state block of a program's devices.
 int64_t stateBytes(const manifest::Manifest &manifest,
                    const manifest::Program &program);
+
+/// Whether devices that talk through it can run the programs.
+Status checkCommunicator(const manifest::Manifest &manifest,
+                         const Communicator &communicator);
 
 /// Whether a rank holds a variable.
 inline bool holdsVariable(const manifest::Manifest &manifest,

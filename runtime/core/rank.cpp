@@ -87,6 +87,24 @@ int32_t rt_collective(dist_rt_context *context,
                              call, buffers, writtenBuffers(call, buffers)));
 }
 
+int32_t rt_share(dist_rt_context *context,
+                 const dist_rt_collective *description, void **buffers) {
+  Collective call = Collective::fromAbi(*description);
+  void **addresses = buffers + call.pieces.size;
+  // Nobody waits for a slice.
+  if (call.kind == CollectiveKind::AllSlice)
+    return finish(context,
+                  context->communicator->share(call, buffers, addresses));
+  Timed timed(context, "collective", nullptr, call.op);
+  if (!context->started.idle()) {
+    Status status = context->started.waitForAll();
+    if (!status.ok())
+      return finish(context, status);
+  }
+  return finish(context,
+                context->communicator->share(call, buffers, addresses));
+}
+
 int32_t rt_collective_start(dist_rt_context *context,
                             const dist_rt_collective *description,
                             void **buffers) {

@@ -139,6 +139,7 @@ Status LocalSession::start(const SessionOptions &options) {
     return transferName(ranks[0]->entry, op);
   };
   DIST_RETURN_IF_ERROR(LocalWorld::create(local, &world));
+  DIST_RETURN_IF_ERROR(checkCommunicator(m, world->rank(0)));
   for (int rank = 0; rank < m.ranks(); ++rank) {
     ranks.push_back(std::make_unique<dist_rt_context>());
     dist_rt_context &context = *ranks.back();

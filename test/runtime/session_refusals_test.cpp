@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/package.h"
 #include "test/runtime/session_fixture.h"
 #include <functional>
 
@@ -50,6 +51,31 @@ TEST_F(SessionTest, RefusesOtherHosts) {
   m.set_isa(cpu::hostIsa());
   m.set_library_version("1.0.0");
   expectRefusal("oneDNN 1.0.0");
+}
+
+// Programs that read each other's memory run where there is one.
+TEST_F(SessionTest, RefusesDevicesThatShareNothing) {
+  class Apart : public Communicator {
+  public:
+    int rank() const override { return 0; }
+    int ranks() const override { return 2; }
+    int groupSize(uint32_t) const override { return 2; }
+    int groupRank(uint32_t) const override { return 0; }
+    Status run(const Collective &, void *const *, void *const *) override {
+      return Status();
+    }
+    void abort(const std::string &) override {}
+  } apart;
+  describe(2);
+  EXPECT_TRUE(checkCommunicator(m, apart).ok());
+  m.set_shares_memory(true);
+  Status status = checkCommunicator(m, apart);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(status.message().find("for devices of one process"),
+            std::string::npos)
+      << status.message();
+  status = open();
+  EXPECT_TRUE(status.ok()) << status.message();
 }
 
 TEST_F(SessionTest, RefusesDamage) {

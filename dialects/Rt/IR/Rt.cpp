@@ -113,6 +113,27 @@ LogicalResult PieceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult ShareOp::verify() {
+  if (!llvm::is_contained({CollectiveKind::AllReduce,
+                           CollectiveKind::ReduceScatter,
+                           CollectiveKind::AllSlice},
+                          getKind()))
+    return emitOpError("expected an all_reduce, a reduce_scatter or an "
+                       "all_slice, but got ")
+           << stringifyCollectiveKind(getKind());
+  if (getPieces().size() != getInputs().size())
+    return emitOpError("expected a piece an input, but got ")
+           << getPieces().size() << " for " << getInputs().size();
+  for (auto piece : getPieces().getAsRange<PieceAttr>())
+    if (piece.getBlocks()[0] * piece.getBlocks()[1] != 1)
+      return emitOpError("expected pieces of one block, but got ") << piece;
+  if (getOutputs().size() != getInputs().size() * getPlaces())
+    return emitOpError("expected ")
+           << getPlaces() << " results an input, but got "
+           << getOutputs().size() << " for " << getInputs().size();
+  return success();
+}
+
 LogicalResult CollectiveOp::verify() {
   size_t pieces = getPieces().size();
   bool gives = getKind() != CollectiveKind::Recv;

@@ -48,7 +48,8 @@ def Rt_CollectiveKind : I32EnumAttr<"CollectiveKind", "what ranks do together", 
     I32EnumAttrCase<"Permute", 5, "permute">,
     I32EnumAttrCase<"Broadcast", 6, "broadcast">,
     I32EnumAttrCase<"Send", 7, "send">, I32EnumAttrCase<"Recv", 8, "recv">,
-    I32EnumAttrCase<"Reduce", 9, "reduce">]> {
+    I32EnumAttrCase<"Reduce", 9, "reduce">,
+    I32EnumAttrCase<"Barrier", 10, "barrier">]> {
   let cppNamespace = "::mlir::dist::rt";
 }
 

@@ -389,6 +389,10 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
   manifest->set_library_version(::dist::cpu::libraryVersion());
   if (failed(Filler(module, manifest).run()))
     return failure();
+  module.walk([&](rt::ShareOp op) {
+    if (op.getKind() != rt::CollectiveKind::AllSlice)
+      manifest->set_shares_memory(true);
+  });
   for (auto &program : *manifest->mutable_programs())
     for (auto &entry : *program.mutable_entries())
       if (auto it = options.entryFlops.find(entry.symbol());

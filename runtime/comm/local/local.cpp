@@ -96,6 +96,54 @@ public:
     return Status();
   }
 
+  bool sharesMemory() const override { return true; }
+  Status share(const Collective &what, void *const *from,
+               void **addresses) override {
+    Collected c{what, from, nullptr};
+    DIST_RETURN_IF_ERROR(enter(c));
+    for (const Piece &piece : what.pieces)
+      if (piece.outer * piece.rows != 1)
+        return Status::error(StatusCode::Internal,
+                             std::string(name(what.kind)) +
+                                 " got a piece to share that is not one block",
+                             shared.opName(what.op));
+    auto at = [&](const Piece &piece, void *buffer) {
+      return static_cast<char *>(buffer) + c.mine * piece.from_place;
+    };
+    bool alone = what.kind == CollectiveKind::AllSlice || c.place->size() == 1;
+    if (alone) {
+      for (int64_t i = 0; i < what.pieces.size; ++i)
+        addresses[i] = at(what.pieces[i], from[i]);
+      return Status();
+    }
+    // It is another call than the one that moves the same. Whoever leaves first
+    // reuses the array it came with, so the addresses travel as data; those
+    // that are too many are read before anybody leaves.
+    c.call.digest = ~c.call.digest;
+    size_t bytes = what.pieces.size * sizeof(void *);
+    bool packed = bytes <= inlineBytes;
+    auto meet = [&] {
+      return shared.meet(*c.place, c.call, from, nullptr, [&](char *small) {
+        if (packed && bytes > 0)
+          std::memcpy(small, from, bytes);
+      });
+    };
+    DIST_RETURN_IF_ERROR(meet());
+    for (int place = 0; place < c.place->size(); ++place) {
+      const Publication &publication = c.place->published(memberAt[place]);
+      for (int64_t i = 0; i < what.pieces.size; ++i) {
+        void *buffer = nullptr;
+        if (packed)
+          std::memcpy(&buffer, publication.small + i * sizeof buffer,
+                      sizeof buffer);
+        else
+          buffer = publication.from[i];
+        addresses[i * c.place->size() + place] = at(what.pieces[i], buffer);
+      }
+    }
+    return packed ? Status() : meet();
+  }
+
   void abort(const std::string &reason) override { shared.abort(reason); }
   void reset() {
     for (Place &place : places)

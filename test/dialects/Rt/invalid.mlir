@@ -148,3 +148,35 @@ func.func @winograd_c4(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x64x64xf32>) -> 
   }
   return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<19580xf32>
 }
+
+// -----
+
+func.func @share_c1(%g: tensor<16xf32>) {
+  // expected-error @+1 {{expected an all_reduce, a reduce_scatter or an all_slice, but got permute}}
+  %0:2 = rt.share permute op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @share_c2(%g: tensor<16xf32>) {
+  // expected-error @+1 {{expected a piece an input, but got 2 for 1}}
+  %0:2 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>, #rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @share_c2_blocks(%g: tensor<16xf32>) {
+  // expected-error @+1 {{expected pieces of one block, but got #rt.piece<f32[2, 1, 32]}}
+  %0:2 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [2, 1, 32] from [32, 0, 0] to [32, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @share_c3(%g: tensor<16xf32>) {
+  // expected-error @+1 {{expected 2 results an input, but got 1 for 1}}
+  %0 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}

@@ -54,6 +54,17 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   rt.copy %2 to %1 bytes 32
 }
 
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[P:.+]]:2 = rt.share reduce_scatter op 3 over [0] places 2(%{{.+}}) [#rt.piece<f32[1, 1, 32] from[0, 0, 32] to[0, 0, 0]>] {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: rt.release op 3 over [0](%{{.+}}) : tensor<16xf32>
+// CHECK: return %[[P]]#0, %[[P]]#1
+func.func @shared(%g: tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = rt.share reduce_scatter op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 32] from [0, 0, 32] to [0, 0, 0]>]
+    {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  rt.release op 3 over [0] (%g) : tensor<16xf32>
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
+
 // CHECK-LABEL: func.func @winograd
 // CHECK: rt.winograd_filter %{{.*}} {lanes = 16 : i64, rotate, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
 // CHECK: rt.winograd %{{.*}}, %{{.*}}, %{{.*}} {lanes = 16 : i64, pad_low = array<i64: 1, 1>, relu, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<36x1x64x64xf32>, tensor<64xf32>) -> (tensor<2x8x8x64xf32>, tensor<19584xf32>)

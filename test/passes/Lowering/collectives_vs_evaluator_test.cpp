@@ -369,6 +369,26 @@ TEST(CollectivesVsEvaluator, Overlapped) {
   }
 }
 
+// Sums computed where they are read, with slices and gathers around them.
+TEST(CollectivesVsEvaluator, Shared) {
+  for (int64_t ranks : {2, 4}) {
+    Mesh mesh{{{"a", ranks}}};
+    Cases cases(mesh);
+    cases.text += "!t = tensor<64x256xf32>\n!part = " +
+                  tensorType({64 / ranks, 256}, "f32") +
+                  "\n!whole = " + tensorType({64 * ranks, 256}, "f32") +
+                  R"( #s = #dist.sharding<@mesh, [{"a"}, {}]>
+func.func @step(%x: !t {dist.sharding = #s, dist.global_type = !whole}, %v: !t {dist.sharding = #s, dist.global_type = !whole}) -> (!t {dist.sharding = #s, dist.global_type = !whole}, !t {dist.sharding = #s, dist.global_type = !whole}) {
+  %g = graph.sub %x, %v : !t %r = dist.all_reduce %g over @mesh ["a"] {op_id = 0 : i64, reason = "r", origin = "o"} : (!t) -> !t
+  %u = graph.sub %v, %r : !t %p = dist.reduce_scatter %g over @mesh ["a"] {dims = array<i64: 0>, op_id = 1 : i64, reason = "r", origin = "o"} : (!t) -> !part
+  %s = dist.all_slice %u over @mesh ["a"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (!t) -> !part
+  %q = graph.sub %s, %p : !part
+  %w = dist.all_gather %q over @mesh ["a"] {dims = array<i64: 0>, op_id = 2 : i64, reason = "r", origin = "o"} : (!part) -> !t
+  return %u, %w : !t, !t })";
+    check(mesh, cases.text, ranks / 2);
+  }
+}
+
 TEST(CollectivesVsEvaluator, UnequalAxesOutOfOrder) {
   Mesh mesh{{{"a", 2}, {"b", 1}, {"c", 2}}};
   Cases cases(mesh);

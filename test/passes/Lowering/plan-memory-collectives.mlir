@@ -30,14 +30,18 @@ func.func @scatter(%x: tensor<8x4x3xf32>) -> tensor<8x1x3xf32> {
   return %0 : tensor<8x1x3xf32>
 }
 
-// A slice moves nothing between ranks: it is no transfer and has no number.
+// A slice moves nothing between ranks: it is no transfer and has no number. In
+// one block it is an address; blocks that lie apart are copied.
 // CHECK-LABEL: rt.program @slice
-// CHECK: rt.collective all_slice op -1 over [0]{{.*}}[#rt.piece<i8[1, 1, 16] from[32, 0, 16] to[16, 0, 0]>]
-// CHECK: rt.collective broadcast op 0 over [1]{{.*}}{peer = 3 : i64}
-func.func @slice(%x: tensor<8x4xi8>) -> tensor<4x4xi8> {
+// CHECK: %[[X:.+]] = rt.binding 0
+// CHECK: %[[S:.+]] = rt.share all_slice op -1 over [0] places 1(%[[X]]) [#rt.piece<i8[1, 1, 16] from[32, 0, 16] to[16, 0, 0]>]
+// CHECK: rt.collective broadcast op 0 over [1](%[[S]]) {{.*}}{peer = 3 : i64}
+// CHECK: rt.collective all_slice op -1 over [0](%[[X]]) {{.*}}[#rt.piece<i8[8, 1, 2] from[4, 0, 2] to[2, 0, 0]>]
+func.func @slice(%x: tensor<8x4xi8>) -> (tensor<4x4xi8>, tensor<8x2xi8>) {
   %0 = dist.all_slice %x over @mesh ["a"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<8x4xi8>) -> tensor<4x4xi8>
   %1 = dist.broadcast %0 over @mesh ["b"] {root = 3 : i64, reason = "r", origin = "o"} : (tensor<4x4xi8>) -> tensor<4x4xi8>
-  return %1 : tensor<4x4xi8>
+  %2 = dist.all_slice %x over @mesh ["a"] {dims = array<i64: 1>, reason = "r", origin = "o"} : (tensor<8x4xi8>) -> tensor<8x2xi8>
+  return %1, %2 : tensor<4x4xi8>, tensor<8x2xi8>
 }
 
 // The outer of the two dims makes the outer blocks, the inner one the rows.

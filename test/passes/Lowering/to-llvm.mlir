@@ -1,5 +1,6 @@
 // RUN: dist-opt %s --rt-to-llvm | FileCheck %s
 
+// CHECK: llvm.mlir.global internal constant @dist_collective_1(dense<[0, 4, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 64, 0, 0, 0, 0, 0, 0]> : tensor<21xi64>)
 // CHECK: llvm.mlir.global internal constant @dist_collective_0(dense<[1, 9, 0, 0, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8]> : tensor<22xi64>)
 // CHECK-LABEL: llvm.func internal @kernel
 llvm.func @kernel(%in: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias}, %lo: i64, %hi: i64, %chunk: i64) {
@@ -28,6 +29,20 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   rt.collective all_gather op 9 over [1, 0] (%2) to (%1)
     [#rt.piece<f32 [2, 1, 4] from [8, 0, 0] to [16, 0, 8]>]
+  // Behind the inputs the runtime writes where they lie, which kernels then get.
+  // CHECK: llvm.mlir.addressof @dist_collective_1
+  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  // CHECK: %[[C8:.+]] = llvm.mlir.constant(8 : i64)
+  // CHECK: %[[A0:.+]] = llvm.getelementptr %{{.+}}[%[[C8]]]
+  // CHECK: %[[P0:.+]] = llvm.load %[[A0]]
+  // CHECK: %[[C16:.+]] = llvm.mlir.constant(16 : i64)
+  // CHECK: %[[A1:.+]] = llvm.getelementptr %{{.+}}[%[[C16]]]
+  // CHECK: %[[P1:.+]] = llvm.load %[[A1]]
+  // CHECK: llvm.store %[[P1]]
+  // CHECK: llvm.store %[[P0]]
+  %3:2 = rt.share all_reduce op 4 over [0] places 2 (%2) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
+    : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
+  rt.launch @kernel(%3#1, %3#0) rows 8 chunks 1
   // CHECK: "llvm.intr.memcpy"
   rt.copy %2 to %1 bytes 64
 }
