@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckPartition.h"
 #include "dialects/Dist/IR/Stage.h"
-#include "passes/Analysis/Evaluator.h"
+#include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/RandomInputs.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -34,7 +34,8 @@ public:
   FailureOr<FunctionCheck> run();
 
 private:
-  LogicalResult runGlobal();
+  LogicalResult runGlobal(func::FuncOp function, ArrayRef<HostTensor> given);
+  LogicalResult checkCompression();
   LogicalResult runLocal();
   LogicalResult compareOp(Operation *op, ArrayRef<RankTensors> results);
   LogicalResult compareResults(func::FuncOp part,
@@ -190,21 +191,79 @@ std::optional<Key> FunctionChecker::findKey(Value value) const {
   return Key(number.getInt(), result.getResultNumber());
 }
 
-LogicalResult FunctionChecker::runGlobal() {
-  arguments = makeRandomArguments(global, options.seed);
-  for (auto [i, argument] : llvm::enumerate(arguments))
-    expected[{-1 - int64_t(i), 0}] = argument;
+LogicalResult FunctionChecker::runGlobal(func::FuncOp function,
+                                         ArrayRef<HostTensor> given) {
+  for (unsigned i = 0; i < global.getNumArguments(); ++i)
+    expected[{-1 - int64_t(i), 0}] = given[i];
   auto record = [&](Operation *op, ArrayRef<RankTensors> results) {
     if (auto number = op->getAttrOfType<IntegerAttr>(DistDialect::kOrigin))
       for (auto [i, tensor] : llvm::enumerate(results.front()))
         expected[{number.getInt(), i}] = tensor;
     return success();
   };
-  auto results = evaluateFunction(global, arguments, record);
+  auto results = evaluateFunction(function, given, record);
   if (failed(results))
     return failure();
   globalResults = *results;
   return success();
+}
+
+/// The value of the whole program that a key stands for; null if none.
+static Value findValue(func::FuncOp function, Key key) {
+  if (key.first < 0)
+    return function.getArgument(-1 - key.first);
+  for (Operation &op : function.front())
+    if (auto number = op.getAttrOfType<IntegerAttr>(DistDialect::kOrigin))
+      if (number.getInt() == key.first)
+        return op.getResult(key.second);
+  return {};
+}
+
+/// Nothing of a gradient may be lost; and from here on what has arrived is the
+/// whole program's gradient.
+LogicalResult FunctionChecker::checkCompression() {
+  SmallVector<HostTensor> own = makeRandomArguments(local, options.seed);
+  llvm::append_range(arguments,
+                     ArrayRef(own).drop_front(global.getNumArguments()));
+  auto sums = evaluateCompression(local, mesh,
+                                  cutArguments(local, 0, mesh.getNumRanks()));
+  if (failed(sums))
+    return failure();
+  OwningOpRef<func::FuncOp> whole(global.clone());
+  SmallVector<HostTensor> given(
+      ArrayRef(arguments).take_front(global.getNumArguments()));
+  for (const CompressedSum &sum : *sums) {
+    // Back through what the partitioner has added, which changes no value:
+    // conversions, padding and its masks.
+    Value source = sum.gradient;
+    std::optional<Key> key = findKey(source);
+    while (!key && source.getDefiningOp()) {
+      auto *floats = llvm::find_if(
+          source.getDefiningOp()->getOpOperands(), [](OpOperand &operand) {
+            return isa<FloatType>(getElementTypeOrSelf(operand.get()));
+          });
+      if (floats == source.getDefiningOp()->getOpOperands().end())
+        break;
+      source = floats->get();
+      key = findKey(source);
+    }
+    Value gradient = key ? findValue(*whole, *key) : Value();
+    auto value = gradient ? expected.find(*key) : expected.end();
+    if (value == expected.end())
+      return local.emitOpError()
+             << "cannot be compared: the compressed gradient '" << sum.place
+             << "' is no value of the whole program";
+    RankedTensorType type = value->second.getType();
+    ++check.compressedGradients;
+    compare(addUp(sum.arrived, sum.left, type), {},
+            addUp(value->second, sum.leftBefore, type), "compression",
+            sum.place);
+    BlockArgument arrived =
+        whole->front().addArgument(gradient.getType(), gradient.getLoc());
+    gradient.replaceAllUsesWith(arrived);
+    given.push_back(addUp(sum.arrived, HostTensor(type), type));
+  }
+  return runGlobal(*whole, given);
 }
 
 /// A maximum, minimum or product of parts is no value of the whole program
@@ -310,6 +369,9 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
                                               ArrayRef<RankTensors> results) {
   for (unsigned i = 0; i < part.getNumResults(); ++i) {
     unsigned position = getPosition(part.getResultAttr(i, kPositionAttr), i);
+    // What is left of gradients has been compared with them.
+    if (position >= globalResults.size() && part->hasAttr(kCompressionAttr))
+      continue;
     if (position >= globalResults.size())
       return part.emitOpError() << "cannot be compared: result " << i
                                 << " is none of the whole program";
@@ -385,13 +447,16 @@ LogicalResult FunctionChecker::runLocal() {
 
 FailureOr<FunctionCheck> FunctionChecker::run() {
   check.function = global.getSymName().str();
-  if (parts.size() == 1 &&
+  bool isCompressed = parts.size() == 1 && local->hasAttr(kCompressionAttr);
+  if (parts.size() == 1 && !isCompressed &&
       (global.getNumArguments() != local.getNumArguments() ||
        global.getNumResults() != local.getNumResults()))
     return local.emitOpError()
            << "cannot be compared: its arguments or results "
               "are not those of the whole program";
-  if (failed(runGlobal()) || failed(runLocal()))
+  arguments = makeRandomArguments(global, options.seed);
+  if (failed(runGlobal(global, arguments)) ||
+      (isCompressed && failed(checkCompression())) || failed(runLocal()))
     return failure();
   return check;
 }
@@ -446,6 +511,9 @@ std::string mlir::dist::formatCheck(const std::vector<FunctionCheck> &checks) {
        << llvm::formatv("{0:e2}", check.largestDifference);
     if (!check.largestPlace.empty())
       os << " at '" << check.largestPlace << "'";
+    if (check.compressedGradients)
+      os << "; " << check.compressedGradients
+         << " compressed gradients and what is left of them add up";
     os << "\n";
     if (!check.first)
       continue;

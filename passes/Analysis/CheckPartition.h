@@ -45,6 +45,9 @@ struct Divergence {
 struct FunctionCheck {
   std::string function;
   int64_t comparedOps = 0;
+  /// Gradients of which what has arrived and what is left were compared with
+  /// what there was.
+  int64_t compressedGradients = 0;
   /// Over all compared values, and where it is.
   double largestDifference = 0;
   std::string largestPlace;

@@ -81,14 +81,16 @@ static void fill(HostTensor &tensor, Random &random, double low, double high,
   }
 }
 
-/// The initial value of a variable; metrics and sums get random ones below,
-/// since zeros would hide a sum that is counted twice.
+/// The initial value of a variable; metrics, sums and what is left of
+/// compressed gradients get random ones below, since zeros would hide a sum
+/// that is counted twice, or never.
 static std::optional<HostTensor> getInitialValue(func::FuncOp function,
                                                  FlatSymbolRefAttr name) {
   auto variable =
       SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function, name);
   if (!variable || variable.getGroup() == "metric" ||
-      variable.getGroup() == "accumulator")
+      variable.getGroup() == "accumulator" ||
+      variable.getGroup() == "compression")
     return std::nullopt;
   auto value = HostTensor::fromAttribute(variable.getInitial());
   if (failed(value))

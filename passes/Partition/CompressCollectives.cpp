@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Analysis/CheckCompression.h"
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
 
@@ -282,10 +283,16 @@ void EntryCompressor::compress(const GradientSum &sum) {
           .withUnreduced(axes),
       Synchronization::OnRead, Aggregation::Sum, sum.variable);
   Value whole = g.add(x, left);
+  // For --check: nothing of the gradient is lost.
+  auto keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
+  whole.getDefiningOp()->setAttr(kCompressedAttr, keeper);
   CompressedGradient compressed = spec.method->compress(one, whole);
   setState(error, g.sub(whole, compressed.sent));
-  op->getResult(0).replaceAllUsesWith(
-      g.convert(compressed.sum, given.getElementType()));
+  Value arrived = g.convert(compressed.sum, given.getElementType());
+  arrived.getDefiningOp()->setAttr(kCompressedAttr, keeper);
+  if (ShardingAttr sharding = findSharding(op->getResult(0)))
+    setSharding(arrived, sharding);
+  op->getResult(0).replaceAllUsesWith(arrived);
   op->erase();
 }
 
@@ -299,7 +306,7 @@ void EntryCompressor::run() {
     compress(sum);
   Builder b(entry.getContext());
   entry->setAttr(
-      "compression",
+      kCompressionAttr,
       b.getDictionaryAttr(
           {b.getNamedAttr("method", b.getStringAttr(spec.method->name)),
            b.getNamedAttr("what", b.getStringAttr(spec.method->what)),

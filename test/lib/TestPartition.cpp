@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "passes/Analysis/Explain.h"
 #include "passes/Partition/Passes.h"
@@ -55,6 +56,11 @@ struct TestCheckPartition
       split.stages = stages;
       pipeline.addPass(createSplitStagesPass(split));
     }
+    if (!compress.empty()) {
+      CompressCollectivesPassOptions method;
+      method.method = compress;
+      pipeline.addPass(createCompressCollectivesPass(method));
+    }
     pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
     pipeline.addPass(createSplitHostPass());
     if (overlap)
@@ -91,6 +97,20 @@ private:
       return WalkResult::advance();
     });
   }
+  /// The first compressed gradient is added to itself instead of to what was
+  /// left of it; or all of it is left, though a part is sent.
+  void breakFeedback(ModuleOp module) {
+    module.walk([&](graph::AddOp add) {
+      if (!add->hasAttr(kCompressedAttr))
+        return WalkResult::advance();
+      if (mutate == "forget-rest")
+        add->setOperand(1, add->getOperand(0));
+      for (Operation *user : llvm::make_early_inc_range(add->getUsers()))
+        if (mutate == "keep-all" && isa<graph::SubOp>(user))
+          user->replaceAllUsesWith(ValueRange{add->getResult(0)});
+      return WalkResult::interrupt();
+    });
+  }
   LogicalResult mutateProgram(ModuleOp module) {
     if (mutate.empty())
       return success();
@@ -102,6 +122,10 @@ private:
       // The host takes the largest of what devices give, not their sum.
       module.walk(
           [](HostReduceOp reduce) { reduce.setReduction(Reduction::Max); });
+      return success();
+    }
+    if (mutate == "forget-rest" || mutate == "keep-all") {
+      breakFeedback(module);
       return success();
     }
     Operation *target = nullptr;
@@ -155,8 +179,10 @@ private:
 
   Option<std::string> mutate{
       *this, "mutate",
-      llvm::cl::desc("drop, double, wrong-slice, scale, mask, swap-tags or "
-                     "host-max")};
+      llvm::cl::desc("drop, double, wrong-slice, scale, mask, swap-tags, "
+                     "host-max, forget-rest or keep-all")};
+  Option<std::string> compress{*this, "compress",
+                               llvm::cl::desc("Gradients by this method")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
                       llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Of the pipeline"),

@@ -254,7 +254,7 @@ LogicalResult Compilation::annotate() {
       [&](OpPassManager &pm) { buildAnnotatePipeline(pm, annotate); });
 }
 
-LogicalResult Compilation::partition(bool compressed) {
+LogicalResult Compilation::partition() {
   PartitionPipelineOptions partition;
   partition.recompute = options.recompute;
   partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
@@ -264,8 +264,7 @@ LogicalResult Compilation::partition(bool compressed) {
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
   partition.allReduce = options.allReduce;
-  if (compressed)
-    partition.compress = options.compress;
+  partition.compress = options.compress;
   partition.stages = strategy.stages;
   partition.sources = explains();
   if (!strategy.modelAxis.empty() && !options.wholeAxes)
@@ -351,23 +350,12 @@ int Compilation::run() {
     return 1;
   if (stage == "annotated")
     return print(bytecode);
-  // Compression changes numbers, by intent: what is compared is the program
-  // that it would be applied to.
-  bool checkedApart = options.check && !options.compress.empty();
-  OwningOpRef<ModuleOp> annotated;
-  if (checkedApart)
-    annotated = module->clone();
-  if (failed(partition(/*compressed=*/!checkedApart)))
+  if (failed(partition()))
     return 1;
   if (options.check) {
     int code = reportCheck(*global, *module, options.seed);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
-  }
-  if (checkedApart) {
-    module = std::move(annotated);
-    if (failed(partition()))
-      return 1;
   }
   if (failed(checkMemory()))
     return 1;

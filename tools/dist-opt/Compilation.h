@@ -45,7 +45,7 @@ private:
   LogicalResult load();
   LogicalResult train();
   LogicalResult annotate();
-  LogicalResult partition(bool compressed = true);
+  LogicalResult partition();
   LogicalResult checkMemory();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   void dropFullEntries();
