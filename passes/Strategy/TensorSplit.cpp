@@ -222,8 +222,11 @@ void TensorSplitPass::runOnOperation() {
     named.push_back(rule->axis);
     parsed.push_back(std::move(*rule));
   }
-  if (failed(refineMesh(module, named,
-                        [&] { return module.emitError() << "--split: "; })))
+  bool hasParts = llvm::any_of(
+      named, [](const std::string &name) { return AxisPart::parse(name); });
+  if (hasParts && failed(refineMesh(module, named, [&] {
+        return module.emitError() << "--split: ";
+      })))
     return signalPassFailure();
   auto axes = getAxes(mesh, {axis}, "dist-tensor-split");
   if (failed(axes))
