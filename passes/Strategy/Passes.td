@@ -102,7 +102,8 @@ def SequenceParallelPass : Pass<"dist-sequence-parallel", "::mlir::ModuleOp"> {
     dropout. An all_reduce so becomes a reduce_scatter and an all_gather of the
     same bytes together, and activations between them are as many times smaller
     as the axis has ranks. Gradients of norms' parameters become partial sums
-    over `axis`. Both passes' contractions are treated alike. Where the axis does
+    over `axis`; so do those of an embedding or a head that no rule splits, which
+    may be more bytes than the activations. Both passes' contractions are treated alike. Where the axis does
     not divide the sequence, or some values have batch and sequence in one dim,
     it is the batch that is split further. It is an error if there is no norm
     between split contractions, or neither dim divides.

@@ -49,7 +49,9 @@ const std::vector<StrategyRow> &strategyTable() {
        "model",
        {{"sequence-parallel",
          "norms and residual sums between split layers on parts of the tokens: "
-         "as many bytes, smaller activations (default: false)",
+         "smaller activations, sent in as many bytes; gradients of an "
+         "embedding or head that is whole are then summed, too (default: "
+         "false)",
          {"true", "false"}}}},
       {"zero",
        "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
