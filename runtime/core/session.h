@@ -31,8 +31,9 @@ struct SessionOptions {
 struct TraceEvent {
   int rank;
   std::string name;
-  /// "kernel", "library", "collective", "wait" for one that was started, and
-  /// "started": that one itself, beside the others.
+  /// "kernel", "library", "collective", "wait" for one that was started or for
+  /// others to read what is shared, and "started": a collective beside the
+  /// others.
   std::string category;
   double begin, end;
 };
