@@ -307,6 +307,41 @@ EntryReport EntryExplainer::run() {
   return report;
 }
 
+/// The stages of an entry work together.
+static std::vector<SmallVector<func::FuncOp>> groupByEntry(ModuleOp module) {
+  llvm::MapVector<StringAttr, SmallVector<func::FuncOp>> entries;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal()) {
+      auto entry = function->getAttrOfType<StringAttr>(kEntryAttr);
+      entries[entry ? entry : function.getSymNameAttr()].push_back(function);
+    }
+  std::vector<SmallVector<func::FuncOp>> groups;
+  for (auto &[name, functions] : entries)
+    groups.push_back(functions);
+  return groups;
+}
+
+static void setTimes(EntryReport &entry, double length,
+                     const ProgramTimeline &program) {
+  entry.predictedSeconds = length;
+  entry.predictedComputeSeconds = program.compute;
+  entry.predictedTransferSeconds = program.transfer;
+  entry.predictedExposedSeconds = program.exposed;
+  entry.predictedIdleSeconds = program.idle;
+}
+
+void mlir::dist::predictTimes(ModuleOp module, const MachineModel &machine,
+                              ExplainReport &report, PredictFunction predict) {
+  for (auto &functions : groupByEntry(module)) {
+    Timeline timeline = simulate(functions, findMesh(module), machine,
+                                 /*details=*/false, predict);
+    for (auto [function, program] : llvm::zip(functions, timeline.programs))
+      for (EntryReport &entry : report.entries)
+        if (entry.name == function.getSymName())
+          setTimes(entry, timeline.length, program);
+  }
+}
+
 ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                                   bool details) {
   ExplainReport report;
@@ -319,22 +354,11 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                      std::to_string(size);
   }
   SourceCollector sources(mesh, report.sources);
-  // The stages of an entry work together.
-  llvm::MapVector<StringAttr, SmallVector<func::FuncOp>> entries;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal()) {
-      auto entry = function->getAttrOfType<StringAttr>(kEntryAttr);
-      entries[entry ? entry : function.getSymNameAttr()].push_back(function);
-    }
-  for (auto &[name, functions] : entries) {
+  for (auto &functions : groupByEntry(module)) {
     Timeline timeline = simulate(functions, mesh, machine, details);
     for (auto [function, program] : llvm::zip(functions, timeline.programs)) {
       EntryReport entry = EntryExplainer(function, mesh, sources).run();
-      entry.predictedSeconds = timeline.length;
-      entry.predictedComputeSeconds = program.compute;
-      entry.predictedTransferSeconds = program.transfer;
-      entry.predictedExposedSeconds = program.exposed;
-      entry.predictedIdleSeconds = program.idle;
+      setTimes(entry, timeline.length, program);
       if (details)
         entry.ops = listOps(function, program);
       report.entries.push_back(std::move(entry));

@@ -15,7 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Analysis/MachineModel.h"
+#include "passes/Analysis/Timeline.h"
 #include <string>
 #include <vector>
 
@@ -118,6 +118,10 @@ struct ExplainReport {
 /// With `details` also each op, when it runs and what is live then.
 ExplainReport explain(ModuleOp module, const MachineModel &machine = {},
                       bool details = false);
+/// Replaces the report's predicted times by those of `module`, whose functions
+/// have the same names, where `predict` says how long an op takes.
+void predictTimes(ModuleOp module, const MachineModel &machine,
+                  ExplainReport &report, PredictFunction predict);
 /// The memory of one function of the module.
 MemoryReport explainMemory(func::FuncOp function);
 

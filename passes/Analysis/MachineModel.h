@@ -11,24 +11,46 @@
 
 namespace mlir::dist {
 
-/// What a device can do, for the predicted time. The defaults are those of one
-/// thread of a server CPU, in f32.
+/// What a device can do, for the predicted time: figures of one thread, and
+/// what several are together. The defaults are those of a server CPU, in f32.
 struct MachineModel {
-  double flopsPerSecond = 6e10;
-  double memoryBytesPerSecond = 1e10;
-  double transferBytesPerSecond = 5e9;
-  double transferLatency = 5e-6;
-  /// The threads of a device, and what each further one adds.
+  /// Contractions: products of matrices, in bf16, convolutions, the gradients
+  /// of their inputs and filters.
+  double flopsPerSecond = 1.2e11;
+  double bf16FlopsPerSecond = 1.2e11;
+  double convFlopsPerSecond = 1.1e11;
+  double inputGradFlopsPerSecond = 1e11;
+  double filterGradFlopsPerSecond = 8e10;
+  /// Of more than `cacheBytes`, and of less.
+  double memoryBytesPerSecond = 1.2e10;
+  double cacheBytesPerSecond = 2.5e10;
+  double cacheBytes = 12 << 20;
+  double transferBytesPerSecond = 1e10;
+  double transferLatency = 1e-6;
+  /// The threads of a device, and what each further one in use adds.
   int64_t threads = 1;
-  double threadEfficiency = 0.9;
+  double threadEfficiency = 0.9, memoryThreadEfficiency = 0.8;
   /// Cores that the devices share; 0: enough for all.
   int64_t cores = 0;
-  /// Of a device's threads together, against one, where `ranks` devices run.
+  /// Of `used` of a device's threads together, against one that is alone, where
+  /// `ranks` devices do the same: they share cores and what is between them and
+  /// the memory.
+  double getSpeedup(int64_t ranks, double efficiency, int64_t used) const {
+    double all = double(ranks) * double(used);
+    if (cores > 0 && all > double(cores))
+      all = double(cores);
+    // Devices without a common limit have each the speed of its own threads.
+    if (cores == 0)
+      return 1 + efficiency * double(used - 1);
+    return (1 + efficiency * (all - 1)) / double(ranks);
+  }
   double getSpeedup(int64_t ranks) const {
-    double all = 1 + threadEfficiency * double(threads > 1 ? threads - 1 : 0);
-    return cores > 0 && ranks * threads > cores
-               ? all * double(cores) / double(ranks * threads)
-               : all;
+    return getSpeedup(ranks, threadEfficiency, threads);
+  }
+  /// What the memory gives a thread when a kernel of all ranks touches so much.
+  double getBytesPerSecond(double bytes, int64_t ranks) const {
+    return bytes * double(ranks) <= cacheBytes ? cacheBytesPerSecond
+                                               : memoryBytesPerSecond;
   }
   double getTransferSeconds(double bytesSent, int64_t steps) const {
     return double(steps) * transferLatency + bytesSent / transferBytesPerSecond;

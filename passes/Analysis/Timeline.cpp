@@ -44,9 +44,9 @@ using Messages = std::map<Channel, std::deque<Message>>;
 class Runner {
 public:
   Runner(func::FuncOp function, MeshOp mesh, const MachineModel &machine,
-         Messages &messages, bool details)
+         Messages &messages, bool details, PredictFunction predict)
       : mesh(mesh), machine(machine), messages(messages), details(details),
-        ranks(mesh ? mesh.getNumRanks() : 1) {
+        predict(predict), ranks(mesh ? mesh.getNumRanks() : 1) {
     if (auto number = function->getAttrOfType<IntegerAttr>(kStageAttr))
       stage = number.getInt();
     if (isOnHost(function)) {
@@ -100,6 +100,7 @@ private:
   MachineModel machine;
   Messages &messages;
   bool details;
+  PredictFunction predict;
   int64_t ranks, stage = 0;
   Operation *next;
   /// Of what is computed, and of the link.
@@ -158,10 +159,11 @@ bool Runner::step(Operation *op, bool mayWait) {
         waitFor(op, done);
     }
   } else {
-    double seconds = 0;
-    op->walk([&](Operation *one) {
-      seconds += predictSeconds(one, machine, ranks);
-    });
+    double seconds = predict ? predict(op, machine, ranks) : 0;
+    if (!predict)
+      op->walk([&](Operation *one) {
+        seconds += predictSeconds(one, machine, ranks);
+      });
     add(Activity::Kind::Compute, op, now, now + seconds, timeline.compute);
     now += seconds;
   }
@@ -170,11 +172,12 @@ bool Runner::step(Operation *op, bool mayWait) {
 }
 
 Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
-                              const MachineModel &machine, bool details) {
+                              const MachineModel &machine, bool details,
+                              PredictFunction predict) {
   Messages messages;
   std::vector<Runner> runners;
   for (func::FuncOp function : programs)
-    runners.emplace_back(function, mesh, machine, messages, details);
+    runners.emplace_back(function, mesh, machine, messages, details, predict);
   while (!llvm::all_of(runners,
                        [](const Runner &runner) { return runner.isDone(); })) {
     bool moved = false;

@@ -44,13 +44,19 @@ struct Timeline {
   double length = 0;
 };
 
+/// Seconds of an op, with all that is inside, on one of so many devices.
+using PredictFunction =
+    llvm::function_ref<double(Operation *, const MachineModel &, int64_t)>;
+
 /// Runs programs that work together, each on a rank: one for all, or one a
 /// stage of a pipeline. Its transfers come one after another, beside what it
 /// computes; a program waits for a transfer that was not started beforehand,
 /// and a `dist.recv` for the `dist.send` of the same tag. Activities are kept
-/// only if `details`.
+/// only if `details`. `predict` says how long what is no transfer takes;
+/// without, the costs of graph ops do.
 Timeline simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
-                  const MachineModel &machine, bool details);
+                  const MachineModel &machine, bool details,
+                  PredictFunction predict = nullptr);
 
 } // namespace mlir::dist
 

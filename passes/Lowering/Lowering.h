@@ -44,7 +44,9 @@ struct LoweringOptions {
   std::function<LogicalResult(const std::string &folder)> addFiles;
 };
 
-/// From graph and dist ops with local shapes to rt.program and rt.kernel.
+/// From graph and dist ops with local shapes to kernels and collectives.
+void buildKernelsPipeline(OpPassManager &pm, const LoweringOptions &options);
+/// Those first, then to rt.program and rt.kernel.
 void buildGraphToRtPipeline(OpPassManager &pm, const LoweringOptions &options);
 /// From there to the LLVM dialect.
 void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);

@@ -61,8 +61,8 @@ void mlir::dist::registerLoweringPipelines() {
       });
 }
 
-void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
-                                        const LoweringOptions &options) {
+void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
+                                      const LoweringOptions &options) {
   // Folds what the partitioner left, so that kernels see plain chains.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -80,6 +80,11 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   clusters.threads = options.threads;
   clusters.fuse = options.fuse;
   pm.addPass(createFormClustersPass(clusters));
+}
+
+void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
+                                        const LoweringOptions &options) {
+  buildKernelsPipeline(pm, options);
   // Each kernel cloned its own broadcasts and constants.
   pm.addPass(createCSEPass());
   // Before equal kernels become one: those that add up are others.

@@ -11,14 +11,21 @@ namespace dist {
 
 /// The figures of a roofline: what the compiler's predictions rest on.
 struct MachineFigures {
-  /// f32 contractions by the library, one thread.
+  /// The library's contractions on one thread: f32 products of matrices, the
+  /// same in bf16, 3x3 convolutions in f32 and the gradients of their inputs
+  /// and filters.
   double flopsPerSecond = 0;
-  /// Read and written by an element-wise loop over more than the caches hold,
-  /// one thread.
+  double bf16FlopsPerSecond = 0;
+  double convFlopsPerSecond = 0;
+  double inputGradFlopsPerSecond = 0;
+  double filterGradFlopsPerSecond = 0;
+  /// Read and written by an element-wise loop on one thread: over more than the
+  /// caches hold, and over what they do, which is up to `cacheBytes`.
   double memoryBytesPerSecond = 0;
-  /// What each further thread of a team adds to both, as a share of the first:
-  /// the smaller of the two. 1 where there is one core.
-  double threadEfficiency = 1;
+  double cacheBytesPerSecond = 0, cacheBytes = 0;
+  /// What each further thread of a team adds, as a share of the first, to
+  /// contractions and to memory. 1 where there is one core.
+  double threadEfficiency = 1, memoryThreadEfficiency = 1;
   /// What a rank sends a second in a large all-reduce between two devices, and
   /// how long, in seconds, a small one takes.
   double transferBytesPerSecond = 0, transferLatency = 0;

@@ -12,7 +12,7 @@
 
 namespace dist {
 
-/// Measures for about two seconds; other work beside shows in the figures.
+/// Measures for a few seconds; other work beside shows in the figures.
 Status calibrate(MachineFigures *out);
 
 } // namespace dist

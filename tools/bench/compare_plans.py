@@ -50,7 +50,8 @@ def main():
                         OPTIMIZERS[workload]]
             text = run([f"{args.build}/bin/dist-opt", model, *training, "--devices", args.devices, "--machine", machine, "--strategy",
                         "auto", "--explain"])
-            plans = [Plan(m[1] == "*", m[2], m[3], float(m[4]), args.devices) for m in map(ROW.match, text.splitlines()) if m]
+            plans = [Plan(m[1] == "*", m[2], m[3], float(m[4]), args.devices) for m in map(ROW.match, text.splitlines())
+                     if m and "not possible" not in m.string]
             packages = []
             for number, plan in enumerate(plans):
                 packages.append(f"{scratch}/{workload}-{number}")

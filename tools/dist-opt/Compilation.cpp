@@ -6,10 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Compilation.h"
+#include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Lowering/PredictKernels.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/ModelFile.h"
@@ -104,7 +106,10 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
   MachineModel machine = readMachine(options);
   machine.threads = threads;
   double trainSeconds = 0, predictSeconds = 0;
-  for (const EntryReport &entry : explain(*module, machine).entries) {
+  ExplainReport report = explain(*module, machine);
+  // A failure is told by the lowering itself.
+  (void)predictByKernels(*module, lowering, machine, report);
+  for (const EntryReport &entry : report.entries) {
     lowering.entryFlops[entry.name] = entry.flops;
     // The programs of an entry together: each says how long it takes.
     if (entry.entry == "train_step" ||
@@ -304,17 +309,68 @@ LogicalResult Compilation::checkMemory() {
   return success();
 }
 
-std::optional<ExplainReport> Compilation::predict() {
+double Compilation::getShareOfStep(StringRef entry) const {
+  StringRef partial = batch != paddedBatch ? "_partial" : "";
+  if (options.loss.empty())
+    return entry == "predict";
+  if (options.accumulate == 1)
+    return entry == ("train_step" + partial).str();
+  if (entry == "apply")
+    return 1.0 / double(options.accumulate);
+  return entry == ("gradients" + partial).str();
+}
+
+/// Leaves the entries that a step runs, and the one that strategies look for
+/// patterns in.
+void Compilation::keepEntries(bool forPatterns) {
+  for (auto function :
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    if (StringRef name = function.getSymName();
+        getShareOfStep(name) == 0 && !(forPatterns && name == "predict"))
+      function.erase();
+}
+
+std::vector<SplitVariable> Compilation::getSplits() {
+  std::vector<SplitVariable> variables;
+  if (strategy.modelAxis.empty())
+    return variables;
+  for (auto variable : module->getOps<graph::VariableOp>()) {
+    if (variable.getGroup() != "parameter")
+      continue;
+    auto type = cast<RankedTensorType>(variable.getType());
+    SplitVariable one{variable.getSymName().str(), type.getShape().vec(), -1};
+    if (auto sharding =
+            dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr()))
+      for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim)
+        for (StringAttr axis : sharding.getAxes(dim))
+          if (axis.getValue() == strategy.modelAxis)
+            one.dim = dim;
+    variables.push_back(std::move(one));
+  }
+  return variables;
+}
+
+std::optional<ExplainReport> Compilation::predict(Entries entries) {
   if (Status status = plan(); !status.ok()) {
     printer.keep(status.message());
     return std::nullopt;
   }
-  if (failed(load()) || failed(train()) || failed(annotate()) ||
-      failed(partition()))
+  if (failed(load()) || failed(train()))
+    return std::nullopt;
+  if (entries == Entries::OfAStep)
+    keepEntries(/*forPatterns=*/true);
+  if (failed(annotate()))
+    return std::nullopt;
+  if (entries == Entries::OfAStep)
+    keepEntries(/*forPatterns=*/false);
+  if (failed(partition()))
     return std::nullopt;
   MachineModel machine = readMachine(options);
   machine.threads = threads;
-  return explain(*module, machine);
+  ExplainReport report = explain(*module, machine);
+  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
+    return std::nullopt;
+  return report;
 }
 
 int Compilation::run() {

@@ -14,6 +14,7 @@
 #include "passes/Lowering/Lowering.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "tools/dist-opt/Diagnostics.h"
+#include "tools/dist-opt/PlanCandidates.h"
 #include "tools/options/strategies.h"
 
 namespace mlir::dist {
@@ -28,17 +29,23 @@ public:
   /// Everything the command line asks for; the exit code.
   int run();
 
-  /// The program of one rank as `--explain` tells of it; nothing after an
-  /// error.
-  std::optional<ExplainReport> predict();
+  /// The program of one rank as `--explain` tells of it, of all entries or of
+  /// those that a step of the training runs; nothing after an error.
+  enum class Entries { All, OfAStep };
+  std::optional<ExplainReport> predict(Entries entries = Entries::All);
+
+  /// How often a step runs the entry: one batch, with accumulation every so
+  /// many with an update; without a loss a prediction.
+  double getShareOfStep(StringRef entry) const;
+
+  /// The parameters, and which dim the model's axis splits.
+  std::vector<SplitVariable> getSplits();
 
   /// Whether shardings have to be traced back to who decided them.
   bool explains() const {
     return !options.explain.empty() || options.emit == "explain" ||
            options.errorOnImplicitReshard;
   }
-
-  bool usesPartialBatch() const { return batch != paddedBatch; }
 
 private:
   ::dist::Status plan();
@@ -49,6 +56,7 @@ private:
   LogicalResult checkMemory();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   void dropFullEntries();
+  void keepEntries(bool forPatterns);
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   LoweringOptions loweringOptions();
   void describeCosts(LoweringOptions &lowering);

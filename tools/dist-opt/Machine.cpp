@@ -17,9 +17,24 @@ MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options) {
   if (!::dist::tools::readMachineFigures(options.machine, &figures).ok())
     return model;
   model.flopsPerSecond = figures.flopsPerSecond;
+  model.bf16FlopsPerSecond = figures.bf16FlopsPerSecond;
+  model.convFlopsPerSecond = figures.convFlopsPerSecond;
+  model.inputGradFlopsPerSecond = figures.inputGradFlopsPerSecond;
+  model.filterGradFlopsPerSecond = figures.filterGradFlopsPerSecond;
   model.memoryBytesPerSecond = figures.memoryBytesPerSecond;
+  model.cacheBytesPerSecond = figures.cacheBytesPerSecond;
+  model.cacheBytes = figures.cacheBytes;
   model.threadEfficiency = figures.threadEfficiency;
+  model.memoryThreadEfficiency = figures.memoryThreadEfficiency;
   model.transferBytesPerSecond = figures.transferBytesPerSecond;
   model.transferLatency = figures.transferLatency;
   return model;
+}
+
+std::string mlir::dist::describeMachine(const ::dist::tools::Options &options) {
+  ::dist::MachineFigures figures;
+  return ::dist::tools::readMachineFigures(options.machine, &figures).ok()
+             ? "by measured figures"
+             : "by default figures: dist-run bench --calibrate measures this "
+               "machine";
 }

@@ -16,6 +16,9 @@ namespace mlir::dist {
 /// else the default place); the built-in ones where there are none.
 MachineModel readMachine(const ::dist::tools::Options &options);
 
+/// Whose figures those are, for a heading.
+std::string describeMachine(const ::dist::tools::Options &options);
+
 } // namespace mlir::dist
 
 #endif // TOOLS_DIST_OPT_MACHINE_H

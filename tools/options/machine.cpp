@@ -17,11 +17,28 @@ namespace {
 struct Field {
   const char *name;
   double MachineFigures::*value;
+  /// What stands for it in a file that lacks it; null: it must be there.
+  double MachineFigures::*missing = nullptr;
 };
 constexpr Field fields[] = {
     {"flops_per_second", &MachineFigures::flopsPerSecond},
+    {"bf16_flops_per_second", &MachineFigures::bf16FlopsPerSecond,
+     &MachineFigures::flopsPerSecond},
+    {"conv_flops_per_second", &MachineFigures::convFlopsPerSecond,
+     &MachineFigures::flopsPerSecond},
+    {"conv_input_grad_flops_per_second",
+     &MachineFigures::inputGradFlopsPerSecond,
+     &MachineFigures::convFlopsPerSecond},
+    {"conv_filter_grad_flops_per_second",
+     &MachineFigures::filterGradFlopsPerSecond,
+     &MachineFigures::convFlopsPerSecond},
     {"memory_bytes_per_second", &MachineFigures::memoryBytesPerSecond},
+    {"cache_bytes_per_second", &MachineFigures::cacheBytesPerSecond,
+     &MachineFigures::memoryBytesPerSecond},
+    {"cache_bytes", &MachineFigures::cacheBytes, &MachineFigures::cacheBytes},
     {"thread_efficiency", &MachineFigures::threadEfficiency},
+    {"memory_thread_efficiency", &MachineFigures::memoryThreadEfficiency,
+     &MachineFigures::threadEfficiency},
     {"transfer_bytes_per_second", &MachineFigures::transferBytesPerSecond},
     {"transfer_latency_seconds", &MachineFigures::transferLatency},
 };
@@ -52,6 +69,10 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
     return wrong("it is no JSON object");
   for (const Field &field : fields) {
     auto found = json.find(field.name);
+    if (found == json.end() && field.missing) {
+      out->*field.value = out->*field.missing;
+      continue;
+    }
     if (found == json.end() || !found->is_number() ||
         !(found->get<double>() > 0))
       return wrong(std::string("expected a positive number '") + field.name +

@@ -1,0 +1,253 @@
+//===- PredictKernels.cpp - How long kernels take -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/PredictKernels.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Cost.h"
+#include "dialects/Rt/IR/Rt.h"
+#include "passes/Analysis/Timeline.h"
+#include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// What a kernel is made of.
+struct KernelWork {
+  /// Seconds of one thread that is alone.
+  double compute = 0;
+  double bytes = 0;
+  /// Threads that it can use.
+  int64_t threads = 1;
+  /// Loops compute while the next elements arrive; a contraction has what it
+  /// needs in its cache, and waits while it fetches that.
+  bool overlaps = false;
+};
+} // namespace
+
+/// To start a kernel, and to wake and await each further thread.
+static constexpr double startSeconds = 1e-6, threadSeconds = 4e-6;
+
+//===----------------------------------------------------------------------===//
+// Kernels of the library
+//===----------------------------------------------------------------------===//
+
+/// The figures are of a kernel that runs again and again; in a step others have
+/// used the caches in between.
+static constexpr double shareInStep = 0.87;
+/// Channels that a convolution reads at once, whether it has so many or not.
+static constexpr int64_t leastChannels = 4;
+/// Gradients of convolutions that skip pixels write or read with gaps.
+static constexpr double stridedShare = 0.65;
+
+static ArrayRef<int64_t> dimsOf(ArrayAttr memories, unsigned index) {
+  return cast<DictionaryAttr>(memories[index])
+      .getAs<DenseI64ArrayAttr>("dims")
+      .asArrayRef();
+}
+
+static double productOf(ArrayRef<int64_t> dims) {
+  double product = 1;
+  for (int64_t size : dims)
+    product *= double(size);
+  return product;
+}
+
+static double getByteSizes(ValueRange values) {
+  double bytes = 0;
+  for (Value value : values)
+    bytes += double(getByteSize(value.getType()));
+  return bytes;
+}
+
+static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
+  DictionaryAttr kernel = op.getKernel();
+  auto memories = kernel.getAs<ArrayAttr>("memories");
+  StringRef kind = kernel.getAs<StringAttr>("kind").getValue();
+  KernelWork work;
+  work.bytes = getByteSizes(op->getOperands()) + getByteSizes(op->getResults());
+  work.threads = machine.threads;
+  if (kind == "reorder")
+    return work;
+  bool half =
+      cast<DictionaryAttr>(memories[0]).getAs<StringAttr>("type").getValue() ==
+      "bf16";
+  double faster =
+      half ? machine.bf16FlopsPerSecond / machine.flopsPerSecond : 1;
+  if (kind == "matmul") {
+    work.compute = 2 * productOf(dimsOf(memories, memories.size() - 1)) *
+                   double(dimsOf(memories, 0).back()) /
+                   (machine.flopsPerSecond * faster * shareInStep);
+    return work;
+  }
+  // Which memory has the sizes of the output, which those of the filter, and
+  // how fast it is.
+  size_t output, filter;
+  double rate;
+  std::tie(output, filter, rate) =
+      llvm::StringSwitch<std::tuple<size_t, size_t, double>>(kind)
+          .Case("conv", {memories.size() - 1, 1, machine.convFlopsPerSecond})
+          .Case("conv_input_grad", {0, 1, machine.inputGradFlopsPerSecond})
+          .Default({1, 2, machine.filterGradFlopsPerSecond});
+  ArrayRef<int64_t> sizes = dimsOf(memories, output);
+  ArrayRef<int64_t> window = dimsOf(memories, filter);
+  // [groups,] outputs, inputs, then the window's sizes.
+  size_t spatial = sizes.size() - 2;
+  int64_t inputs = window[window.size() - spatial - 1];
+  double padding = double(std::max(inputs, leastChannels)) / double(inputs);
+  bool strided =
+      llvm::any_of(kernel.getAs<DenseI64ArrayAttr>("strides").asArrayRef(),
+                   [](int64_t stride) { return stride > 1; });
+  if (strided && kind != "conv")
+    rate *= stridedShare;
+  work.compute = 2 * double(sizes[0]) * productOf(sizes.drop_front(2)) *
+                 productOf(window) * padding / (rate * faster * shareInStep);
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// Generated kernels
+//===----------------------------------------------------------------------===//
+
+/// Instructions of a vector that an op is, against an addition.
+static double getWeight(Operation *op) {
+  if (op->hasTrait<OpTrait::ConstantLike>() || isFloating(op))
+    return 0;
+  return llvm::StringSwitch<double>(op->getName().stripDialect())
+      .Cases({"div", "sqrt", "rsqrt", "reciprocal"}, 8)
+      .Cases({"exp", "log", "logistic"}, 12)
+      .Cases({"tanh", "erf", "pow"}, 20)
+      .Default(1);
+}
+
+/// A core adds fewer vectors than it multiplies and adds in a contraction,
+/// where each value that is loaded is used many times.
+static constexpr double elementShare = 1.0 / 6;
+
+static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
+  KernelWork work;
+  work.overlaps = true;
+  work.threads = std::min<int64_t>(op.getChunks(), machine.threads);
+  Block &body = op.getBody().front();
+  // Of what is only sliced, only the slices are read.
+  for (BlockArgument argument : body.getArguments()) {
+    double bytes = double(getByteSize(argument.getType())), parts = 0;
+    bool all = false;
+    for (Operation *user : argument.getUsers())
+      if (isa<graph::SliceOp, graph::GatherOp>(user))
+        parts += getByteSizes(user->getResults());
+      else
+        all = true;
+    work.bytes += all ? bytes : std::min(bytes, parts);
+  }
+  double instructions = 0;
+  for (Operation &inner : body.without_terminator()) {
+    double elements = 0;
+    for (Value value : inner.getOperands())
+      elements = std::max(
+          elements, productOf(cast<ShapedType>(value.getType()).getShape()));
+    for (Value value : inner.getResults())
+      elements = std::max(
+          elements, productOf(cast<ShapedType>(value.getType()).getShape()));
+    instructions += getWeight(&inner) * elements;
+  }
+  work.compute = instructions / (machine.flopsPerSecond * elementShare);
+  work.bytes += getByteSizes(op->getResults());
+  return work;
+}
+
+/// Tiles of 4x4 of an image [N, H, W, K].
+static double countTiles(Value image) {
+  ArrayRef<int64_t> shape = cast<ShapedType>(image.getType()).getShape();
+  return double(shape[0] * llvm::divideCeil(shape[1], 4) *
+                llvm::divideCeil(shape[2], 4));
+}
+
+/// Products of 36 pairs of matrices a tile, which stay in the core's cache but
+/// are smaller than the library likes them, and the tiles' transforms: counted
+/// as FLOPs of contractions, as they were measured beside those.
+static double getWinogradFlops(double tiles, double inputs, double outputs) {
+  return 2 * 36 * 1.28 * tiles * inputs * outputs +
+         1920 * tiles * (inputs + outputs);
+}
+
+/// Of filters as 6x6 factors, an element of which takes as long as so many.
+static constexpr double factorFlops = 128;
+
+/// The work of the one op that the kernel is, if it is a part of Winograd's
+/// convolution.
+static std::optional<double> getWinogradWork(Operation *op) {
+  auto shapeOf = [](Value value) {
+    return cast<ShapedType>(value.getType()).getShape();
+  };
+  if (auto conv = dyn_cast<rt::WinogradOp>(op))
+    return getWinogradFlops(countTiles(conv.getOutput()),
+                            double(shapeOf(conv.getInput()).back()),
+                            double(shapeOf(conv.getOutput()).back()));
+  if (auto products = dyn_cast<rt::WinogradProductsOp>(op))
+    return getWinogradFlops(countTiles(products.getGrad()),
+                            double(shapeOf(products.getInput()).back()),
+                            double(shapeOf(products.getGrad()).back()));
+  if (auto filter = dyn_cast<rt::WinogradFilterOp>(op))
+    return factorFlops * productOf(shapeOf(filter.getOutput()));
+  if (auto grad = dyn_cast<rt::WinogradFilterGradOp>(op))
+    return factorFlops * productOf(shapeOf(grad.getSums()));
+  return std::nullopt;
+}
+
+static KernelWork getKernelWork(rt::FusedOp op, const MachineModel &machine) {
+  Operation &first = op.getBody().front().front();
+  std::optional<double> flops = getWinogradWork(&first);
+  if (!flops)
+    return getWork(op, machine);
+  KernelWork work;
+  work.overlaps = true;
+  work.compute = *flops / machine.flopsPerSecond;
+  work.threads = std::min<int64_t>(op.getChunks(), machine.threads);
+  work.bytes = getByteSizes(op->getOperands()) + getByteSizes(op->getResult(0));
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+double mlir::dist::predictKernelSeconds(Operation *op,
+                                        const MachineModel &machine,
+                                        int64_t ranks) {
+  KernelWork work;
+  if (auto library = dyn_cast<rt::LibraryOp>(op))
+    work = getWork(library, machine);
+  else if (auto fused = dyn_cast<rt::FusedOp>(op))
+    work = getKernelWork(fused, machine);
+  else // A view, or a constant.
+    return 0;
+  double compute =
+      work.compute /
+      machine.getSpeedup(ranks, machine.threadEfficiency, work.threads);
+  double memory =
+      work.bytes /
+      (machine.getBytesPerSecond(work.bytes, ranks) *
+       machine.getSpeedup(ranks, machine.memoryThreadEfficiency, work.threads));
+  return (work.overlaps ? std::max(compute, memory) : compute + memory) +
+         startSeconds + threadSeconds * double(work.threads - 1);
+}
+
+LogicalResult mlir::dist::predictByKernels(ModuleOp module,
+                                           const LoweringOptions &options,
+                                           const MachineModel &machine,
+                                           ExplainReport &report) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager pm(module->getContext(), ModuleOp::getOperationName());
+  buildKernelsPipeline(pm, options);
+  if (failed(pm.run(*copy)))
+    return failure();
+  predictTimes(*copy, machine, report, predictKernelSeconds);
+  return success();
+}
