@@ -231,7 +231,7 @@ LogicalResult FunctionChecker::checkCompression() {
     return failure();
   OwningOpRef<func::FuncOp> whole(global.clone());
   SmallVector<HostTensor> given(
-      ArrayRef(arguments).take_front(global.getNumArguments()));
+      ArrayRef<HostTensor>(arguments).take_front(global.getNumArguments()));
   for (const CompressedSum &sum : *sums) {
     // Back through what the partitioner has added, which changes no value:
     // conversions, padding and its masks.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
@@ -56,14 +57,15 @@ static bool isScalar(Operation *op) {
 }
 
 /// Whether one transfer can do both: they differ in nothing but their tensors
-/// and in which dims of them are meant.
+/// and in which dims of them are meant. Microbatches stay apart: the first
+/// would wait for the last.
 static bool isCompatible(Operation *a, Operation *b) {
   if (a->getName() != b->getName() ||
       getElementTypeOrSelf(a->getOperand(0)) !=
           getElementTypeOrSelf(b->getOperand(0)))
     return false;
   return llvm::all_of(
-      llvm::ArrayRef<StringRef>{"mesh", "axes", "reduction"},
+      llvm::ArrayRef<StringRef>{"mesh", "axes", "reduction", kMicrobatchAttr},
       [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
 }
 
@@ -74,6 +76,26 @@ static bool isForResults(Operation *op) {
   return llvm::all_of(op->getUsers(), [](Operation *user) {
     return isa<func::ReturnOp>(user);
   });
+}
+
+/// Whether something that a bucket of both would hold back is sent between
+/// them. Another stage may wait for it with what this stage receives before
+/// `b`: the order of sends and receives is the schedule's.
+static bool delaysSend(Operation *a, Operation *b) {
+  Operation *earlier = a->isBeforeInBlock(b) ? a : b;
+  Operation *later = earlier == a ? b : a;
+  llvm::SmallPtrSet<Operation *, 16> heldBack{earlier};
+  for (Operation *op = earlier->getNextNode(); op != later;
+       op = op->getNextNode()) {
+    if (llvm::none_of(op->getOperands(), [&](Value operand) {
+          return heldBack.contains(operand.getDefiningOp());
+        }))
+      continue;
+    if (isa<SendOp>(op))
+      return true;
+    heldBack.insert(op);
+  }
+  return false;
 }
 
 /// Moves what uses `bucket` but stands before it right behind it.
@@ -159,7 +181,7 @@ void CombineCollectivesPass::runOnOperation() {
         continue;
       bool full = bytesPerPack > 0 && getBytes(bucket) > bytesPerPack;
       if ((!full || ignoreLimit) && !reaches(bucket, op) &&
-          !reaches(op, bucket)) {
+          !reaches(op, bucket) && !delaysSend(bucket, op)) {
         bucket = merge(bucket, op);
         return;
       }

@@ -65,3 +65,40 @@ func.func @shards(%a: tensor<4x6xf32>, %b: tensor<8xf32>, %w: tensor<2x6xf32>) -
   %5 = dist.all_gather %4 over @mesh ["data"] {dims = array<i64: 0>, reason = "result", origin = "b"} : (tensor<4xf32>) -> tensor<8xf32>
   return %2, %5, %u : tensor<4x6xf32>, tensor<8xf32>, tensor<4x6xf32>
 }
+
+// What another stage gets before this one hears from it is not held back for a
+// bucket: both would wait.
+// CHECK-LABEL: func @stages
+// CHECK: dist.all_reduce %{{.+}} over @mesh ["model"]
+// CHECK: dist.send
+// CHECK: dist.recv
+// CHECK: dist.all_reduce %{{.+}} over @mesh ["model"]
+func.func @stages(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dist.all_reduce %a over @mesh ["model"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = graph.neg %0 : tensor<8xf32>
+  dist.send %1 over @mesh ["data"] to 1 tag 0 {reason = "r", origin = "o"} : tensor<8xf32>
+  %2 = dist.recv over @mesh ["data"] from 1 tag 1 {reason = "r", origin = "o"} : tensor<8xf32>
+  %3 = dist.all_reduce %2 over @mesh ["model"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// A send that needs nothing of either holds nothing up.
+// CHECK-LABEL: func @independent_send
+// CHECK: dist.send
+// CHECK: dist.all_reduce %{{.+}}, %{{.+}} over @mesh ["model"]
+func.func @independent_send(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = dist.all_reduce %a over @mesh ["model"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  dist.send %a over @mesh ["data"] to 1 tag 0 {reason = "r", origin = "o"} : tensor<8xf32>
+  %1 = dist.all_reduce %b over @mesh ["model"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// Microbatches stay apart.
+// CHECK-LABEL: func @microbatches
+// CHECK: dist.all_reduce %arg0 over
+// CHECK: dist.all_reduce %arg1 over
+func.func @microbatches(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = dist.all_reduce %a over @mesh ["model"] {dist.microbatch = 0 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = dist.all_reduce %b over @mesh ["model"] {dist.microbatch = 1 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

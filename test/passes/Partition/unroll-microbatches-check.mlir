@@ -9,7 +9,7 @@
 // CHECK: module
 
 // DROP: different
-// DROP: diverges first at graph.{{.*}}: element [{{.*}}] is {{.*}}, but {{.*}} on one device
+// DROP: diverges first at dist.all_reduce of {{.*}}: element [{{.*}}] is {{.*}}, but {{.*}} on one device
 
 dist.mesh @mesh ["data"=2, "model"=2, "microbatch"=2]
 func.func @step(
