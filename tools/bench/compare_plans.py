@@ -17,15 +17,19 @@ import tempfile
 from compare import OPTIMIZERS, TOP, last_json, run
 
 DEFAULT = ["mnist-mlp", "128", "mnist-cnn", "128"]
-ROW = re.compile(r"^([* ]) (\S+)(?: on (\S+))? +([\d.]+) ms")
+ROW = re.compile(r"^([* ]) (\S+?)(?: on (\S+?))?(, --split rules)? +([\d.]+) ms")
 
 
 class Plan:
-    def __init__(self, chosen, strategy, mesh, predicted, devices):
+    """A row of what auto weighed; `saved`: the file with the chosen one, of which the row does not say which variables are split."""
+
+    def __init__(self, row, devices, saved):
+        chosen, strategy, mesh, rules, predicted = row.groups()
+        chosen, predicted = chosen == "*", float(predicted)
         self.chosen, self.predicted, self.measured = chosen, predicted, []
-        self.name = strategy + (f" on {mesh}" if mesh else "")
+        self.name = strategy + (f" on {mesh}" if mesh else "") + (rules or "")
         # One device has all the cores.
-        self.flags = ["--strategy", strategy, "--devices", devices if mesh else "cpu", *(["--mesh", mesh] if mesh else [])]
+        self.flags = ["--strategy", "@" + saved if rules else strategy, "--devices", devices if mesh else "cpu", *(["--mesh", mesh] if mesh else [])]
 
 
 def main():
@@ -48,10 +52,14 @@ def main():
             model = f"{models}/{workload}.onnx"
             training = ["--batch-size", batch, "--loss", "sparse-categorical-crossentropy", "--from-logits", "true", "--optimizer",
                         OPTIMIZERS[workload]]
+            saved = f"{scratch}/{workload}.plan"
             text = run([f"{args.build}/bin/dist-opt", model, *training, "--devices", args.devices, "--machine", machine, "--strategy",
-                        "auto", "--explain"])
-            plans = [Plan(m[1] == "*", m[2], m[3], float(m[4]), args.devices) for m in map(ROW.match, text.splitlines())
-                     if m and "not possible" not in m.string]
+                        "auto", "--save-plan", saved, "--explain"])
+            # Split rules are known of the chosen plan only, by the file.
+            plans = [Plan(row, args.devices, saved) for row in map(ROW.match, text.splitlines())
+                     if row and "not possible" not in row.string and (row[1] == "*" or not row[4])]
+            if sum(plan.chosen for plan in plans) != 1:
+                sys.exit(f"compare_plans.py: error: no chosen plan among what auto weighed ({model}):\n{text[:2000]}")
             packages = []
             for number, plan in enumerate(plans):
                 packages.append(f"{scratch}/{workload}-{number}")
