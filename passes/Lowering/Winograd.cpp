@@ -76,16 +76,17 @@ static std::optional<Blocking> findBlocking(RankedTensorType input,
   return blocking;
 }
 
-/// Seconds of one core: measured at 2.8 GHz with AVX-512, 64 to 512 channels and
-/// 32 images. On another machine both sides of the comparison scale about alike.
+/// Seconds of one core: measured at 2.8 GHz with AVX-512, 64 to 512 channels
+/// and 32 images. On another machine both sides of the comparison scale about
+/// alike.
 static bool isFaster(const Blocking &blocking, bool isPrepared) {
   double channels = double(blocking.inputs) * blocking.outputs;
   double pixels = double(blocking.images) * blocking.height * blocking.width;
   // Both read all weights, of which Winograd's are four times as many; direct
   // ones are read once for each few pixels.
   double direct = 2 * 9 * channels * pixels / 125e9 + 9 * 4 * channels * 1e-9;
-  double winograd = 2 * 36 * channels * blocking.tiles / 125e9 +
-                    36 * 4 * channels * 0.13e-9;
+  double winograd =
+      2 * 36 * channels * blocking.tiles / 125e9 + 36 * 4 * channels * 0.13e-9;
   winograd += 12e-9 * blocking.tiles * (blocking.inputs + blocking.outputs);
   if (!isPrepared)
     winograd += 36 * 4 * channels * 0.32e-9;
