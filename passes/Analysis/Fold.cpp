@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
+#include <map>
 
 using namespace llvm;
 using namespace mlir::dist;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Graph/Entry.h"
+#include "llvm/ADT/StringExtras.h"
 #include "passes/Graph/Losses.h"
 #include "passes/Graph/Metrics.h"
 #include "passes/Graph/Passes.h"

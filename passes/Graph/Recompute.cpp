@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "mlir/IR/IRMapping.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/ActivationGradients.h"
 #include "dialects/Graph/IR/GraphOrder.h"
