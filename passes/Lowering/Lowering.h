@@ -39,6 +39,9 @@ struct LoweringOptions {
   /// What the manifest says of the model and the training; the lowering fills
   /// in the rest.
   ::dist::manifest::Manifest metadata;
+  /// Looks at the module when it is kernels, and adds what it says of them.
+  std::function<void(ModuleOp module, ::dist::manifest::Manifest &manifest)>
+      describeKernels;
   /// Adds the caller's own files to the package's folder before it takes its
   /// place; reports its own failure.
   std::function<LogicalResult(const std::string &folder)> addFiles;
@@ -46,7 +49,9 @@ struct LoweringOptions {
 
 /// From graph and dist ops with local shapes to kernels and collectives.
 void buildKernelsPipeline(OpPassManager &pm, const LoweringOptions &options);
-/// Those first, then to rt.program and rt.kernel.
+/// From there to rt.program and rt.kernel.
+void buildProgramsPipeline(OpPassManager &pm, const LoweringOptions &options);
+/// The two, one after the other.
 void buildGraphToRtPipeline(OpPassManager &pm, const LoweringOptions &options);
 /// From there to the LLVM dialect.
 void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);

@@ -82,9 +82,8 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   pm.addPass(createFormClustersPass(clusters));
 }
 
-void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
-                                        const LoweringOptions &options) {
-  buildKernelsPipeline(pm, options);
+void mlir::dist::buildProgramsPipeline(OpPassManager &pm,
+                                       const LoweringOptions &options) {
   // Each kernel cloned its own broadcasts and constants.
   pm.addPass(createCSEPass());
   // Before equal kernels become one: those that add up are others.
@@ -98,6 +97,12 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
   PlanMemoryPassOptions memory;
   memory.threads = options.threads;
   pm.addPass(createPlanMemoryPass(memory));
+}
+
+void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
+                                        const LoweringOptions &options) {
+  buildKernelsPipeline(pm, options);
+  buildProgramsPipeline(pm, options);
 }
 
 void mlir::dist::buildRtToLLVMPipeline(OpPassManager &pm,

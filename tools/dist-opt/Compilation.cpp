@@ -102,26 +102,30 @@ LoweringOptions Compilation::loweringOptions() {
 
 /// What `dist-run info` and `bench` tell of the program: ops, predicted time.
 void Compilation::describeCosts(LoweringOptions &lowering) {
-  auto &map = *lowering.metadata.mutable_options();
   MachineModel machine = readMachine(options);
   machine.threads = threads;
-  double trainSeconds = 0, predictSeconds = 0;
   ExplainReport report = explain(*module, machine);
-  // A failure is told by the lowering itself.
-  (void)predictByKernels(*module, lowering, machine, report);
-  for (const EntryReport &entry : report.entries) {
+  for (const EntryReport &entry : report.entries)
     lowering.entryFlops[entry.name] = entry.flops;
+  lowering.describeKernels = [this, machine, report = std::move(report)](
+                                 ModuleOp kernels,
+                                 ::dist::manifest::Manifest &manifest) mutable {
+    auto &map = *manifest.mutable_options();
+    predictTimes(kernels, machine, report, predictKernelSeconds);
+    double trainSeconds = 0, predictSeconds = 0;
     // The programs of an entry together: each says how long it takes.
-    if (entry.entry == "train_step" ||
-        (entry.entry == "train_step_partial" && batch != paddedBatch))
-      trainSeconds = entry.predictedSeconds;
-    if (entry.entry == "predict")
-      predictSeconds = entry.predictedSeconds;
-  }
-  if (trainSeconds > 0)
-    map["predicted_ms"] = std::to_string(trainSeconds * 1e3);
-  if (predictSeconds > 0)
-    map["predicted_predict_ms"] = std::to_string(predictSeconds * 1e3);
+    for (const EntryReport &entry : report.entries) {
+      if (entry.entry == "train_step" ||
+          (entry.entry == "train_step_partial" && batch != paddedBatch))
+        trainSeconds = entry.predictedSeconds;
+      if (entry.entry == "predict")
+        predictSeconds = entry.predictedSeconds;
+    }
+    if (trainSeconds > 0)
+      map["predicted_ms"] = std::to_string(trainSeconds * 1e3);
+    if (predictSeconds > 0)
+      map["predicted_predict_ms"] = std::to_string(predictSeconds * 1e3);
+  };
   int64_t ops = 0;
   for (auto function : module->getOps<func::FuncOp>()) {
     auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
@@ -130,7 +134,7 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
         ops += op->getName().getDialectNamespace() == "graph";
       });
   }
-  map["ops"] = std::to_string(ops);
+  (*lowering.metadata.mutable_options())["ops"] = std::to_string(ops);
 }
 
 void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {

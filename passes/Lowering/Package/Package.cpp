@@ -21,11 +21,17 @@ using namespace mlir::dist;
 static LogicalResult writePackage(ModuleOp module,
                                   const LoweringOptions &options,
                                   const std::string &folder) {
+  ::dist::manifest::Manifest manifest = options.metadata;
+  PassManager toKernels(module.getContext());
+  buildKernelsPipeline(toKernels, options);
+  if (failed(toKernels.run(module)))
+    return failure();
+  if (options.describeKernels)
+    options.describeKernels(module, manifest);
   PassManager toRt(module.getContext());
-  buildGraphToRtPipeline(toRt, options);
+  buildProgramsPipeline(toRt, options);
   if (failed(toRt.run(module)))
     return failure();
-  ::dist::manifest::Manifest manifest = options.metadata;
   if (failed(fillManifest(module, options, &manifest)) ||
       failed(writeWeights(module, folder + "/weights.safetensors")))
     return failure();
