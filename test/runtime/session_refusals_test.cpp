@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/package.h"
+#include "test/runtime/apart.h"
 #include "test/runtime/session_fixture.h"
 #include <functional>
 
@@ -55,17 +56,7 @@ TEST_F(SessionTest, RefusesOtherHosts) {
 
 // Programs that read each other's memory run where there is one.
 TEST_F(SessionTest, RefusesDevicesThatShareNothing) {
-  class Apart : public Communicator {
-  public:
-    int rank() const override { return 0; }
-    int ranks() const override { return 2; }
-    int groupSize(uint32_t) const override { return 2; }
-    int groupRank(uint32_t) const override { return 0; }
-    Status run(const Collective &, void *const *, void *const *) override {
-      return Status();
-    }
-    void abort(const std::string &) override {}
-  } apart;
+  Apart apart;
   describe(2);
   EXPECT_TRUE(checkCommunicator(m, apart).ok());
   m.set_shares_memory(true);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/runtime/apart.h"
 #include "test/runtime/cts/communicator_test.h"
 #include <thread>
 
@@ -199,19 +200,6 @@ TEST_P(ShareTest, FailsAsCollectivesDo) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, ShareTest, testing::ValuesIn(backends()),
                          [](const auto &info) { return info.param.name; });
-
-/// Of ranks that share nothing.
-class Apart : public Communicator {
-public:
-  int rank() const override { return 0; }
-  int ranks() const override { return 2; }
-  int groupSize(uint32_t) const override { return 2; }
-  int groupRank(uint32_t) const override { return 0; }
-  Status run(const Collective &, void *const *, void *const *) override {
-    return Status();
-  }
-  void abort(const std::string &) override {}
-};
 
 TEST(Communicator, RefusesToShareWhatIsApart) {
   Apart apart;

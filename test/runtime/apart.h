@@ -1,0 +1,29 @@
+//===- apart.h - A communicator of ranks that share nothing -----*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TEST_RUNTIME_APART_H
+#define TEST_RUNTIME_APART_H
+
+#include "runtime/core/communicator.h"
+
+namespace dist {
+
+/// The first of two ranks, which move nothing.
+class Apart : public Communicator {
+public:
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+  int groupSize(uint32_t) const override { return 2; }
+  int groupRank(uint32_t) const override { return 0; }
+  Status run(const Collective &, void *const *, void *const *) override {
+    return Status();
+  }
+  void abort(const std::string &) override {}
+};
+
+} // namespace dist
+
+#endif // TEST_RUNTIME_APART_H
