@@ -30,6 +30,9 @@ public:
 private:
   LogicalResult emitOp(Operation *op, int64_t position);
   LogicalResult emitTransfer(CollectiveOpInterface op);
+  void createShare(Operation *op, ValueRange values, ResultRange results,
+                   rt::CollectiveKind kind, int64_t number,
+                   ArrayRef<int64_t> axes, int64_t places, ArrayAttr pieces);
   void emitShare(rt::ShareOp op);
   void emitView(AllSliceOp op, const CollectiveCall &call);
   LogicalResult emitFinalCopies();
@@ -122,35 +125,34 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
   return emitCollective(*b, op, id, call, buffers);
 }
 
+/// The results lie where the call says at run time.
+void Emitter::createShare(Operation *op, ValueRange values, ResultRange results,
+                          rt::CollectiveKind kind, int64_t number,
+                          ArrayRef<int64_t> axes, int64_t places,
+                          ArrayAttr pieces) {
+  SmallVector<Value> inputs;
+  for (Value value : values)
+    inputs.push_back(getBuffer(value));
+  SmallVector<Type> types(results.size(), bufferType);
+  auto shared = rt::ShareOp::create(*b, op->getLoc(), types, kind, number, axes,
+                                    places, inputs, pieces, DictionaryAttr());
+  for (auto [result, address] : llvm::zip_equal(results, shared.getOutputs()))
+    addresses[{-2, layout.storageOf(result).number}] = address;
+}
+
 /// A slice in one block lies where the whole does.
 void Emitter::emitView(AllSliceOp op, const CollectiveCall &call) {
-  SmallVector<Value> inputs;
   SmallVector<Attribute> pieces;
-  for (auto [operand, piece] : llvm::zip_equal(op.getOperands(), call.pieces)) {
-    inputs.push_back(getBuffer(operand));
+  for (const auto &piece : call.pieces)
     pieces.push_back(getPieceAttr(op.getContext(), piece));
-  }
-  SmallVector<Type> types(op.getNumResults(), bufferType);
-  auto shared =
-      rt::ShareOp::create(*b, op.getLoc(), types, rt::CollectiveKind::AllSlice,
-                          /*op=*/-1, getAxisNumbers(op), /*places=*/1, inputs,
-                          b->getArrayAttr(pieces), DictionaryAttr());
-  for (auto [value, address] :
-       llvm::zip_equal(op.getResults(), shared.getOutputs()))
-    addresses[{-2, layout.storageOf(value).number}] = address;
+  createShare(op, op.getOperands(), op->getResults(),
+              rt::CollectiveKind::AllSlice, /*number=*/-1, getAxisNumbers(op),
+              /*places=*/1, b->getArrayAttr(pieces));
 }
 
 void Emitter::emitShare(rt::ShareOp op) {
-  SmallVector<Value> inputs;
-  for (Value input : op.getInputs())
-    inputs.push_back(getBuffer(input));
-  SmallVector<Type> types(op.getNumResults(), bufferType);
-  auto shared = rt::ShareOp::create(*b, op.getLoc(), types, op.getKind(),
-                                    op.getOp(), op.getAxes(), op.getPlaces(),
-                                    inputs, op.getPieces(), DictionaryAttr());
-  for (auto [value, address] :
-       llvm::zip_equal(op.getOutputs(), shared.getOutputs()))
-    addresses[{-2, layout.storageOf(value).number}] = address;
+  createShare(op, op.getInputs(), op->getResults(), op.getKind(), op.getOp(),
+              op.getAxes(), op.getPlaces(), op.getPieces());
   if (DictionaryAttr transfer = op.getTransferAttr())
     transfers.push_back(transfer);
 }
