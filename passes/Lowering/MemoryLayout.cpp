@@ -62,6 +62,12 @@ bool mlir::dist::isView(AllSliceOp op) {
   });
 }
 
+Value mlir::dist::getReshaped(Value value) {
+  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
+    value = view.getOperand();
+  return value;
+}
+
 void Planner::makeStorages() {
   auto add = [&](Value value) -> Storage & {
     storageIndex[value] = storages.size();
@@ -199,13 +205,10 @@ bool Planner::canUpdateInPlace(Value updated, BlockArgument old) {
     return false;
   if (updated.getType() != old.getType())
     return false;
+  updated = getReshaped(updated);
   Operation *def = updated.getDefiningOp();
-  while (isa<graph::ReshapeOp>(def)) {
-    updated = def->getOperand(0);
-    def = updated.getDefiningOp();
-    if (!def)
-      return false;
-  }
+  if (!def)
+    return false;
   // A result that returns the old value reads it last of all.
   int64_t lastRead = storageOf(old).last;
   int64_t written = storage.first;
@@ -229,17 +232,13 @@ void Planner::updateSlices(AllGatherOp gather) {
     if (piece.outer * piece.rows != 1 || part.kind != Storage::Unknown ||
         whole.kind != Storage::Argument)
       continue;
-    Value updated = operand;
-    while (auto view = updated.getDefiningOp<graph::ReshapeOp>())
-      updated = view.getOperand();
+    Value updated = getReshaped(operand);
     auto kernel = updated.getDefiningOp<rt::CallOp>();
     if (!kernel)
       continue;
     BlockArgument old = block.getArgument(whole.number);
     for (Value input : kernel.getInputs()) {
-      Value read = input;
-      while (auto view = read.getDefiningOp<graph::ReshapeOp>())
-        read = view.getOperand();
+      Value read = getReshaped(input);
       auto slice = read.getDefiningOp<AllSliceOp>();
       if (!slice || slice.getAxes() != gather.getAxes())
         continue;

@@ -35,6 +35,8 @@ struct Storage {
 
 /// Whether the op's results are parts of its operands where these lie.
 bool isView(AllSliceOp op);
+/// What the value is, under other shapes.
+Value getReshaped(Value value);
 
 /// What is copied when everything else is done.
 struct FinalCopy {

@@ -13,6 +13,7 @@
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/CollectiveCalls.h"
+#include "passes/Lowering/MemoryLayout.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -87,8 +88,7 @@ static std::optional<rt::CollectiveKind> getSharedKind(Operation *op) {
 /// Where the value is made, and whether nobody else may change it: arguments
 /// and what `graph.after` keeps belong to others as well.
 static bool isOwn(Value value) {
-  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
-    value = view.getOperand();
+  value = getReshaped(value);
   return !isa<BlockArgument>(value) && !value.getDefiningOp<graph::AfterOp>();
 }
 
