@@ -321,6 +321,14 @@ static std::vector<SmallVector<func::FuncOp>> groupByEntry(ModuleOp module) {
   return groups;
 }
 
+/// `all_reduce of fc1.weight`, or what an op is lowered from.
+static std::string describeActivity(const Activity &activity) {
+  std::string name = getOriginName(activity.op);
+  return activity.kind == Activity::Kind::Transfer
+             ? activity.op->getName().stripDialect().str() + " of " + name
+             : name;
+}
+
 static void setTimes(EntryReport &entry, double length,
                      const ProgramTimeline &program) {
   entry.predictedSeconds = length;
@@ -328,13 +336,18 @@ static void setTimes(EntryReport &entry, double length,
   entry.predictedTransferSeconds = program.transfer;
   entry.predictedExposedSeconds = program.exposed;
   entry.predictedIdleSeconds = program.idle;
+  entry.spans.clear();
+  for (const Activity &activity : program.activities)
+    entry.spans.push_back({activity.kind, activity.start, activity.end,
+                           describeActivity(activity)});
 }
 
 void mlir::dist::predictTimes(ModuleOp module, const MachineModel &machine,
-                              ExplainReport &report, PredictFunction predict) {
+                              ExplainReport &report, PredictFunction predict,
+                              bool details) {
   for (auto &functions : groupByEntry(module)) {
-    Timeline timeline = simulate(functions, findMesh(module), machine,
-                                 /*details=*/false, predict);
+    Timeline timeline =
+        simulate(functions, findMesh(module), machine, details, predict);
     for (auto [function, program] : llvm::zip(functions, timeline.programs))
       for (EntryReport &entry : report.entries)
         if (entry.name == function.getSymName())

@@ -65,15 +65,20 @@ struct MemoryReport {
 /// One op of an entry, for pages that draw it.
 struct OpDetail {
   std::string name, kind, type, sharding;
-  /// When it computes, in seconds; a transfer: when it is under way.
-  double start = 0, end = 0;
-  /// How long the program waits for it, or with it for another stage.
-  double exposed = 0, idle = 0;
   /// Bytes live while it runs, beside what is there for the whole step:
   /// activations, and values in buffers of reductions (gradients).
   int64_t activations = 0, communication = 0;
+  /// When that is, as a part of the entry's time.
+  double when = 0;
   int64_t transfer = -1; // its row
   int64_t microbatch = -1;
+};
+
+/// What a program does at a time, in seconds.
+struct Span {
+  Activity::Kind kind;
+  double start, end;
+  std::string name;
 };
 
 /// One function: what a rank runs, or the ranks of one stage of a pipeline.
@@ -102,7 +107,9 @@ struct EntryReport {
   /// waits for them, and for other stages.
   double predictedComputeSeconds = 0, predictedTransferSeconds = 0;
   double predictedExposedSeconds = 0, predictedIdleSeconds = 0;
-  std::vector<OpDetail> ops; // if asked for
+  // If asked for: the ops, and when what they are lowered to is under way.
+  std::vector<OpDetail> ops;
+  std::vector<Span> spans;
 };
 
 struct ExplainReport {
@@ -119,9 +126,11 @@ struct ExplainReport {
 ExplainReport explain(ModuleOp module, const MachineModel &machine = {},
                       bool details = false);
 /// Replaces the report's predicted times by those of `module`, whose functions
-/// have the same names, where `predict` says how long an op takes.
+/// have the same names, where `predict` says how long an op takes. With
+/// `details` also its spans.
 void predictTimes(ModuleOp module, const MachineModel &machine,
-                  ExplainReport &report, PredictFunction predict);
+                  ExplainReport &report, PredictFunction predict,
+                  bool details = false);
 /// The memory of one function of the module.
 MemoryReport explainMemory(func::FuncOp function);
 

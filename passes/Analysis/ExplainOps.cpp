@@ -128,28 +128,15 @@ std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
     places[&op] = ops.size();
     ops.push_back(std::move(detail));
   }
-  for (const Activity &activity : timeline.activities) {
-    auto found = places.find(activity.op);
-    if (found == places.end())
-      continue;
-    OpDetail &op = ops[found->second];
-    double seconds = activity.end - activity.start;
-    switch (activity.kind) {
-    case Activity::Kind::Compute:
-    case Activity::Kind::Transfer:
-      op.start = activity.start;
-      op.end = activity.end;
-      break;
-    case Activity::Kind::Exposed:
-      op.exposed += seconds;
-      break;
-    case Activity::Kind::Idle:
-      op.idle += seconds;
-      break;
+  for (const Activity &activity : timeline.activities)
+    if (auto found = places.find(activity.op); found != places.end()) {
+      OpDetail &op = ops[found->second];
+      // A transfer that runs beside the program says nothing of when it is.
+      if (activity.kind != Activity::Kind::Transfer)
+        op.when = activity.end / timeline.end;
     }
-    // What only waits has no time of its own.
-    if (op.end == 0)
-      op.start = op.end = activity.end;
-  }
+  // What takes no time is where what comes before it has ended.
+  for (size_t i = 1; i < ops.size(); ++i)
+    ops[i].when = std::max(ops[i].when, ops[i - 1].when);
   return ops;
 }

@@ -28,7 +28,7 @@ static constexpr double kSteps = 600;
 
 namespace {
 /// A bar of a lane; neighbours of a kind are one while that is short.
-struct Span {
+struct Bar {
   char kind;
   double start, end;
   std::string first, last;
@@ -40,8 +40,8 @@ public:
   void add(char kind, double start, double end, StringRef name) {
     if (end <= start)
       return;
-    if (!spans.empty()) {
-      Span &back = spans.back();
+    if (!bars.empty()) {
+      Bar &back = bars.back();
       if (back.kind == kind && start - back.end < shortest / 4 &&
           end - back.start < 4 * shortest) {
         back.end = end;
@@ -49,36 +49,43 @@ public:
         return;
       }
     }
-    spans.push_back({kind, start, end, name.str(), name.str()});
+    bars.push_back({kind, start, end, name.str(), name.str()});
   }
   Array format() const {
     Array list;
-    for (const Span &span : spans)
-      list.push_back(Array{std::string(1, span.kind), span.start, span.end,
-                           span.first == span.last
-                               ? span.first
-                               : span.first + " ... " + span.last});
+    for (const Bar &bar : bars)
+      list.push_back(Array{
+          std::string(1, bar.kind), bar.start, bar.end,
+          bar.first == bar.last ? bar.first : bar.first + " ... " + bar.last});
     return list;
   }
 
 private:
   double shortest;
-  std::vector<Span> spans;
+  std::vector<Bar> bars;
 };
 } // namespace
 
+/// As the page's script calls it.
+static char getLetter(Activity::Kind kind) {
+  switch (kind) {
+  case Activity::Kind::Compute:
+    return 'c';
+  case Activity::Kind::Transfer:
+    return 't';
+  case Activity::Kind::Exposed:
+    return 'x';
+  case Activity::Kind::Idle:
+    return 'i';
+  }
+  llvm_unreachable("no other kinds");
+}
+
 static Array formatSpans(const EntryReport &entry) {
   Lane computes(entry.predictedSeconds), moves(entry.predictedSeconds);
-  for (const OpDetail &op : entry.ops) {
-    if (op.transfer >= 0)
-      moves.add('t', op.start, op.end, op.kind + " of " + op.name);
-    else if (op.exposed == 0 && op.idle == 0)
-      computes.add('c', op.start, op.end, op.name);
-    // A wait ends when what is waited for is there.
-    double end = op.end;
-    computes.add('x', end - op.exposed, end, op.name);
-    computes.add('i', end - op.exposed - op.idle, end - op.exposed, op.name);
-  }
+  for (const Span &span : entry.spans)
+    (span.kind == Activity::Kind::Transfer ? moves : computes)
+        .add(getLetter(span.kind), span.start, span.end, span.name);
   Array all = computes.format();
   for (Json &span : moves.format())
     all.push_back(std::move(span));
@@ -88,20 +95,16 @@ static Array formatSpans(const EntryReport &entry) {
 /// When, activations, gradients: the largest of each of `kSteps` parts.
 static Array formatLive(const EntryReport &entry) {
   Array points;
-  double part = std::max(entry.predictedSeconds / kSteps, 1e-12);
-  double now = 0, begin = -1;
+  double length = entry.predictedSeconds, begin = -1;
   int64_t activations = 0, communication = 0;
   auto flush = [&] {
     if (begin >= 0)
-      points.push_back(Array{begin, activations, communication});
+      points.push_back(Array{begin * length, activations, communication});
   };
   for (const OpDetail &op : entry.ops) {
-    // A transfer that runs beside the program says nothing of when it is.
-    if (op.transfer < 0 || op.exposed > 0)
-      now = std::max(now, op.start);
-    if (begin < 0 || now - begin >= part) {
+    if (begin < 0 || op.when - begin >= 1 / kSteps) {
       flush();
-      begin = now;
+      begin = op.when;
       activations = communication = 0;
     }
     activations = std::max(activations, op.activations);

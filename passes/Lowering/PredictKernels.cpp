@@ -242,12 +242,13 @@ double mlir::dist::predictKernelSeconds(Operation *op,
 LogicalResult mlir::dist::predictByKernels(ModuleOp module,
                                            const LoweringOptions &options,
                                            const MachineModel &machine,
-                                           ExplainReport &report) {
+                                           ExplainReport &report,
+                                           bool details) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager pm(module->getContext(), ModuleOp::getOperationName());
   buildKernelsPipeline(pm, options);
   if (failed(pm.run(*copy)))
     return failure();
-  predictTimes(*copy, machine, report, predictKernelSeconds);
+  predictTimes(*copy, machine, report, predictKernelSeconds, details);
   return success();
 }

@@ -23,10 +23,11 @@ double predictKernelSeconds(Operation *op, const MachineModel &machine,
                             int64_t ranks);
 
 /// Lowers a copy of the partitioned module as far as kernels and replaces the
-/// predicted times of the report, which is of the same module.
+/// predicted times of the report, which is of the same module; with `details`
+/// also its spans.
 LogicalResult predictByKernels(ModuleOp module, const LoweringOptions &options,
                                const MachineModel &machine,
-                               ExplainReport &report);
+                               ExplainReport &report, bool details = false);
 
 } // namespace mlir::dist
 

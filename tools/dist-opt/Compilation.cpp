@@ -420,7 +420,7 @@ int Compilation::run() {
   if (failed(checkMemory()))
     return 1;
   if (stage == "explain")
-    return reportExplanation(*module, options, threads);
+    return reportExplanation(*module, options, loweringOptions(), threads);
   if (stage == "partitioned")
     return print(bytecode);
   if (stage == "package")

@@ -9,7 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "passes/Analysis/Explain.h"
-#include "passes/Lowering/Lowering.h"
+#include "passes/Lowering/PredictKernels.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Machine.h"
@@ -45,8 +45,7 @@ static int write(const std::string &text, const Options &options) {
   return status.ok() ? 0 : reportError(status);
 }
 
-static int writePage(ModuleOp module, const Options &options,
-                     const MachineModel &machine) {
+static int writePage(const ExplainReport &report, const Options &options) {
   PageOptions page;
   page.title = llvm::sys::path::filename(options.model).str() + ", " +
                ::dist::tools::formatStrategies(options.strategies);
@@ -60,8 +59,7 @@ static int writePage(ModuleOp module, const Options &options,
     page.trace = (*file)->getBuffer().str();
   }
   std::string error;
-  FailureOr<std::string> text = formatExplainPage(
-      explain(module, machine, /*details=*/true), page, error);
+  FailureOr<std::string> text = formatExplainPage(report, page, error);
   if (failed(text))
     return reportError(::dist::Status::error(
         ::dist::StatusCode::InvalidInput, "cannot read the trace",
@@ -70,12 +68,16 @@ static int writePage(ModuleOp module, const Options &options,
 }
 
 int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
+                                  const LoweringOptions &lowering,
                                   int64_t threads) {
   MachineModel machine = readMachine(options);
   machine.threads = threads;
-  if (options.explain == "html")
-    return writePage(module, options, machine);
-  ExplainReport report = explain(module, machine);
+  bool isPage = options.explain == "html";
+  ExplainReport report = explain(module, machine, /*details=*/isPage);
+  if (failed(predictByKernels(module, lowering, machine, report, isPage)))
+    return 1;
+  if (isPage)
+    return writePage(report, options);
   return write(options.explain == "json" ? formatExplainJson(report)
                                          : formatExplainTable(report),
                options);

@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "passes/Lowering/Lowering.h"
 #include "tools/options/options.h"
 
 namespace mlir::dist {
@@ -17,10 +18,10 @@ namespace mlir::dist {
 int reportError(const ::dist::Status &status);
 
 /// `--explain`: transfers, memory, FLOPs and predicted time of a partitioned
-/// module, as a table, JSON or a page, on stdout or in the -o file. The exit
-/// code.
+/// module, as a table, JSON or a page, on stdout or in the -o file; times are
+/// those of the kernels that it is lowered to. The exit code.
 int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,
-                      int64_t threads);
+                      const LoweringOptions &lowering, int64_t threads);
 
 /// `--diff A B`: the strategies beside each other, as a table or JSON.
 /// `arguments` are those of the command line. The exit code.
