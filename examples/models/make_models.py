@@ -129,23 +129,26 @@ def cnn(path, channels, size, left):
     m.save(path, [channels, size, size], m.dense("fc2", x, 64, 10), 10)
 
 
-def resnet18(path):
+def resnet18(path, activation="Relu"):
     """He et al. 2015 (arXiv:1512.03385), for 32x32 images: a 3x3 stem without pooling."""
     m = Model(seed=6)
+
+    def act(name, x):
+        return m.node(activation, name, [x])
 
     def normal(name, x, channels, filters, size, stride=1):
         return m.batch_norm(name + ".norm", m.conv(name, x, channels, filters, size, stride, bias=False), filters)
 
-    x, channels = m.relu("stem.relu", normal("stem", "image", 3, 64, 3)), 64
+    x, channels = act("stem.relu", normal("stem", "image", 3, 64, 3)), 64
     for stage, filters in enumerate([64, 128, 256, 512], 1):
         for block in range(2):
             n = f"layer{stage}.{block}."
             stride = 2 if stage > 1 and block == 0 else 1
-            y = m.relu(n + "relu1", normal(n + "conv1", x, channels, filters, 3, stride))
+            y = act(n + "relu1", normal(n + "conv1", x, channels, filters, 3, stride))
             y = normal(n + "conv2", y, filters, filters, 3)
             if stride > 1:
                 x = normal(n + "down", x, channels, filters, 1, stride)
-            x, channels = m.relu(n + "relu2", m.node("Add", n + "residual", [y, x])), filters
+            x, channels = act(n + "relu2", m.node("Add", n + "residual", [y, x])), filters
     x = m.node("Flatten", "flatten", [m.node("GlobalAveragePool", "pool", [x])])
     m.save(path, [3, 32, 32], m.dense("fc", x, 512, 10), 10)
 
@@ -197,6 +200,7 @@ WORKLOADS = {
     "mnist-cnn": lambda path: cnn(path, 1, 28, 576),
     "cifar-cnn": lambda path: cnn(path, 3, 32, 1024),
     "resnet18-cifar": resnet18,
+    "resnet18-smooth": lambda path: resnet18(path, "Softplus"),
     "gpt-6x384": lambda path: transformer(path, layers=6, dim=384, heads=6, length=128, vocabulary=8192),
 }
 

@@ -61,8 +61,10 @@ Compiler::~Compiler() {
 }
 
 Status Compiler::compile(const std::string &optimizer, const std::string &flags,
-                         bool unsplit, std::string *package) {
-  std::string &known = packages[optimizer + " " + flags + (unsplit ? "!" : "")];
+                         bool unsplit, std::string *package,
+                         const std::string &threads) {
+  std::string &known =
+      packages[optimizer + " " + flags + (unsplit ? "!" + threads : "")];
   *package = known;
   if (!known.empty())
     return Status();
@@ -75,6 +77,8 @@ Status Compiler::compile(const std::string &optimizer, const std::string &flags,
     words.insert(words.end(), {"--emit=train", "-o", name + ".mlir"});
     DIST_RETURN_IF_ERROR(runCompiler(words));
     words = {name + ".mlir"};
+    if (!threads.empty())
+      words.insert(words.end(), {"--threads", threads});
   }
   words.insert(words.end(), {"-o", name});
   DIST_RETURN_IF_ERROR(runCompiler(words));

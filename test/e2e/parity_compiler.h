@@ -23,9 +23,11 @@ public:
   Compiler(const Compiler &) = delete;
 
   /// The training step under `flags` as a package; `unsplit`: as it is before
-  /// the strategy splits it.
+  /// the strategy splits it, which is for one device (of all cores, or of so
+  /// many `threads`).
   Status compile(const std::string &optimizer, const std::string &flags,
-                 bool unsplit, std::string *package);
+                 bool unsplit, std::string *package,
+                 const std::string &threads = "");
 
 private:
   std::string model;

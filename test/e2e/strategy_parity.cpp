@@ -17,23 +17,24 @@
 // `--free-running N` also trains N steps of each case by itself: its losses may
 // be four times as far from one device's with one thread as those with two are.
 //
+// `--kinks` is for models whose derivatives jump (ReLU): where an activation is
+// as near to zero as rounding, it counts or not by the order of a sum alone.
+// Their gradients may be four times as far from the oracle's as the oracle's
+// with one thread are from those with two, in the worst of the same steps.
+//
 // With `--against unsplit` the oracle is the strategy's own training step
 // before it is split, on one device: for what a strategy defines per replica,
 // as batch norm's groups.
 //
 //===----------------------------------------------------------------------===//
 #include "parity_compiler.h"
-#include "runtime/core/package.h"
-#include "runtime/formats/convert.h"
-#include "runtime/train/entry.h"
+#include "parity_runner.h"
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <memory>
 
 using namespace dist;
-using parity::Compiler;
+using namespace dist::parity;
 
 namespace {
 
@@ -43,174 +44,7 @@ struct Options {
   std::vector<std::string> scale, cases, flags;
   int64_t steps = 40, freeSteps = 0;
   double lossBound = 1e-6, gradientBound = 5e-5;
-};
-
-/// A gradient is read off an update: (old - new) / rate. At this rate, a power
-/// of two, the update drowns the old value, whose rounding then does not show.
-constexpr double kProbeRate = 65536;
-
-/// Variables' values by name.
-using Values = std::map<std::string, std::vector<double>>;
-
-/// What one step gave.
-struct Step {
-  double loss = 0;
-  Values gradient, state;
-};
-
-/// ||a - b|| / ||b|| over all variables together; and the one that adds most.
-struct Difference {
-  double relative = 0;
-  std::string worst;
-};
-
-} // namespace
-
-static Difference compare(const Values &found, const Values &expected) {
-  Difference result;
-  double squares = 0, norm = 0, most = -1;
-  for (const auto &[name, values] : expected) {
-    double part = 0;
-    auto other = found.find(name);
-    for (size_t i = 0; i < values.size(); ++i) {
-      double difference =
-          other == found.end() || other->second.size() != values.size()
-              ? INFINITY
-              : other->second[i] - values[i];
-      part += difference * difference;
-      norm += values[i] * values[i];
-    }
-    squares += part;
-    if (!(part <= most)) {
-      most = part;
-      result.worst = name;
-    }
-  }
-  result.relative = norm > 0 ? std::sqrt(squares / norm) : std::sqrt(squares);
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Stepping
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A loaded program with its data.
-class Runner {
-public:
-  static Status open(const std::string &package, const Options &options,
-                     Runner *out) {
-    DIST_RETURN_IF_ERROR(Session::open(package, {}, &out->session));
-    DIST_RETURN_IF_ERROR(
-        EntryPair::create(*out->session, "train_step", &out->entries));
-    const manifest::Entry *entry = out->session->findEntry("train_step");
-    if (!entry)
-      entry = out->session->findEntry("train_step_partial");
-    out->plan = out->entries.plan(out->session->manifest());
-    out->plan.shuffle = 0;
-    out->plan.prefetch = 0;
-    return Dataset::open(options.data, *entry, &out->data);
-  }
-
-  /// Batches laid out as `other` wants them, whose program this one is.
-  void adoptPlan(const Runner &other) { plan = other.plan; }
-  int64_t batchSize() const { return plan.batch; }
-  void rewind() { stream = std::make_unique<BatchStream>(*data, plan); }
-
-  /// Trains one step on the next batch.
-  Status step(double *loss) {
-    const Batch *batch = stream->next();
-    StepResult result;
-    DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
-    *loss = result.loss;
-    return Status();
-  }
-
-  /// Takes over what both programs have; metrics stay.
-  Status copyState(Runner &from) {
-    const manifest::Manifest &manifest = session->manifest();
-    for (int i = 0; i < manifest.variables_size(); ++i) {
-      if (manifest.variables(i).group() == "metric")
-        continue;
-      int other = from.find(manifest.variables(i).name());
-      if (other < 0)
-        continue;
-      Tensor value;
-      DIST_RETURN_IF_ERROR(from.read(other, &value));
-      DIST_RETURN_IF_ERROR(write(i, value));
-    }
-    return Status();
-  }
-
-  /// One step of this probe from the state of `from`.
-  Status probe(Runner &from, Step *out) {
-    DIST_RETURN_IF_ERROR(copyState(from));
-    Values before, unused;
-    DIST_RETURN_IF_ERROR(readAll(&before, &unused));
-    DIST_RETURN_IF_ERROR(step(&out->loss));
-    DIST_RETURN_IF_ERROR(readAll(&out->gradient, &out->state));
-    for (auto &[name, values] : out->gradient)
-      for (size_t i = 0; i < values.size(); ++i)
-        values[i] = (before[name][i] - values[i]) / kProbeRate;
-    return Status();
-  }
-
-private:
-  int find(const std::string &name) const {
-    const auto &variables = session->manifest().variables();
-    for (int i = 0; i < variables.size(); ++i)
-      if (variables[i].name() == name)
-        return i;
-    return -1;
-  }
-  /// Whether each replica has a row of its own, all of which count.
-  bool hasRows(int index) const {
-    const manifest::Variable &variable = session->manifest().variables(index);
-    return variable.on_read() && variable.aggregation() == "mean";
-  }
-  Status read(int index, Tensor *out) {
-    if (!hasRows(index))
-      return session->readVariable(index, out);
-    const auto &type = session->manifest().variables(index).global_type();
-    out->type = type.type();
-    out->shape.assign(type.shape().begin(), type.shape().end());
-    out->data.clear();
-    const manifest::Manifest &manifest = session->manifest();
-    for (int rank = 0; rank < manifest.ranks(); ++rank) {
-      if (!holdsVariable(manifest, manifest.variables(index), rank))
-        continue;
-      Tensor slice;
-      DIST_RETURN_IF_ERROR(session->readSlice(index, rank, &slice));
-      out->data.insert(out->data.end(), slice.data.begin(), slice.data.end());
-    }
-    return Status();
-  }
-  Status write(int index, const Tensor &value) {
-    return session->writeVariable(index, value.view());
-  }
-  Status readAll(Values *parameters, Values *state) {
-    const manifest::Manifest &manifest = session->manifest();
-    for (int i = 0; i < manifest.variables_size(); ++i) {
-      const manifest::Variable &variable = manifest.variables(i);
-      if (!variable.trainable() && variable.group() != "buffer")
-        continue;
-      Tensor value;
-      DIST_RETURN_IF_ERROR(read(i, &value));
-      auto &values = variable.trainable() ? *parameters : *state;
-      std::vector<double> &numbers = values[variable.name()];
-      numbers.resize(elementCount(value.shape));
-      for (size_t k = 0; k < numbers.size(); ++k)
-        numbers[k] = elementAsDouble(value.type, value.data.data(), k);
-    }
-    return Status();
-  }
-
-  std::unique_ptr<Session> session;
-  EntryPair entries;
-  BatchPlan plan;
-  std::unique_ptr<Dataset> data;
-  std::unique_ptr<BatchStream> stream;
+  bool kinks = false;
 };
 
 } // namespace
@@ -219,6 +53,7 @@ private:
 struct Row {
   double loss = 0, drift = 0, driftBound = 0;
   Difference gradient, state;
+  double gradientBound = 0;
   int64_t batch = 0;
 };
 
@@ -269,11 +104,11 @@ private:
     DIST_RETURN_IF_ERROR(
         compiler.compile(options.optimizer, flags, unsplit, &package));
     Runner runner, planner;
-    DIST_RETURN_IF_ERROR(Runner::open(package, options, &runner));
+    DIST_RETURN_IF_ERROR(Runner::open(package, options.data, &runner));
     if (unsplit) {
       DIST_RETURN_IF_ERROR(
           compiler.compile(options.optimizer, flags, false, &split));
-      DIST_RETURN_IF_ERROR(Runner::open(split, options, &planner));
+      DIST_RETURN_IF_ERROR(Runner::open(split, options.data, &planner));
       runner.adoptPlan(planner);
     }
     runner.rewind();
@@ -290,41 +125,102 @@ private:
 
 } // namespace
 
-static Status runCase(const Options &options, Compiler &compiler,
-                      const std::string &flags, Row *row) {
-  std::string probe = "sgd:lr=" + std::to_string(int64_t(kProbeRate));
+namespace {
+
+/// A step of the oracle: the state before it, and what it gives.
+struct Moment {
+  Snapshot before;
+  Step expected;
+};
+
+/// The steps that cases are compared with. One device's are the same for all
+/// cases, and made once.
+class Oracle {
+public:
+  Oracle(const Options &options, Compiler &compiler)
+      : options(options), compiler(compiler) {}
+
+  /// `split`: the case's program, whose batches an unsplit oracle takes.
+  Status prepare(const std::string &flags, const Runner &split);
+
+  std::vector<Moment> moments;
+  /// How far the gradients of other threads are, in the worst step.
+  double threads = 0;
+
+private:
+  const Options &options;
+  Compiler &compiler;
+};
+
+} // namespace
+
+static std::string probe() {
+  return "sgd:lr=" + std::to_string(int64_t(kProbeRate));
+}
+
+Status Oracle::prepare(const std::string &flags, const Runner &split) {
   bool unsplit = options.against == "unsplit";
+  if (!moments.empty() && !unsplit)
+    return Status();
+  moments.clear();
+  threads = 0;
   std::string oracle = unsplit ? flags : kOneThread;
+  // What trains, its probe, and the probe with other threads.
+  int count = options.kinks ? 3 : 2;
   std::string packages[3];
   DIST_RETURN_IF_ERROR(
       compiler.compile(options.optimizer, oracle, unsplit, &packages[0]));
-  DIST_RETURN_IF_ERROR(compiler.compile(probe, oracle, unsplit, &packages[1]));
-  DIST_RETURN_IF_ERROR(compiler.compile(probe, flags, false, &packages[2]));
+  DIST_RETURN_IF_ERROR(
+      compiler.compile(probe(), oracle, unsplit, &packages[1]));
+  if (options.kinks)
+    DIST_RETURN_IF_ERROR(compiler.compile(
+        probe(), unsplit ? flags : kTwoThreads, unsplit, &packages[2], "1"));
   Runner runners[3];
-  auto &[trained, one, split] = runners;
-  for (int i = 0; i < 3; ++i)
-    DIST_RETURN_IF_ERROR(Runner::open(packages[i], options, &runners[i]));
-  for (Runner &runner : runners) {
+  auto &[trained, one, other] = runners;
+  for (int i = 0; i < count; ++i) {
+    DIST_RETURN_IF_ERROR(Runner::open(packages[i], options.data, &runners[i]));
     if (unsplit)
-      runner.adoptPlan(split);
-    runner.rewind();
+      runners[i].adoptPlan(split);
+    runners[i].rewind();
   }
+  for (int64_t number = 0; number < options.steps; ++number) {
+    Moment &moment = moments.emplace_back();
+    DIST_RETURN_IF_ERROR(trained.save(&moment.before));
+    DIST_RETURN_IF_ERROR(one.probe(moment.before, &moment.expected));
+    if (options.kinks) {
+      Step found;
+      DIST_RETURN_IF_ERROR(other.probe(moment.before, &found));
+      threads = std::max(
+          threads, compare(found.gradient, moment.expected.gradient).relative);
+    }
+    double ignored;
+    DIST_RETURN_IF_ERROR(trained.step(&ignored));
+  }
+  return Status();
+}
+
+static Status runCase(const Options &options, Compiler &compiler,
+                      Oracle &oracle, const std::string &flags, Row *row) {
+  std::string package;
+  DIST_RETURN_IF_ERROR(compiler.compile(probe(), flags, false, &package));
+  Runner split;
+  DIST_RETURN_IF_ERROR(Runner::open(package, options.data, &split));
+  split.rewind();
+  DIST_RETURN_IF_ERROR(oracle.prepare(flags, split));
   row->batch = split.batchSize();
+  row->gradientBound = std::max(options.gradientBound, 4 * oracle.threads);
   auto keep = [](Difference now, Difference *most) {
     if (!(now.relative <= most->relative) || most->worst.empty())
       *most = now;
   };
-  for (int64_t number = 0; number < options.steps; ++number) {
-    Step expected, found;
-    DIST_RETURN_IF_ERROR(one.probe(trained, &expected));
-    DIST_RETURN_IF_ERROR(split.probe(trained, &found));
-    double loss = distance(found.loss, expected.loss);
+  for (const Moment &moment : oracle.moments) {
+    Step found;
+    DIST_RETURN_IF_ERROR(split.probe(moment.before, &found));
+    double loss = distance(found.loss, moment.expected.loss);
     if (!(loss <= row->loss))
       row->loss = loss;
-    keep(compare(found.gradient, expected.gradient), &row->gradient);
-    keep(compare(found.state, expected.state), &row->state);
-    double ignored;
-    DIST_RETURN_IF_ERROR(trained.step(&ignored));
+    keep(compare(found.gradient, moment.expected.gradient), &row->gradient);
+    keep(compare(found.state, moment.expected.state), &row->state);
   }
   return Status();
 }
@@ -346,6 +242,7 @@ int main(int argc, char **argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--loss-bound", options.lossBound, "times max(1, |loss|)");
   app.add_option("--gradient-bound", options.gradientBound, "relative norm");
+  app.add_flag("--kinks", options.kinks, "the model's derivatives jump");
   app.footer("What follows -- goes to dist-opt.");
   int own = 0;
   while (own < argc && std::string(argv[own]) != "--")
@@ -359,13 +256,14 @@ int main(int argc, char **argv) {
 
   Compiler compiler(options.model, options.flags);
   FreeRuns freeRuns(options, compiler);
-  std::printf("%-9s %-9s %-9s %-6s %-6s %s%s\n", "loss", "gradient", "state",
-              "batch", "steps", options.freeSteps ? "drift (allowed)   " : "",
-              "case");
+  Oracle oracle(options, compiler);
+  std::printf("%-9s %-9s %s%-9s %-6s %-6s %s%s\n", "loss", "gradient",
+              options.kinks ? "(allowed) " : "", "state", "batch", "steps",
+              options.freeSteps ? "drift (allowed)   " : "", "case");
   size_t agreed = 0;
   for (const std::string &flags : options.cases) {
     Row row;
-    Status status = runCase(options, compiler, flags, &row);
+    Status status = runCase(options, compiler, oracle, flags, &row);
     if (status.ok() && options.freeSteps)
       status = freeRuns.measure(flags, &row.drift, &row.driftBound);
     if (!status.ok()) {
@@ -375,13 +273,15 @@ int main(int argc, char **argv) {
       continue;
     }
     bool agrees = row.loss <= options.lossBound &&
-                  row.gradient.relative <= options.gradientBound &&
+                  row.gradient.relative <= row.gradientBound &&
                   row.state.relative <= options.gradientBound &&
                   row.drift <= row.driftBound;
     agreed += agrees;
-    std::printf("%-9.1e %-9.1e %-9.1e %-6lld %-6lld ", row.loss,
-                row.gradient.relative, row.state.relative, (long long)row.batch,
-                (long long)options.steps);
+    std::printf("%-9.1e %-9.1e ", row.loss, row.gradient.relative);
+    if (options.kinks)
+      std::printf("(%-7.1e) ", row.gradientBound);
+    std::printf("%-9.1e %-6lld %-6lld ", row.state.relative,
+                (long long)row.batch, (long long)options.steps);
     if (options.freeSteps)
       std::printf("%-7.1e (%-7.1e) ", row.drift, row.driftBound);
     std::printf("%s", flags.c_str());
