@@ -94,7 +94,8 @@ TEST_F(StartedTest, StartsAgain) {
 }
 
 TEST_F(StartedTest, FailuresReachTheWait) {
-  open(2, 0.1);
+  // Long enough for both to come in the end, however busy the machine is.
+  open(2, 2);
   Sum first(1, 1), second(2, 1);
   int32_t value = 0;
   void *buffer = &value;

@@ -151,7 +151,7 @@ TEST_P(HostTest, DevicesMeetWithoutIt) {
 }
 
 TEST_P(HostTest, WhoStaysAwayIsNamed) {
-  create({2}, 0.1);
+  create({2}, 1);
   std::vector<float> value{1};
   std::thread other([&] {
     std::vector<float> value{1};
@@ -172,11 +172,11 @@ TEST_P(HostTest, WhoStaysAwayIsNamed) {
 
 // The host waits as long as devices compute.
 TEST_P(HostTest, TheHostIsPatient) {
-  create({2}, 0.1);
+  create({2}, 0.5);
   onAll([&](int rank) {
     std::vector<float> value{1};
     if (rank < devices)
-      std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      std::this_thread::sleep_for(std::chrono::milliseconds(800));
     expectOk(call(rank, Kind::Reduce, value, {1}));
   });
 }
