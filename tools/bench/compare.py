@@ -24,6 +24,7 @@ Ends with 1 when a ratio is over its limit.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -205,7 +206,9 @@ class Spec:
 def floor_program(build):
     program, source = f"{build}/floor_onednn", f"{HERE}/floor_onednn.cpp"
     if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
-        library = f"{build}/onednn"
+        # The one that the build found: PREFIX/lib/cmake/dnnl.
+        found = re.search(r"^dnnl_DIR:PATH=(.*)/lib/cmake/dnnl$", open(f"{build}/CMakeCache.txt").read(), re.M)
+        library = found[1] if found else ""
         paths = [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib"] if os.path.exists(library) else []
         run([os.environ.get("CXX", "clang++-22"), "-O2", source, "-o", program, *paths, "-ldnnl", "-lgomp"])
     return program
