@@ -32,6 +32,9 @@ struct LoweringOptions {
   std::string convolution = "auto";
   /// Bits of a vector register, for what is blocked by it; 0: this machine's.
   int64_t vectorBits = 0;
+  /// Contractions of narrow floats that are computed in f32: auto (those that
+  /// this CPU has no instructions for), bf16, f16 or none.
+  std::string widen = "auto";
   /// False: collectives move what devices could read in each other's memory.
   bool shareReductions = true;
   /// Floating-point operations of an entry on one device, by its name.

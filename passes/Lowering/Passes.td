@@ -8,6 +8,29 @@
 #define PASSES_LOWERING_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def WidenContractionsPass : Pass<"graph-widen-contractions", "::mlir::ModuleOp"> {
+  let summary = "contractions of narrow floats that the CPU cannot multiply are computed in f32";
+  let description = [{
+    Sums of products of bf16 or f16 are f32 sums, rounded once. Where the CPU has
+    no instructions for them, the library takes each number apart in its inner
+    loop, several times as slow as f32; conversions outside are parts of the
+    kernels around, and the result is the same up to the order of the sum.
+    ```mlir
+    %0 = graph.dot_general %x, %w {...} : (tensor<8x4xbf16>, tensor<4x2xbf16>) -> tensor<8x2xbf16>
+    // becomes
+    %1 = graph.convert %x : (tensor<8x4xbf16>) -> tensor<8x4xf32>
+    %2 = graph.convert %w : (tensor<4x2xbf16>) -> tensor<4x2xf32>
+    %3 = graph.dot_general %1, %2 {...} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    %0 = graph.convert %3 : (tensor<8x2xf32>) -> tensor<8x2xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+  let options = [
+    Option<"types", "types", "std::string", "\"auto\"",
+           "auto: those that this machine's CPU cannot multiply; bf16, f16 or none">,
+  ];
+}
+
 def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
   let summary = "contractions and convolutions become library kernels";
   let description = [{

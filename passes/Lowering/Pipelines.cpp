@@ -29,7 +29,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "vector-bits",
       llvm::cl::desc("bits of a vector register; 0: of this machine's"),
       llvm::cl::init(0)};
-
+  Option<std::string> widen{
+      *this, "widen",
+      llvm::cl::desc("contractions to compute in f32: auto, bf16, f16 or none"),
+      llvm::cl::init("auto")};
   Option<bool> shareReductions{
       *this, "share-reductions",
       llvm::cl::desc("false: collectives move what devices could read in each "
@@ -42,6 +45,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.fuse = fuse;
     options.convolution = convolution;
     options.vectorBits = vectorBits;
+    options.widen = widen;
     options.shareReductions = shareReductions;
     return options;
   }
@@ -66,6 +70,9 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   // Folds what the partitioner left, so that kernels see plain chains.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  WidenContractionsPassOptions widen;
+  widen.types = options.widen;
+  pm.addPass(createWidenContractionsPass(widen));
   GraphToKernelsPassOptions kernels;
   kernels.threads = options.threads;
   kernels.convolution = options.convolution;

@@ -48,6 +48,20 @@ static const char *libraryIsa() {
   }
 }
 
+bool multiplies(manifest::DataType type) {
+#if defined(__x86_64__)
+  int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
+  bool f16 = isa == dnnl_cpu_isa_avx512_core_fp16 ||
+             isa == dnnl_cpu_isa_avx512_core_amx ||
+             isa == dnnl_cpu_isa_avx512_core_amx_fp16;
+  if (type == manifest::F16)
+    return f16;
+  if (type == manifest::BF16)
+    return f16 || isa == dnnl_cpu_isa_avx512_core_bf16;
+#endif
+  return true;
+}
+
 std::string hostIsa() {
   std::string text;
 #if defined(__x86_64__)

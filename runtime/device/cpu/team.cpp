@@ -20,6 +20,7 @@ int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
+int omp_pause_resource_all(int kind);
 }
 
 namespace dist::cpu {
@@ -32,6 +33,11 @@ TeamScope::TeamScope(int threads) : before(omp_get_max_threads()) {
 TeamScope::~TeamScope() {
   if (omp_get_max_threads() != before)
     omp_set_num_threads(before);
+}
+
+void dismissTeam() {
+  constexpr int soft = 1; // omp_pause_soft
+  omp_pause_resource_all(soft);
 }
 
 namespace {

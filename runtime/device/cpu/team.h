@@ -30,6 +30,11 @@ private:
   int before;
 };
 
+/// Lets the calling thread's helpers go. They stay awake for milliseconds after
+/// a loop, at the expense of other devices' threads: for a rank that computes
+/// while these wait.
+void dismissTeam();
+
 /// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
 /// contiguous ranges on the calling thread's team.
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
