@@ -47,6 +47,8 @@ void RankThreads::loop(int rank) {
     job(rank, data);
     if (running.fetch_sub(1) == 1)
       done.notify();
+    if (withHost && rank == ranks - 1)
+      cpu::dismissTeam();
   }
 }
 

@@ -49,6 +49,24 @@ TEST(ParallelFor, ExactRanges) {
   }
 }
 
+// Who lets helpers go gets others with the next loop.
+TEST(ParallelFor, GoesOnAfterADismissal) {
+  cpu::TeamScope team(2);
+  for (int step = 0; step < 3; ++step) {
+    std::vector<Range> ranges(2);
+    void *buffers[] = {ranges.data()};
+    cpu::parallelFor(
+        [](void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
+          static_cast<Range *>(buffers[0])[chunk] = {lo, hi};
+        },
+        buffers, 10, 2);
+    EXPECT_EQ(ranges[1].lo, 5);
+    EXPECT_EQ(ranges[1].hi, 10);
+    EXPECT_EQ(omp_get_max_threads(), 2);
+    cpu::dismissTeam();
+  }
+}
+
 TEST(TeamScope, LeavesTheCallersTeamAlone) {
   int before = omp_get_max_threads();
   {
