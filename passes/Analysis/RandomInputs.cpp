@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/RandomInputs.h"
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphRows.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <limits>
 
@@ -49,6 +49,9 @@ int64_t mlir::dist::findIntegerRange(Value value) {
           range = std::min(range,
                            cast<RankedTensorType>(op->getOperand(0).getType())
                                .getDimSize(axis));
+      } else if (auto lookup = dyn_cast<graph::GatherRowsOp>(op)) {
+        if (use.getOperandNumber() == 1)
+          range = std::min<int64_t>(range, lookup.getNumRows());
       } else if (auto compare = dyn_cast<graph::CompareOp>(op)) {
         // A one-hot encoding: labels against 0, 1, 2, ...
         Value other = op->getOperand(1 - use.getOperandNumber());

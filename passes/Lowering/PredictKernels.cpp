@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/PredictKernels.h"
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphRows.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Analysis/Timeline.h"
@@ -140,7 +140,7 @@ static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
     double bytes = double(getByteSize(argument.getType())), parts = 0;
     bool all = false;
     for (Operation *user : argument.getUsers())
-      if (isa<graph::SliceOp, graph::GatherOp>(user))
+      if (isa<graph::SliceOp, graph::GatherOp, graph::GatherRowsOp>(user))
         parts += getByteSizes(user->getResults());
       else
         all = true;

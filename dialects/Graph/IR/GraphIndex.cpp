@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphIndexSupport.h"
+#include "dialects/Graph/IR/GraphRows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -14,6 +15,10 @@ void GraphDialect::registerIndexOps() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Graph/IR/GraphIndexOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Graph/IR/GraphRowOps.cpp.inc"
       >();
 }
 

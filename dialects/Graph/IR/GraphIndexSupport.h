@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to GraphGather.cpp and GraphScatter.cpp.
+// Private to GraphIndex.cpp, GraphScatter.cpp and GraphRows.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DIALECTS_GRAPH_IR_GRAPHINDEXSUPPORT_H
@@ -93,6 +93,26 @@ inferCoordinatesShape(StringRef name, std::optional<Location> loc,
   SmallVector<int64_t> shape(indices.getShape().drop_back());
   llvm::append_range(shape, operand.getShape().drop_front(batch + count));
   return shape;
+}
+
+/// Dims of the updates that no result dim corresponds to: partial results add
+/// up only where the operand adds nothing itself.
+inline void addUpdatesFactor(ShardingRuleBuilder &rule, Operation *op,
+                             ScatterKind kind, int64_t size,
+                             ArrayRef<Place> places) {
+  if (kind == ScatterKind::Add && isZero(op->getOperand(0)))
+    rule.reduction(size, places);
+  else
+    rule.factor(size, places, {}, FactorKind::NeedReplication);
+}
+
+inline void addLinearSets(ShardingRuleBuilder &rule, Operation *op,
+                          ScatterKind kind) {
+  if (kind != ScatterKind::Add && kind != ScatterKind::Set)
+    return;
+  rule.linear({0, 2});
+  if (isZero(op->getOperand(0)))
+    rule.linear({2});
 }
 
 /// Cost of reading only the elements that the result has.

@@ -129,26 +129,6 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
   return success();
 }
 
-/// Dims of the updates that no result dim corresponds to: partial results add
-/// up only where the operand adds nothing itself.
-static void addUpdatesFactor(ShardingRuleBuilder &rule, Operation *op,
-                             ScatterKind kind, int64_t size,
-                             ArrayRef<Place> places) {
-  if (kind == ScatterKind::Add && isZero(op->getOperand(0)))
-    rule.reduction(size, places);
-  else
-    rule.factor(size, places, {}, FactorKind::NeedReplication);
-}
-
-static void addLinearSets(ShardingRuleBuilder &rule, Operation *op,
-                          ScatterKind kind) {
-  if (kind != ScatterKind::Add && kind != ScatterKind::Set)
-    return;
-  rule.linear({0, 2});
-  if (isZero(op->getOperand(0)))
-    rule.linear({2});
-}
-
 /// Cotangents of operand and updates; `gather` reads at the updates' places,
 /// `scatter` is the op itself with another kind, operand and updates. Where
 /// several updates meet, those of set, mul, max and min are not defined (ONNX

@@ -202,12 +202,14 @@ OpCost CrossEntropyOp::getCost() {
 }
 
 /// Where an element of the logits is its row's label. A comparison fuses into
-/// the loops around it; a gather or scatter would not.
+/// the loops around it; a gather or scatter would not. The classes' numbers are
+/// of one dim: where the logits are split along it, so are they at no cost.
 static Value emitIsLabel(GraphBuilder &g, Value labels,
                          ArrayRef<int64_t> shape) {
   Type i32 = g.getBuilder().getI32Type();
   int64_t last = shape.size() - 1;
-  Value classes = g.iota(RankedTensorType::get(shape, i32), last);
+  Value numbers = g.iota(RankedTensorType::get(shape[last], i32), 0);
+  Value classes = g.broadcast(numbers, shape, {last});
   Value label = g.broadcastOver(g.convert(labels, i32), shape, {last});
   return g.compare(ComparePredicate::EQ, classes, label);
 }

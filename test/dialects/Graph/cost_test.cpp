@@ -154,6 +154,12 @@ TEST(Cost, IndicesReadWhatTheyChoose) {
        "%0 = graph.gather %x, %i {axis = 0 : i64} : (tensor<1000x4xf32>, "
        "tensor<6xi64>) -> tensor<6x4xf32>",
        24, 96 + 48, 96},
+      // The same in rows of which one number is read.
+      {"%x: tensor<1000x4xf32>, %i: tensor<6xi64>, %n: tensor<1000xi32>",
+       "%0 = graph.gather_rows %x, %i, %n {num_rows = 2000 : i64} : "
+       "(tensor<1000x4xf32>, tensor<6xi64>, tensor<1000xi32>) -> "
+       "tensor<6x4xf32>",
+       24, 96 + 48, 96},
       {"%x: tensor<100x4xf32>",
        "%0 = graph.slice %x {starts = array<i64: 0, 0>, limits = array<i64: "
        "10, 4>, strides = array<i64: 1, 1>} : "

@@ -220,6 +220,26 @@ TEST(KernelVsEvaluator, GathersAndScatters) {
       };
       two("scatter_add", "", "8x5", "6", "6x5", "axis = 0 : i64");
       two("scatter_add", "", "3x8", "2x2", "3x2x2", "axis = 1 : i64");
+      // Three rows of 9 from 1 to 7 on (only the first number counts): some
+      // indices are of others. Negative ones count from the end of all 9.
+      for (std::string ids : {"%i", "%m"}) {
+        std::string x = tensor("3x5", type), at = tensor("4x2", index),
+                    y = tensor("4x2x5", type), numbers = tensor("3", "i32");
+        std::string name = (ids == "%i" ? "" : "negative_") + type;
+        std::string negative = "%m = graph.neg %i : " + at + "\n";
+        std::string end = ", %n {num_rows = 9 : i64} : (" + x + ", " + at;
+        cases.add("gather_rows_" + name,
+                  "%x: " + x + ", %i: " + at + ", %n: " + numbers, y,
+                  negative + "%0 = graph.gather_rows %x, " + ids + end + ", " +
+                      numbers + ") -> " + y + "\nreturn %0 : " + y,
+                  0);
+        cases.add(
+            "scatter_add_rows_" + name,
+            "%x: " + x + ", %i: " + at + ", %u: " + y + ", %n: " + numbers, x,
+            negative + "%0 = graph.scatter_add_rows %x, " + ids + ", %u" + end +
+                ", " + y + ", " + numbers + ") -> " + x + "\nreturn %0 : " + x,
+            16 * toleranceOf(type));
+      }
       for (std::string kind : {" set,", " add,", " mul,", " max,", " min,"}) {
         if (index == "i32" && kind != " add,")
           continue; // as for i64
