@@ -153,8 +153,8 @@ def resnet18(path, activation="Relu"):
     m.save(path, [3, 32, 32], m.dense("fc", x, 512, 10), 10)
 
 
-def transformer(path, layers, dim, heads, length, vocabulary, seed=3):
-    """A causal transformer (pre-norm, GELU by tanh) from tokens to the logits of the next ones."""
+def transformer(path, layers, dim, heads, length, vocabulary, seed=3, tied=False):
+    """A causal transformer (pre-norm, GELU by tanh) from tokens to the logits of the next ones; `tied`: the head is the table."""
     m = Model(seed)
     split = m.constant("split", np.array([0, length, heads, dim // heads]))
     join = m.constant("join", np.array([0, length, dim]))
@@ -185,7 +185,11 @@ def transformer(path, layers, dim, heads, length, vocabulary, seed=3):
         t = m.node("Add", n + "gelu.tanh1", [m.node("Tanh", n + "gelu.tanh", [t]), number["one"]])
         u = m.node("Mul", n + "gelu", [m.node("Mul", n + "gelu.half", [u, number["half"]]), t])
         x = m.node("Add", n + "residual2", [x, m.linear(n + "down", u, 4 * dim, dim)])
-    logits = m.linear("head", m.layer_norm("norm", x, dim), dim, vocabulary)
+    x = m.layer_norm("norm", x, dim)
+    if tied:
+        logits = m.node("MatMul", "head", [x, m.node("Transpose", "head.weight", [table], perm=[1, 0])])
+    else:
+        logits = m.linear("head", x, dim, vocabulary)
     m.save(path, [length], logits, [length, vocabulary], "tokens", TensorProto.INT64)
 
 

@@ -66,14 +66,20 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     `preset` looks for patterns: a variable split along a dim of its results
     (column), followed by ops that compute on parts (heads, gates, activations)
     down to contractions over that dim (row). `mlp`, `transformer` and `conv`
-    take only such pairs; `auto` all of them; `vocab` splits what stays split in
-    an output, such as logits. Before `auto` looks, it takes what the model file
+    take only such pairs; `auto` all of them; `vocab` splits the vocabulary: the
+    last layers' weights along classes, and the tables that tokens are looked up
+    in along their rows. Several, joined by commas, apply in order. Before `auto` looks, it takes what the model file
     itself says (`graph.shards` of a variable, from an ONNX device
     configuration: how many shards each dim has). What is not named stays open:
     a bias follows its weight. It is an error if nothing fits. A preset prefers
     dims that the axis divides; others are padded later (dist-pad-indivisible)
     unless half or more of the parts would be padding, which is an error of a
     rule.
+
+    Lookups along rows that are now split become `graph.gather_rows`, their
+    gradients `graph.scatter_add_rows`, and softmaxes and losses over split
+    classes the maxima and sums that they consist of: on parts each gives a
+    partial sum of activations, and neither table nor logits are gathered.
 
     Before: `graph.variable @w : tensor<4x8xf32>`
     After, with `axis=model rules=w=1:model`: its sharding is
@@ -83,7 +89,7 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     Option<"axis", "axis", "std::string", "\"model\"", "Mesh axis of presets">,
     ListOption<"rules", "rules", "std::string", "REGEX=DIM:AXIS[@PRIORITY], in order">,
     Option<"preset", "preset", "std::string", "\"auto\"",
-      "auto, mlp, transformer, conv or vocab, without rules">,
+      "auto, mlp, transformer, conv or vocab, or several, without rules">,
     Option<"strictDivisibility", "strict-divisibility", "bool", "false",
       "A dim that the axis does not divide is an error, not padded">,
   ];
@@ -102,8 +108,8 @@ def SequenceParallelPass : Pass<"dist-sequence-parallel", "::mlir::ModuleOp"> {
     dropout. An all_reduce so becomes a reduce_scatter and an all_gather of the
     same bytes together, and activations between them are as many times smaller
     as the axis has ranks. Gradients of norms' parameters become partial sums
-    over `axis`; so do those of an embedding or a head that no rule splits, which
-    may be more bytes than the activations. Both passes' contractions are treated alike. Where the axis does
+    over `axis`; so do those of an embedding or a head that nothing splits (the preset `vocab`
+    does), which may be more bytes than the activations. Both passes' contractions are treated alike. Where the axis does
     not divide the sequence, or some values have batch and sequence in one dim,
     it is the batch that is split further. It is an error if there is no norm
     between split contractions, or neither dim divides.

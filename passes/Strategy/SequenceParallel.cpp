@@ -55,6 +55,7 @@ private:
     return sharding && sharding.splitsOver(axis);
   }
   void visitContraction(Operation *op);
+  void visitGradient(Operation *op, const ShardingRule &rule);
   void visitSum(Operation *op);
 
   const VariableTable &table;
@@ -76,11 +77,11 @@ private:
 };
 } // namespace
 
-/// The contraction's rule: a sum over a dim that two tensors share, without
-/// windows.
+/// The contraction's rule: a sum over a dim that tensors share, without
+/// windows. A lookup in a table's rows is one, and so is its gradient.
 static std::optional<ShardingRule> findContraction(Operation *op) {
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!sharded || op->getNumOperands() != 2 || op->getNumResults() != 1)
+  if (!sharded || op->getNumOperands() < 2 || op->getNumResults() != 1)
     return std::nullopt;
   ShardingRule rule = sharded.getShardingRule();
   bool sums = false;
@@ -109,7 +110,7 @@ void Boundaries::visitContraction(Operation *op) {
   // The split factor, by the weight's dim; and which operand is the weight.
   std::optional<unsigned> split;
   unsigned weight = 0;
-  for (unsigned i : {0u, 1u}) {
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value operand = op->getOperand(i);
     if (!isSplit(operand) || !findVariableOf(operand, table))
       continue;
@@ -125,26 +126,33 @@ void Boundaries::visitContraction(Operation *op) {
     // Of two activations, such as a weight's gradient.
     if (llvm::any_of(op->getOperands(), [&](Value v) { return isSplit(v); }))
       contractions.insert(op);
+    visitGradient(op, *rule);
     return;
   }
-  // Tokens: what only the activation and the result have.
-  unsigned other = 1 - weight;
-  SmallVector<unsigned, 2> inOperand, inResult;
-  for (auto [dim, factors] : llvm::enumerate(rule->operands[other])) {
-    if (factors.size() != 1 ||
-        rule->factors[factors[0]].kind != FactorKind::PassThrough ||
-        findDim(rule->operands[weight], factors[0]))
+  // Tokens: what only an activation and the result have.
+  SmallVector<unsigned, 2> inResult;
+  SmallVector<std::pair<Value, SmallVector<unsigned, 2>>, 1> activations;
+  for (unsigned other = 0; other < op->getNumOperands(); ++other) {
+    if (other == weight)
       continue;
-    std::optional<unsigned> result = findDim(rule->results[0], factors[0]);
-    if (!result)
-      continue;
-    inOperand.push_back(dim);
-    inResult.push_back(*result);
+    SmallVector<unsigned, 2> inOperand;
+    for (auto [dim, factors] : llvm::enumerate(rule->operands[other])) {
+      if (factors.size() != 1 ||
+          rule->factors[factors[0]].kind != FactorKind::PassThrough ||
+          findDim(rule->operands[weight], factors[0]))
+        continue;
+      std::optional<unsigned> result = findDim(rule->results[0], factors[0]);
+      if (!result || llvm::is_contained(inResult, *result))
+        continue;
+      inOperand.push_back(dim);
+      inResult.push_back(*result);
+    }
+    if (!inOperand.empty())
+      activations.push_back({op->getOperand(other), inOperand});
   }
-  if (inOperand.empty())
+  if (activations.empty())
     return;
   contractions.insert(op);
-  Value activation = op->getOperand(other);
   if (rule->factors[*split].kind == FactorKind::Reduction) {
     // What is split otherwise already stays so.
     if (!isSplit(op->getResult(0)))
@@ -152,8 +160,28 @@ void Boundaries::visitContraction(Operation *op) {
     return;
   }
   // Inputs are whole anyway.
-  if (activation.getDefiningOp() && !isSplit(activation))
-    taken.insert({activation, inOperand});
+  for (auto &[activation, inOperand] : activations)
+    if (activation.getDefiningOp() && !isSplit(activation))
+      taken.insert({activation, inOperand});
+}
+
+/// The gradient of a split table sums over the tokens' cotangents, which
+/// nothing else takes whole. (A weight's takes what the layer itself takes.)
+void Boundaries::visitGradient(Operation *op, const ShardingRule &rule) {
+  if (op->getNumOperands() == 2 || !isSplit(op->getResult(0)))
+    return;
+  for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
+    if (!operand.getDefiningOp() || isSplit(operand) ||
+        !isa<FloatType>(getElementTypeOrSelf(operand)))
+      continue;
+    SmallVector<unsigned, 2> tokens;
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      if (factors.size() == 1 &&
+          rule.factors[factors[0]].kind == FactorKind::Reduction)
+        tokens.push_back(dim);
+    if (!tokens.empty())
+      taken.insert({operand, tokens});
+  }
 }
 
 /// Partial sums that only meet one another are added before they are

@@ -207,21 +207,92 @@ static bool fits(const SplitPattern &pattern, StringRef preset) {
   return preset == "auto" || !pattern.hasWindows;
 }
 
-llvm::MapVector<graph::VariableOp, unsigned>
-mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
-                       int64_t parts, bool mayPad, StringRef preset) {
-  llvm::MapVector<graph::VariableOp, unsigned> found;
-  for (Operation &op : entry.front()) {
-    auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-    if (!sharded || op.getNumOperands() < 2)
+/// Whether an op contracts: sums over a dim of several operands.
+static bool isContraction(Operation *op) {
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  return sharded && op->getNumOperands() >= 2 &&
+         llvm::any_of(sharded.getShardingRule().factors,
+                      [](const Factor &factor) {
+                        return factor.kind == FactorKind::Reduction;
+                      });
+}
+
+/// Contractions with a variable, in order; `lastOnly`: of which no other one
+/// computes with the result.
+static SmallVector<Operation *>
+findLayers(func::FuncOp entry, const VariableTable &table, bool lastOnly) {
+  SmallVector<Operation *> layers;
+  // Ops whose results another layer computes with.
+  DenseSet<Operation *> inner;
+  for (Operation &op : llvm::reverse(entry.front())) {
+    bool isLayer =
+        isContraction(&op) && llvm::any_of(op.getOperands(), [&](Value value) {
+          return bool(findVariableOf(value, table));
+        });
+    bool isInner = inner.contains(&op);
+    if (isLayer && !(lastOnly && isInner))
+      layers.push_back(&op);
+    if (lastOnly && (isLayer || isInner))
+      for (Value operand : op.getOperands())
+        if (Operation *definition = operand.getDefiningOp())
+          inner.insert(definition);
+  }
+  std::reverse(layers.begin(), layers.end());
+  return layers;
+}
+
+/// Whether a value depends on what is no variable.
+static bool dependsOnInput(Value value, const VariableTable &table) {
+  DenseSet<Value> seen;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Value one = work.pop_back_val();
+    if (!seen.insert(one).second)
       continue;
-    ShardingRule rule = sharded.getShardingRule();
-    // Contractions with a weight; of its dims, those that are the result's.
-    if (llvm::none_of(rule.factors, [](const Factor &factor) {
-          return factor.kind == FactorKind::Reduction;
-        }))
+    if (Operation *definition = one.getDefiningOp())
+      llvm::append_range(work, definition->getOperands());
+    else if (!table.findOf(cast<BlockArgument>(one)))
+      return true;
+  }
+  return false;
+}
+
+/// The tables that inputs are looked up in along their rows. Positions and
+/// segments have tables too, which are small: those with less than half the
+/// rows of the largest are left whole.
+static void findTables(func::FuncOp entry, const VariableTable &table,
+                       int64_t parts, bool mayPad, PatternDims &found) {
+  SmallVector<graph::VariableOp> tables;
+  auto getRows = [](graph::VariableOp variable) {
+    return cast<RankedTensorType>(variable.getType()).getDimSize(0);
+  };
+  int64_t most = 0;
+  for (auto lookup : entry.getOps<graph::GatherOp>()) {
+    graph::VariableOp variable = findVariableOf(lookup.getOperand(), table);
+    if (!variable || lookup.getAxis() != 0 ||
+        cast<RankedTensorType>(variable.getType()).getShape() !=
+            lookup.getOperand().getType().getShape() ||
+        !dependsOnInput(lookup.getIndices(), table))
       continue;
-    for (auto [operand, tensor] : llvm::zip(op.getOperands(), rule.operands)) {
+    tables.push_back(variable);
+    most = std::max(most, getRows(variable));
+  }
+  for (graph::VariableOp variable : tables) {
+    int64_t rows = getRows(variable);
+    if (2 * rows >= most &&
+        (rows % parts == 0 || (mayPad && isSplitWorthwhile(rows, parts))))
+      found.insert({variable, 0u});
+  }
+}
+
+void mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
+                            int64_t parts, bool mayPad, StringRef preset,
+                            PatternDims &found) {
+  bool isVocabulary = preset == "vocab";
+  for (Operation *op : findLayers(entry, table, /*lastOnly=*/isVocabulary)) {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    // Of a weight's dims, those that are the result's.
+    for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
       graph::VariableOp variable = findVariableOf(operand, table);
       if (!variable || tensor.size() < 2 || found.contains(variable))
         continue;
@@ -229,7 +300,7 @@ mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
       auto type = cast<RankedTensorType>(argument.getType());
       for (int64_t dim = type.getRank(); dim-- > 0;) {
         auto pattern = followSplit(argument, table, dim, parts, mayPad,
-                                   /*anyEnd=*/preset == "vocab");
+                                   /*anyEnd=*/isVocabulary);
         // Column first: the row dim of a pair is found from its column's.
         if (failed(pattern) || !fits(*pattern, preset) ||
             llvm::any_of(pattern->variables,
@@ -241,5 +312,6 @@ mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
       }
     }
   }
-  return found;
+  if (isVocabulary)
+    findTables(entry, table, parts, mayPad, found);
 }

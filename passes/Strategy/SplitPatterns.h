@@ -51,11 +51,15 @@ FailureOr<SplitPattern> followSplit(BlockArgument argument,
                                     const VariableTable &table, unsigned dim,
                                     int64_t parts, bool mayPad, bool anyEnd);
 
-/// The dims of variables to split over an axis of `parts` by `preset` (auto,
-/// mlp, transformer, conv, vocab), first patterns first.
-llvm::MapVector<graph::VariableOp, unsigned>
-findSplits(func::FuncOp entry, const VariableTable &table, int64_t parts,
-           bool mayPad, StringRef preset);
+/// Variables with the dim along which to split each.
+using PatternDims = llvm::MapVector<graph::VariableOp, unsigned>;
+
+/// Adds to `found` the dims of variables to split over an axis of `parts` by
+/// `preset` (auto, mlp, transformer, conv, vocab), first patterns first; of
+/// variables that are there already, none. `vocab`: the weights of the last
+/// layers, along classes, and the tables that tokens are looked up in.
+void findSplits(func::FuncOp entry, const VariableTable &table, int64_t parts,
+                bool mayPad, StringRef preset, PatternDims &found);
 
 } // namespace mlir::dist
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/AxisParts.h"
 #include "passes/Strategy/Passes.h"
+#include "passes/Strategy/SplitDims.h"
 #include "passes/Strategy/SplitPatterns.h"
 #include "llvm/Support/Regex.h"
 
@@ -32,13 +33,15 @@ private:
   };
   FailureOr<Rule> parseRule(StringRef text);
   LogicalResult applyRule(const Rule &rule);
-  LogicalResult applyPreset();
+  LogicalResult applyPresets();
   LogicalResult applyModel();
   LogicalResult split(graph::VariableOp variable, unsigned dim, StringRef over,
                       const Twine &rule, int64_t priority = 0);
 
   MeshOp mesh;
   std::optional<VariableTable> table;
+  /// What was split, slots left out.
+  SplitDims splits;
 };
 } // namespace
 
@@ -94,6 +97,7 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
                 rule + " splits dim " + Twine(dim) + " over '" + over + "'");
   };
   set(variable);
+  splits[variable].push_back(dim);
   for (graph::VariableOp slot : table->getSlots(variable))
     if (slot.getType() == type)
       set(slot);
@@ -157,27 +161,31 @@ LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
                                "their names";
 }
 
-LogicalResult TensorSplitPass::applyPreset() {
+LogicalResult TensorSplitPass::applyPresets() {
   ModuleOp module = getOperation();
   func::FuncOp entry = findEntry(module);
   if (!entry)
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";
-  // What divides comes first; what would be padded only where nothing does.
   int64_t parts = mesh.getGroupSize(findAxes(mesh, axis));
-  auto splits = findSplits(entry, *table, parts, /*mayPad=*/false, preset);
-  if (splits.empty() && !strictDivisibility)
-    splits = findSplits(entry, *table, parts, /*mayPad=*/true, preset);
-  if (splits.empty())
-    return module.emitError()
-           << "--split-preset " << preset
-           << ": nothing in the model fits: no variable can be split over '"
-           << axis << "' (" << parts
-           << " ranks) so that what follows computes on parts; give --split "
-              "'REGEX=DIM:AXIS' rules, or choose another strategy";
-  for (auto &[variable, dim] : splits)
-    if (failed(split(variable, dim, axis, "--split-preset " + preset)))
-      return failure();
+  PatternDims found;
+  for (StringRef one : llvm::split(preset, ',')) {
+    size_t before = found.size();
+    // What divides comes first; what would be padded only where nothing does.
+    findSplits(entry, *table, parts, /*mayPad=*/false, one, found);
+    if (found.size() == before && !strictDivisibility)
+      findSplits(entry, *table, parts, /*mayPad=*/true, one, found);
+    if (found.size() == before)
+      return module.emitError()
+             << "--split-preset " << one
+             << ": nothing in the model fits: no variable can be split over '"
+             << axis << "' (" << parts
+             << " ranks) so that what follows computes on parts; give --split "
+                "'REGEX=DIM:AXIS' rules, or choose another strategy";
+    for (auto &[variable, dim] : llvm::drop_begin(found.getArrayRef(), before))
+      if (failed(split(variable, dim, axis, "--split-preset " + one)))
+        return failure();
+  }
   return success();
 }
 
@@ -245,12 +253,14 @@ void TensorSplitPass::runOnOperation() {
   if (!isAnnotated(module) && failed(annotate(module, mesh, {})))
     return signalPassFailure();
   table.emplace(module);
+  splits.clear();
   if (rules.empty()) {
-    if (failed(asInModel ? applyModel() : applyPreset()))
-      signalPassFailure();
-    return;
+    if (failed(asInModel ? applyModel() : applyPresets()))
+      return signalPassFailure();
   }
   for (const Rule &rule : parsed)
     if (failed(applyRule(rule)))
       return signalPassFailure();
+  if (failed(takeInParts(module, *table, splits)))
+    signalPassFailure();
 }

@@ -125,10 +125,20 @@ static void addStrategyOptions(Table &table, Options &o) {
                 NamedValues pair;
                 return parseNamed("--split", given, &pair);
               });
-  table.choice("--split-preset",
-               {"auto", "mlp", "transformer", "conv", "vocab"},
-               "the patterns that tensor-split looks for without --split rules",
-               &o.splitPreset);
+  table.value("--split-preset", "NAME,...",
+              "the patterns that tensor-split looks for without --split rules, "
+              "in order: auto, mlp, transformer, conv, vocab (the vocabulary: "
+              "head, loss and token tables)",
+              [&](const std::string &given) {
+                o.splitPreset = given;
+                for (size_t from = 0, to; from <= given.size(); from = to + 1) {
+                  to = std::min(given.find(',', from), given.size());
+                  DIST_RETURN_IF_ERROR(parseChoice(
+                      "--split-preset", given.substr(from, to - from),
+                      {"auto", "mlp", "transformer", "conv", "vocab"}));
+                }
+                return Status();
+              });
   table.choice("--all-reduce",
                {"auto", "ring", "hierarchical", "reduce-to-one", "nccl"},
                "how all-reduces go: in turns along a ring, in levels along the "

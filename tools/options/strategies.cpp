@@ -50,8 +50,8 @@ const std::vector<StrategyRow> &strategyTable() {
        {{"sequence-parallel",
          "norms and residual sums between split layers on parts of the tokens: "
          "smaller activations, sent in as many bytes; gradients of an "
-         "embedding or head that is whole are then summed, too (default: "
-         "false)",
+         "embedding or head that is whole are then summed, too "
+         "(--split-preset transformer,vocab splits them; default: false)",
          {"true", "false"}}}},
       {"zero",
        "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "

@@ -5,7 +5,7 @@ import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "..", "examples", "models"))
-from make_models import Model  # noqa: E402
+from make_models import Model, transformer  # noqa: E402
 
 
 def digits_bn(path):
@@ -39,3 +39,5 @@ if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else here
     digits_bn(os.path.join(folder, "digits-bn.onnx"))
     digits_residual(os.path.join(folder, "digits-residual.onnx"))
+    # A vocabulary that no number of devices divides, looked up in the head's own weights.
+    transformer(os.path.join(folder, "tied-transformer.onnx"), layers=1, dim=16, heads=4, length=64, vocabulary=19, tied=True)
