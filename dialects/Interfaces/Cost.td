@@ -16,6 +16,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "::mlir::dist::OpCost", "getCost", (ins), "", [{
         return ::mlir::dist::getElementwiseCost($_op.getOperation());
       }]>,
+    InterfaceMethod<[{ Vector instructions an element, of the larger of operands and results, takes in generated code: as many as take the time of so many additions. }],
+      "double", "getInstructions", (ins), "", [{ return 1; }]>,
   ];
 }
 #endif

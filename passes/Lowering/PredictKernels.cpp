@@ -115,15 +115,12 @@ static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
 // Generated kernels
 //===----------------------------------------------------------------------===//
 
-/// Instructions of a vector that an op is, against an addition.
-static double getWeight(Operation *op) {
+/// Vector instructions an element, as generated code has them.
+static double getInstructions(Operation *op) {
   if (op->hasTrait<OpTrait::ConstantLike>() || isFloating(op))
     return 0;
-  return llvm::StringSwitch<double>(op->getName().stripDialect())
-      .Cases({"div", "sqrt", "rsqrt", "reciprocal"}, 8)
-      .Cases({"exp", "log", "logistic"}, 12)
-      .Cases({"tanh", "erf", "pow"}, 20)
-      .Default(1);
+  auto costed = dyn_cast<CostOpInterface>(op);
+  return costed ? costed.getInstructions() : 1;
 }
 
 /// A core adds fewer vectors than it multiplies and adds in a contraction,
@@ -155,7 +152,7 @@ static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
     for (Value value : inner.getResults())
       elements = std::max(
           elements, productOf(cast<ShapedType>(value.getType()).getShape()));
-    instructions += getWeight(&inner) * elements;
+    instructions += getInstructions(&inner) * elements;
   }
   work.compute = instructions / (machine.flopsPerSecond * elementShare);
   work.bytes += getByteSizes(op->getResults());

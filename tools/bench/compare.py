@@ -3,6 +3,7 @@
 
     tools/bench/compare.py                 # small models, all modes
     tools/bench/compare.py --suite large   # ResNet-18 and a transformer, one device and two
+    tools/bench/compare.py --suite plans   # what --strategy auto predicts (compare_plans.py), on all workloads
     tools/bench/compare.py 'mnist-cnn 32 f32 tf graph' 'mnist-mlp 128 f32 jax jit || 0.9' \\
         'mnist-cnn 32 f32 tf mirrored2 | --strategy mirrored --devices cpu:2 | 0.7'
 
@@ -79,6 +80,13 @@ LARGE = [spec for dtype in ("f32", "bf16") for spec in (
     f"{GPT} {dtype} mirrored train | {zero(1)} | 1")]
 LARGE += [f"{RESNET} f32 self train | {MIRRORED} | 1.05", f"{GPT} f32 self train | {MIRRORED} | 1.18"]
 SUITES = {"small": SMALL, "large": LARGE}
+
+
+PLANS = ["mnist-mlp 128", "mnist-cnn 128", RESNET, GPT]
+
+
+def make_models(folder):
+    subprocess.run([python_of("tf"), f"{TOP}/examples/models/make_models.py", folder, "workloads"], check=True, stdout=subprocess.DEVNULL)
 
 
 def python_of(peer):
@@ -217,7 +225,7 @@ def floor_program(build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("specs", nargs="*", help="default: those of --suite")
-    parser.add_argument("--suite", choices=SUITES, default="small")
+    parser.add_argument("--suite", choices=[*SUITES, "plans"], default="small")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4, help="each timing's length")
     parser.add_argument("--build", default=os.path.join(TOP, "build"), help="where the tools were built")
@@ -227,10 +235,16 @@ def main():
     args = parser.parse_args()
     args.models = args.models or f"{args.build}/bench-models"
     os.environ.setdefault("OMP_NUM_THREADS", "2")  # the floor's and ONNX Runtime's; ours and the others are told
+    if args.suite == "plans":
+        import compare_plans
+        if not os.path.isdir(args.models):
+            make_models(args.models)
+        sys.exit(compare_plans.main([*sum((workload.split() for workload in PLANS), []), "--rounds", str(args.rounds), "--seconds",
+                                     str(args.seconds), "--build", args.build, "--models", args.models]))
     with tempfile.TemporaryDirectory() as scratch:
         specs = [Spec(text, args, scratch) for text in args.specs or SUITES[args.suite]]
         if not all(os.path.exists(spec.model) for spec in specs):
-            subprocess.run([python_of("tf"), f"{TOP}/examples/models/make_models.py", args.models, "workloads"], check=True, stdout=subprocess.DEVNULL)
+            make_models(args.models)
         load = os.getloadavg()[0]
         for number in range(args.rounds):
             for spec in specs:

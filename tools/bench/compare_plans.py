@@ -32,7 +32,7 @@ class Plan:
         self.flags = ["--strategy", "@" + saved if rules else strategy, "--devices", devices if mesh else "cpu", *(["--mesh", mesh] if mesh else [])]
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", default=DEFAULT)
     parser.add_argument("--devices", default="cpu:2")
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
     parser.add_argument("--models", help="folder of the workloads (default BUILD/bench-models, made by compare.py)")
     parser.add_argument("--machine", help="figures that bench --calibrate wrote")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     models = args.models or f"{args.build}/bench-models"
     over = False
     with tempfile.TemporaryDirectory() as scratch:

@@ -11,8 +11,10 @@ include "dialects/Graph/IR/GraphBase.td"
 // An element-wise op is one struct `ScalarCode<Op>` (GraphMathUnary.h and its
 // neighbours): its value, its scalar code and its derivative. The interfaces'
 // methods are the same for all of them.
-class Graph_ElementwiseOp<string mnemonic, list<Trait> traits>
+class Graph_ElementwiseOp<string mnemonic, list<Trait> traits, int instructions = 1>
     : Graph_Op<mnemonic, !listconcat(traits, [Elementwise])> {
+  let extraClassDeclaration =
+      "double getInstructions() { return " # !cast<string>(instructions) # "; }";
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::differentiate(
         ::mlir::OpBuilder &builder, ::mlir::ValueRange resultCotangents,
@@ -36,15 +38,16 @@ class Graph_ElementwiseOp<string mnemonic, list<Trait> traits>
     }
   }];
 }
-class Graph_UnaryOp<string mnemonic, string what, Type type = Graph_Tensor>
-    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
+// `instructions`: of vectors, an addition being one.
+class Graph_UnaryOp<string mnemonic, string what, Type type = Graph_Tensor, int instructions = 1>
+    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType], instructions> {
   let summary = what;
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
-class Graph_BinaryOp<string mnemonic, string what, Type type = Graph_Tensor>
-    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
+class Graph_BinaryOp<string mnemonic, string what, Type type = Graph_Tensor, int instructions = 1>
+    : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType], instructions> {
   let summary = what;
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
@@ -54,15 +57,15 @@ class Graph_BinaryOp<string mnemonic, string what, Type type = Graph_Tensor>
 def Graph_NegOp : Graph_UnaryOp<"neg", "-x"> { let hasFolder = 1; }
 def Graph_AbsOp : Graph_UnaryOp<"abs", "|x|">;
 def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1; NaN of NaN">;
-def Graph_ExpOp : Graph_UnaryOp<"exp", "e^x", Graph_FloatTensor>;
-def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm", Graph_FloatTensor>;
+def Graph_ExpOp : Graph_UnaryOp<"exp", "e^x", Graph_FloatTensor, 12>;
+def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm", Graph_FloatTensor, 12>;
 def Graph_Log1pOp : Graph_UnaryOp<"log1p", "log(1 + x)", Graph_FloatTensor>;
 def Graph_Expm1Op : Graph_UnaryOp<"expm1", "e^x - 1", Graph_FloatTensor>;
-def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root", Graph_FloatTensor>;
-def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", "1 / sqrt(x)", Graph_FloatTensor>;
-def Graph_TanhOp : Graph_UnaryOp<"tanh", "hyperbolic tangent", Graph_FloatTensor>;
-def Graph_LogisticOp : Graph_UnaryOp<"logistic", "1 / (1 + e^-x)", Graph_FloatTensor>;
-def Graph_ErfOp : Graph_UnaryOp<"erf", "error function", Graph_FloatTensor>;
+def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root", Graph_FloatTensor, 8>;
+def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", "1 / sqrt(x)", Graph_FloatTensor, 8>;
+def Graph_TanhOp : Graph_UnaryOp<"tanh", "hyperbolic tangent", Graph_FloatTensor, 20>;
+def Graph_LogisticOp : Graph_UnaryOp<"logistic", "1 / (1 + e^-x)", Graph_FloatTensor, 12>;
+def Graph_ErfOp : Graph_UnaryOp<"erf", "error function", Graph_FloatTensor, 20>;
 def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0); derivative 0 at 0; NaN of NaN">;
 def Graph_SinOp : Graph_UnaryOp<"sin", "sine", Graph_FloatTensor>;
 def Graph_CosOp : Graph_UnaryOp<"cos", "cosine", Graph_FloatTensor>;
@@ -83,9 +86,9 @@ def Graph_NotOp : Graph_UnaryOp<"not", "bitwise complement (of i1: logical)", Gr
 def Graph_AddOp : Graph_BinaryOp<"add", "x + y"> { let hasFolder = 1; }
 def Graph_SubOp : Graph_BinaryOp<"sub", "x - y"> { let hasFolder = 1; }
 def Graph_MulOp : Graph_BinaryOp<"mul", "x * y"> { let hasFolder = 1; }
-def Graph_DivOp : Graph_BinaryOp<"div", "x / y; integers truncate; by zero: 0"> { let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", "x / y; integers truncate; by zero: 0", Graph_Tensor, 8> { let hasFolder = 1; }
 def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the dividend's sign (C's fmod); integer by zero: 0">;
-def Graph_PowOp : Graph_BinaryOp<"pow", "x ^ y"> { let hasCanonicalizer = 1; }
+def Graph_PowOp : Graph_BinaryOp<"pow", "x ^ y", Graph_Tensor, 20> { let hasCanonicalizer = 1; }
 def Graph_MaxOp : Graph_BinaryOp<"max", "larger; NaN if either is; derivative to lhs when equal">;
 def Graph_MinOp : Graph_BinaryOp<"min", "smaller; NaN if either is; derivative to lhs when equal">;
 def Graph_AndOp : Graph_BinaryOp<"and", "bitwise and", Graph_IntTensor>;
