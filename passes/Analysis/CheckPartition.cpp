@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckPartition.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/RandomInputs.h"
@@ -44,6 +45,10 @@ private:
                                         int64_t numRanks);
   void compareValue(Operation *op, unsigned result,
                     ArrayRef<RankTensors> tensors);
+  std::optional<SmallVector<HostTensor>> gather(Operation *part, Key key,
+                                                ShardingAttr sharding,
+                                                StringAttr op,
+                                                ArrayRef<HostTensor> held);
   void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
                const HostTensor &expected, StringRef op, StringRef place);
   std::optional<Key> findKey(Value value) const;
@@ -70,6 +75,11 @@ private:
   DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
            SmallVector<HostTensor>>
       copies;
+  /// Where each place has a share of the examples: what programs hold of a
+  /// value, by program, until all have computed it.
+  DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
+           std::vector<std::deque<SmallVector<HostTensor>>>>
+      shares;
   FunctionCheck check;
 };
 } // namespace
@@ -118,10 +128,17 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
                             &copyDifference)
                : shards.front();
   if (sharding && actual.getType() != whole.getType() &&
-      sharding.getNumDims() == whole.getType().getRank() &&
-      actual.getType() ==
-          getPaddedType(whole.getType(), sharding, getMeshOf(sharding, local)))
-    actual = dropPadding(actual, whole.getType());
+      sharding.getNumDims() == whole.getType().getRank()) {
+    // Dims of examples have none where they are split by weight.
+    auto padded =
+        getPaddedType(whole.getType(), sharding, getMeshOf(sharding, local));
+    bool fits = actual.getType().getElementType() == padded.getElementType();
+    for (auto [size, own, more] :
+         llvm::zip(actual.getShape(), whole.getShape(), padded.getShape()))
+      fits &= size == own || size == more;
+    if (fits)
+      actual = dropPadding(actual, whole.getType());
+  }
   if (actual.getType() != whole.getType())
     return;
   ++check.comparedOps;
@@ -329,6 +346,27 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
   return success();
 }
 
+/// What all programs hold of a value, once all of them have it; `held` alone
+/// where all ranks' parts are of one program or of one of several stages.
+std::optional<SmallVector<HostTensor>>
+FunctionChecker::gather(Operation *part, Key key, ShardingAttr sharding,
+                        StringAttr op, ArrayRef<HostTensor> held) {
+  std::optional<Share> share = findShare(part);
+  if (!share)
+    return SmallVector<HostTensor>(held);
+  auto &waiting = shares[{key, {sharding, op}}];
+  waiting.resize(parts.size());
+  waiting[share->place].push_back(SmallVector<HostTensor>(held));
+  if (llvm::any_of(waiting, [](const auto &queue) { return queue.empty(); }))
+    return std::nullopt;
+  SmallVector<HostTensor> all;
+  for (auto &queue : waiting) {
+    llvm::append_range(all, queue.front());
+    queue.pop_front();
+  }
+  return all;
+}
+
 void FunctionChecker::compareValue(Operation *op, unsigned number,
                                    ArrayRef<RankTensors> tensors) {
   Value result = op->getResult(number);
@@ -361,8 +399,11 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
       return;
     held = all;
   }
-  compare(sharding ? spread(held, sharding, op) : held, sharding, found->second,
-          op->getName().getStringRef(), getOriginName(op));
+  auto all = gather(op->getParentOfType<func::FuncOp>(), *key, sharding,
+                    op->getName().getIdentifier(), held);
+  if (all)
+    compare(sharding ? spread(*all, sharding, op) : *all, sharding,
+            found->second, op->getName().getStringRef(), getOriginName(op));
 }
 
 LogicalResult FunctionChecker::compareResults(func::FuncOp part,
@@ -392,8 +433,12 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
         break;
       }
     }
-    compare(sharding ? spread(shards, sharding, part) : shards, sharding,
-            globalResults[position], "return", name);
+    // Results have no number: told from ops' by a name that no op has.
+    auto all = gather(part, {position, 0}, sharding,
+                      StringAttr::get(part.getContext(), "return"), shards);
+    if (all)
+      compare(sharding ? spread(*all, sharding, part) : *all, sharding,
+              globalResults[position], "return", name);
   }
   return success();
 }
@@ -402,19 +447,22 @@ SmallVector<RankTensors> FunctionChecker::cutArguments(func::FuncOp part,
                                                        int64_t firstRank,
                                                        int64_t numRanks) {
   SmallVector<RankTensors> ranks(numRanks);
+  std::optional<Share> share = findShare(part);
   for (BlockArgument argument : part.getArguments()) {
     const HostTensor &whole = arguments[getPosition(argument)];
     auto sharding = part.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(),
                                                         DistDialect::kSharding);
     // A variable's padding is zero from one step to the next; nobody promises
     // anything about an input's.
+    bool isVariable(part.getArgAttr(argument.getArgNumber(), "graph.variable"));
     ShardPadding padding =
-        part.getArgAttr(argument.getArgNumber(), "graph.variable")
-            ? ShardPadding::Zero
-            : ShardPadding::Poison;
+        isVariable ? ShardPadding::Zero : ShardPadding::Poison;
+    HostTensor examples = whole;
+    if (share && sharding && !isVariable)
+      examples = cutShare(whole, *share, sharding);
     for (int64_t i = 0; i < numRanks; ++i)
       ranks[i].push_back(mesh && sharding
-                             ? cutShard(whole, sharding, mesh,
+                             ? cutShard(examples, sharding, mesh,
                                         isOnHost(part) ? 0 : firstRank + i,
                                         padding)
                              : whole);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Evaluator.h"
+#include "dialects/Dist/IR/Share.h"
 #include "llvm/ADT/Sequence.h"
 #include <deque>
 #include <map>
@@ -17,16 +18,32 @@ namespace {
 using Mailbox =
     std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<RankTensors>>;
 
+/// A collective of ranks that run different programs, each with its share of
+/// the examples: what those that have come to it brought. It is named by its
+/// group, and how many of the group were before it.
+struct Meeting {
+  Operation *first = nullptr; // of those that came
+  std::map<int64_t, RankTensors> operands;
+  size_t gone = 0;
+};
+using Meetings = std::map<std::pair<std::vector<int64_t>, int64_t>, Meeting>;
+
+/// What programs share.
+struct Exchange {
+  Mailbox mailbox;
+  Meetings meetings;
+};
+
 class RankEvaluator {
 public:
   RankEvaluator(func::FuncOp function, MeshOp mesh, EvaluationObserver observer)
       : function(function), mesh(mesh), observer(observer),
         numRanks(mesh ? mesh.getNumRanks() : 1) {}
   RankEvaluator(const RankProgram &program, MeshOp mesh,
-                EvaluationObserver observer, Mailbox &mailbox)
+                EvaluationObserver observer, Exchange &exchange)
       : function(program.function), mesh(mesh), observer(observer),
         firstRank(program.firstRank), numRanks(program.numRanks),
-        mailbox(&mailbox) {}
+        mailbox(&exchange.mailbox), meetings(&exchange.meetings) {}
 
   FailureOr<SmallVector<RankTensors>> run(ArrayRef<RankTensors> arguments);
 
@@ -39,7 +56,14 @@ public:
   SmallVector<RankTensors> getResults() { return getOperands(next); }
 
 private:
-  bool isThere(Operation *op);
+  bool isHere(int64_t rank) const {
+    return rank >= firstRank && rank < firstRank + numRanks;
+  }
+  FailureOr<bool> isThere(Operation *op);
+  /// Whether the op's groups take in ranks of other programs.
+  bool meetsOthers(Operation *op);
+  Meeting &getMeeting(const SmallVector<int64_t> &group);
+  FailureOr<bool> meet(CollectiveOpInterface op);
   /// The ranks at the other end of a transfer between programs, in the order of
   /// their places.
   SmallVector<int64_t> getPeers(CollectiveOpInterface op, int64_t rank);
@@ -56,6 +80,11 @@ private:
   EvaluationObserver observer;
   int64_t firstRank = 0, numRanks;
   Mailbox *mailbox = nullptr;
+  Meetings *meetings = nullptr;
+  /// Of each group that takes in others: how often it has met; and the op with
+  /// which this program has come to its next meetings.
+  std::map<std::vector<int64_t>, int64_t> met;
+  Operation *arrived = nullptr;
   Operation *next = nullptr;
   /// One tensor a rank. A token has all results of its collective.
   DenseMap<Value, SmallVector<RankTensors>> values;
@@ -79,22 +108,78 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
   results.resize(numRanks);
   for (const auto &group : getGroups(mesh, op.getGroupAxes())) {
     SmallVector<RankTensors> groupOperands, groupResults;
-    int64_t here = llvm::count_if(group, [&](int64_t rank) {
-      return rank >= firstRank && rank < firstRank + numRanks;
-    });
+    int64_t here =
+        llvm::count_if(group, [&](int64_t rank) { return isHere(rank); });
     if (here == 0)
       continue;
-    if (here != int64_t(group.size()))
+    if (here == int64_t(group.size())) {
+      for (int64_t rank : group)
+        groupOperands.push_back(operands[rank - firstRank]);
+    } else if (op.isLocal()) {
+      // Each rank needs its own only.
+      for (int64_t rank : group)
+        groupOperands.push_back(operands[isHere(rank) ? rank - firstRank : 0]);
+    } else if (meetsOthers(op)) {
+      Meeting &meeting = getMeeting(group);
+      for (int64_t rank : group)
+        groupOperands.push_back(meeting.operands[rank]);
+      meeting.gone += here;
+      std::vector<int64_t> name(group.begin(), group.end());
+      if (meeting.gone == group.size())
+        meetings->erase({name, met[name]});
+      ++met[name];
+    } else {
       return op->emitOpError() << "takes in ranks that run another program, "
                                   "which never comes to it";
-    for (int64_t rank : group)
-      groupOperands.push_back(operands[rank - firstRank]);
+    }
     if (failed(op.evaluateGroup(groupOperands, groupResults)))
       return failure();
     for (auto [rank, tensors] : llvm::zip(group, groupResults))
-      results[rank - firstRank] = std::move(tensors);
+      if (isHere(rank))
+        results[rank - firstRank] = std::move(tensors);
   }
   return success();
+}
+
+bool RankEvaluator::meetsOthers(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return meetings && collective && !collective.isLocal() &&
+         !collective.crossesPrograms() && findShare(function);
+}
+
+Meeting &RankEvaluator::getMeeting(const SmallVector<int64_t> &group) {
+  std::vector<int64_t> name(group.begin(), group.end());
+  return (*meetings)[{name, met[name]}];
+}
+
+/// Comes to the op's meetings; whether all others have come, too.
+FailureOr<bool> RankEvaluator::meet(CollectiveOpInterface op) {
+  SmallVector<RankTensors> operands;
+  if (arrived != op)
+    operands = getOperands(op);
+  bool complete = true;
+  for (const auto &group : getGroups(mesh, op.getGroupAxes())) {
+    int64_t here =
+        llvm::count_if(group, [&](int64_t rank) { return isHere(rank); });
+    if (here == 0 || here == int64_t(group.size()))
+      continue;
+    Meeting &meeting = getMeeting(group);
+    if (!meeting.first)
+      meeting.first = op;
+    if (meeting.first->getName() != op->getName() ||
+        meeting.first->getOperandTypes() != op->getOperandTypes())
+      return op->emitOpError()
+             << "meets " << meeting.first->getName() << " of '"
+             << getOriginName(meeting.first)
+             << "' in another place's program; leave --device-weights out";
+    if (arrived != op)
+      for (int64_t rank : group)
+        if (isHere(rank))
+          meeting.operands[rank] = operands[rank - firstRank];
+    complete &= meeting.operands.size() == group.size();
+  }
+  arrived = op;
+  return complete;
 }
 
 SmallVector<int64_t> RankEvaluator::getPeers(CollectiveOpInterface op,
@@ -118,7 +203,9 @@ static int64_t getTag(Operation *op) {
   return tag ? tag.getInt() : -1;
 }
 
-bool RankEvaluator::isThere(Operation *op) {
+FailureOr<bool> RankEvaluator::isThere(Operation *op) {
+  if (meetsOthers(op))
+    return meet(cast<CollectiveOpInterface>(op));
   auto transfer = dyn_cast<CollectiveOpInterface>(op);
   if (!transfer || !transfer.crossesPrograms() || op->getNumResults() == 0 ||
       !mailbox)
@@ -248,7 +335,12 @@ LogicalResult RankEvaluator::start(ArrayRef<RankTensors> arguments) {
 
 FailureOr<bool> RankEvaluator::advance() {
   Operation *first = next;
-  while (!isDone() && isThere(next)) {
+  while (!isDone()) {
+    auto there = isThere(next);
+    if (failed(there))
+      return failure();
+    if (!*there)
+      break;
     if (failed(evaluate(next)))
       return failure();
     next = next->getNextNode();
@@ -266,10 +358,11 @@ RankEvaluator::run(ArrayRef<RankTensors> arguments) {
 FailureOr<SmallVector<SmallVector<RankTensors>>>
 mlir::dist::evaluatePrograms(ArrayRef<RankProgram> programs, MeshOp mesh,
                              EvaluationObserver observer) {
-  Mailbox mailbox;
+  Exchange exchange;
+  Mailbox &mailbox = exchange.mailbox;
   std::vector<RankEvaluator> evaluators;
   for (const RankProgram &program : programs) {
-    evaluators.emplace_back(program, mesh, observer, mailbox);
+    evaluators.emplace_back(program, mesh, observer, exchange);
     if (failed(evaluators.back().start(program.arguments)))
       return failure();
   }

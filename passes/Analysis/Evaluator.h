@@ -37,9 +37,10 @@ struct RankProgram {
   SmallVector<RankTensors> arguments;
 };
 
-/// Evaluates programs whose ranks send to each other: each as far as it comes,
-/// in turns. The results of each program's ranks. Fails, with an error on the
-/// first op that waits, if all wait; and if something sent is never received.
+/// Evaluates programs whose ranks send to each other, or (with shares of the
+/// examples) meet in collectives: each as far as it comes, in turns. The
+/// results of each program's ranks. Fails, with an error on the first op that
+/// waits, if all wait; and if something sent is never received.
 FailureOr<SmallVector<SmallVector<RankTensors>>>
 evaluatePrograms(ArrayRef<RankProgram> programs, MeshOp mesh,
                  EvaluationObserver observer = {});

@@ -7,6 +7,7 @@
 #include "passes/Analysis/Explain.h"
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
@@ -248,6 +249,35 @@ static std::string describePipeline(func::FuncOp function) {
   return text;
 }
 
+/// What dist-split-shares says of a place's function: whose it is, and how many
+/// examples all places have.
+static std::string describeShare(func::FuncOp function) {
+  std::optional<Share> share = findShare(function);
+  if (!share)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "place " << share->place << " along '" << share->axis.getValue()
+     << "', weight " << share->weights[share->place];
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto dim = function.getArgAttrOfType<IntegerAttr>(i, "graph.batch_dim");
+    auto whole =
+        function.getArgAttrOfType<TypeAttr>(i, DistDialect::kGlobalType);
+    if (!dim || !whole || dim.getInt() < 0)
+      continue;
+    int64_t size =
+        cast<RankedTensorType>(whole.getValue()).getDimSize(dim.getInt());
+    os << "; " << share->axis.getValue() << ": ";
+    Share each = *share;
+    for (each.place = 0; each.place < int64_t(share->weights.size());
+         ++each.place)
+      os << (each.place ? " + " : "") << each.getSize(size);
+    os << " of " << size << " examples";
+    break;
+  }
+  return text;
+}
+
 /// What dist-compress-collectives says of an entry.
 static std::string describeCompression(func::FuncOp function) {
   auto compression = function->getAttrOfType<DictionaryAttr>("compression");
@@ -296,6 +326,9 @@ EntryReport EntryExplainer::run() {
   if (auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr))
     report.stage = stage.getInt();
   report.pipeline = describePipeline(function);
+  report.share = describeShare(function);
+  if (std::optional<Share> share = findShare(function))
+    report.place = share->place;
   report.compression = describeCompression(function);
   report.placement = describePlacement(function);
   report.onHost = isOnHost(function);

@@ -98,8 +98,10 @@ static std::vector<EntryDiff> diff(const ExplainReport &a,
       EntryDiff &one = all[entry.entry];
       one.name = entry.entry;
       Side &mine = one.*side;
-      mine.transfers.insert(mine.transfers.end(), entry.transfers.begin(),
-                            entry.transfers.end());
+      // Places with shares of the examples all meet in the same ones.
+      if (entry.place <= 0)
+        mine.transfers.insert(mine.transfers.end(), entry.transfers.begin(),
+                              entry.transfers.end());
       for (const Figure &figure : figures) {
         double &value = mine.figures[figure.name];
         value = std::max(value, figure.get(entry));

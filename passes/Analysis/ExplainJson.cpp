@@ -62,6 +62,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"pipeline", entry.pipeline},
         {"compression", entry.compression},
         {"placement", entry.placement},
+        {"share", entry.share},
         {"transfers", std::move(transfers)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},

@@ -137,8 +137,9 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
     os << "\n@" << entry.name << "\n";
     if (!entry.pipeline.empty())
       os << "  " << entry.pipeline << "\n";
-    if (!entry.placement.empty())
-      os << "  " << entry.placement << "\n";
+    for (const std::string &line : {entry.placement, entry.share})
+      if (!line.empty())
+        os << "  " << line << "\n";
     if (!entry.compression.empty())
       os << "  compressed: " << entry.compression << "\n";
     writeTransfers(entry, os);

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/Passes.h"
@@ -122,7 +123,7 @@ void Hoister::makePreparation(ArrayRef<Value> values,
   if (ArrayAttr attributes = func.getAllArgAttrs())
     preparation.setAllArgAttrs(attributes);
   preparation->setAttr(kPrepares, FlatSymbolRefAttr::get(func));
-  for (StringRef name : {kStageAttr, kPlacementAttr})
+  for (StringRef name : {kStageAttr, kShareAttr, kPlacementAttr})
     if (Attribute program = func->getAttr(name))
       preparation->setAttr(name, program);
   symbols.insert(preparation);

@@ -8,6 +8,7 @@
 #include "passes/Lowering/ProgramEmitter.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/CollectiveCalls.h"
@@ -286,7 +287,7 @@ LogicalResult Emitter::emit() {
       rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
                             layout.arenaBytes, builder.getArrayAttr(arguments),
                             builder.getArrayAttr(results), describePeak());
-  for (StringRef name : {kEntryAttr, kStageAttr, kPlacementAttr})
+  for (StringRef name : {kEntryAttr, kStageAttr, kShareAttr, kPlacementAttr})
     if (Attribute attribute = func->getAttr(name))
       program->setAttr(name, attribute);
   Block *body = new Block;

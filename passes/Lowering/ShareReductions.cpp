@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/CollectiveCalls.h"
@@ -49,17 +51,27 @@ struct Candidate {
 
 class Sharer {
 public:
-  explicit Sharer(func::FuncOp func) : func(func) {}
-  void run();
+  explicit Sharer(func::FuncOp func) : func(func) {
+    for (auto op : func.getBody().front().getOps<CollectiveOpInterface>())
+      if (op.getCollectiveId() >= 0)
+        collectives.insert({op.getCollectiveId(), op});
+  }
+  /// The transfers, in their order.
+  SmallVector<int64_t> getIds() const {
+    return llvm::map_to_vector(collectives,
+                               [](const auto &entry) { return entry.first; });
+  }
+  std::optional<Candidate> examine(int64_t id);
+  void share(Candidate &candidate);
+  void release();
 
 private:
-  std::optional<Candidate> examine(CollectiveOpInterface op);
   std::optional<Reader> findReader(Value result);
-  void share(Candidate &candidate);
   void addUp(const Reader &reader, ValueRange parts);
   void dropShared(Candidate &candidate);
 
   func::FuncOp func;
+  llvm::MapVector<int64_t, CollectiveOpInterface> collectives;
   /// What is read in place until the end, by axes, and the first transfer.
   llvm::MapVector<Attribute, std::pair<int64_t, SmallVector<Value>>> held;
 };
@@ -122,9 +134,12 @@ std::optional<Reader> Sharer::findReader(Value result) {
   return Reader{kernel, use.getOperandNumber()};
 }
 
-std::optional<Candidate> Sharer::examine(CollectiveOpInterface op) {
-  std::optional<rt::CollectiveKind> kind = getSharedKind(op);
-  if (!kind || op.getCollectiveId() < 0)
+std::optional<Candidate> Sharer::examine(int64_t id) {
+  CollectiveOpInterface op = collectives.lookup(id);
+  std::optional<rt::CollectiveKind> kind;
+  if (op)
+    kind = getSharedKind(op);
+  if (!kind)
     return std::nullopt;
   int64_t places = findMesh(op).getGroupSize(op.getGroupAxes());
   Candidate candidate{op, op.getCall(places), places, {}};
@@ -133,7 +148,6 @@ std::optional<Candidate> Sharer::examine(CollectiveOpInterface op) {
       candidate.call.reduction != Reduction::Sum ||
       candidate.call.algorithm != AllReduceAlgorithm::Auto)
     return std::nullopt;
-  int64_t bytes = 0;
   llvm::DenseMap<Operation *, size_t> buffers;
   for (auto [piece, operand, result] : llvm::zip_equal(
            candidate.call.pieces, op->getOperands(), op->getResults())) {
@@ -154,12 +168,8 @@ std::optional<Candidate> Sharer::examine(CollectiveOpInterface op) {
     if (count > maxBuffers) {
       count -= places - 1;
       reader = std::nullopt;
-      continue;
     }
-    bytes += getByteSize(operand.getType());
   }
-  if (bytes < minSharedBytes)
-    return std::nullopt;
   return candidate;
 }
 
@@ -264,18 +274,42 @@ void Sharer::share(Candidate &candidate) {
   dropShared(candidate);
 }
 
-void Sharer::run() {
-  Block &block = func.getBody().front();
-  SmallVector<CollectiveOpInterface> collectives(
-      block.getOps<CollectiveOpInterface>());
-  for (CollectiveOpInterface op : collectives)
-    if (std::optional<Candidate> candidate = examine(op))
-      share(*candidate);
+void Sharer::release() {
   // As late as can be, when nobody has to wait for anybody.
-  OpBuilder builder(block.getTerminator());
+  OpBuilder builder(func.getBody().front().getTerminator());
   for (auto &[axes, group] : held)
     rt::ReleaseOp::create(builder, func.getLoc(), group.first,
                           cast<DenseI64ArrayAttr>(axes), group.second);
+}
+
+/// Programs that meet in a transfer share all the same of it: `sharers` are one
+/// program's, or those of all places with shares of the examples.
+static void shareTogether(MutableArrayRef<Sharer> sharers) {
+  for (int64_t id : sharers.front().getIds()) {
+    std::vector<Candidate> candidates;
+    for (Sharer &sharer : sharers)
+      if (std::optional<Candidate> candidate = sharer.examine(id))
+        candidates.push_back(std::move(*candidate));
+    if (candidates.size() != sharers.size())
+      continue;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < candidates[0].readers.size(); ++i) {
+      bool agreed = llvm::all_of(candidates, [&](const Candidate &candidate) {
+        return candidate.readers[i].has_value();
+      });
+      if (agreed)
+        bytes += getByteSize(candidates[0].op->getOperand(i).getType());
+      else
+        for (Candidate &candidate : candidates)
+          candidate.readers[i] = std::nullopt;
+    }
+    if (bytes < minSharedBytes)
+      continue;
+    for (auto [sharer, candidate] : llvm::zip_equal(sharers, candidates))
+      sharer.share(candidate);
+  }
+  for (Sharer &sharer : sharers)
+    sharer.release();
 }
 
 namespace {
@@ -283,9 +317,14 @@ struct ShareReductionsPass
     : mlir::dist::impl::ShareReductionsPassBase<ShareReductionsPass> {
   using Base::Base;
   void runOnOperation() override {
+    llvm::MapVector<Attribute, std::vector<Sharer>> groups;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration())
-        Sharer(func).run();
+        groups[findShare(func) ? func->getAttr(kEntryAttr)
+                               : Attribute(func.getSymNameAttr())]
+            .emplace_back(func);
+    for (auto &[entry, sharers] : groups)
+      shareTogether(sharers);
   }
 };
 } // namespace

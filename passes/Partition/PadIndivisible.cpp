@@ -14,6 +14,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/GraphReduction.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Partition/BatchShares.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 
@@ -35,7 +36,7 @@ public:
   Padder(func::FuncOp function, MeshOp mesh)
       : function(function), mesh(mesh),
         meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
-        block(function.front()) {}
+        block(function.front()), shares(function, mesh) {}
   LogicalResult run();
 
 private:
@@ -64,6 +65,7 @@ private:
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
   Block &block;
+  BatchShares shares;
   /// From values of the old program to those of the new one.
   IRMapping padded;
   /// The dims of old values behind whose end zeros are known to stand.
@@ -112,7 +114,7 @@ static Value emitNeutral(GraphBuilder &g, RankedTensorType type,
 RankedTensorType Padder::getPadded(Value old) const {
   auto type = cast<RankedTensorType>(old.getType());
   ShardingAttr sharding = findSharding(old);
-  return sharding ? getPaddedType(type, sharding, mesh) : type;
+  return sharding ? shares.getPaddedType(type, sharding, old) : type;
 }
 
 Dims Padder::getPaddedDims(Value old) const {
@@ -274,8 +276,9 @@ LogicalResult Padder::padRule(ShardingRuleOpInterface op) {
 Value Padder::move(ReshardOp op, Value value, ShardingAttr from,
                    ShardingAttr to) {
   auto old = cast<RankedTensorType>(op.getType());
-  RankedTensorType before = getPaddedType(old, from, mesh);
-  RankedTensorType after = getPaddedType(old, to, mesh);
+  Value ends[] = {op.getOperand(), op.getResult()};
+  RankedTensorType before = shares.getPaddedType(old, from, ends);
+  RankedTensorType after = shares.getPaddedType(old, to, ends);
   OpBuilder builder(op);
   GraphBuilder g(builder, op.getLoc());
   // Before the parts are made: as large as they need; after they are put
@@ -381,6 +384,8 @@ bool Padder::isNeeded() {
 }
 
 LogicalResult Padder::run() {
+  if (failed(shares.run()))
+    return failure();
   if (!isNeeded())
     return success();
   SmallVector<Operation *> ops;

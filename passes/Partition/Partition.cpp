@@ -7,6 +7,7 @@
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Partition/BatchShares.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Reshard.h"
@@ -24,7 +25,7 @@ namespace {
 class Partitioner {
 public:
   Partitioner(func::FuncOp function, MeshOp mesh)
-      : function(function), mesh(mesh) {}
+      : function(function), mesh(mesh), shares(function, mesh) {}
   LogicalResult run();
 
 private:
@@ -32,11 +33,15 @@ private:
   LogicalResult partition(Operation *op);
   LogicalResult partitionRule(ShardingRuleOpInterface op);
   LogicalResult partitionCollective(Operation *op);
-  void partitionReshard(ReshardOp op);
+  LogicalResult partitionReshard(ReshardOp op);
+  /// The result's sharding but for the axes that cut examples out of a dim that
+  /// every place has whole: those are cut off `local`. Null after an error.
+  ShardingAttr cutExamples(ReshardOp op, Value &local);
   void setSignature();
 
   func::FuncOp function;
   MeshOp mesh;
+  BatchShares shares;
   IRMapping locals;
 };
 
@@ -52,9 +57,16 @@ FailureOr<Type> Partitioner::getLocal(Operation *op, Value value) {
     return op->emitOpError() << "has a value without a sharding; run "
                                 "dist-propagate-sharding first";
   auto type = cast<RankedTensorType>(value.getType());
-  auto local = getLocalType(type, sharding, mesh);
-  if (failed(local))
-    return op->emitOpError() << "cannot split " << type << " as " << sharding;
+  auto local = shares.getLocalType(value, sharding);
+  if (failed(local)) {
+    auto error = op->emitOpError()
+                 << "cannot split " << type << " as " << sharding;
+    if (const std::optional<Share> &share = shares.getShare()) {
+      error << " by the weights ";
+      llvm::interleaveComma(share->weights, error);
+    }
+    return error;
+  }
   return Type(*local);
 }
 
@@ -119,14 +131,56 @@ LogicalResult Partitioner::partitionCollective(Operation *op) {
   return success();
 }
 
-void Partitioner::partitionReshard(ReshardOp op) {
+ShardingAttr Partitioner::cutExamples(ReshardOp op, Value &local) {
+  ShardingAttr from = findSharding(op.getOperand()), to = op.getTarget();
+  for (unsigned dim = 0; dim < from.getNumDims(); ++dim) {
+    bool was = shares.isShared(op.getOperand(), dim),
+         is = shares.isShared(op.getResult(), dim);
+    if (was == is)
+      continue;
+    const Share &share = *shares.getShare();
+    bool isWhole = from.getAxes(dim).empty() &&
+                   !llvm::is_contained(from.getUnreduced(), share.axis) &&
+                   getSharedDims(from, share).empty();
+    auto type = cast<RankedTensorType>(local.getType());
+    int64_t size = type.getDimSize(dim);
+    if (!is || !isWhole || size % share.getTotal()) {
+      auto error = op.emitOpError()
+                   << "changes how dim " << dim << " of "
+                   << op.getOperand().getType()
+                   << " is split, which holds examples: places along '"
+                   << share.axis.getValue()
+                   << "' have unequal parts of them, and none has the "
+                      "others'; leave --device-weights out";
+      if (!op.getReason().empty())
+        error.attachNote() << op.getReason();
+      return {};
+    }
+    OpBuilder builder(op);
+    SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
+    SmallVector<int64_t> limits(type.getShape());
+    starts[dim] = share.getStart(size);
+    limits[dim] = starts[dim] + share.getSize(size);
+    local = graph::SliceOp::create(builder, op.getLoc(), local, starts, limits,
+                                   strides);
+    from = from.withDim(dim, {share.axis});
+    setSharding(local, from);
+  }
+  return from;
+}
+
+LogicalResult Partitioner::partitionReshard(ReshardOp op) {
   OpBuilder builder(op);
   std::string origin =
       op.getOrigin().empty() ? getOriginName(op) : op.getOrigin().str();
-  Value local =
-      emitReshard(builder, op.getLoc(), locals.lookup(op.getOperand()),
-                  findSharding(op.getOperand()), op.getTarget(), mesh,
-                  op.getReason(), origin);
+  Value local = locals.lookup(op.getOperand());
+  ShardingAttr from = cutExamples(op, local);
+  if (!from)
+    return failure();
+  // Dims of examples keep their layout from here on, so that nobody asks how
+  // large the others' parts are.
+  local = emitReshard(builder, op.getLoc(), local, from, op.getTarget(), mesh,
+                      op.getReason(), origin);
   // Back to where the reshard began.
   Attribute number = op->getAttr(DistDialect::kOrigin);
   for (Value made = local; made != locals.lookup(op.getOperand());
@@ -138,6 +192,7 @@ void Partitioner::partitionReshard(ReshardOp op) {
     copyCauses(op, made.getDefiningOp());
   }
   locals.map(op.getResult(), local);
+  return success();
 }
 
 LogicalResult Partitioner::partition(Operation *op) {
@@ -145,8 +200,7 @@ LogicalResult Partitioner::partition(Operation *op) {
     if (!findSharding(reshard.getOperand()))
       return op->emitOpError() << "has an operand without a sharding; run "
                                   "dist-propagate-sharding first";
-    partitionReshard(reshard);
-    return success();
+    return partitionReshard(reshard);
   }
   if (auto sharded = dyn_cast<ShardingRuleOpInterface>(op))
     return partitionRule(sharded);
@@ -161,7 +215,7 @@ void Partitioner::setSignature() {
   SmallVector<Type> arguments, results;
   for (BlockArgument argument : block.getArguments()) {
     auto global = cast<RankedTensorType>(argument.getType());
-    Type local = *getLocalType(global, findSharding(argument), mesh);
+    Type local = *shares.getLocalType(argument, findSharding(argument));
     // What dist-pad-indivisible has made larger knows its own size.
     if (!function.getArgAttr(argument.getArgNumber(), DistDialect::kGlobalType))
       function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
@@ -182,6 +236,8 @@ void Partitioner::setSignature() {
 
 LogicalResult Partitioner::run() {
   Block &block = function.front();
+  if (failed(shares.run()))
+    return failure();
   for (BlockArgument argument : block.getArguments()) {
     if (failed(getLocal(function, argument)))
       return failure();

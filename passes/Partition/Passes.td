@@ -137,6 +137,41 @@ def VerifyUnreducedPass : Pass<"dist-verify-unreduced", "::mlir::func::FuncOp"> 
   }];
 }
 
+def SplitSharesPass : Pass<"dist-split-shares", "::mlir::ModuleOp"> {
+  let summary = "A program for each part of the batch, where devices are unequal";
+  let description = [{
+    After dist-insert-all-reduce; without weights nothing changes. The places of
+    an axis take parts of the batch in proportion to their weights, so that
+    shapes differ: each entry becomes one function a place, `@ENTRY_share0` and
+    so on, which is still the global program, and knows its part
+    (`dist.share`). dist-partition then makes the ops of that part: dims of
+    examples (of inputs, and what ops tie to them) are split by weight, all
+    others that the axis splits in equal parts. Where examples start is a
+    constant of the program: a value that every place has whole is cut at it.
+    Collectives over the axis move what does not depend on the number of
+    examples; examples that would have to be gathered are an error.
+
+    Before, on a mesh ["data"=2], with weights 3,1:
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>})
+    ```
+    After this pass and dist-partition:
+    ```mlir
+    func.func @f_share0(%x: tensor<6x4xf32> {...}) attributes {dist.entry = "f",
+      dist.share = {axis = "data", place = 0 : i64, weights = array<i64: 3, 1>}}
+    func.func @f_share1(%x: tensor<2x4xf32> {...}) attributes {dist.entry = "f",
+      dist.share = {axis = "data", place = 1 : i64, weights = array<i64: 3, 1>}}
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"data\"",
+      "The mesh axis whose places have weights; the first one">,
+    ListOption<"weights", "weights", "int64_t",
+      "One a place along the axis; none: all are equal">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def PadIndivisiblePass : Pass<"dist-pad-indivisible", "::mlir::func::FuncOp"> {
   let summary = "Makes dims that are split as large as equal parts need";
   let description = [{

@@ -92,6 +92,7 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
   // split by, and no strategy decides otherwise.
   ReplicatePassOptions replicate;
   replicate.axes.assign(options.dataAxes.begin(), options.dataAxes.end());
+  replicate.parts = options.batchParts;
   for (const std::string &name : options.strategies)
     if (name != "tensor-split" && replicate.strategy == "mirrored")
       replicate.strategy = StringRef(name).starts_with("zero-")
@@ -189,9 +190,16 @@ void mlir::dist::buildPartitionPipeline(
   // place with the fewest bytes.
   functions.addPass(createInsertAllReducePass());
   functions.addPass(createVerifyUnreducedPass());
+  // The last pass that sees one global program: what follows makes parts, and
+  // those of unequal devices have shapes of their own.
+  SplitSharesPassOptions shares;
+  shares.axis = options.shareAxis;
+  shares.weights.assign(options.weights.begin(), options.weights.end());
+  pm.addPass(createSplitSharesPass(shares));
+  OpPassManager &parts = pm.nest<func::FuncOp>();
   // Behind everything that reasons about sums: masks are no linear ops. From
-  // here on all shards are equal.
-  functions.addPass(createPadIndivisiblePass());
+  // here on all shards are equal, but for those of examples that have weights.
+  parts.addPass(createPadIndivisiblePass());
   pm.addPass(createPartitionPass());
   // What only stands side by side once reshards are collectives. Before copies
   // are made and buckets: it is one collective that is a cut, or read twice.

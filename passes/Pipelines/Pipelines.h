@@ -89,6 +89,12 @@ struct PartitionPipelineOptions
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};
+  Option<std::string> shareAxis{*this, "share-axis",
+                                llvm::cl::desc("Of weights: their mesh axis"),
+                                llvm::cl::init("data")};
+  ListOption<int64_t> weights{
+      *this, "weights",
+      llvm::cl::desc("Of unequal devices: parts of the batch, one a place")};
   ListOption<std::string> cutAxes{
       *this, "cut-axes",
       llvm::cl::desc("Axes cut where a reshape can use but a part")};
@@ -120,6 +126,10 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
                      "zero-1, zero-2, zero-3")};
   ListOption<std::string> dataAxes{
       *this, "data-axes", llvm::cl::desc("Axes that the batch is split over")};
+  Option<int64_t> batchParts{
+      *this, "batch-parts",
+      llvm::cl::desc("Of unequal devices: the sum of their weights; 0: equal"),
+      llvm::cl::init(0)};
   Option<std::string> modelAxis{*this, "model-axis",
                                 llvm::cl::desc("Axis of tensor-split presets"),
                                 llvm::cl::init("model")};

@@ -163,10 +163,12 @@ void VariableTable::setSharding(graph::VariableOp variable,
 namespace {
 class Annotator {
 public:
-  Annotator(ModuleOp module, MeshOp mesh, ArrayRef<StringAttr> replicaAxes)
+  Annotator(ModuleOp module, MeshOp mesh, ArrayRef<StringAttr> replicaAxes,
+            int64_t parts)
       : module(module), mesh(mesh), replicaAxes(replicaAxes), table(module),
         meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
         replicas(mesh.getGroupSize(replicaAxes)),
+        parts(parts ? parts : replicas),
         open(replicaAxes.size() != mesh.getAxisNames().size()) {}
   LogicalResult run();
 
@@ -189,6 +191,8 @@ private:
   VariableTable table;
   FlatSymbolRefAttr meshName;
   int64_t replicas;
+  /// What divides a batch: replicas take one each, or as many as they weigh.
+  int64_t parts;
   /// Whether other axes are left for later strategies.
   bool open;
 };
@@ -248,7 +252,13 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
   if (dim >= tensor.getRank())
     return fail() << ": expected graph.batch_dim to be a dim of " << type,
            ShardingAttr();
-  if (int64_t batch = tensor.getDimSize(dim); batch % replicas) {
+  int64_t batch = tensor.getDimSize(dim);
+  if (batch % parts && parts != replicas)
+    return fail() << ": a batch of " << batch << " cannot be split over "
+                  << replicas << " replicas with weights of " << parts
+                  << " together; compile for a multiple of these",
+           ShardingAttr();
+  if (batch % parts) {
     int64_t padded = (batch + replicas - 1) / replicas * replicas;
     return fail() << ": a batch of " << batch << " cannot be split over "
                   << replicas << " replicas; compile a partial entry for "
@@ -299,6 +309,7 @@ LogicalResult Annotator::run() {
 }
 
 LogicalResult mlir::dist::annotate(ModuleOp module, MeshOp mesh,
-                                   ArrayRef<StringAttr> replicaAxes) {
-  return Annotator(module, mesh, replicaAxes).run();
+                                   ArrayRef<StringAttr> replicaAxes,
+                                   int64_t parts) {
+  return Annotator(module, mesh, replicaAxes, parts).run();
 }

@@ -45,9 +45,11 @@ bool isAnnotated(ModuleOp module);
 /// Inputs, labels, masks and outputs are split along their batch dim over
 /// `replicaAxes` (none: whole on each rank); variables are whole with respect
 /// to these axes, but ON_READ ones: SUM is unreduced, MEAN split along dim 0.
-/// Where the mesh has other axes, variables and outputs stay open to them.
+/// Where the mesh has other axes, variables and outputs stay open to them. The
+/// batch divides into `parts`, of which unequal replicas take several; 0: one
+/// each.
 LogicalResult annotate(ModuleOp module, MeshOp mesh,
-                       ArrayRef<StringAttr> replicaAxes);
+                       ArrayRef<StringAttr> replicaAxes, int64_t parts = 0);
 
 /// A variable's sharding; null before a strategy has annotated it.
 ShardingAttr getVariableSharding(graph::VariableOp variable);

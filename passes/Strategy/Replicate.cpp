@@ -60,6 +60,6 @@ void ReplicatePass::runOnOperation() {
     addReason(mesh, axis,
               "--strategy=" + strategy.getValue() + " splits the batch over '" +
                   axis.getValue() + "'");
-  if (failed(annotate(module, mesh, *replicaAxes)))
+  if (failed(annotate(module, mesh, *replicaAxes, parts)))
     signalPassFailure();
 }

@@ -120,7 +120,7 @@ Status EntryPlan::mergeBindings(const Package &package) {
       DIST_RETURN_IF_ERROR(Distribution::create(
           m.mesh(), binding.global_type(), binding.local_type(),
           binding.sharding(), whole->name() + ": " + binding.name(),
-          &port.distribution));
+          &port.distribution, Content::Examples));
       if (port.distribution.unreduced && !isResult)
         return Status::error(StatusCode::InvalidInput, "the package is damaged",
                              whole->name() + ": " + binding.name(),

@@ -88,9 +88,16 @@ Status checkBinding(const manifest::Manifest &manifest, int program,
     return Status();
   }
   default:
-    return Distribution::create(manifest.mesh(), binding.global_type(),
-                                binding.local_type(), binding.sharding(),
-                                where + ": " + binding.name(), &distribution);
+    DIST_RETURN_IF_ERROR(Distribution::create(
+        manifest.mesh(), binding.global_type(), binding.local_type(),
+        binding.sharding(), where + ": " + binding.name(), &distribution,
+        Content::Examples));
+    for (int rank = 0; rank < manifest.program_of_rank_size(); ++rank)
+      if (manifest.program_of_rank(rank) == program &&
+          distribution.partShape(rank) != distribution.localShape)
+        return damaged(where + ": " + binding.name(),
+                       "a program has another rank's share");
+    return Status();
   }
 }
 
@@ -104,6 +111,14 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   for (const manifest::Axis &axis : manifest.mesh().axes())
     if (axis.size() < 1 || axis.size() > 1024 || (ranks *= axis.size()) > 1024)
       return damaged(where, "its mesh has no size");
+  for (const manifest::Axis &axis : manifest.mesh().axes()) {
+    const auto &weights = axis.weights();
+    if ((!weights.empty() && weights.size() != axis.size()) ||
+        std::any_of(weights.begin(), weights.end(), [](int64_t weight) {
+          return weight < 1 || weight > 1 << 20;
+        }))
+      return damaged(where, "its mesh has not one weight a place");
+  }
   ranks = rankCount(manifest.mesh());
   if (manifest.ranks() != ranks || manifest.program_of_rank_size() != ranks)
     return damaged(where, "it has not one program a rank");

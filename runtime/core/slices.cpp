@@ -85,11 +85,23 @@ int64_t deviceCount(const manifest::Mesh &mesh) {
   return ranks;
 }
 
+int64_t weightOf(const manifest::Axis &axis, int64_t place) {
+  return axis.weights().empty() ? 1 : axis.weights(place);
+}
+
+int64_t weightBefore(const manifest::Axis &axis, int64_t place) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < place; ++i)
+    sum += weightOf(axis, i);
+  return sum;
+}
+
 Status Distribution::create(const manifest::Mesh &mesh,
                             const manifest::TensorType &global,
                             const manifest::TensorType &local,
                             const manifest::Sharding &sharding,
-                            const std::string &where, Distribution *out) {
+                            const std::string &where, Distribution *out,
+                            Content content) {
   Distribution result;
   result.type = global.type();
   result.globalShape.assign(global.shape().begin(), global.shape().end());
@@ -133,12 +145,42 @@ Status Distribution::create(const manifest::Mesh &mesh,
     if (!use(name, partialAxes))
       return invalid(where, "its sharding has no or twice the axis " + name);
 
+  // Of a dim of examples the major axis may have weights, which divide it.
+  std::vector<const manifest::Axis *> weights(dims, nullptr);
+  result.weighted.assign(dims, false);
+  if (content == Content::Examples)
+    for (size_t dim = 0; dim < dims; ++dim)
+      if (!dimAxes[dim].empty() &&
+          !mesh.axes(dimAxes[dim].front()).weights().empty()) {
+        weights[dim] = &mesh.axes(dimAxes[dim].front());
+        result.weighted[dim] = true;
+      }
+
   result.localBytes = element;
   for (size_t dim = 0; dim < dims; ++dim) {
     int64_t parts = 1;
     for (int axis : dimAxes[dim])
       parts *= mesh.axes(axis).size();
     int64_t whole = result.globalShape[dim];
+    if (const manifest::Axis *axis = weights[dim]) {
+      // All minor parts are equal; which of the shares it is, the caller knows.
+      int64_t minor = parts / axis->size();
+      int64_t unit = weightBefore(*axis, axis->size()) * minor, largest = 0;
+      bool found = false;
+      for (int64_t place = 0; place < axis->size(); ++place) {
+        int64_t size = whole / unit * weightOf(*axis, place);
+        largest = std::max(largest, size);
+        found |= size == result.localShape[dim];
+      }
+      if (whole % unit != 0 || !found)
+        return invalid(where, "local shape " + toString(result.localShape) +
+                                  " is no share of " +
+                                  toString(result.globalShape));
+      result.sharded = true;
+      result.parts *= parts;
+      result.localBytes *= largest;
+      continue;
+    }
     if (parts < 1 ||
         result.localShape[dim] != whole / parts + (whole % parts != 0))
       return invalid(where, "local shape " + toString(result.localShape) +
@@ -168,6 +210,20 @@ Status Distribution::create(const manifest::Mesh &mesh,
     Slice slice;
     for (size_t dim = 0; dim < dims; ++dim) {
       int64_t local = result.localShape[dim];
+      if (const manifest::Axis *axis = weights[dim]) {
+        std::vector<int> minor(dimAxes[dim].begin() + 1, dimAxes[dim].end());
+        int64_t parts = 1;
+        for (int other : minor)
+          parts *= mesh.axes(other).size();
+        int64_t unit =
+            result.globalShape[dim] / parts / weightBefore(*axis, axis->size());
+        int64_t at = place[dimAxes[dim].front()];
+        local = unit * weightOf(*axis, at);
+        slice.start.push_back(unit * parts * weightBefore(*axis, at) +
+                              index(minor) * local);
+        slice.size.push_back(local);
+        continue;
+      }
       slice.start.push_back(index(dimAxes[dim]) * local);
       slice.size.push_back(std::clamp<int64_t>(
           result.globalShape[dim] - slice.start[dim], 0, local));
@@ -178,17 +234,26 @@ Status Distribution::create(const manifest::Mesh &mesh,
     // The host comes behind them; where it has a tensor, it is whole.
     slice.firstCopy &= rank < deviceCount(mesh);
     int runs = 0;
-    forEachRun(result.globalShape, result.localShape, slice, element,
+    std::vector<int64_t> part = result.shapeOf(slice);
+    forEachRun(result.globalShape, part, slice, element,
                [&](int64_t offset, int64_t, int64_t) {
                  if (runs++ == 0)
                    slice.offset = offset;
                });
-    slice.padded = slice.size != result.localShape;
+    slice.padded = slice.size != part;
     slice.contiguous = runs <= 1 && !slice.padded;
     result.slices.push_back(std::move(slice));
   }
   *out = std::move(result);
   return Status();
+}
+
+std::vector<int64_t> Distribution::shapeOf(const Slice &slice) const {
+  std::vector<int64_t> shape = localShape;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (weighted[dim])
+      shape[dim] = slice.size[dim];
+  return shape;
 }
 
 void Distribution::keepRanks(const std::function<bool(int rank)> &holds) {
@@ -205,7 +270,7 @@ void Distribution::keepRanks(const std::function<bool(int rank)> &holds) {
 void Distribution::cut(const void *global, int rank, void *local) const {
   if (slices[rank].padded)
     std::memset(local, 0, localBytes);
-  forEachRun(globalShape, localShape, slices[rank], byteSize(type),
+  forEachRun(globalShape, partShape(rank), slices[rank], byteSize(type),
              [&](int64_t whole, int64_t part, int64_t bytes) {
                std::memcpy(static_cast<char *>(local) + part,
                            static_cast<const char *>(global) + whole, bytes);
@@ -213,7 +278,7 @@ void Distribution::cut(const void *global, int rank, void *local) const {
 }
 
 void Distribution::paste(const void *local, int rank, void *global) const {
-  forEachRun(globalShape, localShape, slices[rank], byteSize(type),
+  forEachRun(globalShape, partShape(rank), slices[rank], byteSize(type),
              [&](int64_t whole, int64_t part, int64_t bytes) {
                std::memcpy(static_cast<char *>(global) + whole,
                            static_cast<const char *>(local) + part, bytes);

@@ -29,32 +29,46 @@ struct Slice {
   int64_t offset = 0;
 };
 
+/// What a tensor is: how a dim that is split over an axis with weights is cut.
+enum class Content { Variable, Examples };
+
 /// A tensor's distribution over a mesh: the parts of a dim are as large as the
-/// first needs to be. Errors: axes the mesh has not, a local type that does not
-/// follow.
+/// first needs to be. Examples follow the axes' weights: their parts differ,
+/// and `localShape` is that of one. Errors: axes the mesh has not, a local type
+/// that does not follow.
 class Distribution {
 public:
   static Status create(const manifest::Mesh &mesh,
                        const manifest::TensorType &global,
                        const manifest::TensorType &local,
                        const manifest::Sharding &sharding,
-                       const std::string &where, Distribution *out);
+                       const std::string &where, Distribution *out,
+                       Content content = Content::Variable);
 
   DataType type = manifest::DATA_TYPE_UNKNOWN;
   std::vector<int64_t> globalShape, localShape;
-  int64_t globalBytes = 0, localBytes = 0;
-  std::vector<Slice> slices; // one a rank
-  int64_t parts = 1;         // that all ranks together hold, partial sums aside
-  bool sharded = false;      // some dim is split over more than one rank
-  bool unreduced = false;    // ranks hold partial sums
+  int64_t globalBytes = 0, localBytes = 0; // localBytes: of the largest part
+  std::vector<bool> weighted;              // by dim: whether parts differ
+  std::vector<Slice> slices;               // one a rank
+  int64_t parts = 1;      // that all ranks together hold, partial sums aside
+  bool sharded = false;   // some dim is split over more than one rank
+  bool unreduced = false; // ranks hold partial sums
 
   /// Leaves only the ranks of which `holds` says so: the first copy of a part
   /// is the first that one of them has.
   void keepRanks(const std::function<bool(int rank)> &holds);
 
+  /// The shape of a rank's part, with its padding.
+  std::vector<int64_t> partShape(int rank) const {
+    return shapeOf(slices[rank]);
+  }
+
   /// Copies between the whole and a rank's part; its padding becomes zero.
   void cut(const void *global, int rank, void *local) const;
   void paste(const void *local, int rank, void *global) const;
+
+private:
+  std::vector<int64_t> shapeOf(const Slice &slice) const;
 };
 
 /// Adds up the ranks' partial sums, in rank order, into the whole tensor.
@@ -62,6 +76,11 @@ public:
 void addPartials(const Distribution &distribution,
                  const std::function<const void *(int rank)> &address,
                  void *global);
+
+/// The weight of a place along an axis (1 where there are none), and the sum of
+/// those before it.
+int64_t weightOf(const manifest::Axis &axis, int64_t place);
+int64_t weightBefore(const manifest::Axis &axis, int64_t place);
 
 /// Ranks of a mesh (1 without axes), with the host, and without.
 int64_t rankCount(const manifest::Mesh &mesh);

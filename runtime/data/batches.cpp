@@ -16,8 +16,26 @@ int64_t BatchStream::batchesPerPass(int64_t examples, const BatchPlan &plan) {
                             : (examples + plan.batch - 1) / plan.batch;
 }
 
-int64_t BatchStream::shareOf(int64_t examples, int64_t replicas, int64_t r) {
-  return examples / replicas + (r < examples % replicas);
+/// `examples` by weight, rounded down.
+static int64_t wholeShare(int64_t examples, const BatchPlan &plan, int64_t r) {
+  if (plan.weights.empty())
+    return examples / plan.replicas;
+  int64_t total =
+      std::accumulate(plan.weights.begin(), plan.weights.end(), int64_t(0));
+  return examples / total * plan.weights[r] +
+         examples % total * plan.weights[r] / total;
+}
+
+int64_t BatchStream::shareOf(int64_t examples, const BatchPlan &plan,
+                             int64_t r) {
+  int64_t left = examples;
+  for (int64_t other = 0; other < plan.replicas; ++other)
+    left -= wholeShare(examples, plan, other);
+  return wholeShare(examples, plan, r) + (r < left);
+}
+
+int64_t BatchStream::rowsOf(const BatchPlan &plan, int64_t r) {
+  return wholeShare(plan.rows, plan, r);
 }
 
 BatchStream::BatchStream(const Dataset &data, const BatchPlan &plan)
@@ -65,12 +83,12 @@ void BatchStream::make(int64_t number, Batch *batch) {
   std::vector<int64_t> laid;
   batch->mask.clear();
   if (batch->partial) {
-    int64_t perReplica = plan.rows / plan.replicas, next = 0;
+    int64_t next = 0;
     for (int64_t r = 0; r < plan.replicas; ++r) {
-      int64_t share = shareOf(count, plan.replicas, r);
+      int64_t share = shareOf(count, plan, r), room = rowsOf(plan, r);
       // A replica without examples copies another's.
       int64_t copied = batch->indices[share > 0 ? next : 0];
-      for (int64_t i = 0; i < perReplica; ++i) {
+      for (int64_t i = 0; i < room; ++i) {
         laid.push_back(i < share ? batch->indices[next + i] : copied);
         batch->mask.push_back(i < share);
       }

@@ -7,8 +7,9 @@
 //
 // Cuts a data set into global batches in a seeded order. A full batch is
 // contiguous, each replica's part by address. A short one is laid out for the
-// partial entry: every replica gets its share of the examples (sizes differ by
-// one at most), then copies of a real example, and a mask that tells them.
+// partial entry: every replica gets its share of the examples (by its weight;
+// sizes of equal ones differ by one at most), then copies of a real example,
+// and a mask that tells them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DATA_BATCHES_H
@@ -26,6 +27,7 @@ struct BatchPlan {
   int64_t batch = 1;    // examples of a full batch
   int64_t rows = 1;     // of the partial entry: `batch` rounded up to replicas
   int64_t replicas = 1; // parts that the batch dim is cut into
+  std::vector<int64_t> weights; // of the parts; none: they are equal
   std::optional<uint64_t> shuffle;
   bool dropRemainder = false;
   int64_t prefetch = 2;
@@ -57,8 +59,11 @@ public:
 
   /// Batches in one pass over `examples`.
   static int64_t batchesPerPass(int64_t examples, const BatchPlan &plan);
-  /// Examples that replica `r` of `replicas` gets of `examples`.
-  static int64_t shareOf(int64_t examples, int64_t replicas, int64_t r);
+  /// Examples that replica `r` gets of `examples`: by weight, rounded down, and
+  /// of those left one each, first to last. Never more than rows.
+  static int64_t shareOf(int64_t examples, const BatchPlan &plan, int64_t r);
+  /// Rows that replica `r` has.
+  static int64_t rowsOf(const BatchPlan &plan, int64_t r);
 
 private:
   void make(int64_t number, Batch *batch);

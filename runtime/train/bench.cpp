@@ -36,7 +36,7 @@ Status bench(Session &session, const BenchOptions &options, BenchResult *out) {
   if (int64_t batch = session.manifest().global_batch();
       batch > 0 && batch < plan.batch)
     plan.batch = batch;
-  plan.replicas = batchReplicas(session.manifest(), *entry);
+  setReplicas(session.manifest(), *entry, &plan);
   plan.prefetch = 0;
   plan.endBatch = kBatches;
   std::unique_ptr<Dataset> data =

@@ -110,21 +110,27 @@ Status EntryCall::run(const Batch &batch, StepResult *result) {
   return Status();
 }
 
-int64_t batchReplicas(const manifest::Manifest &manifest,
-                      const manifest::Entry &entry) {
+void setReplicas(const manifest::Manifest &manifest,
+                 const manifest::Entry &entry, BatchPlan *plan) {
+  plan->replicas = 1;
+  plan->weights.clear();
   for (const Binding &binding : entry.arguments()) {
     if (binding.role() == Binding::VARIABLE || binding.batch_dim() != 0 ||
         binding.global_type().shape_size() == 0)
       continue;
-    int64_t parts = 1;
     if (binding.sharding().dims_size() > 0)
       for (const std::string &axis : binding.sharding().dims(0).axes())
         for (const manifest::Axis &known : manifest.mesh().axes())
-          if (known.name() == axis)
-            parts *= known.size();
-    return parts;
+          if (known.name() == axis) {
+            plan->replicas *= known.size();
+            // Weights are of the one axis that splits the batch.
+            plan->weights.assign(known.weights().begin(),
+                                 known.weights().end());
+          }
+    if (int64_t(plan->weights.size()) != plan->replicas)
+      plan->weights.clear();
+    return;
   }
-  return 1;
 }
 
 int64_t batchRows(const manifest::Entry &entry) {
@@ -177,7 +183,7 @@ BatchPlan EntryPair::plan(const manifest::Manifest &manifest) const {
   plan.batch = full ? batchRows(full.entry()) : plan.rows;
   if (manifest.global_batch() > 0 && manifest.global_batch() <= plan.batch)
     plan.batch = manifest.global_batch();
-  plan.replicas = batchReplicas(manifest, entry);
+  setReplicas(manifest, entry, &plan);
   return plan;
 }
 

@@ -67,9 +67,9 @@ private:
   std::string name;
 };
 
-/// Parts that an entry cuts its batch dim into, and its rows.
-int64_t batchReplicas(const manifest::Manifest &manifest,
-                      const manifest::Entry &entry);
+/// The parts that an entry cuts its batch dim into, in `plan`; and its rows.
+void setReplicas(const manifest::Manifest &manifest,
+                 const manifest::Entry &entry, BatchPlan *plan);
 int64_t batchRows(const manifest::Entry &entry);
 
 /// Metric variables, `metric/NAME/total` and `metric/NAME/count`: reading

@@ -45,7 +45,7 @@ static Status nonfinite(Session &session, const Dataset &data,
         batch.indices.begin();
     int64_t rank = 0;
     while (rank + 1 < plan.replicas) {
-      place -= BatchStream::shareOf(batch.examples, plan.replicas, rank);
+      place -= BatchStream::shareOf(batch.examples, plan, rank);
       if (place < 0)
         break;
       ++rank;

@@ -46,6 +46,9 @@ struct TestCheckPartition
     pipeline.addNestedPass<func::FuncOp>(createInsertReshardsPass());
     pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
     pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());
+    SplitSharesPassOptions shares;
+    shares.weights.assign(weights.begin(), weights.end());
+    pipeline.addPass(createSplitSharesPass(shares));
     pipeline.addNestedPass<func::FuncOp>(createPadIndivisiblePass());
     pipeline.addPass(createPartitionPass());
     if (unroll)
@@ -133,6 +136,7 @@ private:
       bool wanted = mutate == "wrong-slice" ? isa<AllSliceOp>(op)
                     : mutate == "scale"     ? isa<graph::DivOp>(op)
                     : mutate == "mask"      ? isa<graph::SelectOp>(op)
+                    : mutate == "share"     ? isa<graph::SliceOp>(op)
                                             : isa<AllReduceOp>(op);
       if (wanted && !target)
         target = op;
@@ -156,6 +160,13 @@ private:
           graph::AddOp::create(builder, target->getLoc(), divisor, divisor);
       sum->moveBefore(target);
       target->setOperand(1, sum);
+    } else if (mutate == "share") {
+      // A place takes as many of the others' examples.
+      auto slice = cast<graph::SliceOp>(target);
+      SmallVector<int64_t> starts(slice.getStarts()), limits(slice.getLimits());
+      ++starts[0], ++limits[0];
+      slice.setStarts(starts);
+      slice.setLimits(limits);
     } else if (mutate == "mask") {
       target->replaceAllUsesWith(ValueRange{target->getOperand(1)});
       target->erase();
@@ -179,8 +190,8 @@ private:
 
   Option<std::string> mutate{
       *this, "mutate",
-      llvm::cl::desc("drop, double, wrong-slice, scale, mask, swap-tags, "
-                     "host-max, forget-rest or keep-all")};
+      llvm::cl::desc("drop, double, wrong-slice, scale, mask, share, "
+                     "swap-tags, host-max, forget-rest or keep-all")};
   Option<std::string> compress{*this, "compress",
                                llvm::cl::desc("Gradients by this method")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
@@ -189,6 +200,8 @@ private:
                          llvm::cl::init(0)};
   Option<std::string> schedule{*this, "schedule",
                                llvm::cl::desc("Split stages by this")};
+  ListOption<int64_t> weights{*this, "weights",
+                              llvm::cl::desc("Of the places along 'data'")};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("Start and wait"),
                        llvm::cl::init(false)};
 };

@@ -275,6 +275,58 @@ TEST_F(BatchTest, AReplicaWithoutExamplesCopiesAnothers) {
   EXPECT_EQ(only->mask, (std::vector<char>{1, 0, 0, 0}));
 }
 
+// Unequal devices: by weight, and what is left one by one; each finds room for
+// its part of any number of examples.
+TEST_F(BatchTest, SharesFollowTheWeights) {
+  BatchPlan plan;
+  plan.batch = plan.rows = 8;
+  plan.replicas = 3;
+  plan.weights = {1, 2, 1};
+  auto shares = [&](int64_t examples) {
+    std::vector<int64_t> all;
+    for (int64_t r = 0; r < plan.replicas; ++r)
+      all.push_back(BatchStream::shareOf(examples, plan, r));
+    return all;
+  };
+  EXPECT_EQ(shares(8), (std::vector<int64_t>{2, 4, 2}));
+  EXPECT_EQ(shares(5), (std::vector<int64_t>{2, 2, 1}));
+  EXPECT_EQ(shares(3), (std::vector<int64_t>{1, 2, 0}));
+  EXPECT_EQ(shares(1), (std::vector<int64_t>{1, 0, 0}));
+  for (plan.weights = {7, 1, 3}, plan.rows = 22; plan.rows <= 110;
+       plan.rows += 22)
+    for (int64_t examples = 0; examples <= plan.rows; ++examples) {
+      int64_t sum = 0;
+      for (int64_t r = 0; r < plan.replicas; ++r) {
+        EXPECT_LE(shares(examples)[r], BatchStream::rowsOf(plan, r));
+        sum += shares(examples)[r];
+      }
+      EXPECT_EQ(sum, examples);
+    }
+  // Equal weights are as none.
+  plan.rows = 9;
+  plan.weights = {1, 1, 1};
+  auto equal = shares(8);
+  plan.weights.clear();
+  EXPECT_EQ(shares(8), equal);
+}
+
+TEST_F(BatchTest, ShortBatchOfUnequalShares) {
+  auto data = numbers(11);
+  BatchPlan plan;
+  plan.batch = plan.rows = 8;
+  plan.replicas = 2;
+  plan.weights = {3, 1};
+  plan.prefetch = 0;
+  BatchStream stream(*data, plan);
+  EXPECT_FALSE(stream.next()->partial);
+  const Batch *last = stream.next();
+  EXPECT_TRUE(last->partial);
+  EXPECT_EQ(last->count, 3.f);
+  // Two and one left over for the first; the second copies an example.
+  EXPECT_EQ(rows(*last), (std::vector<float>{8, 9, 10, 8, 8, 8, 8, 8}));
+  EXPECT_EQ(last->mask, (std::vector<char>{1, 1, 1, 0, 0, 0, 0, 0}));
+}
+
 TEST_F(BatchTest, IndivisibleBatchIsAlwaysPartial) {
   auto data = numbers(10);
   BatchPlan plan;

@@ -126,6 +126,87 @@ TEST(Slices, CutAndPasteWithPadding) {
   }
 }
 
+/// A mesh of unequal places a (weights 1, 2, 1) and places b.
+static Status share(const Shape &global, const Shape &local, const Axes &dims,
+                    Content content, Distribution *out) {
+  manifest::Mesh mesh;
+  auto *a = mesh.add_axes(), *b = mesh.add_axes();
+  a->set_name("a");
+  a->set_size(3);
+  for (int64_t weight : {1, 2, 1})
+    a->add_weights(weight);
+  b->set_name("b");
+  b->set_size(2);
+  manifest::TensorType whole, part;
+  whole.set_type(manifest::I32);
+  part.set_type(manifest::I32);
+  manifest::Sharding sharding;
+  for (size_t i = 0; i < global.size(); ++i) {
+    whole.add_shape(global[i]);
+    part.add_shape(local[i]);
+    auto *dim = sharding.add_dims();
+    for (const std::string &axis : dims[i])
+      dim->add_axes(axis);
+  }
+  return Distribution::create(mesh, whole, part, sharding, "test", out,
+                              content);
+}
+
+// Examples follow the weights: three unequal parts, copies over the other axis.
+TEST(Slices, WeightedShares) {
+  Distribution d;
+  ASSERT_TRUE(share({8, 2}, {4, 2}, {{"a"}, {}}, Content::Examples, &d).ok());
+  const int64_t starts[] = {0, 2, 6}, sizes[] = {2, 4, 2};
+  std::vector<int32_t> whole(16), back(16, -1);
+  std::iota(whole.begin(), whole.end(), 0);
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(d.slices[rank].start, (Shape{starts[rank / 2], 0}));
+    EXPECT_EQ(d.partShape(rank), (Shape{sizes[rank / 2], 2}));
+    EXPECT_TRUE(d.slices[rank].contiguous);
+    EXPECT_EQ(d.slices[rank].firstCopy, rank % 2 == 0);
+    std::vector<int32_t> part(2 * sizes[rank / 2], -1);
+    d.cut(whole.data(), rank, part.data());
+    EXPECT_EQ(part.front(), 2 * starts[rank / 2]);
+    EXPECT_EQ(part.back(), 2 * (starts[rank / 2] + sizes[rank / 2]) - 1);
+    if (d.slices[rank].firstCopy)
+      d.paste(part.data(), rank, back.data());
+  }
+  EXPECT_EQ(back, whole);
+  // A rank finds room for the largest.
+  EXPECT_EQ(d.localBytes, 4 * 2 * 4);
+  EXPECT_EQ(d.parts, 3);
+}
+
+// A dim of tokens behind the examples: each share in two equal parts, and a
+// dim with padding beside it.
+TEST(Slices, WeightedSharesInParts) {
+  Distribution d;
+  ASSERT_TRUE(share({16}, {2}, {{"a", "b"}}, Content::Examples, &d).ok());
+  const int64_t starts[] = {0, 2, 4, 8, 12, 14}, sizes[] = {2, 2, 4, 4, 2, 2};
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(d.slices[rank].start[0], starts[rank]);
+    EXPECT_EQ(d.slices[rank].size[0], sizes[rank]);
+  }
+  ASSERT_TRUE(
+      share({8, 3}, {2, 2}, {{"a"}, {"b"}}, Content::Examples, &d).ok());
+  EXPECT_EQ(d.partShape(3), (Shape{4, 2}));
+  EXPECT_TRUE(d.slices[3].padded);
+  std::vector<int32_t> whole(24, 7), part(8, -1);
+  d.cut(whole.data(), 3, part.data());
+  EXPECT_EQ(part, (std::vector<int32_t>{7, 0, 7, 0, 7, 0, 7, 0}));
+}
+
+// What no share fits; and variables, whose shards are equal.
+TEST(Slices, SharesThatDoNotFit) {
+  Distribution d;
+  Axes axes = {{"a"}};
+  EXPECT_FALSE(share({8}, {3}, axes, Content::Examples, &d).ok());
+  EXPECT_FALSE(share({9}, {2}, axes, Content::Examples, &d).ok());
+  EXPECT_FALSE(share({8}, {4}, axes, Content::Variable, &d).ok());
+  ASSERT_TRUE(share({8}, {3}, axes, Content::Variable, &d).ok());
+  EXPECT_EQ(d.slices[4].size[0], 2);
+}
+
 TEST(Slices, OrderOfAxes) {
   Distribution d;
   ASSERT_TRUE(distribute({12}, {{"a", "b"}}, {}, &d).ok());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/options.h"
+#include "tools/options/strategies.h"
 #include <gtest/gtest.h>
 
 using namespace dist;
@@ -116,6 +117,11 @@ TEST(Options, RefusesMalformedValues) {
                            "--mesh=data=2",
                            "--mesh=a=4611686018427387904,b=4",
                            "--split=x",
+                           "--device-weights=",
+                           "--device-weights=3,0",
+                           "--device-weights=3,,1",
+                           "--device-weights=3,1.5",
+                           "--device-weights=3,9999999",
                            "--epochs=1.5",
                            "--shuffle=yes",
                            "--strategy=mirrored:key=1",
@@ -129,6 +135,43 @@ TEST(Options, RefusesMalformedValues) {
   EXPECT_NE(refused(Tool::Run, {"fit"}), "");
   EXPECT_NE(refused(Tool::Run, {}), "");
   EXPECT_NE(refused(Tool::Run, {"fit", "m", "--batch-size"}), "");
+}
+
+TEST(Options, DeviceWeights) {
+  auto weights = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"m.onnx", "--loss=mse"});
+    StrategyPlan plan;
+    Status status = planStrategies(parsed(Tool::Opt, words), &plan);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return plan.weights;
+  };
+  using Weights = std::vector<int64_t>;
+  EXPECT_EQ(weights({"--strategy=mirrored", "--devices=cpu:3",
+                     "--device-weights=1,2,1"}),
+            (Weights{1, 2, 1}));
+  EXPECT_EQ(weights({"--strategy=mirrored,tensor-split", "--devices=cpu:4",
+                     "--mesh=data=2,model=2", "--device-weights=3,1"}),
+            (Weights{3, 1}));
+  // Equal ones are none.
+  EXPECT_EQ(weights({"--strategy=mirrored", "--devices=cpu:2",
+                     "--device-weights=2,2"}),
+            Weights());
+  auto why = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"m.onnx", "--loss=mse"});
+    return refused(Tool::Opt, words);
+  };
+  EXPECT_NE(
+      why({"--strategy=mirrored", "--devices=cpu:3", "--device-weights=3,1"})
+          .find("axis 'data' has 3 places, but 2 weights were given"),
+      std::string::npos);
+  EXPECT_NE(why({"--strategy=mirrored,tensor-split", "--devices=cpu:4",
+                 "--mesh=model=2,data=2", "--device-weights=3,1"})
+                .find("write data=N first in --mesh"),
+            std::string::npos);
+  EXPECT_NE(why({"--strategy=mirrored", "--devices=cpu:4",
+                 "--mesh=host=2,data=2", "--device-weights=3,1"})
+                .find("weights are of the places along one axis"),
+            std::string::npos);
 }
 
 TEST(Options, HelpIsGroupedAndVersionAnswers) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Compilation.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -21,6 +22,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -53,6 +55,23 @@ Status Compilation::plan() {
   if (batch == 0 && !options.loss.empty())
     batch = 32; // Keras' default.
   paddedBatch = (batch + replicas - 1) / replicas * replicas;
+  if (!strategy.weights.empty()) {
+    int64_t total = std::accumulate(strategy.weights.begin(),
+                                    strategy.weights.end(), int64_t(0));
+    paddedBatch = batch;
+    if (batch % total) {
+      int64_t less = batch / total * total;
+      return Status::error(
+          StatusCode::InvalidArgument, "the batch cannot be split by weight",
+          "--device-weights",
+          "it has " + std::to_string(batch) +
+              " examples, and the weights are " + std::to_string(total) +
+              " together",
+          "give --batch-size " +
+              (less ? std::to_string(less) + " or " : std::string()) +
+              std::to_string(less + total));
+    }
+  }
   if (options.threads > 0)
     threads = options.threads;
   else
@@ -129,6 +148,10 @@ void Compilation::describeCosts(LoweringOptions &lowering) {
   int64_t ops = 0;
   for (auto function : module->getOps<func::FuncOp>()) {
     auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
+    // Places with shares of the batch run the same ops.
+    if (std::optional<Share> share = findShare(function);
+        share && share->place != 0)
+      continue;
     if ((whole ? whole.getValue() : function.getSymName()) == "predict")
       function.walk([&](Operation *op) {
         ops += op->getName().getDialectNamespace() == "graph";
@@ -163,6 +186,8 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
     annotate.dataAxes.push_back(axis);
   if (strategy.stages > 0)
     annotate.dataAxes.push_back(kMicrobatchAxis);
+  annotate.batchParts = std::accumulate(strategy.weights.begin(),
+                                        strategy.weights.end(), int64_t(0));
   if (!strategy.modelAxis.empty())
     annotate.modelAxis = strategy.modelAxis;
   for (const std::string &rule : options.split)
@@ -251,7 +276,23 @@ LogicalResult Compilation::train() {
       })))
     return failure();
   dropFullEntries();
-  return success();
+  return checkStatistics();
+}
+
+/// Statistics of each replica's examples are what groups of equal size have.
+LogicalResult Compilation::checkStatistics() {
+  if (strategy.weights.empty())
+    return success();
+  bool fails = false;
+  module->walk([&](graph::BatchNormOp op) {
+    if (op.getGroups() == 1 || fails)
+      return;
+    fails = true;
+    op.emitOpError() << "has statistics per replica, over equal parts of the "
+                        "batch, but --device-weights makes unequal ones; add "
+                        "--sync-batch-norm, or leave --device-weights out";
+  });
+  return failure(fails);
 }
 
 LogicalResult Compilation::annotate() {
@@ -276,6 +317,10 @@ LogicalResult Compilation::partition() {
   partition.compress = options.compress;
   partition.stages = strategy.stages;
   partition.sources = explains();
+  if (!strategy.weights.empty())
+    partition.shareAxis = strategy.dataAxes.front();
+  for (int64_t weight : strategy.weights)
+    partition.weights.push_back(weight);
   if (!strategy.modelAxis.empty() && !options.wholeAxes)
     partition.cutAxes.push_back(strategy.modelAxis);
   // Rules are the user's layout, of which nothing is gathered unnoticed; what a

@@ -55,6 +55,7 @@ private:
   LogicalResult partition();
   LogicalResult checkMemory();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
+  LogicalResult checkStatistics();
   void dropFullEntries();
   void keepEntries(bool forPatterns);
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);

@@ -78,8 +78,9 @@ struct Options {
   std::string convolution = "auto"; // auto, direct, winograd
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;
-  std::vector<std::string> split; // REGEX=DIM:AXIS
-  std::string splitPreset;        // empty: chosen
+  std::vector<int64_t> deviceWeights; // none: devices are equal
+  std::vector<std::string> split;     // REGEX=DIM:AXIS
+  std::string splitPreset;            // empty: chosen
   std::string allReduce = "auto";
   std::string compress;     // METHOD or METHOD:key=value; empty: none
   int64_t bytesPerPack = 0; // 0: automatic

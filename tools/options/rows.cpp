@@ -117,6 +117,12 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.value(
       "--mesh", "AXIS=N,...", "axes of the devices, major first",
       [&](const std::string &given) { return parseMesh(given, &o.mesh); });
+  table.value("--device-weights", "N,N,...",
+              "unequal devices: the parts of the batch that they take, one "
+              "integer a place along the mesh axis of the batch",
+              [&](const std::string &given) {
+                return parseWeights(given, &o.deviceWeights);
+              });
   table.value("--split", "REGEX=DIM:AXIS[@N]",
               "splits variables (repeatable); AXIS may be a part of one, as "
               "model:(PRE)SIZE; @N: spreads after all of lower N (default 0)",

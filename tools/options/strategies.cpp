@@ -225,6 +225,32 @@ const std::vector<RefusedRow> &refusedTable() {
        },
        "what is left would be in units of a loss scale that changes",
        "use --precision bf16"},
+      {"--device-weights without a strategy that splits the batch",
+       [](const Options &o) {
+         return !o.deviceWeights.empty() && !count(o, "mirrored") &&
+                !count(o, "zero") && !count(o, "central-storage") &&
+                !count(o, "pipeline") && !count(o, "auto");
+       },
+       "they are parts of the batch", "add --strategy mirrored"},
+      {"--device-weights with central-storage, pipeline or auto",
+       [](const Options &o) {
+         return !o.deviceWeights.empty() &&
+                (count(o, "central-storage") || count(o, "pipeline") ||
+                 count(o, "auto"));
+       },
+       "their programs and predictions are those of equal devices",
+       "use mirrored or zero"},
+      {"--device-weights with --compress",
+       [](const Options &o) {
+         return !o.deviceWeights.empty() && !o.compress.empty();
+       },
+       "what is left of a gradient is kept by ranks of one program",
+       "leave one of them out"},
+      {"--device-weights with --strict-divisibility",
+       [](const Options &o) {
+         return !o.deviceWeights.empty() && o.strictDivisibility;
+       },
+       "that asks for equal parts", "leave one of them out"},
       {"--split without tensor-split",
        [](const Options &o) {
          return !o.split.empty() && !count(o, "tensor-split") &&
@@ -272,6 +298,36 @@ static Status chooseMesh(const Options &options,
                          "add --mesh " + example);
   }
   plan->mesh = {{axes.front(), devices}};
+  return Status();
+}
+
+/// Which places have weights, and that each has one.
+static Status chooseWeights(const Options &options, StrategyPlan *plan) {
+  const std::vector<int64_t> &weights = options.deviceWeights;
+  if (weights.empty())
+    return Status();
+  if (plan->dataAxes.size() != 1)
+    return refuse("--device-weights with several axes that split the batch",
+                  "weights are of the places along one axis",
+                  "add --mesh data=" + std::to_string(plan->replicas));
+  const std::string &axis = plan->dataAxes.front();
+  if (plan->mesh.front().first != axis)
+    return refuse("--device-weights with a mesh whose first axis is not '" +
+                      axis + "'",
+                  "ranks of one program stand together",
+                  "write " + axis + "=N first in --mesh");
+  if (int64_t(weights.size()) != plan->replicas)
+    return Status::error(
+        StatusCode::InvalidArgument, "the weights do not fit the devices",
+        "--device-weights",
+        "axis '" + axis + "' has " + std::to_string(plan->replicas) +
+            " places, but " + std::to_string(weights.size()) +
+            " weights were given",
+        "give one integer a place");
+  // Equal ones say nothing: one program for all is smaller.
+  if (std::any_of(weights.begin(), weights.end(),
+                  [&](int64_t weight) { return weight != weights.front(); }))
+    plan->weights = weights;
   return Status();
 }
 
@@ -372,7 +428,7 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
         "it has " + std::to_string(plan->ranks) + " places for " +
             std::to_string(options.devices.size()) + " devices",
         "make the product of its axes equal");
-  return Status();
+  return chooseWeights(options, plan);
 }
 
 std::string strategyGuide() {

@@ -49,6 +49,9 @@ struct StrategyPlan {
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<std::string> dataAxes; // over which the batch is split
   std::string modelAxis, stageAxis;  // empty: none
+  /// Of unequal devices: the parts of the batch that the places along the one
+  /// data axis take. Empty: all are equal.
+  std::vector<int64_t> weights;
   int64_t ranks = 1, replicas = 1;
   // Of a pipeline; no stages: none.
   int64_t stages = 0, microbatches = 1, chunks = 1;

@@ -17,6 +17,8 @@ namespace dist::tools {
 
 /// More devices than this are a typing error.
 static constexpr int64_t kDeviceLimit = 4096;
+/// The batch is a multiple of the weights' sum.
+static constexpr int64_t kWeightLimit = 1 << 20;
 
 Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo) {
@@ -274,6 +276,19 @@ Status parseMesh(const std::string &text,
         return wrongValue("--mesh", "axis '" + axis + "' is given twice",
                           "name each axis once");
     out->emplace_back(axis, count);
+  }
+  return Status();
+}
+
+Status parseWeights(const std::string &text, std::vector<int64_t> *out) {
+  out->clear();
+  for (const std::string &piece : split(text, ',')) {
+    int64_t weight = 0;
+    DIST_RETURN_IF_ERROR(parseInteger("--device-weights", piece, 1, &weight));
+    if (weight > kWeightLimit)
+      return wrongValue("--device-weights", piece + " is too large",
+                        "write the ratio in small numbers, as 3,1");
+    out->push_back(weight);
   }
   return Status();
 }

@@ -26,6 +26,8 @@ Status parseStrategies(const std::string &text, std::vector<Strategy> *out);
 Status parsePlan(const std::string &text, Options *out);
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out);
+/// `3,1`: positive integers.
+Status parseWeights(const std::string &text, std::vector<int64_t> *out);
 /// `NAME=VALUE`, both not empty.
 Status parseNamed(const std::string &option, const std::string &text,
                   NamedValues *out);

@@ -7,6 +7,7 @@
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -97,6 +98,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << "expected a number >= 0 as " << attribute.getName().getValue();
     return success();
   }
+  if (attribute.getName() == kShareAttr)
+    return verifyShare(op, attribute.getValue());
   if (attribute.getName() == kSourcesAttr || attribute.getName() == kCausesAttr)
     return verifyRows(attribute, [&] { return op->emitOpError(); });
   if (attribute.getName() == kWhyAttr) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -294,12 +295,27 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
       for (int64_t rank : group)
         ranks[rank] = sum;
     }
-  assert(llvm::all_of(ranks,
-                      [&](const HostTensor &shard) {
-                        return shard.getType() == ranks.front().getType();
-                      }) &&
-         "shards of one tensor have one type");
-  auto type = getGlobalType(ranks.front().getType(), sharding, mesh);
+  // Where each part of a dim begins: parts may differ in size.
+  SmallVector<int64_t> shape;
+  SmallVector<SmallVector<int64_t>> starts;
+  for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
+    ArrayRef<StringAttr> axes = sharding.getAxes(dim);
+    SmallVector<int64_t> sizes(mesh.getGroupSize(axes));
+    for (auto [rank, shard] : llvm::enumerate(ranks)) {
+      int64_t &size = sizes[getPlaceInGroup(mesh, rank, axes)];
+      assert((size == 0 || size == shard.getShape()[dim]) &&
+             "copies of a part have one type");
+      size = shard.getShape()[dim];
+    }
+    int64_t &end = shape.emplace_back(0);
+    auto &list = starts.emplace_back();
+    for (int64_t size : sizes) {
+      list.push_back(end);
+      end += size;
+    }
+  }
+  auto type =
+      RankedTensorType::get(shape, ranks.front().getType().getElementType());
   HostTensor result(type);
   std::vector<bool> written(type.getNumElements(), false);
   // Each rank writes its part; those that come after the first compare.
@@ -311,8 +327,8 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
     forEachIndex(shard.getShape(), [&](ArrayRef<int64_t> index) {
       SmallVector<int64_t> to(index);
       for (unsigned dim = 0; dim < to.size(); ++dim)
-        to[dim] += shard.getShape()[dim] *
-                   getPlaceInGroup(mesh, rank, sharding.getAxes(dim));
+        to[dim] +=
+            starts[dim][getPlaceInGroup(mesh, rank, sharding.getAxes(dim))];
       int64_t at = result.linearize(to);
       if (!written[at]) {
         written[at] = true;
@@ -414,6 +430,8 @@ bool mlir::dist::isOnHost(Operation *op) {
 int64_t mlir::dist::getProgramNumber(Operation *function) {
   if (isOnHost(function))
     return 1;
+  if (std::optional<Share> share = findShare(function))
+    return share->place;
   auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
   return stage ? stage.getInt() : 0;
 }
@@ -424,6 +442,6 @@ mlir::dist::getProgramRanks(MeshOp mesh, int64_t number, int64_t count) {
   if (mesh && mesh.getHost() && count > 1)
     return number == 0 ? std::pair(int64_t(0), ranks)
                        : std::pair(ranks, int64_t(1));
-  // Stages are the major places.
+  // Stages, or shares, are the major places.
   return {number * (ranks / count), ranks / count};
 }

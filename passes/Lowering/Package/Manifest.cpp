@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/Manifest.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/LibraryKernels.h"
@@ -94,6 +95,7 @@ public:
 
 private:
   LogicalResult addVariables();
+  LogicalResult compareTransfers(const Share &share);
   void placeVariables();
   void addEntry(rt::ProgramOp program, manifest::Program *to);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
@@ -319,6 +321,37 @@ void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
   }
 }
 
+/// Places with shares of their own meet in the same collectives, in one order:
+/// anything else would wait forever.
+LogicalResult Filler::compareTransfers(const Share &share) {
+  auto collect = [&](const manifest::Entry &entry) {
+    std::vector<const manifest::Transfer *> rows;
+    for (const manifest::Transfer &row : entry.transfers())
+      if (llvm::is_contained(row.axes(), share.axis.str()))
+        rows.push_back(&row);
+    return rows;
+  };
+  const manifest::Program &first = out->programs(0);
+  for (const manifest::Program &program : out->programs())
+    for (auto [a, b] : llvm::zip_equal(first.entries(), program.entries())) {
+      auto ours = collect(a), others = collect(b);
+      for (size_t i = 0; i < std::max(ours.size(), others.size()); ++i) {
+        bool same = i < ours.size() && i < others.size() &&
+                    ours[i]->id() == others[i]->id() &&
+                    ours[i]->op() == others[i]->op() &&
+                    ours[i]->bytes() == others[i]->bytes();
+        if (same)
+          continue;
+        const manifest::Transfer &row = i < ours.size() ? *ours[i] : *others[i];
+        return module.emitError("the places along '")
+               << share.axis.getValue() << "' do not all come to the "
+               << row.op() << " of '" << row.tensor() << "' in @" << a.name()
+               << "; leave --device-weights out";
+      }
+    }
+  return success();
+}
+
 LogicalResult Filler::run() {
   out->clear_variables();
   out->clear_programs();
@@ -336,6 +369,15 @@ LogicalResult Filler::run() {
     }
   if (mesh && mesh.getHost())
     out->mutable_mesh()->set_host(true);
+  auto entries = module.getOps<rt::ProgramOp>();
+  std::optional<Share> share;
+  if (!entries.empty())
+    share = findShare(*entries.begin());
+  if (share)
+    for (manifest::Axis &axis : *out->mutable_mesh()->mutable_axes())
+      if (axis.name() == share->axis)
+        axis.mutable_weights()->Add(share->weights.begin(),
+                                    share->weights.end());
   out->set_ranks(ranks);
   int programs = 1;
   for (auto op : module.getOps<rt::ProgramOp>())
@@ -369,6 +411,8 @@ LogicalResult Filler::run() {
   for (auto op : module.getOps<rt::ProgramOp>())
     if (op->hasAttr(kPrepares))
       addPreparation(op, out->mutable_programs(getProgramNumber(op)));
+  if (share && failed(compareTransfers(*share)))
+    return failure();
   for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
     manifest::LibraryKernel *entry = out->add_kernels();
     *entry = libraries.getTable()[i];

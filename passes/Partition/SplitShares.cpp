@@ -1,0 +1,81 @@
+//===- SplitShares.cpp - A program for each part of the batch -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Stage.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Partition/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_SPLITSHARESPASS
+#include "passes/Partition/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct SplitSharesPass
+    : mlir::dist::impl::SplitSharesPassBase<SplitSharesPass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  LogicalResult check(MeshOp mesh);
+};
+} // namespace
+
+LogicalResult SplitSharesPass::check(MeshOp mesh) {
+  auto fail = [&] { return getOperation().emitError("dist-split-shares: "); };
+  if (!mesh)
+    return fail() << "expected a mesh; run dist-create-mesh first";
+  int64_t places = mesh.getAxisSize(axis.getValue());
+  if (places == 0)
+    return fail() << "the mesh has no axis '" << axis.getValue() << "'";
+  if (int64_t(weights.size()) != places)
+    return fail() << "expected a weight for each of the " << places
+                  << " places along '" << axis.getValue() << "', but got "
+                  << weights.size();
+  if (llvm::any_of(*weights, [](int64_t weight) { return weight < 1; }))
+    return fail() << "expected weights >= 1";
+  // A program's ranks are neighbours.
+  if (cast<StringAttr>(mesh.getAxisNames()[0]).getValue() !=
+      StringRef(axis.getValue()))
+    return fail() << "expected '" << axis.getValue()
+                  << "', which has weights, to be the mesh's first axis";
+  return success();
+}
+
+/// A copy of the entry that knows its share.
+static void addShare(func::FuncOp entry, const Share &share) {
+  OpBuilder builder(entry);
+  auto copy = cast<func::FuncOp>(builder.clone(*entry));
+  copy.setSymName((entry.getSymName() + "_share" + Twine(share.place)).str());
+  copy->setAttr(kEntryAttr, builder.getStringAttr(entry.getSymName()));
+  copy->setAttr(kShareAttr, getShareAttr(share));
+  for (unsigned i = 0; i < copy.getNumArguments(); ++i)
+    copy.setArgAttr(i, kPositionAttr, builder.getI64IntegerAttr(i));
+  for (unsigned i = 0; i < copy.getNumResults(); ++i)
+    copy.setResultAttr(i, kPositionAttr, builder.getI64IntegerAttr(i));
+}
+
+void SplitSharesPass::runOnOperation() {
+  if (weights.empty())
+    return;
+  ModuleOp module = getOperation();
+  if (failed(check(findMesh(module))))
+    return signalPassFailure();
+  auto name = StringAttr::get(&getContext(), axis.getValue());
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (function.isExternal())
+      continue;
+    for (int64_t place = 0; place < int64_t(weights.size()); ++place)
+      addShare(function, Share{name, place, *weights});
+    function.erase();
+  }
+}
