@@ -244,7 +244,7 @@ RandomProgram::RandomProgram(uint64_t seed, unsigned numOps, bool mayPad)
       &RandomProgram::addPad,          &RandomProgram::addConcat,
       &RandomProgram::addAlongAxis,    &RandomProgram::addArgMax,
       &RandomProgram::addConstant,     &RandomProgram::addReshard,
-      &RandomProgram::addGradientLike};
+      &RandomProgram::addGradientLike, &RandomProgram::addLookup};
   makeMesh();
   makeArgument(makeShape(pick(1, 3)), 'f');
   for (unsigned i = 0; i < numOps; ++i)

@@ -94,6 +94,7 @@ private:
   void addCrossEntropy();
   void addGather();
   void addScatterAdd();
+  void addLookup();
   void addSlice();
   void addPad();
   void addConcat();

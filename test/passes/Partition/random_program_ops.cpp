@@ -281,6 +281,24 @@ void RandomProgram::addScatterAdd() {
   emit("graph.scatter_add", {x, indices, updates}, axisText(axis), z, true);
 }
 
+void RandomProgram::addLookup() {
+  RandomValue x = pickValue('f', 1), y = x, z = x;
+  RandomValue indices = makeArgument(makeShape(pick(1, 2)), 'i');
+  values.pop_back();
+  y.shape = indices.shape;
+  y.shape.insert(y.shape.end(), x.shape.begin() + 1, x.shape.end());
+  if (count(y.shape) > 1200)
+    return;
+  RandomValue numbers = emit("graph.iota", {}, "dim = 0",
+                             {"", {x.shape[0]}, 'i', true, 1}, false);
+  values.pop_back();
+  std::string rows = "num_rows = " + std::to_string(x.shape[0]);
+  y = emit("graph.gather_rows", {x, indices, numbers}, rows, y, true);
+  z.bound = x.bound + y.bound * count(indices.shape);
+  z.exact = false;
+  emit("graph.scatter_add_rows", {x, indices, y, numbers}, rows, z, true);
+}
+
 void RandomProgram::addAlongAxis() {
   RandomValue x = pickValue('f', 1), y = x;
   size_t axis = pick(0, x.shape.size() - 1);
