@@ -132,7 +132,7 @@ LogicalResult Partitioner::partitionCollective(Operation *op) {
 }
 
 ShardingAttr Partitioner::cutExamples(ReshardOp op, Value &local) {
-  ShardingAttr from = findSharding(op.getOperand()), to = op.getTarget();
+  ShardingAttr from = findSharding(op.getOperand());
   for (unsigned dim = 0; dim < from.getNumDims(); ++dim) {
     bool was = shares.isShared(op.getOperand(), dim),
          is = shares.isShared(op.getResult(), dim);
