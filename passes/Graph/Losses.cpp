@@ -50,9 +50,13 @@ static Value buildCrossEntropy(GraphBuilder &g, const LossInputs &in,
 static Value buildBinaryCrossEntropy(GraphBuilder &g, const LossInputs &in,
                                      const TrainingSpec &) {
   if (Value x = in.logits) {
-    // max(x, 0) - x y + log(1 + exp(-|x|)), which overflows for no x.
-    Value tail = g.make<Log1pOp>(g.exp(g.neg(g.make<AbsOp>(x))));
-    return g.add(g.sub(g.make<ReluOp>(x), g.mul(x, in.label)), tail);
+    // max(x, 0) - x y + log(1 + exp(-|x|)), which overflows for no x; from one
+    // side at 0, where relu and abs would have no derivative, and the whole has
+    // 1/2 - y: the logits of a layer that begins with zeros.
+    Value zero = g.like(x, 0);
+    Value isRight = g.compare(ComparePredicate::GE, x, zero);
+    Value tail = g.make<Log1pOp>(g.exp(g.select(isRight, g.neg(x), x)));
+    return g.add(g.sub(g.select(isRight, x, zero), g.mul(x, in.label)), tail);
   }
   Value p = clipProbability(g, in.prediction);
   Value one = g.like(p, 1);

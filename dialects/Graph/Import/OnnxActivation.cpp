@@ -24,10 +24,13 @@ static Value clamp(OnnxNode &n, Value x, double low, double high) {
   Type type = n.elementOf(x);
   return n.minimum(n.maximum(x, n.scalar(low, type)), n.scalar(high, type));
 }
-/// log(1 + e^x) that does not overflow.
+/// log(1 + e^x) that does not overflow; from one side at 0, where relu and abs
+/// would have no derivative, and this has 1/2.
 static Value softplus(OnnxNode &n, Value x) {
-  Value tail = n.unary<Log1pOp>(n.exp(n.neg(n.unary<AbsOp>(x))));
-  return n.add(n.unary<ReluOp>(x), tail);
+  Value zero = n.scalar(0, n.elementOf(x));
+  Value isRight = n.compare(ComparePredicate::GE, x, zero);
+  Value tail = n.unary<Log1pOp>(n.exp(n.select(isRight, n.neg(x), x)));
+  return n.add(n.select(isRight, x, zero), tail);
 }
 
 static LogicalResult importRelu(OnnxNode &n) {
