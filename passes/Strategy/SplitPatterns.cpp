@@ -75,6 +75,12 @@ LogicalResult Follower::split(Value value, unsigned dim) {
   int64_t size = type.getDimSize(dim);
   if (size % parts && !(mayPad && isSplitWorthwhile(size, parts)))
     return failure();
+  // Users of a constant are no one layer: each takes its own part.
+  Operation *definition = value.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<graph::BroadcastOp>(definition))
+    definition = broadcast.getOperand().getDefiningOp();
+  if (definition && definition->hasTrait<OpTrait::ConstantLike>())
+    return success();
   auto [known, isNew] = dims.try_emplace(value, dim);
   if (!isNew)
     return success(known->second == dim);
