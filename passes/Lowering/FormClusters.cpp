@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include <functional>
 #include <queue>
 
 using namespace mlir;
@@ -54,6 +55,8 @@ private:
   bool hasOtherPath(Node *from, Node *to);
   llvm::SmallSetVector<Node *, 8> getPredecessors(Node *node);
   SmallVector<Node *> schedule();
+  bool readsData(Node *node);
+  void delayPreparation(SmallVector<Node *> &order);
   LogicalResult emit(Node *node, OpBuilder &builder);
   Value cloneInto(Value value, OpBuilder &builder, Block *body,
                   SmallVectorImpl<Value> &inputs, IRMapping &mapping);
@@ -292,7 +295,60 @@ SmallVector<Node *> Former::schedule() {
         ready.push(next);
   }
   assert(order.size() == waits.size() && "merging made a cycle");
+  delayPreparation(order);
   return order;
+}
+
+/// Whether the node reads an argument that is no variable.
+bool Former::readsData(Node *node) {
+  llvm::SmallSetVector<Value, 8> bases;
+  for (Operation *op : node->ops)
+    for (Value operand : op->getOperands())
+      collectBases(operand, bases);
+  return llvm::any_of(bases, [&](Value base) {
+    auto argument = dyn_cast<BlockArgument>(base);
+    return argument &&
+           !func.getArgAttr(argument.getArgNumber(), "graph.variable");
+  });
+}
+
+/// What depends on variables alone (weights converted, filters transformed)
+/// could come first of all, and would take memory until it is read: it comes
+/// right before its first reader, or before what that one has to receive.
+void Former::delayPreparation(SmallVector<Node *> &order) {
+  llvm::DenseMap<Node *, size_t> place;
+  llvm::DenseMap<Node *, SmallVector<Node *>> readers;
+  llvm::SmallPtrSet<Node *, 32> prepares;
+  SmallVector<size_t> transfers;
+  for (auto [index, node] : llvm::enumerate(order)) {
+    place[node] = index;
+    auto predecessors = getPredecessors(node);
+    for (Node *other : predecessors)
+      readers[other].push_back(node);
+    if (previousTransfer.contains(node->ops.front()))
+      transfers.push_back(index);
+    else if (llvm::all_of(node->ops, isMemoryEffectFree) && !readsData(node) &&
+             llvm::all_of(predecessors, [&](Node *other) {
+               return prepares.contains(other);
+             }))
+      prepares.insert(node);
+  }
+  for (size_t index = order.size(); index-- > 0;) {
+    Node *node = order[index];
+    ArrayRef<Node *> users = readers[node];
+    if (!prepares.contains(node) || users.empty())
+      continue;
+    size_t first = order.size();
+    for (Node *user : users)
+      first = std::min(first, place[user]);
+    auto transfer = llvm::lower_bound(transfers, first);
+    if (transfer != transfers.begin() && *std::prev(transfer) > index)
+      first = *std::prev(transfer);
+    place[node] = first;
+  }
+  // Those that move to one place stay ahead of it, and in their order.
+  llvm::stable_sort(order,
+                    [&](Node *l, Node *r) { return place[l] < place[r]; });
 }
 
 Value Former::cloneInto(Value value, OpBuilder &builder, Block *body,
@@ -523,36 +579,37 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   return success();
 }
 
-/// Puts definitions before uses, else as they stand. Unlike a sort by uses
-/// alone it keeps the order of what ranks exchange: a recv has no operands.
+/// Puts definitions before uses, else as they stand: floating ops (views) come
+/// right before their first reader. What ranks exchange keeps its order: a recv
+/// has no operands.
 bool Former::sortBlock(Block &block) {
-  SmallVector<Operation *> left;
+  SmallVector<Operation *> order;
   for (Operation &op : block.without_terminator())
-    left.push_back(&op);
-  llvm::SmallPtrSet<Operation *, 32> waiting(left.begin(), left.end());
-  auto isReady = [&](Operation *op) {
-    if (Operation *before = previousTransfer.lookup(op))
-      if (waiting.contains(before))
-        return false;
-    return llvm::none_of(op->getOperands(), [&](Value operand) {
-      return waiting.contains(operand.getDefiningOp());
-    });
-  };
-  while (!left.empty()) {
-    SmallVector<Operation *> later;
-    for (Operation *op : left) {
-      if (!isReady(op)) {
-        later.push_back(op);
-        continue;
-      }
-      op->moveBefore(block.getTerminator());
-      waiting.erase(op);
-    }
-    if (later.size() == left.size())
+    order.push_back(&op);
+  llvm::SmallPtrSet<Operation *, 32> waiting(order.begin(), order.end());
+  llvm::SmallPtrSet<Operation *, 8> entered;
+  // Of one that stands right, all that it needs is done: chains of views are
+  // what this descends along.
+  std::function<bool(Operation *)> place = [&](Operation *op) {
+    if (!waiting.contains(op))
+      return true;
+    if (!entered.insert(op).second)
       return false;
-    left = std::move(later);
-  }
-  return true;
+    if (Operation *before = previousTransfer.lookup(op))
+      if (!place(before))
+        return false;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (!place(def))
+          return false;
+    op->moveBefore(block.getTerminator());
+    waiting.erase(op);
+    return true;
+  };
+  for (Operation *op : order)
+    if (!isFloating(op) && !place(op))
+      return false;
+  return llvm::all_of(order, place);
 }
 
 LogicalResult Former::run() {

@@ -361,9 +361,9 @@ describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
     return filter.getDimSize(layout.find(letter));
   };
   if (op.getInputLayout() != "N01C" || op.getOutputLayout() != "N01C" ||
-      !filter.getElementType().isF32() || sizeOf('0') != 3 ||
-      sizeOf('1') != 3 || op.getGroups() != 1 || !are(op.getStrides(), 1) ||
-      !are(op.getDilations(), 1))
+      !isa<Float32Type, BFloat16Type, Float16Type>(filter.getElementType()) ||
+      sizeOf('0') != 3 || sizeOf('1') != 3 || op.getGroups() != 1 ||
+      !are(op.getStrides(), 1) || !are(op.getDilations(), 1))
     return std::nullopt;
   // With a larger pad, whole rows of the result would be nothing but zeros.
   for (int64_t pad : op.getPadLow())
@@ -571,6 +571,7 @@ struct GraphToKernelsPass
     target.kernel = *kernel;
     target.threads = threads;
     target.vectorBits = vectorBits ? vectorBits : getHostVectorBits();
+    target.narrowSpeed = narrowSpeed;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration()) {
         // The host has all devices' threads.

@@ -39,8 +39,9 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
     their operands become strides, a bias and a relu behind a forward kernel
     become its post-ops, and weights are reordered once where the library wants
     a layout of its own. What it does not take stays and is generated. So are
-    3x3 convolutions of stride 1 in f32, and gradients of their inputs, where
-    Winograd's F(4x4, 3x3) is faster (`rt.winograd`) or `convolution` says so.
+    3x3 convolutions of stride 1, and gradients of their inputs, where
+    Winograd's F(4x4, 3x3) is faster (`rt.winograd`) or `convolution` says so;
+    in bf16 and f16, too, unless the machine multiplies those many times faster.
     ```mlir
     %0 = graph.dot_general %x, %w {...} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
     // becomes
@@ -54,6 +55,8 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
            "3x3 convolutions of stride 1: auto, direct or winograd">,
     Option<"vectorBits", "vector-bits", "int64_t", "0",
            "bits of a vector register; 0: of this machine's">,
+    Option<"narrowSpeed", "narrow-speed", "double", "0",
+           "how fast bf16 and f16 are multiplied beside f32; 0: as on this machine">,
   ];
 }
 

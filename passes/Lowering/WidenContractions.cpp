@@ -32,11 +32,13 @@ private:
 
 bool WidenContractionsPass::isSlow(Type element) const {
   if (element.isBF16())
-    return types == "bf16" || (types == "auto" && !::dist::cpu::multiplies(
-                                                      ::dist::manifest::BF16));
+    return types == "bf16" ||
+           (types == "auto" &&
+            ::dist::cpu::getMultiplySpeed(::dist::manifest::BF16) < 1);
   if (element.isF16())
     return types == "f16" ||
-           (types == "auto" && !::dist::cpu::multiplies(::dist::manifest::F16));
+           (types == "auto" &&
+            ::dist::cpu::getMultiplySpeed(::dist::manifest::F16) < 1);
   return false;
 }
 

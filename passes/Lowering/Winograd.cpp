@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Winograd.h"
 #include "passes/Lowering/Passes.h"
+#include "runtime/device/cpu/library_kernel.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Host.h"
@@ -40,9 +41,23 @@ struct Blocking {
   int64_t columns;
   /// Tiles of 4x4: all, and those of a block.
   int64_t tiles, blockTiles;
+  /// Of the elements in memory.
+  bool isNarrow;
+  /// Of the library's direct convolution, beside its f32.
+  double directSpeed;
 };
 
 } // namespace
+
+static double getDirectSpeed(Type element, const ConvolutionTarget &target) {
+  if (element.isF32())
+    return 1;
+  return target.narrowSpeed
+             ? target.narrowSpeed
+             : ::dist::cpu::getMultiplySpeed(element.isBF16()
+                                                 ? ::dist::manifest::BF16
+                                                 : ::dist::manifest::F16);
+}
 
 static std::optional<Blocking> findBlocking(RankedTensorType input,
                                             RankedTensorType output,
@@ -55,6 +70,9 @@ static std::optional<Blocking> findBlocking(RankedTensorType input,
   blocking.inputs = input.getDimSize(3);
   if (output.getNumElements() == 0 || input.getNumElements() == 0)
     return std::nullopt;
+  Type element = input.getElementType();
+  blocking.isNarrow = !element.isF32();
+  blocking.directSpeed = getDirectSpeed(element, target);
   blocking.lanes = target.vectorBits / 32;
   // AVX2 has 16 registers, the others 32.
   int64_t vectors = target.vectorBits == 256 ? 2 : 4;
@@ -84,14 +102,16 @@ static bool isFaster(const Blocking &blocking, bool isPrepared) {
   double pixels = double(blocking.images) * blocking.height * blocking.width;
   // Both read all weights, of which Winograd's are four times as many; direct
   // ones are read once for each few pixels.
-  double direct = 2 * 9 * channels * pixels / 125e9 + 9 * 4 * channels * 1e-9;
+  double direct = 2 * 9 * channels * pixels / (125e9 * blocking.directSpeed) +
+                  9 * 4 * channels * 1e-9;
   double winograd =
       2 * 36 * channels * blocking.tiles / 125e9 + 36 * 4 * channels * 0.13e-9;
   winograd += 12e-9 * blocking.tiles * (blocking.inputs + blocking.outputs);
   if (!isPrepared)
     winograd += 36 * 4 * channels * 0.32e-9;
-  // What is gained must be worth the rounding.
-  return winograd < 0.8 * direct;
+  // What is gained must be worth the rounding, which narrow results exceed by
+  // far: 2^-9 of bf16 against some 1e-6.
+  return winograd < (blocking.isNarrow ? 0.9 : 0.8) * direct;
 }
 
 static bool isChosen(const Blocking &blocking, bool isPrepared,

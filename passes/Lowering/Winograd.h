@@ -23,13 +23,17 @@ struct ConvolutionTarget {
   int64_t threads = 1;
   /// Of a vector register.
   int64_t vectorBits = 512;
+  /// How fast the library multiplies bf16 and f16 beside f32; 0: as this
+  /// machine's does.
+  double narrowSpeed = 0;
 };
 
 /// Bits of this machine's vector registers.
 int64_t getHostVectorBits();
 
 /// A 3x3 convolution of stride 1 over channels-last images, or the gradient of
-/// its input, which is one too.
+/// its input, which is one too. All of f32, bf16 or f16; what is computed
+/// between reading and writing is f32.
 struct WinogradConvolution {
   Value input, filter;
   Value bias; // null if none

@@ -140,6 +140,8 @@ def Rt_KernelOp : Rt_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
 //===----------------------------------------------------------------------===//
 
 def Rt_F32Tensor : StaticShapeTensorOf<[F32]>;
+/// Images and filters as the program has them; the arithmetic is f32.
+def Rt_ImageTensor : StaticShapeTensorOf<[F32, BF16, F16]>;
 
 def Rt_WinogradFilterOp : Rt_Op<"winograd_filter", [Pure,
     ParentOneOf<["FusedOp", "KernelOp"]>]> {
@@ -158,7 +160,7 @@ def Rt_WinogradFilterOp : Rt_Op<"winograd_filter", [Pure,
         : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
     ```
   }];
-  let arguments = (ins Rt_F32Tensor:$filter, DenseI64ArrayAttr:$strides,
+  let arguments = (ins Rt_ImageTensor:$filter, DenseI64ArrayAttr:$strides,
     ConfinedAttr<I64Attr, [IntPositive]>:$lanes, UnitAttr:$rotate);
   let results = (outs Rt_F32Tensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -185,11 +187,11 @@ def Rt_WinogradOp : Rt_Op<"winograd", [Pure,
         : (tensor<8x32x32x64xf32>, tensor<36x1x64x64xf32>) -> (tensor<8x32x32x64xf32>, tensor<148608xf32>)
     ```
   }];
-  let arguments = (ins Rt_F32Tensor:$input, Rt_F32Tensor:$filter,
-    Optional<Rt_F32Tensor>:$bias, DenseI64ArrayAttr:$pad_low,
+  let arguments = (ins Rt_ImageTensor:$input, Rt_F32Tensor:$filter,
+    Optional<Rt_ImageTensor>:$bias, DenseI64ArrayAttr:$pad_low,
     ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
     ConfinedAttr<I64Attr, [IntPositive]>:$lanes, UnitAttr:$relu);
-  let results = (outs Rt_F32Tensor:$output, Rt_F32Tensor:$scratch);
+  let results = (outs Rt_ImageTensor:$output, Rt_F32Tensor:$scratch);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -214,7 +216,7 @@ def Rt_WinogradProductsOp : Rt_Op<"winograd_products", [Pure,
         : (tensor<8x32x32x64xf32>, tensor<8x32x32x64xf32>) -> (tensor<36x64x64xf32>, tensor<148608xf32>)
     ```
   }];
-  let arguments = (ins Rt_F32Tensor:$input, Rt_F32Tensor:$grad,
+  let arguments = (ins Rt_ImageTensor:$input, Rt_ImageTensor:$grad,
     DenseI64ArrayAttr:$pad_low, ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
     ConfinedAttr<I64Attr, [IntPositive]>:$columns,
     ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
@@ -240,7 +242,7 @@ def Rt_WinogradFilterGradOp : Rt_Op<"winograd_filter_grad", [Pure,
   }];
   let arguments = (ins Rt_F32Tensor:$sums, DenseI64ArrayAttr:$strides,
     ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
-  let results = (outs Rt_F32Tensor:$output);
+  let results = (outs Rt_ImageTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

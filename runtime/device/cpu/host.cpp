@@ -48,18 +48,27 @@ static const char *libraryIsa() {
   }
 }
 
-bool multiplies(manifest::DataType type) {
+double getMultiplySpeed(manifest::DataType type) {
 #if defined(__x86_64__)
+  constexpr double tiles = 8, pairs = 2, apart = 0.5;
   int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
-  bool f16 = isa == dnnl_cpu_isa_avx512_core_fp16 ||
-             isa == dnnl_cpu_isa_avx512_core_amx ||
-             isa == dnnl_cpu_isa_avx512_core_amx_fp16;
-  if (type == manifest::F16)
-    return f16;
-  if (type == manifest::BF16)
-    return f16 || isa == dnnl_cpu_isa_avx512_core_bf16;
+  bool hasTiles = isa == dnnl_cpu_isa_avx512_core_amx ||
+                  isa == dnnl_cpu_isa_avx512_core_amx_fp16;
+  if (type == manifest::F16) {
+    if (isa == dnnl_cpu_isa_avx512_core_amx_fp16)
+      return tiles;
+    return hasTiles || isa == dnnl_cpu_isa_avx512_core_fp16 ? pairs : apart;
+  }
+  if (type == manifest::BF16) {
+    if (hasTiles)
+      return tiles;
+    return isa == dnnl_cpu_isa_avx512_core_fp16 ||
+                   isa == dnnl_cpu_isa_avx512_core_bf16
+               ? pairs
+               : apart;
+  }
 #endif
-  return true;
+  return 1;
 }
 
 std::string hostIsa() {

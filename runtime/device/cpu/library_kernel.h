@@ -59,9 +59,11 @@ std::string libraryVersion();
 /// avx512f ... library=avx512_core_amx". Names in a fixed order, so that it
 /// compares as text: a package is refused where it differs, too.
 std::string hostIsa();
-/// Whether this CPU has instructions for products of the type (a float), which
-/// the library otherwise takes apart in its inner loops.
-bool multiplies(manifest::DataType type);
+/// How fast the library multiplies the type (a float) here, beside f32: 8 with
+/// tiles of registers, 2 with instructions for pairs of products, below 1 where
+/// its inner loops take each number apart. Orders of magnitude, by the CPU's
+/// instructions.
+double getMultiplySpeed(manifest::DataType type);
 
 /// A kernel of a package on one device. Not thread-safe: each device has its
 /// own. Create it on the thread that runs it, which decides the team.

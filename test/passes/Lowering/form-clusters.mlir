@@ -103,3 +103,29 @@ func.func @flat_n1(%x: tensor<64x32x3x3xf32>, %s: tensor<32xf32>) -> tensor<64x3
   %0 = graph.mul %x, %b : tensor<64x32x3x3xf32>
   return %0 : tensor<64x32x3x3xf32>
 }
+
+graph.variable @w0 : tensor<64x64xf32> trainable {group = "parameter"} = dense<0.0> : tensor<64x64xf32>
+graph.variable @w1 : tensor<64x4x16xf32> trainable {group = "parameter"} = dense<0.0> : tensor<64x4x16xf32>
+// What is made of variables alone comes right before it is read, however early
+// it stands; so does a view of it that stands late. The batch is no variable.
+// CHECK-LABEL: func.func @preparation
+// CHECK: rt.fused({{.*}} -> tensor<512xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<4096xbf16>
+// CHECK-NOT: rt.fused
+// CHECK: rt.library({{.*}}kind = "matmul"
+// CHECK: rt.fused({{.*}} -> tensor<512xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<4096xbf16>
+// CHECK: %[[W1:.+]] = graph.reshape %{{.+}} -> tensor<64x64xbf16>
+// CHECK-NOT: rt.fused
+// CHECK: rt.library(%{{.+}}, %[[W1]]) {kind = "matmul"
+// CHECK: return
+func.func @preparation(%x: tensor<8x64xf32> {graph.role = "input"}, %w0: tensor<64x64xf32> {graph.role = "variable", graph.variable = @w0}, %w1: tensor<64x4x16xf32> {graph.role = "variable", graph.variable = @w1}) -> tensor<8x64xbf16> {
+  %0 = graph.convert %w1 : (tensor<64x4x16xf32>) -> tensor<64x4x16xbf16>
+  %1 = graph.convert %w0 : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %2 = graph.convert %x : (tensor<8x64xf32>) -> tensor<8x64xbf16>
+  %3 = rt.library(%2, %1) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
+  %4 = graph.relu %3 : tensor<8x64xbf16>
+  %5 = graph.reshape %0 : (tensor<64x4x16xbf16>) -> tensor<64x64xbf16>
+  %6 = rt.library(%4, %5) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
+  return %6 : tensor<8x64xbf16>
+}

@@ -2,6 +2,8 @@
 // RUN: dist-opt %s --split-input-file --graph-to-kernels="threads=2 vector-bits=512 convolution=winograd" | FileCheck %s --check-prefixes=CHECK,WINOGRAD
 // RUN: dist-opt %s --split-input-file --graph-to-kernels="threads=2 vector-bits=512 convolution=direct" | FileCheck %s --check-prefixes=DIRECT
 // RUN: dist-opt %s --split-input-file --graph-to-kernels="threads=2 vector-bits=256 convolution=winograd" | FileCheck %s --check-prefixes=AVX2
+// RUN: dist-opt %s --split-input-file --graph-to-kernels="threads=2 vector-bits=512 narrow-speed=2" | FileCheck %s --check-prefixes=CHECK,SLOW
+// RUN: dist-opt %s --split-input-file --graph-to-kernels="threads=2 vector-bits=512 narrow-speed=8" | FileCheck %s --check-prefixes=CHECK,FAST
 // RUN: not dist-opt %s --split-input-file --graph-to-kernels=convolution=fast 2>&1 | FileCheck %s --check-prefix=BAD
 // BAD: error: expected convolution to be auto, direct or winograd, but got fast
 
@@ -103,15 +105,35 @@ func.func @few_channels(%x: tensor<8x32x32x32xf32>, %w: tensor<32x32x3x3xf32>, %
 
 // -----
 
-// Strides, dilations, other windows, layouts and types have other kernels.
+// Strides, dilations, other windows and layouts have other kernels.
 // CHECK-LABEL: func.func @other
 // CHECK-NOT: rt.winograd
 // CHECK: return
-func.func @other(%x: tensor<8x32x32x64xf32>, %c: tensor<8x64x32x32xf32>, %h: tensor<8x32x32x64xbf16>, %w: tensor<64x64x3x3xf32>, %n: tensor<64x64x5x5xf32>, %v: tensor<64x64x3x3xbf16>) -> (tensor<8x16x16x64xf32>, tensor<8x28x28x64xf32>, tensor<8x28x28x64xf32>, tensor<8x64x30x30xf32>, tensor<8x30x30x64xbf16>) {
+func.func @other(%x: tensor<8x32x32x64xf32>, %c: tensor<8x64x32x32xf32>, %w: tensor<64x64x3x3xf32>, %n: tensor<64x64x5x5xf32>) -> (tensor<8x16x16x64xf32>, tensor<8x28x28x64xf32>, tensor<8x28x28x64xf32>, tensor<8x64x30x30xf32>) {
   %0 = graph.conv %x, %w {strides = array<i64: 2, 2>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<8x32x32x64xf32>, tensor<64x64x3x3xf32>) -> tensor<8x16x16x64xf32>
   %1 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 2, 2>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<8x32x32x64xf32>, tensor<64x64x3x3xf32>) -> tensor<8x28x28x64xf32>
   %2 = graph.conv %x, %n {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<8x32x32x64xf32>, tensor<64x64x5x5xf32>) -> tensor<8x28x28x64xf32>
   %3 = graph.conv %c, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "NC01", filter_layout = "OI01", output_layout = "NC01"} : (tensor<8x64x32x32xf32>, tensor<64x64x3x3xf32>) -> tensor<8x64x30x30xf32>
-  %4 = graph.conv %h, %v {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<8x32x32x64xbf16>, tensor<64x64x3x3xbf16>) -> tensor<8x30x30x64xbf16>
-  return %0, %1, %2, %3, %4 : tensor<8x16x16x64xf32>, tensor<8x28x28x64xf32>, tensor<8x28x28x64xf32>, tensor<8x64x30x30xf32>, tensor<8x30x30x64xbf16>
+  return %0, %1, %2, %3 : tensor<8x16x16x64xf32>, tensor<8x28x28x64xf32>, tensor<8x28x28x64xf32>, tensor<8x64x30x30xf32>
+}
+
+// -----
+
+// Narrow images are read and written as they are, the arithmetic between is
+// f32: faster than a library that multiplies bf16 twice as fast as f32, slower
+// than one that has tiles of registers for it.
+// CHECK-LABEL: func.func @narrow
+// SLOW: rt.winograd_filter %{{.+}} : (tensor<128x128x3x3xbf16>) -> tensor<36x2x128x64xf32>
+// SLOW: rt.winograd %{{.+}} : (tensor<32x16x16x128xbf16>, tensor<36x2x128x64xf32>) -> (tensor<32x16x16x128xbf16>, tensor<222336xf32>)
+// SLOW: rt.winograd_filter %{{.+}}rotate
+// SLOW: rt.winograd_products %{{.+}} : (tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>) -> (tensor<36x128x128xf32>
+// SLOW: rt.winograd_filter_grad %{{.+}} -> tensor<128x128x3x3xbf16>
+// FAST-NOT: rt.winograd
+// FAST: rt.library({{.*}}kind = "conv_filter_grad"
+// WINOGRAD: rt.winograd %
+func.func @narrow(%x: tensor<32x16x16x128xbf16>, %w: tensor<128x128x3x3xbf16>, %g: tensor<32x16x16x128xbf16>) -> (tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>, tensor<128x128x3x3xbf16>) {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<32x16x16x128xbf16>, tensor<128x128x3x3xbf16>) -> tensor<32x16x16x128xbf16>
+  %1 = graph.conv_input_grad %g, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<32x16x16x128xbf16>, tensor<128x128x3x3xbf16>) -> tensor<32x16x16x128xbf16>
+  %2 = graph.conv_filter_grad %x, %g {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>) -> tensor<128x128x3x3xbf16>
+  return %0, %1, %2 : tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>, tensor<128x128x3x3xbf16>
 }

@@ -16,6 +16,7 @@ struct Convolution {
   int padLow = 1, padHigh = 1;
   std::string filterLayout = "OI01";
   bool epilogue = false;
+  std::string type = "f32";
 };
 } // namespace
 
@@ -28,11 +29,11 @@ static LoweringOptions with(const std::string &convolution, int vectorBits) {
 
 /// The convolution and its gradients.
 static void add(KernelCases &cases, const Convolution &c) {
-  auto shape = [](std::initializer_list<int> sizes) {
+  auto shape = [&](std::initializer_list<int> sizes) {
     std::string text;
     for (int size : sizes)
       text += (text.empty() ? "" : "x") + std::to_string(size);
-    return tensor(text, "f32");
+    return tensor(text, c.type);
   };
   int pads = c.padLow + c.padHigh - 2;
   std::string x = shape({c.images, c.height, c.width, c.inputs});
@@ -50,8 +51,9 @@ static void add(KernelCases &cases, const Convolution &c) {
       ", groups = 1 : i64, input_layout = \"N01C\", filter_layout = \"" +
       c.filterLayout + "\", output_layout = \"N01C\"} : (";
   // Sums of 9 times the channels, of which each has some rounding errors.
-  double tolerance = 64e-6;
-  std::string name = "pad" + std::to_string(c.padLow) + "_" + c.filterLayout;
+  double tolerance = std::max(64e-6, toleranceOf(c.type));
+  std::string name =
+      "pad" + std::to_string(c.padLow) + "_" + c.filterLayout + "_" + c.type;
   if (c.epilogue)
     cases.add("epilogue_" + name, "%x: " + x + ", %w: " + w + ", %b: " + b, y,
               "%0 = graph.conv %x, %w" + attributes + x + ", " + w + ") -> " +
@@ -90,6 +92,38 @@ TEST(Winograd, EqualsTheReference) {
     // More tiles than a block has.
     add(cases, {5, 18, 18, few, few, 1, 1, "OI01", true});
     cases.check(with("winograd", bits));
+  }
+}
+
+/// Images and filters of narrow floats, in both layouts of filters: the results
+/// are the reference's but for their own rounding.
+TEST(Winograd, NarrowEqualsTheReference) {
+  for (int bits : {512, 256, 128}) {
+    KernelCases cases;
+    int few = bits / 32, many = bits == 256 ? 16 : bits / 8;
+    for (std::string type : {"bf16", "f16"}) {
+      add(cases, {2, 7, 9, few, many, 1, 1, "OI01", false, type});
+      add(cases, {1, 6, 8, 2 * few, many, 0, 2, "01IO", false, type});
+      add(cases, {1, 5, 4, few, few, 1, 1, "OI01", true, type});
+    }
+    cases.check(with("winograd", bits));
+  }
+}
+
+/// In bf16 what Winograd's rounding changes is small beside the result's own
+/// (half of 2^-8 at most, 1.1e-3 in the norm): some results, which lie between
+/// two numbers, become the other one.
+TEST(Winograd, NarrowAccuracy) {
+  KernelCases cases;
+  Convolution convolution{1, 8, 8, 64, 64};
+  convolution.type = "bf16";
+  add(cases, convolution);
+  std::vector<double> winograd = cases.measure(with("winograd", 0));
+  ASSERT_EQ(winograd.size(), 3u);
+  for (double difference : winograd) {
+    printf("relative difference in bf16: %.2e\n", difference);
+    EXPECT_LT(difference, 1.1e-3 / 4);
+    EXPECT_GT(difference, 0);
   }
 }
 
