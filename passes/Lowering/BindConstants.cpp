@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Passes.h"
 
 using namespace mlir;
@@ -14,7 +15,30 @@ namespace mlir::dist {
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
-static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols) {
+namespace {
+/// Places of constants among the arguments of entries whose programs differ:
+/// behind those that the entries have, one for each constant, whichever
+/// programs have it.
+class ConstantPlaces {
+public:
+  explicit ConstantPlaces(ModuleOp module) {
+    for (auto func : module.getOps<func::FuncOp>())
+      for (unsigned i = 0; i < func.getNumArguments(); ++i)
+        if (auto place = func.getArgAttrOfType<IntegerAttr>(i, kPositionAttr))
+          first = std::max(first, place.getInt() + 1);
+  }
+  int64_t get(graph::VariableOp variable) {
+    return numbers.try_emplace(variable, first + numbers.size()).first->second;
+  }
+
+private:
+  int64_t first = 0;
+  llvm::DenseMap<Operation *, int64_t> numbers;
+};
+} // namespace
+
+static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
+                                   ConstantPlaces &places) {
   OpBuilder builder(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
     auto constant = dyn_cast<graph::ConstantOp>(op);
@@ -41,6 +65,11 @@ static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols) {
     NamedAttrList attributes;
     attributes.set("graph.role", builder.getStringAttr("variable"));
     attributes.set("graph.variable", FlatSymbolRefAttr::get(variable));
+    if (func->hasAttr(kEntryAttr)) {
+      attributes.set("graph.name", variable.getSymNameAttr());
+      attributes.set(kPositionAttr,
+                     builder.getI64IntegerAttr(places.get(variable)));
+    }
     if (failed(func.insertArgument(number, constant.getType(),
                                    attributes.getDictionary(func.getContext()),
                                    constant.getLoc())))
@@ -57,9 +86,10 @@ struct BindConstantsPass
   using Base::Base;
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    ConstantPlaces places(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && !func.isPrivate() &&
-          failed(bindConstants(func, symbols)))
+          failed(bindConstants(func, symbols, places)))
         return signalPassFailure();
   }
 };
