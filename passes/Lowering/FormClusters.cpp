@@ -10,15 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/Bindings.h"
+#include "passes/Lowering/ClusterFormer.h"
 #include "passes/Lowering/Passes.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include <functional>
-#include <queue>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -28,58 +24,13 @@ namespace mlir::dist {
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
-namespace {
-
-struct Node {
-  SmallVector<Operation *> ops; // in program order
-  bool elemental = false;
-  std::optional<ClusterInfo> info;
-};
-
 /// More members than this make kernels that spill and compile slowly.
 constexpr size_t maxMembers = 96;
 constexpr size_t maxBuffers = 48;
 
-class Former {
-public:
-  Former(func::FuncOp func, int64_t threads, bool fuse)
-      : func(func), threads(threads), fuse(fuse) {}
-
-  LogicalResult run();
-
-private:
-  void collectBases(Value value, llvm::SmallSetVector<Value, 8> &bases);
-  void buildNodes();
-  void mergeNodes();
-  bool tryMerge(Node *a, Node *b);
-  bool hasOtherPath(Node *from, Node *to);
-  llvm::SmallSetVector<Node *, 8> getPredecessors(Node *node);
-  SmallVector<Node *> schedule();
-  bool readsData(Node *node);
-  void delayPreparation(SmallVector<Node *> &order);
-  LogicalResult emit(Node *node, OpBuilder &builder);
-  Value cloneInto(Value value, OpBuilder &builder, Block *body,
-                  SmallVectorImpl<Value> &inputs, IRMapping &mapping);
-  bool canFlatten(Node *node,
-                  const llvm::SmallPtrSetImpl<Operation *> &members);
-  bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
-  bool sortBlock(Block &block);
-
-  func::FuncOp func;
-  int64_t threads;
-  bool fuse;
-  std::vector<std::unique_ptr<Node>> nodes;
-  llvm::DenseMap<Operation *, Node *> nodeOf;
-  llvm::DenseMap<Operation *, int64_t> position;
-  /// How many sends and recvs stand before an op, and the one before another.
-  llvm::DenseMap<Operation *, int64_t> epoch;
-  llvm::DenseMap<Operation *, Operation *> previousTransfer;
-};
-
-} // namespace
-
 /// The values behind `value` that a kernel really reads.
-void Former::collectBases(Value value, llvm::SmallSetVector<Value, 8> &bases) {
+void ClusterFormer::collectBases(Value value,
+                                 llvm::SmallSetVector<Value, 8> &bases) {
   Operation *def = value.getDefiningOp();
   if (!def || !isFloating(def)) {
     bases.insert(value);
@@ -94,7 +45,7 @@ static bool isElemental(Operation *op) {
   return iface && iface.isElemental();
 }
 
-void Former::buildNodes() {
+void ClusterFormer::buildNodes() {
   int64_t next = 0, transfers = 0;
   Operation *transfer = nullptr;
   for (Operation &op : func.getBody().front().without_terminator()) {
@@ -134,7 +85,8 @@ void Former::buildNodes() {
   }
 }
 
-llvm::SmallSetVector<Node *, 8> Former::getPredecessors(Node *node) {
+llvm::SmallSetVector<ClusterFormer::Node *, 8>
+ClusterFormer::getPredecessors(Node *node) {
   llvm::SmallSetVector<Node *, 8> result;
   for (Operation *op : node->ops) {
     llvm::SmallSetVector<Value, 8> bases;
@@ -164,7 +116,7 @@ llvm::SmallSetVector<Node *, 8> Former::getPredecessors(Node *node) {
 }
 
 /// Whether `to` depends on `from` through a third node.
-bool Former::hasOtherPath(Node *from, Node *to) {
+bool ClusterFormer::hasOtherPath(Node *from, Node *to) {
   int64_t earliest = position[from->ops.front()];
   llvm::SmallPtrSet<Node *, 32> seen;
   SmallVector<Node *> work;
@@ -200,7 +152,7 @@ static size_t countBuffers(ArrayRef<Operation *> ops) {
 }
 
 /// Merges `b` into `a` if they make one kernel.
-bool Former::tryMerge(Node *a, Node *b) {
+bool ClusterFormer::tryMerge(Node *a, Node *b) {
   if (a == b || !a->info || !b->info ||
       a->ops.size() + b->ops.size() > maxMembers)
     return false;
@@ -225,7 +177,7 @@ bool Former::tryMerge(Node *a, Node *b) {
   return true;
 }
 
-void Former::mergeNodes() {
+void ClusterFormer::mergeNodes() {
   llvm::DenseMap<Value, Node *> readerOf;
   Node *scalars = nullptr;
   for (auto &owner : nodes) {
@@ -266,93 +218,9 @@ void Former::mergeNodes() {
   }
 }
 
-SmallVector<Node *> Former::schedule() {
-  llvm::MapVector<Node *, int64_t> waits;
-  llvm::DenseMap<Node *, SmallVector<Node *>> successors;
-  for (auto &node : nodes) {
-    if (node->ops.empty())
-      continue;
-    auto predecessors = getPredecessors(node.get());
-    waits[node.get()] = predecessors.size();
-    for (Node *other : predecessors)
-      successors[other].push_back(node.get());
-  }
-  auto later = [&](Node *l, Node *r) {
-    return position[l->ops.back()] > position[r->ops.back()];
-  };
-  std::priority_queue<Node *, std::vector<Node *>, decltype(later)> ready(
-      later);
-  for (auto &[node, count] : waits)
-    if (count == 0)
-      ready.push(node);
-  SmallVector<Node *> order;
-  while (!ready.empty()) {
-    Node *node = ready.top();
-    ready.pop();
-    order.push_back(node);
-    for (Node *next : successors[node])
-      if (--waits[next] == 0)
-        ready.push(next);
-  }
-  assert(order.size() == waits.size() && "merging made a cycle");
-  delayPreparation(order);
-  return order;
-}
-
-/// Whether the node reads an argument that is no variable.
-bool Former::readsData(Node *node) {
-  llvm::SmallSetVector<Value, 8> bases;
-  for (Operation *op : node->ops)
-    for (Value operand : op->getOperands())
-      collectBases(operand, bases);
-  return llvm::any_of(bases, [&](Value base) {
-    auto argument = dyn_cast<BlockArgument>(base);
-    return argument &&
-           !func.getArgAttr(argument.getArgNumber(), "graph.variable");
-  });
-}
-
-/// What depends on variables alone (weights converted, filters transformed)
-/// could come first of all, and would take memory until it is read: it comes
-/// right before its first reader, or before what that one has to receive.
-void Former::delayPreparation(SmallVector<Node *> &order) {
-  llvm::DenseMap<Node *, size_t> place;
-  llvm::DenseMap<Node *, SmallVector<Node *>> readers;
-  llvm::SmallPtrSet<Node *, 32> prepares;
-  SmallVector<size_t> transfers;
-  for (auto [index, node] : llvm::enumerate(order)) {
-    place[node] = index;
-    auto predecessors = getPredecessors(node);
-    for (Node *other : predecessors)
-      readers[other].push_back(node);
-    if (previousTransfer.contains(node->ops.front()))
-      transfers.push_back(index);
-    else if (llvm::all_of(node->ops, isMemoryEffectFree) && !readsData(node) &&
-             llvm::all_of(predecessors, [&](Node *other) {
-               return prepares.contains(other);
-             }))
-      prepares.insert(node);
-  }
-  for (size_t index = order.size(); index-- > 0;) {
-    Node *node = order[index];
-    ArrayRef<Node *> users = readers[node];
-    if (!prepares.contains(node) || users.empty())
-      continue;
-    size_t first = order.size();
-    for (Node *user : users)
-      first = std::min(first, place[user]);
-    auto transfer = llvm::lower_bound(transfers, first);
-    if (transfer != transfers.begin() && *std::prev(transfer) > index)
-      first = *std::prev(transfer);
-    place[node] = first;
-  }
-  // Those that move to one place stay ahead of it, and in their order.
-  llvm::stable_sort(order,
-                    [&](Node *l, Node *r) { return place[l] < place[r]; });
-}
-
-Value Former::cloneInto(Value value, OpBuilder &builder, Block *body,
-                        SmallVectorImpl<Value> &inputs, IRMapping &mapping) {
+Value ClusterFormer::cloneInto(Value value, OpBuilder &builder, Block *body,
+                               SmallVectorImpl<Value> &inputs,
+                               IRMapping &mapping) {
   if (mapping.contains(value))
     return mapping.lookup(value);
   Operation *def = value.getDefiningOp();
@@ -368,8 +236,8 @@ Value Former::cloneInto(Value value, OpBuilder &builder, Block *body,
   return argument;
 }
 
-bool Former::isUsedOutside(Value value,
-                           const llvm::SmallPtrSetImpl<Operation *> &in) {
+bool ClusterFormer::isUsedOutside(
+    Value value, const llvm::SmallPtrSetImpl<Operation *> &in) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (in.contains(user))
       return false;
@@ -386,8 +254,8 @@ bool Former::isUsedOutside(Value value,
 /// Whether every point of the domain is computed alike, from nothing but its
 /// own elements and scalars: then the dims are one, and loops over it are long
 /// whatever the shape (filters end in dims of 3).
-bool Former::canFlatten(Node *node,
-                        const llvm::SmallPtrSetImpl<Operation *> &members) {
+bool ClusterFormer::canFlatten(
+    Node *node, const llvm::SmallPtrSetImpl<Operation *> &members) {
   if (node->info->domain.size() < 2)
     return false;
   for (Operation *op : node->ops) {
@@ -481,7 +349,7 @@ static Value fuseOne(OpBuilder &builder, Location loc, Value input, Type result,
   return fused.getResult(0);
 }
 
-LogicalResult Former::emit(Node *node, OpBuilder &builder) {
+LogicalResult ClusterFormer::emit(Node *node, OpBuilder &builder) {
   if (!node->elemental) {
     builder.clone(*node->ops.front());
     return success();
@@ -579,40 +447,7 @@ LogicalResult Former::emit(Node *node, OpBuilder &builder) {
   return success();
 }
 
-/// Puts definitions before uses, else as they stand: floating ops (views) come
-/// right before their first reader. What ranks exchange keeps its order: a recv
-/// has no operands.
-bool Former::sortBlock(Block &block) {
-  SmallVector<Operation *> order;
-  for (Operation &op : block.without_terminator())
-    order.push_back(&op);
-  llvm::SmallPtrSet<Operation *, 32> waiting(order.begin(), order.end());
-  llvm::SmallPtrSet<Operation *, 8> entered;
-  // Of one that stands right, all that it needs is done: chains of views are
-  // what this descends along.
-  std::function<bool(Operation *)> place = [&](Operation *op) {
-    if (!waiting.contains(op))
-      return true;
-    if (!entered.insert(op).second)
-      return false;
-    if (Operation *before = previousTransfer.lookup(op))
-      if (!place(before))
-        return false;
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (!place(def))
-          return false;
-    op->moveBefore(block.getTerminator());
-    waiting.erase(op);
-    return true;
-  };
-  for (Operation *op : order)
-    if (!isFloating(op) && !place(op))
-      return false;
-  return llvm::all_of(order, place);
-}
-
-LogicalResult Former::run() {
+LogicalResult ClusterFormer::run() {
   buildNodes();
   if (fuse)
     mergeNodes();
@@ -649,7 +484,7 @@ struct FormClustersPass
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      if (failed(Former(func, getThreads(func, threads), fuse).run()))
+      if (failed(ClusterFormer(func, getThreads(func, threads), fuse).run()))
         return signalPassFailure();
     }
   }

@@ -62,36 +62,6 @@ private:
   Value remainder(Value l, int64_t r) {
     return arith::RemUIOp::create(b, loc, l, index(r));
   }
-  /// Vectors are f32, whatever the memory's elements; those of bf16 are bits
-  /// (getStorageType).
-  VectorType typeIn(Value memory) {
-    return vector.clone(cast<MemRefType>(memory.getType()).getElementType());
-  }
-  Value widen(Value value) {
-    if (value.getType() == vector)
-      return value;
-    if (cast<VectorType>(value.getType()).getElementType().isInteger(16))
-      value = arith::BitcastOp::create(b, loc, vector.clone(b.getBF16Type()),
-                                       value);
-    return arith::ExtFOp::create(b, loc, vector, value);
-  }
-  Value narrow(Value value, VectorType type) {
-    if (value.getType() == type)
-      return value;
-    if (!type.getElementType().isInteger(16))
-      return arith::TruncFOp::create(b, loc, type, value);
-    value =
-        arith::TruncFOp::create(b, loc, vector.clone(b.getBF16Type()), value);
-    return arith::BitcastOp::create(b, loc, type, value);
-  }
-  Value load(Value memory, ValueRange indices) {
-    return widen(
-        vector::LoadOp::create(b, loc, typeIn(memory), memory, indices));
-  }
-  void store(Value value, Value memory, ValueRange indices) {
-    vector::StoreOp::create(b, loc, narrow(value, typeIn(memory)), memory,
-                            indices);
-  }
   /// The scratch's element in all lanes.
   Value loadWide(Value element) {
     Value scalar = memref::LoadOp::create(b, loc, scratch, scratchAt(element));
@@ -113,8 +83,8 @@ private:
     Value memory, places, mask;
   };
   FlatFilter flatten(Value filter, int64_t stride);
-  Value load(const FlatFilter &filter, Value at);
-  void store(Value value, const FlatFilter &filter, Value at);
+  Value loadTaps(const FlatFilter &filter, Value at);
+  void storeTaps(Value value, const FlatFilter &filter, Value at);
 
   /// An image, and the place of a tile in it.
   struct Tile {
@@ -191,7 +161,7 @@ WinogradEmitter::FlatFilter WinogradEmitter::flatten(Value filter,
   return flat;
 }
 
-Value WinogradEmitter::load(const FlatFilter &filter, Value at) {
+Value WinogradEmitter::loadTaps(const FlatFilter &filter, Value at) {
   if (!filter.places)
     return load(filter.memory, at);
   VectorType type = typeIn(filter.memory);
@@ -201,7 +171,8 @@ Value WinogradEmitter::load(const FlatFilter &filter, Value at) {
                                         filter.mask, zeros));
 }
 
-void WinogradEmitter::store(Value value, const FlatFilter &filter, Value at) {
+void WinogradEmitter::storeTaps(Value value, const FlatFilter &filter,
+                                Value at) {
   if (!filter.places)
     return store(value, filter.memory, ValueRange{at});
   vector::ScatterOp::create(b, loc, Type(), filter.memory, ValueRange{at},
@@ -227,7 +198,7 @@ void WinogradEmitter::emit(rt::WinogradFilterOp op) {
           int64_t fromY = op.getRotate() ? 2 - y : y;
           int64_t fromX = op.getRotate() ? 2 - x : x;
           Value at = plus(start, fromY * strides[2] + fromX * strides[3]);
-          taps[y] = load(filter, at);
+          taps[y] = loadTaps(filter, at);
         }
         half[x] = applyG(taps);
       }
@@ -268,7 +239,7 @@ void WinogradEmitter::emit(rt::WinogradFilterGradOp op) {
         FilterEdge row = applyGT(edge);
         for (int64_t x = 0; x < 3; ++x) {
           Value at = plus(start, y * strides[2] + x * strides[3]);
-          store(row[x], filter, at);
+          storeTaps(row[x], filter, at);
         }
       }
     });

@@ -14,6 +14,7 @@
 #define PASSES_LOWERING_WINOGRADTRANSFORMS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <array>
 
 namespace mlir::dist {
@@ -46,6 +47,37 @@ protected:
   }
   Value mul(Value l, float r) {
     return arith::MulFOp::create(b, loc, l, splat(r));
+  }
+
+  /// Vectors are f32, whatever the memory's elements; those of bf16 are bits
+  /// (getStorageType).
+  VectorType typeIn(Value memory) {
+    return vector.clone(cast<MemRefType>(memory.getType()).getElementType());
+  }
+  Value widen(Value value) {
+    if (value.getType() == vector)
+      return value;
+    if (cast<VectorType>(value.getType()).getElementType().isInteger(16))
+      value = arith::BitcastOp::create(b, loc, vector.clone(b.getBF16Type()),
+                                       value);
+    return arith::ExtFOp::create(b, loc, vector, value);
+  }
+  Value narrow(Value value, VectorType type) {
+    if (value.getType() == type)
+      return value;
+    if (!type.getElementType().isInteger(16))
+      return arith::TruncFOp::create(b, loc, type, value);
+    value =
+        arith::TruncFOp::create(b, loc, vector.clone(b.getBF16Type()), value);
+    return arith::BitcastOp::create(b, loc, type, value);
+  }
+  Value load(Value memory, ValueRange indices) {
+    return widen(
+        vector::LoadOp::create(b, loc, typeIn(memory), memory, indices));
+  }
+  void store(Value value, Value memory, ValueRange indices) {
+    vector::StoreOp::create(b, loc, narrow(value, typeIn(memory)), memory,
+                            indices);
   }
 
   OpBuilder &b;

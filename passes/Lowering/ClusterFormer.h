@@ -1,0 +1,65 @@
+//===- ClusterFormer.h - Which ops are one kernel, and when -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_CLUSTERFORMER_H
+#define PASSES_LOWERING_CLUSTERFORMER_H
+
+#include "passes/Lowering/ClusterAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::dist {
+
+/// One function's kernels: nodes of ops, of which run() puts one kernel each in
+/// their place.
+class ClusterFormer {
+public:
+  ClusterFormer(func::FuncOp func, int64_t threads, bool fuse)
+      : func(func), threads(threads), fuse(fuse) {}
+
+  LogicalResult run();
+
+private:
+  struct Node {
+    SmallVector<Operation *> ops; // in program order
+    bool elemental = false;
+    std::optional<ClusterInfo> info;
+  };
+
+  void collectBases(Value value, llvm::SmallSetVector<Value, 8> &bases);
+  void buildNodes();
+  void mergeNodes();
+  bool tryMerge(Node *a, Node *b);
+  bool hasOtherPath(Node *from, Node *to);
+  llvm::SmallSetVector<Node *, 8> getPredecessors(Node *node);
+  /// ScheduleClusters.cpp: in which order they run.
+  SmallVector<Node *> schedule();
+  bool readsData(Node *node);
+  void delayPreparation(SmallVector<Node *> &order);
+  bool sortBlock(Block &block);
+
+  LogicalResult emit(Node *node, OpBuilder &builder);
+  Value cloneInto(Value value, OpBuilder &builder, Block *body,
+                  SmallVectorImpl<Value> &inputs, IRMapping &mapping);
+  bool canFlatten(Node *node,
+                  const llvm::SmallPtrSetImpl<Operation *> &members);
+  bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
+
+  func::FuncOp func;
+  int64_t threads;
+  bool fuse;
+  std::vector<std::unique_ptr<Node>> nodes;
+  llvm::DenseMap<Operation *, Node *> nodeOf;
+  llvm::DenseMap<Operation *, int64_t> position;
+  /// How many sends and recvs stand before an op, and the one before another.
+  llvm::DenseMap<Operation *, int64_t> epoch;
+  llvm::DenseMap<Operation *, Operation *> previousTransfer;
+};
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_CLUSTERFORMER_H
