@@ -144,7 +144,8 @@ Status LocalSession::start(const SessionOptions &options) {
     ranks.push_back(std::make_unique<dist_rt_context>());
     dist_rt_context &context = *ranks.back();
     context.rank = rank;
-    context.threads = threadsOfRank[rank];
+    // For the library: its kernels were described for a device's threads.
+    context.threads = m.threads_per_device();
     const manifest::Program &program = m.programs(m.program_of_rank(rank));
     int64_t arenaBytes = 0;
     for (const manifest::Entry &entry : program.entries())

@@ -85,6 +85,40 @@ TEST_F(HostTest, HasTheOneCopy) {
   EXPECT_EQ(value(1), 6);
 }
 
+// Its loops are cut for the threads of all devices, but kernels of the library
+// were described, scratchpads measured, for those of one.
+TEST_F(HostTest, LibraryKernelsKeepToTheirScratchpads) {
+  describeHost();
+  manifest::LibraryKernel *kernel = m.add_kernels();
+  kernel->set_kind(manifest::LibraryKernel::MATMUL);
+  auto add = [&](int64_t rows, int64_t columns, int64_t rowStride,
+                 int64_t columnStride) {
+    auto *memory = kernel->add_memories();
+    memory->set_type(manifest::F32);
+    for (int64_t dim : {rows, columns})
+      memory->add_dims(dim);
+    for (int64_t stride : {rowStride, columnStride})
+      memory->add_strides(stride);
+  };
+  add(511, 784, 1, 511);
+  add(784, 511, 511, 1);
+  add(511, 511, 511, 1);
+  cpu::LibraryKernelInfo info;
+  ASSERT_TRUE(cpu::describe(*kernel, m.threads_per_device(), &info).ok());
+  for (int program : {0, 1}) {
+    manifest::Entry *entry = m.mutable_programs(program)->mutable_entries(0);
+    entry->set_symbol(program ? "host_product" : "idle");
+    entry->set_arena_bytes(info.scratchpadBytes + (8 << 20));
+  }
+  Status status = open();
+  ASSERT_TRUE(status.ok()) << status.message();
+  const float w[] = {float(info.scratchpadBytes), 0}, x[] = {1, 2, 3, 4};
+  ASSERT_TRUE(session->writeVariable(0, {manifest::F32, {2}, w}).ok());
+  status = run("train_step", {{manifest::F32, {4}, x}});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(value(1), 1);
+}
+
 // A device that fails frees the host and the others; the next step works.
 TEST_F(HostTest, FailuresReachTheHost) {
   describeHost();
