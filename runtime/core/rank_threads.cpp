@@ -6,14 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/rank_threads.h"
+#include "runtime/device/cpu/sleeping_team.h"
 #include "runtime/device/cpu/team.h"
+#include <optional>
 
 namespace dist {
 
 namespace {
-/// Between two steps the host does little; sleeping there would add a wake-up
-/// to each.
+/// Between two steps the app does little; sleeping there would add a wake-up to
+/// each.
 constexpr int spinBetweenSteps = 100;
+constexpr int spinInStep = 1000;
+/// What a mesh's host does it does on the cores of those that wait for it.
+constexpr int spinForHost = 20;
 constexpr auto never = WaitPoint::Clock::time_point::max();
 } // namespace
 
@@ -23,7 +28,9 @@ RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
   int64_t busy = 0;
   for (int rank = 0; rank < ranks - withHost; ++rank)
     busy += threadsOfRank[rank];
-  roomy = busy <= static_cast<int64_t>(cpu::usableCpus().size());
+  int64_t cpus = cpu::usableCpus().size();
+  roomy = busy <= cpus;
+  roomyWithHost = !withHost || busy + threadsOfRank.back() <= cpus;
   for (int rank = 1; rank < ranks; ++rank)
     threads.emplace_back([this, rank] { loop(rank); });
 }
@@ -36,19 +43,24 @@ RankThreads::~RankThreads() {
 }
 
 void RankThreads::loop(int rank) {
-  cpu::TeamScope team(threadsOfRank[rank]);
+  // The library's kernels are made for the threads of a device; the host's
+  // loops are cut for those of all.
+  bool isHost = withHost && rank == ranks - 1;
+  std::optional<cpu::SleepingTeam> loops;
+  if (isHost)
+    loops.emplace(threadsOfRank[rank]);
+  cpu::TeamScope team(threadsOfRank[isHost ? 0 : rank],
+                      isHost ? &*loops : nullptr);
   uint64_t seen = 0;
   while (true) {
     start.wait([&] { return generation.load() != seen || stopping.load(); },
-               never, roomy && !withHost ? spinBetweenSteps : 0);
+               never, std::min(spinBetweenSteps, spinForAll()));
     if (stopping.load())
       return;
     ++seen;
     job(rank, data);
     if (running.fetch_sub(1) == 1)
       done.notify();
-    if (withHost && rank == ranks - 1)
-      cpu::dismissTeam();
   }
 }
 
@@ -63,9 +75,14 @@ void RankThreads::run(void (*newJob)(int, void *), void *newData) {
   }
   newJob(0, newData);
   if (ranks > 1)
-    // What the host does last it does with all cores.
-    done.wait([&] { return running.load() == 0; }, never,
-              withHost ? 0 : spinMicroseconds());
+    done.wait([&] { return running.load() == 0; }, never, spinForAll());
+}
+
+int RankThreads::spinMicroseconds() const { return roomy ? spinInStep : 0; }
+
+int RankThreads::spinForAll() const {
+  return roomyWithHost ? spinMicroseconds()
+                       : std::min(spinForHost, spinMicroseconds());
 }
 
 } // namespace dist

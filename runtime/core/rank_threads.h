@@ -21,7 +21,7 @@ namespace dist {
 class RankThreads {
 public:
   /// The threads of each rank's team. With a host, the last rank works while
-  /// the others wait: it takes no cores from them.
+  /// the others wait: it takes no cores from them, and its helpers sleep.
   RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false);
   ~RankThreads();
   RankThreads(const RankThreads &) = delete;
@@ -33,16 +33,19 @@ public:
     run([](int rank, void *data) { (*static_cast<Function *>(data))(rank); },
         const_cast<void *>(static_cast<const void *>(&function)));
   }
-  /// How long waiting ranks should stay awake in collectives: not at all when
+  /// How long devices that wait for devices should stay awake: not at all when
   /// they are more than the cores.
-  int spinMicroseconds() const { return roomy ? 1000 : 0; }
+  int spinMicroseconds() const;
+  /// The same where the host may be who is missing: not for long when it works
+  /// on the cores of those that wait.
+  int spinForAll() const;
 
 private:
   void loop(int rank);
 
   std::vector<int> threadsOfRank;
   int ranks;
-  bool withHost, roomy;
+  bool withHost, roomy, roomyWithHost;
   void (*job)(int, void *) = nullptr;
   void *data = nullptr;
   std::atomic<uint64_t> generation{0};

@@ -9,6 +9,7 @@
 #include "runtime/device/cpu/team.h"
 #include <atomic>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <set>
 
 extern "C" int omp_get_max_threads(void);
@@ -49,24 +50,6 @@ TEST(ParallelFor, ExactRanges) {
   }
 }
 
-// Who lets helpers go gets others with the next loop.
-TEST(ParallelFor, GoesOnAfterADismissal) {
-  cpu::TeamScope team(2);
-  for (int step = 0; step < 3; ++step) {
-    std::vector<Range> ranges(2);
-    void *buffers[] = {ranges.data()};
-    cpu::parallelFor(
-        [](void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
-          static_cast<Range *>(buffers[0])[chunk] = {lo, hi};
-        },
-        buffers, 10, 2);
-    EXPECT_EQ(ranges[1].lo, 5);
-    EXPECT_EQ(ranges[1].hi, 10);
-    EXPECT_EQ(omp_get_max_threads(), 2);
-    cpu::dismissTeam();
-  }
-}
-
 TEST(TeamScope, LeavesTheCallersTeamAlone) {
   int before = omp_get_max_threads();
   {
@@ -102,6 +85,34 @@ TEST(RankThreads, RunsAllRanks) {
     EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(),
               size_t(ranks));
   }
+}
+
+// The host's loops are cut for all cores, the library's kernels for a device's.
+TEST(RankThreads, GivesTheHostHelpersOfItsOwn) {
+  std::set<std::thread::id> helpers;
+  std::mutex mutex;
+  std::vector<int> library(3, 0);
+  RankThreads threads({2, 2, 4}, /*withHost=*/true);
+  for (int step = 0; step < 20; ++step)
+    threads.run([&](int rank) {
+      library[rank] = omp_get_max_threads();
+      if (rank < 2)
+        return;
+      void *buffers[] = {&helpers, &mutex};
+      cpu::parallelFor(
+          [](void **buffers, int64_t, int64_t, int64_t) {
+            std::lock_guard<std::mutex> lock(
+                *static_cast<std::mutex *>(buffers[1]));
+            static_cast<std::set<std::thread::id> *>(buffers[0])
+                ->insert(std::this_thread::get_id());
+          },
+          buffers, 100, 4);
+    });
+  EXPECT_EQ(library, std::vector<int>(3, 2));
+  // At least one; the same ones in every step.
+  EXPECT_GE(helpers.size(), 1u);
+  EXPECT_LE(helpers.size(), 4u);
+  EXPECT_EQ(helpers.count(std::this_thread::get_id()), 0u);
 }
 
 TEST(RankThreads, WakesFromSleep) {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/team.h"
+#include "runtime/device/cpu/loop.h"
+#include "runtime/device/cpu/sleeping_team.h"
 #include <algorithm>
 #include <cstdio>
 #include <sched.h>
@@ -20,41 +22,29 @@ int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
-int omp_pause_resource_all(int kind);
 }
 
 namespace dist::cpu {
 
-TeamScope::TeamScope(int threads) : before(omp_get_max_threads()) {
+namespace {
+/// Runs the calling thread's loops; null: libgomp does.
+thread_local SleepingTeam *loopTeam = nullptr;
+} // namespace
+
+TeamScope::TeamScope(int threads, SleepingTeam *loops)
+    : before(omp_get_max_threads()), loopsBefore(loopTeam) {
   if (threads != before)
     omp_set_num_threads(threads);
+  loopTeam = loops;
 }
 
 TeamScope::~TeamScope() {
   if (omp_get_max_threads() != before)
     omp_set_num_threads(before);
-}
-
-void dismissTeam() {
-  constexpr int soft = 1; // omp_pause_soft
-  omp_pause_resource_all(soft);
+  loopTeam = loopsBefore;
 }
 
 namespace {
-struct Loop {
-  dist_rt_kernel kernel;
-  void **buffers;
-  int64_t n;
-  int32_t chunks;
-
-  // The first n % chunks ranges are one longer.
-  void run(int64_t chunk) const {
-    int64_t size = n / chunks, rest = n % chunks;
-    int64_t lo = chunk * size + std::min<int64_t>(chunk, rest);
-    kernel(buffers, lo, lo + size + (chunk < rest), chunk);
-  }
-};
-
 #ifndef DIST_THREAD_SANITIZER
 void runShare(void *data) {
   const Loop &loop = *static_cast<const Loop *>(data);
@@ -73,6 +63,10 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
     return;
   }
   Loop loop{kernel, buffers, n, chunks};
+  if (loopTeam) {
+    loopTeam->run(loop);
+    return;
+  }
 #ifdef DIST_THREAD_SANITIZER
   // libgomp's joins look like races to the sanitizer.
   std::vector<std::thread> threads;

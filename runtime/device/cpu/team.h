@@ -7,7 +7,8 @@
 //
 // oneDNN and generated loops share one team: libgomp's, which each device
 // thread gets for itself. Its entry points are declared by hand, since clang's
-// OpenMP would bring in a second runtime.
+// OpenMP would bring in a second runtime. Only the loops of a mesh's host run
+// on threads that sleep between them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_TEAM_H
@@ -18,22 +19,21 @@
 
 namespace dist::cpu {
 
+class SleepingTeam;
+
 /// Gives the calling thread a team of `threads` threads while it lives.
 class TeamScope {
 public:
-  explicit TeamScope(int threads);
+  /// Generated loops run on `loops` where there is one.
+  explicit TeamScope(int threads, SleepingTeam *loops = nullptr);
   ~TeamScope();
   TeamScope(const TeamScope &) = delete;
   TeamScope &operator=(const TeamScope &) = delete;
 
 private:
   int before;
+  SleepingTeam *loopsBefore;
 };
-
-/// Lets the calling thread's helpers go. They stay awake for milliseconds after
-/// a loop, at the expense of other devices' threads: for a rank that computes
-/// while these wait.
-void dismissTeam();
 
 /// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
 /// contiguous ranges on the calling thread's team.
