@@ -133,6 +133,7 @@ Status LocalSession::start(const SessionOptions &options) {
   local.host = m.mesh().host();
   local.timeout = options.collectiveTimeout;
   local.spinMicroseconds = threads->spinMicroseconds();
+  local.spinForHostMicroseconds = threads->spinForAll();
   local.parallelFor = cpu::parallelFor;
   local.threadsPerRank = m.threads_per_device();
   local.nameOp = [this](int32_t op) {
@@ -204,7 +205,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
   }
   failure = Status();
   completed.assign(ranks.size(), 0);
-  StepGate gate(ranks.size(), threads->spinMicroseconds());
+  StepGate gate(ranks.size(), threads->spinForAll());
   size_t finished = 0; // calls whose outputs were put together at the gate
   threads->run([&](int rank) {
     dist_rt_context &context = *ranks[rank];

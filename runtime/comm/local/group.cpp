@@ -57,29 +57,44 @@ Status Shared::abortedStatus(const Call &call) {
                        opName(call.op), reason);
 }
 
-Status Shared::arrive(Place &place, const Call &call) {
+bool Shared::waitForOthers(const Place &place, const Call &call) {
   Group &group = *place.group;
-  group.slots[place.index].arrived.store(place.phase);
-  group.wait.notify();
-  auto ready = [&] {
-    if (aborted.load())
-      return true;
+  auto arrived = [&](int member) {
+    return group.slots[member].arrived.load() >= place.phase;
+  };
+  auto allArrived = [&] {
     for (int i = 0; i < place.size(); ++i)
-      if (group.slots[i].arrived.load() < place.phase)
+      if (!arrived(i))
         return false;
     return true;
   };
-  if (place.patient)
-    group.wait.wait(
-        [&] {
-          bool came = aborted.load();
-          for (int i = 0; i < place.size() && !came; ++i)
-            came = i != place.index &&
-                   group.slots[i].arrived.load() >= place.phase;
-          return came;
-        },
-        WaitPoint::Clock::time_point::max(), 0);
-  if (!group.wait.wait(ready, deadline(), place.spinMicroseconds))
+  // Nobody has anything to do before the last one comes: who arrives before it
+  // wakes nobody.
+  if (allArrived()) {
+    group.wait.notify();
+    return true;
+  }
+  auto ready = [&] { return aborted.load() || allArrived(); };
+  // Hence the host looks for the first one from time to time.
+  auto anyArrived = [&] {
+    for (int i = 0; i < place.size(); ++i)
+      if (i != place.index && arrived(i))
+        return true;
+    return false;
+  };
+  while (place.patient && !anyArrived())
+    if (group.wait.wait(
+            ready, WaitPoint::Clock::now() + std::chrono::milliseconds(50), 0))
+      return true;
+  int spin = place.spinMicroseconds;
+  if (call.betweenPrograms && !place.patient && !arrived(place.size() - 1))
+    spin = std::min(spin, options.spinForHostMicroseconds);
+  return group.wait.wait(ready, deadline(), spin);
+}
+
+Status Shared::arrive(Place &place, const Call &call) {
+  place.group->slots[place.index].arrived.store(place.phase);
+  if (!waitForOthers(place, call))
     return timedOut(place, call);
   if (aborted.load())
     return abortedStatus(call);

@@ -115,6 +115,8 @@ struct Shared {
 
 private:
   Status arrive(Place &place, const Call &call);
+  /// False: the others did not come in time.
+  bool waitForOthers(const Place &place, const Call &call);
   Status timedOut(const Place &place, const Call &call);
   Status mismatch(const Place &place, const Call &call, int member);
 };

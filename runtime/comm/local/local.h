@@ -32,6 +32,8 @@ struct LocalOptions {
   /// How long a waiting rank stays awake. 0 when there are more ranks than
   /// cores.
   int spinMicroseconds = 1000;
+  /// The same of a device while the host is missing, which works meanwhile.
+  int spinForHostMicroseconds = 1000;
   /// Runs a kernel on the calling device's team (dist::cpu::parallelFor);
   /// null: in the calling thread.
   void (*parallelFor)(dist_rt_kernel kernel, void **buffers, int64_t n,
