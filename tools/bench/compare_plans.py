@@ -17,19 +17,21 @@ import tempfile
 from compare import OPTIMIZERS, TOP, last_json, run
 
 DEFAULT = ["mnist-mlp", "128", "mnist-cnn", "128"]
-ROW = re.compile(r"^([* ]) (\S+?)(?: on (\S+?))?(, --split rules)? +([\d.]+) ms")
+ROW = re.compile(r"^([* ]) (\S+?)(?: on (\S+?))?(, --split rules)?(?:, --split-preset (\S+))? +([\d.]+) ms")
 
 
 class Plan:
     """A row of what auto weighed; `saved`: the file with the chosen one, of which the row does not say which variables are split."""
 
     def __init__(self, row, devices, saved):
-        chosen, strategy, mesh, rules, predicted = row.groups()
+        chosen, strategy, mesh, rules, preset, predicted = row.groups()
         chosen, predicted = chosen == "*", float(predicted)
         self.chosen, self.predicted, self.measured = chosen, predicted, []
-        self.name = strategy + (f" on {mesh}" if mesh else "") + (rules or "")
-        # One device has all the cores.
-        self.flags = ["--strategy", "@" + saved if rules else strategy, "--devices", devices if mesh else "cpu", *(["--mesh", mesh] if mesh else [])]
+        self.name = strategy + (f" on {mesh}" if mesh else "") + (rules or "") + (f", --split-preset {preset}" if preset else "")
+        # One device has all the cores. The file says all of its plan.
+        self.flags = ["--strategy", "@" + saved] if rules else ["--strategy", strategy, "--devices", devices if mesh else "cpu"]
+        for option, value in (("--mesh", mesh), ("--split-preset", preset)):
+            self.flags += [option, value] if value and not rules else []
 
 
 def main(arguments=None):
@@ -69,10 +71,11 @@ def main(arguments=None):
                     plan.measured.append(last_json([f"{args.build}/bin/dist-run", "bench", package, "--seconds", str(args.seconds), "--data",
                                                     "random", "--json"])["step_ms"])
             best = min(min(plan.measured) for plan in plans)
-            print(f"{workload} batch {batch}, {args.devices}\n  {'strategy':44} predicted  measured  of the best")
+            width = max(len(plan.name) for plan in plans)
+            print(f"{workload} batch {batch}, {args.devices}\n  {'strategy':{width}} predicted  measured  of the best")
             for plan in plans:
                 ratio = min(plan.measured) / best
-                print(f"{'*' if plan.chosen else ' '} {plan.name:44} {plan.predicted:9.2f} {min(plan.measured):9.2f} {ratio:9.2f}"
+                print(f"{'*' if plan.chosen else ' '} {plan.name:{width}} {plan.predicted:9.2f} {min(plan.measured):9.2f} {ratio:9.2f}"
                       + ("  over 1.1" if plan.chosen and ratio > 1.1 else ""))
                 over = over or plan.chosen and ratio > 1.1
     return 1 if over else 0

@@ -18,6 +18,10 @@ std::string mlir::dist::nameOf(const Options &options) {
   std::string name = ::dist::tools::formatStrategies(options.strategies);
   if (!options.mesh.empty())
     name += " on " + ::dist::tools::formatMesh(options.mesh);
+  if (!options.split.empty())
+    name += ", --split rules";
+  else if (!options.splitPreset.empty())
+    name += ", --split-preset " + options.splitPreset;
   return name;
 }
 
@@ -25,6 +29,13 @@ namespace {
 /// How many devices each axis has.
 struct Arrangement {
   int64_t data, stage, model;
+};
+
+/// What the strategies over the batch are composed with.
+struct Base {
+  std::vector<Strategy> strategies;
+  std::string preset = "";
+  bool isVariant = false;
 };
 
 class Lister {
@@ -38,8 +49,9 @@ public:
   std::vector<Candidate> run();
 
 private:
-  void add(std::vector<Strategy> strategies, Arrangement sizes);
+  void add(Base plan, Arrangement sizes);
   void addAll(Arrangement sizes);
+  std::vector<Base> listSplits(bool alone);
 
   const Options &options;
   int64_t batch;
@@ -47,11 +59,14 @@ private:
 };
 } // namespace
 
-void Lister::add(std::vector<Strategy> strategies, Arrangement sizes) {
+void Lister::add(Base plan, Arrangement sizes) {
   Candidate candidate;
   candidate.options = options;
-  candidate.options.strategies = std::move(strategies);
+  candidate.options.strategies = std::move(plan.strategies);
   candidate.options.savePlan.clear();
+  if (!plan.preset.empty())
+    candidate.options.splitPreset = plan.preset;
+  candidate.isVariant = plan.isVariant;
   if (sizes.data > 1)
     candidate.options.mesh.emplace_back("data", sizes.data);
   if (sizes.stage > 1)
@@ -64,36 +79,56 @@ void Lister::add(std::vector<Strategy> strategies, Arrangement sizes) {
   list.push_back(std::move(candidate));
 }
 
+/// The ways to split a model: where its layers' patterns allow, or the
+/// vocabulary (head, loss and token tables) besides; the simplest first.
+std::vector<Base> Lister::listSplits(bool alone) {
+  const Strategy whole = {"tensor-split", {}},
+                 inParts = {"tensor-split", {{"sequence-parallel", "true"}}};
+  std::vector<Base> splits = {{{whole}, ""}};
+  // What the user says that is to be split is all that is.
+  bool chooses = options.split.empty() && options.splitPreset.empty();
+  if (chooses)
+    splits.push_back({{whole}, "auto,vocab", true});
+  if (alone && chooses)
+    splits.push_back({{whole}, "vocab", true});
+  // Norms and residual sums on parts of the tokens.
+  if (alone)
+    splits.push_back({{inParts}, "", true});
+  if (alone && chooses)
+    splits.push_back({{inParts}, "auto,vocab", true});
+  return splits;
+}
+
 void Lister::addAll(Arrangement sizes) {
   auto [data, stage, model] = sizes;
   // With several axes there are many plans: of each kind one is enough.
   bool alone = (data > 1) + (stage > 1) + (model > 1) == 1;
-  // What the strategies over the batch are composed with.
-  std::vector<std::vector<Strategy>> bases(1);
+  std::vector<Base> bases(1);
   if (model > 1)
-    bases.front().push_back({"tensor-split", {}});
+    bases = listSplits(alone);
   if (stage > 1) {
     // More microbatches wait less, and send more often.
-    std::vector<Strategy> base = bases.front();
+    std::vector<Base> splits = std::move(bases);
     bases.clear();
-    for (int64_t times : {1, 2, 4}) {
-      // Smaller than an example they cannot be.
-      if (times > 1 && (!alone || data * times * stage > batch))
-        continue;
-      bases.push_back(base);
-      bases.back().push_back(
-          {"pipeline", {{"microbatches", std::to_string(times * stage)}}});
-    }
+    for (const Base &split : splits)
+      for (int64_t times : {1, 2, 4}) {
+        // Smaller than an example they cannot be.
+        if (times > 1 && (!alone || data * times * stage > batch))
+          continue;
+        bases.push_back(split);
+        bases.back().strategies.push_back(
+            {"pipeline", {{"microbatches", std::to_string(times * stage)}}});
+      }
   }
-  for (const std::vector<Strategy> &base : bases) {
+  for (const Base &base : bases) {
     if (data == 1) {
       add(base, sizes);
       continue;
     }
     auto with = [&](Strategy last) {
-      std::vector<Strategy> all = base;
-      all.push_back(std::move(last));
-      add(all, sizes);
+      Base all = base;
+      all.strategies.push_back(std::move(last));
+      add(std::move(all), sizes);
     };
     with({"mirrored", {}});
     for (const char *number : {"1", "2", "3"})
@@ -103,13 +138,13 @@ void Lister::addAll(Arrangement sizes) {
           (number[0] != '2' || alone || options.accumulate > 1))
         with({"zero", {{"stage", number}}});
     // Last: all devices wait for the host, so of equals it is the worst.
-    if (base.empty())
+    if (base.strategies.empty())
       with({"central-storage", {}});
   }
 }
 
 std::vector<Candidate> Lister::run() {
-  add({{"one-device", {}}}, {1, 1, 1});
+  add({{{"one-device", {}}}}, {1, 1, 1});
   int64_t devices = options.devices.size();
   // A pipeline is of a step; a prediction has nothing to overlap.
   for (int64_t stage = 1; stage <= (options.loss.empty() ? 1 : devices);

@@ -25,6 +25,9 @@ struct SplitVariable {
 struct Candidate {
   ::dist::tools::Options options;
   std::string name;
+  /// A way to split a model that is beside another row's: only models that
+  /// allow it are told of it.
+  bool isVariant = false;
   /// Why it cannot be taken; empty: it can.
   std::string refused;
   double seconds = 0, transferSeconds = 0, bytesSent = 0;
@@ -36,7 +39,8 @@ struct Candidate {
   bool isBetterThan(const Candidate &other) const;
 };
 
-/// What a user would type for it.
+/// What a user would type for it, in short: `tensor-split on model=2,
+/// --split-preset auto,vocab`.
 std::string nameOf(const ::dist::tools::Options &options);
 
 /// Every row of the strategies' table and their compositions, for each way to

@@ -95,7 +95,7 @@ static Candidate makePlan(const Candidate &start, ArrayRef<Group> groups) {
     if (group.dim >= 0)
       plan.options.split.push_back(group.pattern + "=" +
                                    std::to_string(group.dim) + ":model");
-  plan.name = start.name + ", --split rules";
+  plan.name = nameOf(plan.options);
   return plan;
 }
 
@@ -130,6 +130,14 @@ mlir::dist::searchSplits(const Candidate &start,
           fits(plan)
               ? !fits(best) || plan.seconds < best.seconds * (1 - worthwhile)
               : !fits(best) && plan.wasPredicted() && plan.peak < best.peak;
+      // A rule that others imply says nothing, but without those this variable
+      // would go on being split, and they with it: the one of a pair by the
+      // other.
+      if (!better && dim < 0 && fits(plan) == fits(best) &&
+          plan.seconds == best.seconds && plan.peak <= best.peak) {
+        best = plan;
+        chosen = dim;
+      }
       if (!better)
         continue;
       change = llvm::formatv(

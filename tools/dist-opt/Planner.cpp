@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Planner.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/formats/file.h"
@@ -32,9 +33,13 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
   llvm::sort(order, [](const Candidate *a, const Candidate *b) {
     return a->isBetterThan(*b) || (!b->isBetterThan(*a) && a < b);
   });
+  size_t width = 0;
+  for (const Candidate *each : order)
+    width = std::max(width, each->name.size());
   for (const Candidate *each : order) {
     const Candidate &one = *each;
-    os << (&one == &best ? "* " : "  ") << llvm::formatv("{0,-56}", one.name);
+    os << (&one == &best ? "* " : "  ")
+       << llvm::left_justify(one.name, width + 1);
     if (one.wasPredicted())
       os << llvm::formatv(
           "{0,10:F3} ms, transfers {1,9:F3} ms, {2,9:F2} MiB sent, peak "
@@ -78,6 +83,8 @@ static Status save(const Options &options, const std::string &path) {
           std::to_string(options.devices.size()) + "\n";
   for (const std::string &rule : options.split)
     text += "--split=" + rule + "\n";
+  if (!options.splitPreset.empty())
+    text += "--split-preset=" + options.splitPreset + "\n";
   return ::dist::writeFile(path, text);
 }
 
@@ -121,6 +128,9 @@ int mlir::dist::chooseStrategy(Options &options,
   std::vector<Candidate> list = listCandidates(options);
   for (Candidate &candidate : list)
     weigh(candidate, registry);
+  llvm::erase_if(list, [](const Candidate &one) {
+    return one.isVariant && !one.wasPredicted();
+  });
   std::vector<std::string> changes;
   // Rules that the user gave say what to split.
   if (const Candidate *start = findStart(list);

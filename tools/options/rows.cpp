@@ -136,14 +136,8 @@ static void addStrategyOptions(Table &table, Options &o) {
               "in order: auto, mlp, transformer, conv, vocab (the vocabulary: "
               "head, loss and token tables)",
               [&](const std::string &given) {
-                o.splitPreset = given;
-                for (size_t from = 0, to; from <= given.size(); from = to + 1) {
-                  to = std::min(given.find(',', from), given.size());
-                  DIST_RETURN_IF_ERROR(parseChoice(
-                      "--split-preset", given.substr(from, to - from),
-                      {"auto", "mlp", "transformer", "conv", "vocab"}));
-                }
-                return Status();
+                return parseSplitPreset("--split-preset", given,
+                                        &o.splitPreset);
               });
   table.choice("--all-reduce",
                {"auto", "ring", "hierarchical", "reduce-to-one", "nccl"},

@@ -197,6 +197,15 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
       near.empty() ? "leave it out" : "did you mean " + near + "?");
 }
 
+Status parseSplitPreset(const std::string &option, const std::string &text,
+                        std::string *out) {
+  for (const std::string &piece : split(text, ','))
+    DIST_RETURN_IF_ERROR(parseChoice(
+        option, piece, {"auto", "mlp", "transformer", "conv", "vocab"}));
+  *out = text;
+  return Status();
+}
+
 Status parsePlan(const std::string &given, Options *out) {
   if (given.empty() || given[0] != '@')
     return parseStrategies(given, &out->strategies);
@@ -228,10 +237,14 @@ Status parsePlan(const std::string &given, Options *out) {
       DIST_RETURN_IF_ERROR(parseDevices(value, &out->devices));
     } else if (name == "--split") {
       out->split.push_back(value);
+    } else if (name == "--split-preset") {
+      DIST_RETURN_IF_ERROR(
+          parseSplitPreset(path + ": " + name, value, &out->splitPreset));
     } else {
       return Status::error(StatusCode::InvalidInput, "no line of a plan", path,
                            "'" + line + "'",
-                           "give --strategy=, --mesh=, --devices= or --split=");
+                           "give --strategy=, --mesh=, --devices=, --split= or "
+                           "--split-preset=");
     }
   }
   return parseStrategies(list, &out->strategies);

@@ -22,8 +22,12 @@ Status parseBatchSize(const std::string &text, BatchSize *out);
 Status parseDevices(const std::string &text, std::vector<Device> *out);
 Status parseStrategies(const std::string &text, std::vector<Strategy> *out);
 /// Strategies, or `@FILE` that holds them: as one list, or (what --save-plan
-/// writes) as lines --strategy=..., --mesh=..., --devices=..., --split=...
+/// writes) as lines --strategy=..., --mesh=..., --devices=..., --split=...,
+/// --split-preset=...
 Status parsePlan(const std::string &text, Options *out);
+/// `transformer,vocab`: presets in their order.
+Status parseSplitPreset(const std::string &option, const std::string &text,
+                        std::string *out);
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out);
 /// `3,1`: positive integers.
