@@ -27,6 +27,8 @@ struct MachineModel {
   double cacheBytes = 12 << 20;
   double transferBytesPerSecond = 1e10;
   double transferLatency = 1e-6;
+  /// Until a thread that sleeps goes on: a host, and who waits for it.
+  double wakeSeconds = 3e-5;
   /// The threads of a device, and what each further one in use adds.
   int64_t threads = 1;
   double threadEfficiency = 0.9, memoryThreadEfficiency = 0.8;

@@ -51,10 +51,13 @@ public:
       stage = number.getInt();
     if (isOnHost(function)) {
       // With the threads of all devices, which wait.
+      onHost = true;
       this->machine.threads *= ranks;
       ranks = 1;
     }
     next = &function.front().front();
+    if (mesh && mesh.getHost())
+      wakeUp(next);
   }
 
   /// Goes on until something has to be received that nobody has sent yet.
@@ -83,6 +86,13 @@ private:
   }
   /// When the transfer that begins now is done.
   double transfer(CollectiveOpInterface op);
+  /// Where there is a host, who waits between steps sleeps, and so does the
+  /// host while devices compute: else they would lack its core.
+  void wakeUp(Operation *op) {
+    double awake = now + machine.wakeSeconds;
+    add(Activity::Kind::Idle, op, now, awake, timeline.idle);
+    now = awake;
+  }
   void add(Activity::Kind kind, Operation *op, double start, double end,
            double &sum) {
     if (end <= start)
@@ -102,6 +112,7 @@ private:
   bool details;
   PredictFunction predict;
   int64_t ranks, stage = 0;
+  bool onHost = false;
   Operation *next;
   /// Of what is computed, and of the link.
   double now = 0, linkFree = 0;
@@ -113,8 +124,12 @@ private:
 double Runner::transfer(CollectiveOpInterface op) {
   double start = std::max(now, linkFree);
   int64_t ranks = mesh.getGroupSize(op.getGroupAxes());
-  linkFree = start + machine.getTransferSeconds(op.getBytesSent(ranks),
-                                                op.getSteps(ranks));
+  double seconds =
+      machine.getTransferSeconds(op.getBytesSent(ranks), op.getSteps(ranks));
+  // The host has to come to its end, too.
+  if (isa<HostBroadcastOp, HostReduceOp>(op))
+    seconds = std::max(seconds, machine.wakeSeconds);
+  linkFree = start + seconds;
   add(Activity::Kind::Transfer, op, start, linkFree, timeline.transfer);
   return linkFree;
 }
@@ -129,6 +144,8 @@ bool Runner::receive(Operation *op, Channel channel, bool mayWait) {
   add(Activity::Kind::Idle, op, now, message.sent, timeline.idle);
   now = std::max(now, message.sent);
   waitFor(op, message.arrives);
+  if (onHost)
+    wakeUp(op);
   return true;
 }
 
@@ -195,5 +212,8 @@ Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
     timeline.length = std::max(timeline.length, runner.timeline.end);
     timeline.programs.push_back(std::move(runner.timeline));
   }
+  // Who called the step sleeps until the host is done with it.
+  if (mesh && mesh.getHost())
+    timeline.length += machine.wakeSeconds;
   return timeline;
 }

@@ -51,7 +51,9 @@ using PredictFunction =
 /// Runs programs that work together, each on a rank: one for all, or one a
 /// stage of a pipeline. Its transfers come one after another, beside what it
 /// computes; a program waits for a transfer that was not started beforehand,
-/// and a `dist.recv` for the `dist.send` of the same tag. Activities are kept
+/// and a `dist.recv` for the `dist.send` of the same tag. Where variables are
+/// on the host, ranks sleep between steps and the host sleeps until it is given
+/// something: each time somebody has to be woken up. Activities are kept
 /// only if `details`. `predict` says how long what is no transfer takes;
 /// without, the costs of graph ops do.
 Timeline simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,

@@ -29,6 +29,9 @@ struct MachineFigures {
   /// What a rank sends a second in a large all-reduce between two devices, and
   /// how long, in seconds, a small one takes.
   double transferBytesPerSecond = 0, transferLatency = 0;
+  /// How long, in seconds, until a thread that sleeps goes on: what a small
+  /// all-reduce takes of two ranks that sleep while they wait.
+  double wakeSeconds = 0;
 };
 
 } // namespace dist

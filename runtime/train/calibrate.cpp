@@ -183,11 +183,13 @@ static Status measureRound(int threads, MachineFigures *out,
   return Status();
 }
 
-/// Two ranks all-reduce `count` floats again and again.
-static Status measureTransfer(int64_t count, int times, double *seconds) {
+/// Two ranks all-reduce `count` floats again and again, awake while they wait
+/// where there is a core for each, or asleep.
+static Status measureTransfer(int64_t count, int times, bool asleep,
+                              double *seconds) {
   LocalOptions options;
   options.mesh = {2};
-  if (std::thread::hardware_concurrency() < 2)
+  if (asleep || std::thread::hardware_concurrency() < 2)
     options.spinMicroseconds = 0;
   std::unique_ptr<LocalWorld> world;
   DIST_RETURN_IF_ERROR(LocalWorld::create(options, &world));
@@ -244,8 +246,12 @@ Status calibrate(MachineFigures *out) {
     out->cacheBytes *= 2;
   constexpr int64_t large = 1 << 20;
   double smallSeconds = 0, largeSeconds = 0;
-  DIST_RETURN_IF_ERROR(measureTransfer(16, 200, &smallSeconds));
-  DIST_RETURN_IF_ERROR(measureTransfer(large, 4, &largeSeconds));
+  DIST_RETURN_IF_ERROR(
+      measureTransfer(16, 200, /*asleep=*/false, &smallSeconds));
+  DIST_RETURN_IF_ERROR(
+      measureTransfer(large, 4, /*asleep=*/false, &largeSeconds));
+  DIST_RETURN_IF_ERROR(
+      measureTransfer(16, 50, /*asleep=*/true, &out->wakeSeconds));
   out->transferLatency = smallSeconds;
   // By the usual algorithm a rank of two sends the bytes once.
   out->transferBytesPerSecond =

@@ -28,6 +28,7 @@ MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options) {
   model.memoryThreadEfficiency = figures.memoryThreadEfficiency;
   model.transferBytesPerSecond = figures.transferBytesPerSecond;
   model.transferLatency = figures.transferLatency;
+  model.wakeSeconds = figures.wakeSeconds;
   return model;
 }
 

@@ -127,7 +127,8 @@ int runCalibrate(const Options &options) {
       " GB/s a thread, each further thread adds " +
       fixed(figures.threadEfficiency, 2) + " of one\ntransfers " +
       fixed(figures.transferBytesPerSecond / 1e9, 1) + " GB/s, at least " +
-      fixed(figures.transferLatency * 1e6, 1) + " us\nwritten to " +
+      fixed(figures.transferLatency * 1e6, 1) + " us, waking a thread " +
+      fixed(figures.wakeSeconds * 1e6, 1) + " us\nwritten to " +
       machineFile(options.machine) + "\n";
   return report(printResult(text));
 }

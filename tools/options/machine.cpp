@@ -41,6 +41,8 @@ constexpr Field fields[] = {
      &MachineFigures::threadEfficiency},
     {"transfer_bytes_per_second", &MachineFigures::transferBytesPerSecond},
     {"transfer_latency_seconds", &MachineFigures::transferLatency},
+    {"wake_seconds", &MachineFigures::wakeSeconds,
+     &MachineFigures::transferLatency},
 };
 } // namespace
 
