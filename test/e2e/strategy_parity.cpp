@@ -171,10 +171,10 @@ Status Oracle::prepare(const std::string &flags, const Runner &split) {
   DIST_RETURN_IF_ERROR(
       compiler.compile(options.optimizer, oracle, unsplit, &packages[0]));
   DIST_RETURN_IF_ERROR(
-      compiler.compile(probe(), oracle, unsplit, &packages[1]));
+      compiler.compile(probe(), oracle, unsplit, &packages[1], "1"));
   if (options.kinks)
     DIST_RETURN_IF_ERROR(compiler.compile(
-        probe(), unsplit ? flags : kTwoThreads, unsplit, &packages[2], "1"));
+        probe(), unsplit ? flags : kTwoThreads, unsplit, &packages[2], "2"));
   Runner runners[3];
   auto &[trained, one, other] = runners;
   for (int i = 0; i < count; ++i) {
