@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/ExplainOps.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -44,8 +45,7 @@ public:
   /// Bytes that come to life at each op less those that die behind it.
   void add(Value value, int64_t OpDetail::*part) {
     Operation *op = value.getDefiningOp();
-    if (isa<TokenType>(value.getType()) || state.contains(value) ||
-        op->hasTrait<OpTrait::ConstantLike>())
+    if (isa<TokenType>(value.getType()) || state.contains(value))
       return;
     int64_t bytes = getByteSize(value.getType());
     auto &list = changes[part == &OpDetail::communication];
@@ -80,16 +80,29 @@ private:
 };
 } // namespace
 
+/// Ops whose values are known while compiling, and their copies over dims: they
+/// are no memory and take no time, and stand where a layer first needs them.
+static DenseSet<Operation *> findKnown(func::FuncOp function) {
+  DenseSet<Operation *> known;
+  for (Operation &op : function.front())
+    if (op.hasTrait<OpTrait::ConstantLike>() ||
+        (isa<graph::BroadcastOp, graph::ReshapeOp>(op) &&
+         known.contains(op.getOperand(0).getDefiningOp())))
+      known.insert(&op);
+  return known;
+}
+
 static bool isReduction(Operation *op) {
   return isa<AllReduceOp, AllReduceStartOp>(op);
 }
 
 std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
                                           const ProgramTimeline &timeline) {
+  DenseSet<Operation *> known = findKnown(function);
   Lifetimes lifetimes(function);
   for (Operation &op : function.front())
     for (Value result : op.getResults()) {
-      if (isReduction(&op) || isa<WaitOp>(op))
+      if (isReduction(&op) || isa<WaitOp>(op) || known.contains(&op))
         continue;
       bool sent = llvm::any_of(result.getUsers(), isReduction);
       lifetimes.add(result,
@@ -105,7 +118,7 @@ std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     bool isRow = collective && !collective.isLocal() && !isa<RecvOp>(op);
     int64_t row = isRow ? transfer++ : -1;
-    if (op.hasTrait<OpTrait::ConstantLike>())
+    if (known.contains(&op))
       continue;
     OpDetail detail;
     detail.name = getOriginName(&op);

@@ -225,6 +225,8 @@ function transfers(e) {
     make("th", {}, "why"))), body)));
   return s;
 }
+function count(number, what) { return `${number} ${what}${number === 1 ? "" : "s"}`; }
+function range(part) { return part.from === part.to ? part.from : `${part.from} … ${part.to}`; }
 function op(o) {
   return make("div", {class: "op"}, make("span", {class: "mono"}, o.name), " ", make("span", {class: "k"}, o.kind + " " + o.type),
     o.sharding ? make("span", {class: "chip"}, o.sharding) : null,
@@ -235,9 +237,9 @@ function graph(e) {
     make("p", {class: "soft small"}, "Its ops in order with one rank's types; the tag says over which axes each dim is split. Repeated layers are folded."));
   for (const part of e.program) {
     const fill = make("div", {class: "ops"}), title = part.times > 1
-      ? `${part.ops.length} ops × ${part.times}: ${part.from} … ${part.to}` : `${part.ops.length} ops: ${part.from} … ${part.to}`;
+      ? `${count(part.ops.length, "op")} × ${part.times}: ${range(part)}` : `${count(part.ops.length, "op")}: ${range(part)}`;
     const d = make("details", {class: "fold"}, make("summary", {}, title,
-      part.moves ? make("span", {class: "chip move"}, `${part.moves * part.times} transfers`) : null), fill);
+      part.moves ? make("span", {class: "chip move"}, count(part.moves * part.times, "transfer")) : null), fill);
     d.addEventListener("toggle", () => { if (d.open && !fill.firstChild) fill.append(...part.ops.map(op)); });
     s.append(d);
   }
@@ -250,7 +252,7 @@ function show(name) {
   root.replaceChildren(make("div", {class: "cards"},
     card("predicted", time(most(e => e.seconds)), `computes ${time(most(e => e.compute))}`),
     card("exposed communication", time(most(e => e.exposed)), `of ${time(most(e => e.transfer))} of transfers`),
-    card("a rank sends", bytes(most(e => e.sent)), `${sum(e => e.count)} transfers`),
+    card("a rank sends", bytes(most(e => e.sent)), count(sum(e => e.count), "transfer")),
     card("peak memory", bytes(most(e => e.memory.peak)), "of a device"),
     card("computes", flops(most(e => e.flops)), "a device")),
     ...(first.pipeline ? group.map(e => make("p", {class: "soft small"}, e.pipeline)) : []));
