@@ -40,8 +40,11 @@ private:
   LogicalResult readVariables();
   LogicalResult readShardings(func::FuncOp function);
   LogicalResult readResults(func::FuncOp function);
-  LogicalResult checkDivides(Operation *op, Twine what, Type type,
-                             ShardingAttr sharding);
+  LogicalResult checkDivides(Operation *op, const Twine &what, Type type,
+                             ShardingAttr sharding) {
+    return dist::checkDivides(op, what, type, sharding, mesh,
+                              strictDivisibility);
+  }
   bool sweep(func::FuncOp function, bool resolveConflicts);
   bool visit(Operation *op, bool resolveConflicts);
   bool visitReturn(Operation *op);
@@ -65,6 +68,7 @@ private:
   std::optional<std::string> findCut(func::FuncOp function);
 
   DenseMap<Value, PropagationState> states;
+  OpsToVisit visits;
   /// Declared function results; none where a result follows its operand.
   DenseMap<std::pair<Operation *, unsigned>, PropagationState> results;
   DenseMap<StringAttr, PropagationState> variables;
@@ -143,31 +147,6 @@ bool PropagateShardingPass::extend(
 //===----------------------------------------------------------------------===//
 // What the program says
 //===----------------------------------------------------------------------===//
-
-LogicalResult PropagateShardingPass::checkDivides(Operation *op, Twine what,
-                                                  Type type,
-                                                  ShardingAttr sharding) {
-  auto tensor = cast<RankedTensorType>(type);
-  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
-    int64_t size = tensor.getDimSize(dim);
-    int64_t shards = getNumShards(sharding, dim, mesh);
-    if (size % shards == 0 ||
-        (!strictDivisibility && isSplitWorthwhile(size, shards)))
-      continue;
-    InFlightDiagnostic error = op->emitOpError()
-                               << what << ": dim " << dim << " of " << type
-                               << " cannot be split into " << shards
-                               << " equal parts over '"
-                               << formatAxes(sharding.getAxes(dim)) << "'";
-    if (!strictDivisibility)
-      error << ", and half of them or more would be padding";
-    error << "; the nearest size that works is ";
-    if (size > shards)
-      error << size / shards * shards << " or ";
-    return error << getPaddedSize(size, shards);
-  }
-  return success();
-}
 
 LogicalResult PropagateShardingPass::readVariables() {
   for (auto variable : getOperation().getOps<graph::VariableOp>()) {
@@ -286,7 +265,9 @@ LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
 }
 
 bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
-  ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  if (!visits.begin(op))
+    return false;
+  const ShardingRule &rule = visits.getRule(op);
   SmallVector<SmallVector<Candidate>> candidates(rule.factors.size());
   auto collect = [&](Value value, const TensorFactors &tensor) {
     auto found = states.find(value);
@@ -338,7 +319,7 @@ bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
     if (found == states.end())
       return;
     PropagationState &state = found->second;
-    changed |= extend(
+    bool extended = extend(
         state, projectToDims(tensor, merged, rule, mesh),
         // Of an operand, the number is that of its own op's result.
         op, result, [&] { return describeValue(value); },
@@ -350,6 +331,9 @@ bool PropagateShardingPass::visit(Operation *op, bool resolveConflicts) {
                 return findRow(*candidate.state, axis);
           return -1;
         });
+    if (extended)
+      visits.add(value);
+    changed |= extended;
   };
   auto getNumber = [](Value value) {
     auto result = dyn_cast<OpResult>(value);
@@ -376,10 +360,15 @@ bool PropagateShardingPass::visitReturn(Operation *op) {
       continue;
     auto result = dyn_cast<OpResult>(operand);
     PropagationState &state = value->second;
-    changed |= extend(
-        state, declared->dims, op, result ? result.getResultNumber() : 0,
-        [&, operand = operand] { return describeValue(operand); },
-        [&](unsigned, StringAttr axis) { return findRow(*declared, axis); });
+    if (extend(
+            state, declared->dims, op, result ? result.getResultNumber() : 0,
+            [&, operand = operand] { return describeValue(operand); },
+            [&](unsigned, StringAttr axis) {
+              return findRow(*declared, axis);
+            })) {
+      visits.add(operand);
+      changed = true;
+    }
     changed |= extend(
         *declared, state.dims, op, 0,
         [&, i = i] { return describeResult(function, i); },
@@ -398,14 +387,17 @@ bool PropagateShardingPass::visitVariables(func::FuncOp function) {
     PropagationState &state = states[argument];
     // A variable is one value: it shares its rows.
     auto extendBy = [&](PropagationState &to, const PropagationState &from) {
-      changed |= to.extend(
+      return to.extend(
           from.dims, mesh, strictDivisibility, [&](unsigned, StringAttr axis) {
             if (int32_t row = table ? findRow(from, axis) : -1; row >= 0)
               to.sources.push_back(row);
           });
     };
-    extendBy(state, *variable);
-    extendBy(*variable, state);
+    if (extendBy(state, *variable)) {
+      visits.add(argument);
+      changed = true;
+    }
+    changed |= extendBy(*variable, state);
   }
   return changed;
 }
@@ -511,6 +503,7 @@ void PropagateShardingPass::propagate(ArrayRef<func::FuncOp> functions) {
     if (priority > 0)
       forAll([&](PropagationState &state) { state.release(priority); });
     for (bool resolveConflicts : {false, true}) {
+      visits.addAll();
       bool changed = true;
       while (changed) {
         changed = false;
@@ -566,6 +559,7 @@ void PropagateShardingPass::runOnOperation() {
   llvm::stable_sort(bySize, [](func::FuncOp a, func::FuncOp b) {
     return a.front().getOperations().size() > b.front().getOperations().size();
   });
+  visits = OpsToVisit();
   for (bool done = false; !done;) {
     if (failed(read(functions)))
       return signalPassFailure();

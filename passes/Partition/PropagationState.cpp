@@ -89,3 +89,41 @@ ShardingAttr PropagationState::getSharding(FlatSymbolRefAttr meshName,
   return ShardingAttr::get(context, meshName, attributes, unreduced,
                            close ? ArrayRef<StringAttr>() : replicated);
 }
+
+LogicalResult mlir::dist::checkDivides(Operation *op, const Twine &what,
+                                       Type type, ShardingAttr sharding,
+                                       MeshOp mesh, bool strict) {
+  auto tensor = cast<RankedTensorType>(type);
+  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
+    int64_t size = tensor.getDimSize(dim);
+    int64_t shards = getNumShards(sharding, dim, mesh);
+    if (size % shards == 0 || (!strict && isSplitWorthwhile(size, shards)))
+      continue;
+    InFlightDiagnostic error = op->emitOpError()
+                               << what << ": dim " << dim << " of " << type
+                               << " cannot be split into " << shards
+                               << " equal parts over '"
+                               << formatAxes(sharding.getAxes(dim)) << "'";
+    if (!strict)
+      error << ", and half of them or more would be padding";
+    error << "; the nearest size that works is ";
+    if (size > shards)
+      error << size / shards * shards << " or ";
+    return error << getPaddedSize(size, shards);
+  }
+  return success();
+}
+
+void OpsToVisit::add(Value value) {
+  if (Operation *definition = value.getDefiningOp())
+    settled.erase(definition);
+  for (Operation *user : value.getUsers())
+    settled.erase(user);
+}
+
+const ShardingRule &OpsToVisit::getRule(Operation *op) {
+  auto [known, isNew] = rules.try_emplace(op);
+  if (isNew)
+    known->second = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  return known->second;
+}

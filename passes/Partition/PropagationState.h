@@ -8,6 +8,7 @@
 #define PASSES_PARTITION_PROPAGATIONSTATE_H
 
 #include "passes/Partition/FactorSharding.h"
+#include "llvm/ADT/DenseSet.h"
 #include <set>
 
 namespace mlir::dist {
@@ -43,6 +44,31 @@ private:
     bool open;
   };
   SmallVector<Held, 0> held;
+};
+
+/// Fails with an error at `op` where a dim of `what` cannot be split into as
+/// many equal parts as its sharding has, not even padded; with `strict` padding
+/// is an error, too.
+LogicalResult checkDivides(Operation *op, const Twine &what, Type type,
+                           ShardingAttr sharding, MeshOp mesh, bool strict);
+
+/// Which ops have something to find out: all at first, then those that give or
+/// take a value whose state has changed since they were visited.
+class OpsToVisit {
+public:
+  /// Whether to visit `op` now; then it need not be again, until `add`.
+  bool begin(Operation *op) { return settled.insert(op).second; }
+  /// The value's state has changed.
+  void add(Value value);
+  void addAll() { settled.clear(); }
+
+  /// It does not change while shardings spread, and is asked for at each visit.
+  /// The reference lasts until the next call.
+  const ShardingRule &getRule(Operation *op);
+
+private:
+  DenseSet<Operation *> settled;
+  DenseMap<Operation *, ShardingRule> rules;
 };
 
 } // namespace mlir::dist

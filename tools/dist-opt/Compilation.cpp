@@ -31,9 +31,19 @@ using ::dist::StatusCode;
 using ::dist::tools::Options;
 
 Compilation::Compilation(const Options &options,
-                         const DialectRegistry &registry, std::string *error)
-    : options(options), context(registry), printer(&context, error) {
+                         const DialectRegistry &registry)
+    : options(options), owned(std::make_unique<TrainedModels>(registry)),
+      trained(*owned), context(trained.context), printer(&context, nullptr) {
   // An error names the op and its place; the op's whole text helps nobody.
+  context.printOpOnDiagnostic(false);
+}
+
+Compilation::Compilation(const Options &options, TrainedModels &trained,
+                         std::string *error)
+    : options(options), trained(trained), context(trained.context),
+      printer(&context, error),
+      // Nothing runs of it; what is chosen is compiled once more.
+      verifies(false) {
   context.printOpOnDiagnostic(false);
 }
 
@@ -82,6 +92,7 @@ Status Compilation::plan() {
 LogicalResult
 Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(verifies);
   build(pm);
   return pm.run(*module);
 }
@@ -251,6 +262,19 @@ LogicalResult Compilation::load() {
   return success();
 }
 
+/// A copy of the module after the training passes, which are run once.
+LogicalResult Compilation::loadTrained() {
+  OwningOpRef<ModuleOp> &shared =
+      trained.modules[{batch, paddedBatch, replicas}];
+  if (!shared) {
+    if (failed(load()) || failed(train()))
+      return failure();
+    shared = std::move(module);
+  }
+  module = shared->clone();
+  return success();
+}
+
 LogicalResult Compilation::train() {
   TrainPipelineOptions train;
   train.loss = options.loss;
@@ -404,7 +428,7 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
     printer.keep(status.message());
     return std::nullopt;
   }
-  if (failed(load()) || failed(train()))
+  if (failed(loadTrained()))
     return std::nullopt;
   if (entries == Entries::OfAStep)
     keepEntries(/*forPatterns=*/true);

@@ -16,15 +16,32 @@
 #include "tools/dist-opt/Diagnostics.h"
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/options/strategies.h"
+#include <map>
+#include <memory>
+#include <tuple>
 
 namespace mlir::dist {
+
+/// What compilations of one model for several strategies have in common: its
+/// module after the training passes, by the global batch asked for, the one
+/// compiled, and the replicas.
+struct TrainedModels {
+  explicit TrainedModels(const DialectRegistry &registry) : context(registry) {}
+
+  MLIRContext context;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, OwningOpRef<ModuleOp>>
+      modules;
+};
 
 /// One run of the compiler on one model file.
 class Compilation {
 public:
-  /// The first error goes to `error` if that is not null, else to stderr.
   Compilation(const ::dist::tools::Options &options,
-              const DialectRegistry &registry, std::string *error = nullptr);
+              const DialectRegistry &registry);
+  /// To predict, one of several, which differ in strategy and devices alone.
+  /// The first error goes to `error`.
+  Compilation(const ::dist::tools::Options &options, TrainedModels &trained,
+              std::string *error);
 
   /// Everything the command line asks for; the exit code.
   int run();
@@ -50,6 +67,7 @@ public:
 private:
   ::dist::Status plan();
   LogicalResult load();
+  LogicalResult loadTrained();
   LogicalResult train();
   LogicalResult annotate();
   LogicalResult partition();
@@ -65,7 +83,10 @@ private:
   int emitPackage();
 
   const ::dist::tools::Options &options;
-  MLIRContext context;
+  /// Null: they are another's.
+  std::unique_ptr<TrainedModels> owned;
+  TrainedModels &trained;
+  MLIRContext &context;
   ErrorPrinter printer;
   OwningOpRef<ModuleOp> module;
   /// Whether the model file itself is ONNX; MLIR may come from one, too.
@@ -76,6 +97,8 @@ private:
   /// multiple of the replicas.
   int64_t batch = 0, paddedBatch = 0;
   int64_t threads = 1;
+  /// After each pass.
+  bool verifies = true;
 };
 
 } // namespace mlir::dist

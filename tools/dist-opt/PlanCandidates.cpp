@@ -165,10 +165,10 @@ bool Candidate::isBetterThan(const Candidate &other) const {
   return seconds < other.seconds;
 }
 
-void mlir::dist::weigh(Candidate &candidate, const DialectRegistry &registry,
+void mlir::dist::weigh(Candidate &candidate, TrainedModels &trained,
                        bool whole) {
   const Options &options = candidate.options;
-  Compilation compilation(options, registry, &candidate.refused);
+  Compilation compilation(options, trained, &candidate.refused);
   std::optional<ExplainReport> report = compilation.predict(
       whole ? Compilation::Entries::All : Compilation::Entries::OfAStep);
   if (!report) {

@@ -7,12 +7,14 @@
 #ifndef TOOLS_DIST_OPT_PLANCANDIDATES_H
 #define TOOLS_DIST_OPT_PLANCANDIDATES_H
 
-#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/LLVM.h"
 #include "tools/options/options.h"
 #include <string>
 #include <vector>
 
 namespace mlir::dist {
+
+struct TrainedModels;
 
 /// A parameter, and the dim that the model's axis splits; -1: none.
 struct SplitVariable {
@@ -49,8 +51,7 @@ std::vector<Candidate> listCandidates(const ::dist::tools::Options &options);
 
 /// Compiles it as far as kernels, what a step runs or everything, and predicts
 /// the step.
-void weigh(Candidate &candidate, const DialectRegistry &registry,
-           bool whole = false);
+void weigh(Candidate &candidate, TrainedModels &trained, bool whole = false);
 
 /// What --split rules can make of `start`, a plan with an axis for the model:
 /// variables that repeated layers have alike are one group, and each group in
@@ -58,7 +59,7 @@ void weigh(Candidate &candidate, const DialectRegistry &registry,
 /// the step gets shorter, or while it does not fit, smaller. Tells in `changes`
 /// what was changed. Nothing: the plan stays as it is.
 std::optional<Candidate> searchSplits(const Candidate &start,
-                                      const DialectRegistry &registry,
+                                      TrainedModels &trained,
                                       std::vector<std::string> &changes);
 
 } // namespace mlir::dist

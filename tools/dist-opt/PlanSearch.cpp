@@ -104,8 +104,7 @@ static std::string describe(int64_t dim) {
 }
 
 std::optional<Candidate>
-mlir::dist::searchSplits(const Candidate &start,
-                         const DialectRegistry &registry,
+mlir::dist::searchSplits(const Candidate &start, TrainedModels &trained,
                          std::vector<std::string> &changes) {
   std::vector<Group> groups = makeGroups(start);
   Candidate best = start;
@@ -125,7 +124,7 @@ mlir::dist::searchSplits(const Candidate &start,
       if (plan.options.split.empty())
         continue;
       ++trials;
-      weigh(plan, registry);
+      weigh(plan, trained);
       bool better =
           fits(plan)
               ? !fits(best) || plan.seconds < best.seconds * (1 - worthwhile)
@@ -160,7 +159,7 @@ mlir::dist::searchSplits(const Candidate &start,
   Candidate whole;
   whole.options = best.options;
   whole.name = best.name;
-  weigh(whole, registry, /*whole=*/true);
+  weigh(whole, trained, /*whole=*/true);
   if (!fits(whole))
     return std::nullopt;
   return whole;

@@ -126,8 +126,9 @@ static const Candidate *findStart(const std::vector<Candidate> &list) {
 int mlir::dist::chooseStrategy(Options &options,
                                const DialectRegistry &registry) {
   std::vector<Candidate> list = listCandidates(options);
+  TrainedModels trained(registry);
   for (Candidate &candidate : list)
-    weigh(candidate, registry);
+    weigh(candidate, trained);
   llvm::erase_if(list, [](const Candidate &one) {
     return one.isVariant && !one.wasPredicted();
   });
@@ -135,7 +136,7 @@ int mlir::dist::chooseStrategy(Options &options,
   // Rules that the user gave say what to split.
   if (const Candidate *start = findStart(list);
       start && options.split.empty() && options.splitPreset.empty())
-    if (auto found = searchSplits(*start, registry, changes))
+    if (auto found = searchSplits(*start, trained, changes))
       list.push_back(std::move(*found));
   auto [best, next] = findBest(list);
   if (!best) {

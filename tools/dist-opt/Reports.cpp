@@ -99,8 +99,9 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
       if (int code = chooseStrategy(sides[i], registry))
         return code;
     std::string error;
+    TrainedModels trained(registry);
     std::optional<ExplainReport> report =
-        Compilation(sides[i], registry, &error).predict();
+        Compilation(sides[i], trained, &error).predict();
     if (!report)
       return reportError(::dist::Status::error(
           ::dist::StatusCode::InvalidInput, "cannot compare", options.diff[i],
