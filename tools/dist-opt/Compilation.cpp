@@ -393,14 +393,13 @@ double Compilation::getShareOfStep(StringRef entry) const {
   return entry == ("gradients" + partial).str();
 }
 
-/// Leaves the entries that a step runs, and the one that strategies look for
-/// patterns in.
-void Compilation::keepEntries(bool forPatterns) {
+void Compilation::keepStepEntries() {
   for (auto function :
-       llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
-    if (StringRef name = function.getSymName();
-        getShareOfStep(name) == 0 && !(forPatterns && name == "predict"))
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
+    auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
+    if (getShareOfStep(whole ? whole : function.getSymNameAttr()) == 0)
       function.erase();
+  }
 }
 
 std::vector<SplitVariable> Compilation::getSplits() {
@@ -430,14 +429,14 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
   }
   if (failed(loadTrained()))
     return std::nullopt;
-  if (entries == Entries::OfAStep)
-    keepEntries(/*forPatterns=*/true);
   if (failed(annotate()))
     return std::nullopt;
-  if (entries == Entries::OfAStep)
-    keepEntries(/*forPatterns=*/false);
   if (failed(partition()))
     return std::nullopt;
+  // A variable's split is one for all entries, which all have a say in it: only
+  // now can those go that the step doesn't run.
+  if (entries == Entries::OfAStep)
+    keepStepEntries();
   MachineModel machine = readMachine(options);
   machine.threads = threads;
   ExplainReport report = explain(*module, machine);

@@ -75,7 +75,8 @@ private:
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult checkStatistics();
   void dropFullEntries();
-  void keepEntries(bool forPatterns);
+  /// Leaves the entries that a step runs.
+  void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   LoweringOptions loweringOptions();
   void describeCosts(LoweringOptions &lowering);
