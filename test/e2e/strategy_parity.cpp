@@ -19,7 +19,7 @@
 //
 // `--kinks` is for models whose derivatives jump (ReLU): where an activation is
 // as near to zero as rounding, it counts or not by the order of a sum alone.
-// Their gradients may be four times as far from the oracle's as the oracle's
+// Their gradients may be four times as far from the oracle's as one device's
 // with one thread are from those with two, in the worst of the same steps.
 //
 // With `--against unsplit` the oracle is the strategy's own training step
@@ -144,10 +144,16 @@ public:
   Status prepare(const std::string &flags, const Runner &split);
 
   std::vector<Moment> moments;
-  /// How far the gradients of other threads are, in the worst step.
+  /// How far one device's gradients with one thread are from those with two,
+  /// in the worst step.
   double threads = 0;
 
 private:
+  Status open(const std::string &optimizer, const std::string &flags,
+              bool unsplit, const std::string &count, const Runner *split,
+              Runner *out);
+  Status measureThreads();
+
   const Options &options;
   Compiler &compiler;
 };
@@ -163,36 +169,48 @@ Status Oracle::prepare(const std::string &flags, const Runner &split) {
   if (!moments.empty() && !unsplit)
     return Status();
   moments.clear();
-  threads = 0;
   std::string oracle = unsplit ? flags : kOneThread;
-  // What trains, its probe, and the probe with other threads.
-  int count = options.kinks ? 3 : 2;
-  std::string packages[3];
+  Runner trained, one;
   DIST_RETURN_IF_ERROR(
-      compiler.compile(options.optimizer, oracle, unsplit, &packages[0]));
-  DIST_RETURN_IF_ERROR(
-      compiler.compile(probe(), oracle, unsplit, &packages[1], "1"));
-  if (options.kinks)
-    DIST_RETURN_IF_ERROR(compiler.compile(
-        probe(), unsplit ? flags : kTwoThreads, unsplit, &packages[2], "2"));
-  Runner runners[3];
-  auto &[trained, one, other] = runners;
-  for (int i = 0; i < count; ++i) {
-    DIST_RETURN_IF_ERROR(Runner::open(packages[i], options.data, &runners[i]));
-    if (unsplit)
-      runners[i].adoptPlan(split);
-    runners[i].rewind();
-  }
+      open(options.optimizer, oracle, unsplit, "", &split, &trained));
+  DIST_RETURN_IF_ERROR(open(probe(), oracle, unsplit, "1", &split, &one));
   for (int64_t number = 0; number < options.steps; ++number) {
     Moment &moment = moments.emplace_back();
     DIST_RETURN_IF_ERROR(trained.save(&moment.before));
     DIST_RETURN_IF_ERROR(one.probe(moment.before, &moment.expected));
-    if (options.kinks) {
-      Step found;
-      DIST_RETURN_IF_ERROR(other.probe(moment.before, &found));
-      threads = std::max(
-          threads, compare(found.gradient, moment.expected.gradient).relative);
-    }
+    double ignored;
+    DIST_RETURN_IF_ERROR(trained.step(&ignored));
+  }
+  return options.kinks && threads == 0 ? measureThreads() : Status();
+}
+
+Status Oracle::open(const std::string &optimizer, const std::string &flags,
+                    bool unsplit, const std::string &count, const Runner *split,
+                    Runner *out) {
+  std::string package;
+  DIST_RETURN_IF_ERROR(
+      compiler.compile(optimizer, flags, unsplit, &package, count));
+  DIST_RETURN_IF_ERROR(Runner::open(package, options.data, out));
+  if (unsplit)
+    out->adoptPlan(*split);
+  out->rewind();
+  return Status();
+}
+
+Status Oracle::measureThreads() {
+  Runner trained, one, two;
+  DIST_RETURN_IF_ERROR(
+      open(options.optimizer, kOneThread, false, "", nullptr, &trained));
+  DIST_RETURN_IF_ERROR(open(probe(), kOneThread, false, "", nullptr, &one));
+  DIST_RETURN_IF_ERROR(open(probe(), kTwoThreads, false, "", nullptr, &two));
+  for (int64_t number = 0; number < options.steps; ++number) {
+    Snapshot before;
+    Step expected, found;
+    DIST_RETURN_IF_ERROR(trained.save(&before));
+    DIST_RETURN_IF_ERROR(one.probe(before, &expected));
+    DIST_RETURN_IF_ERROR(two.probe(before, &found));
+    threads =
+        std::max(threads, compare(found.gradient, expected.gradient).relative);
     double ignored;
     DIST_RETURN_IF_ERROR(trained.step(&ignored));
   }
