@@ -106,7 +106,7 @@ static void addStrategyOptions(Table &table, Options &o) {
               });
   table.integer("--threads", "threads of each device", 1, &o.threads);
   table.choice("--convolution", {"auto", "direct", "winograd"},
-               "3x3 of stride 1 in f32: direct, Winograd's F(4x4, 3x3) where "
+               "3x3 of stride 1: direct, Winograd's F(4x4, 3x3) in f32 where "
                "channels fill vectors, or (auto, default) the faster one; "
                "Winograd rounds more",
                &o.convolution);
