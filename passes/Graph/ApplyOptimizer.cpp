@@ -216,6 +216,18 @@ void ApplyOptimizerPass::clip(GraphBuilder &g,
   }
 }
 
+/// Ops between `before` (null: the block's first) and `end` are the variable's,
+/// and bear its name where they bear none but the model's.
+static void nameOps(VariableOp variable, Operation *before, Operation *end,
+                    Location unnamed) {
+  auto name = variable->getAttrOfType<StringAttr>("graph.model_name");
+  Location location = NameLoc::get(name ? name : variable.getSymNameAttr());
+  Operation *op = before ? before->getNextNode() : &end->getBlock()->front();
+  for (; op != end; op = op->getNextNode())
+    if (op->getLoc() == unnamed)
+      op->setLoc(location);
+}
+
 /// Updates the variables of `entry` by their gradients. `finite` is what is
 /// known of the loss, or null.
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
@@ -240,6 +252,7 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   UpdateStep step(g, *state, entry, spec, rate,
                   g.convert(next, g.getBuilder().getF32Type()));
   for (const Gradient &gradient : gradients) {
+    Operation *before = getReturn(entry)->getPrevNode();
     Value old = state->getArgument(entry, gradient.variable);
     VariableUpdate one(step, gradient.variable, old, gradient.value);
     // Decoupled: keras/src/optimizers/base_optimizer.py, _apply_weight_decay.
@@ -250,6 +263,7 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
     Value updated = row->update(one);
     Type stored = cast<RankedTensorType>(old.getType()).getElementType();
     state->setResult(entry, gradient.variable, g.convert(updated, stored));
+    nameOps(gradient.variable, before, getReturn(entry), entry.getLoc());
   }
   state->setResult(entry, getIteration(), next);
   if (finite)
