@@ -14,11 +14,9 @@ using namespace mlir::dist;
 /// The argument or result that stands for a variable, of all ranks.
 static HostTensor join(ArrayRef<RankTensors> ranks, unsigned number,
                        DictionaryAttr attributes, MeshOp mesh) {
-  SmallVector<HostTensor> shards;
-  for (const RankTensors &tensors : ranks)
-    shards.push_back(tensors[number]);
-  return joinShards(
-      shards, attributes.getAs<ShardingAttr>(DistDialect::kSharding), mesh);
+  return joinShards(collectShards(ranks, number),
+                    attributes.getAs<ShardingAttr>(DistDialect::kSharding),
+                    mesh);
 }
 
 FailureOr<SmallVector<CompressedSum>>
@@ -41,10 +39,8 @@ mlir::dist::evaluateCompression(func::FuncOp function, MeshOp mesh,
       return LogicalResult(op->emitOpError()
                            << "gives what has arrived of a gradient, but has "
                               "no sharding");
-    SmallVector<HostTensor> shards;
-    for (const RankTensors &tensors : results)
-      shards.push_back(tensors[0]);
-    found->second.arrived = joinShards(shards, sharding, mesh);
+    found->second.arrived =
+        joinShards(collectShards(results, 0), sharding, mesh);
     return success();
   };
   auto results = evaluateRanks(function, mesh, arguments, observe);

@@ -377,9 +377,7 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
   auto found = expected.find(*key);
   if (found == expected.end())
     return;
-  SmallVector<HostTensor> held;
-  for (const RankTensors &rank : tensors)
-    held.push_back(rank[number]);
+  SmallVector<HostTensor> held = collectShards(tensors, number);
   int64_t numCopies = sharding ? getNumCopies(sharding, op) : 1;
   auto copy = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
   // A copy that is not laid out over the copies is a part of something that
@@ -420,9 +418,7 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
         part.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     if (mesh && !sharding)
       continue;
-    SmallVector<HostTensor> shards;
-    for (const RankTensors &tensors : results)
-      shards.push_back(tensors[i]);
+    SmallVector<HostTensor> shards = collectShards(results, i);
     std::string name = "result " + std::to_string(position);
     for (StringRef attribute : {"graph.variable", "graph.name", "graph.role"}) {
       if (Attribute given = part.getResultAttr(i, attribute)) {

@@ -348,6 +348,12 @@ FailureOr<bool> RankEvaluator::advance() {
   return next != first;
 }
 
+SmallVector<HostTensor> mlir::dist::collectShards(ArrayRef<RankTensors> ranks,
+                                                  unsigned number) {
+  return llvm::map_to_vector(
+      ranks, [&](const RankTensors &tensors) { return tensors[number]; });
+}
+
 FailureOr<SmallVector<RankTensors>>
 RankEvaluator::run(ArrayRef<RankTensors> arguments) {
   if (failed(start(arguments)) || failed(advance()))

@@ -16,6 +16,10 @@ namespace mlir::dist {
 /// The results of one op (or of several) on one rank.
 using RankTensors = SmallVector<HostTensor>;
 
+/// Tensor `number` of each rank.
+SmallVector<HostTensor> collectShards(ArrayRef<RankTensors> ranks,
+                                      unsigned number);
+
 /// Called after each op with its results on every rank. A failure stops the
 /// evaluation.
 using EvaluationObserver = llvm::function_ref<LogicalResult(
