@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
+#include "dialects/Interfaces/Elemental.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -80,14 +81,21 @@ private:
 };
 } // namespace
 
-/// Ops whose values are known while compiling, and their copies over dims: they
-/// are no memory and take no time, and stand where a layer first needs them.
+static bool isElemental(Operation *op) {
+  auto elemental = dyn_cast<ElementalOpInterface>(op);
+  return elemental && elemental.isElemental();
+}
+
+/// Ops whose values are known while compiling, and their copies over dims where
+/// kernels make them for themselves: they are no memory and take no time, and
+/// stand where a layer first needs them.
 static DenseSet<Operation *> findKnown(func::FuncOp function) {
   DenseSet<Operation *> known;
   for (Operation &op : function.front())
     if (op.hasTrait<OpTrait::ConstantLike>() ||
         (isa<graph::BroadcastOp, graph::ReshapeOp>(op) &&
-         known.contains(op.getOperand(0).getDefiningOp())))
+         known.contains(op.getOperand(0).getDefiningOp()) &&
+         llvm::all_of(op.getUsers(), isElemental)))
       known.insert(&op);
   return known;
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
 #include "passes/Lowering/ClusterFormer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -74,6 +75,9 @@ void ClusterFormer::delayPreparation(SmallVector<Node *> &order) {
       readers[other].push_back(node);
     if (previousTransfer.contains(node->ops.front()))
       transfers.push_back(index);
+    // All ranks come to their collectives in one order.
+    else if (isa<CollectiveOpInterface>(node->ops.front()))
+      continue;
     else if (llvm::all_of(node->ops, isMemoryEffectFree) && !readsData(node) &&
              llvm::all_of(predecessors, [&](Node *other) {
                return prepares.contains(other);

@@ -99,11 +99,15 @@ void OverlapCollectivesPass::limitMemory(
   }
 }
 
+/// `behind`: the start that came last to the same place, or null. What is
+/// needed first is started first: communication is in order.
 static Operation *split(const Candidate &candidate,
-                        RegisteredOperationName name) {
+                        RegisteredOperationName name, Operation *&behind) {
   Operation *op = candidate.op;
   OpBuilder builder(op->getContext());
-  if (candidate.after)
+  if (behind)
+    builder.setInsertionPointAfter(behind);
+  else if (candidate.after)
     builder.setInsertionPointAfter(candidate.after);
   else
     builder.setInsertionPointToStart(op->getBlock());
@@ -118,6 +122,7 @@ static Operation *split(const Candidate &candidate,
       ofResults.set(of, attribute);
   state.addAttributes(attributes);
   Operation *start = builder.create(state);
+  behind = start;
   builder.setInsertionPoint(candidate.before);
   auto wait = WaitOp::create(builder, op->getLoc(), op->getResultTypes(),
                              start->getResult(0));
@@ -138,7 +143,7 @@ void OverlapCollectivesPass::runOnOperation() {
     if (auto range = findRange(&op))
       candidates.push_back(*range);
   limitMemory(candidates);
-  DenseMap<Operation *, Operation *> waits;
+  DenseMap<Operation *, Operation *> waits, lastStart;
   for (Candidate &candidate : candidates) {
     // Of neighbours that were split by now, the waits count.
     std::optional<Candidate> range = findRange(candidate.op);
@@ -154,6 +159,7 @@ void OverlapCollectivesPass::runOnOperation() {
       useful |= computes(between);
     if (!useful)
       continue;
-    waits[candidate.op] = split(*range, *findStart(candidate.op));
+    waits[candidate.op] =
+        split(*range, *findStart(candidate.op), lastStart[range->after]);
   }
 }

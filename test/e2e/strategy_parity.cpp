@@ -20,7 +20,7 @@
 // `--kinks` is for models whose derivatives jump (ReLU): where an activation is
 // as near to zero as rounding, it counts or not by the order of a sum alone.
 // Their gradients may be four times as far from the oracle's as one device's
-// with one thread are from those with two, in the worst of the same steps.
+// with one thread are from those with two, in the worst of as many steps.
 //
 // With `--against unsplit` the oracle is the strategy's own training step
 // before it is split, on one device: for what a strategy defines per replica,
@@ -32,6 +32,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 using namespace dist;
 using namespace dist::parity;
@@ -146,7 +147,7 @@ public:
   std::vector<Moment> moments;
   /// How far one device's gradients with one thread are from those with two,
   /// in the worst step.
-  double threads = 0;
+  std::optional<double> threads;
 
 private:
   Status open(const std::string &optimizer, const std::string &flags,
@@ -181,7 +182,7 @@ Status Oracle::prepare(const std::string &flags, const Runner &split) {
     double ignored;
     DIST_RETURN_IF_ERROR(trained.step(&ignored));
   }
-  return options.kinks && threads == 0 ? measureThreads() : Status();
+  return options.kinks && !threads ? measureThreads() : Status();
 }
 
 Status Oracle::open(const std::string &optimizer, const std::string &flags,
@@ -209,8 +210,12 @@ Status Oracle::measureThreads() {
     DIST_RETURN_IF_ERROR(trained.save(&before));
     DIST_RETURN_IF_ERROR(one.probe(before, &expected));
     DIST_RETURN_IF_ERROR(two.probe(before, &found));
-    threads =
-        std::max(threads, compare(found.gradient, expected.gradient).relative);
+    double now = compare(found.gradient, expected.gradient).relative;
+    if (!std::isfinite(now))
+      return Status::error(StatusCode::InvalidInput,
+                           "the kinks cannot be judged", options.model,
+                           "one device's gradient is not finite");
+    threads = std::max(threads.value_or(0), now);
     double ignored;
     DIST_RETURN_IF_ERROR(trained.step(&ignored));
   }
@@ -226,7 +231,8 @@ static Status runCase(const Options &options, Compiler &compiler,
   split.rewind();
   DIST_RETURN_IF_ERROR(oracle.prepare(flags, split));
   row->batch = split.batchSize();
-  row->gradientBound = std::max(options.gradientBound, 4 * oracle.threads);
+  row->gradientBound =
+      std::max(options.gradientBound, 4 * oracle.threads.value_or(0));
   auto keep = [](Difference now, Difference *most) {
     if (!(now.relative <= most->relative) || most->worst.empty())
       *most = now;

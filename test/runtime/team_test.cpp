@@ -8,6 +8,7 @@
 #include "runtime/core/rank_threads.h"
 #include "runtime/device/cpu/team.h"
 #include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <set>
@@ -89,8 +90,7 @@ TEST(RankThreads, RunsAllRanks) {
 
 // The host's loops are cut for all cores, the library's kernels for a device's.
 TEST(RankThreads, GivesTheHostHelpersOfItsOwn) {
-  std::set<std::thread::id> helpers;
-  std::mutex mutex;
+  std::atomic<int> most{0}, inside{0};
   std::vector<int> library(3, 0);
   RankThreads threads({2, 2, 4}, /*withHost=*/true);
   for (int step = 0; step < 20; ++step)
@@ -98,21 +98,25 @@ TEST(RankThreads, GivesTheHostHelpersOfItsOwn) {
       library[rank] = omp_get_max_threads();
       if (rank < 2)
         return;
-      void *buffers[] = {&helpers, &mutex};
+      void *buffers[] = {&most, &inside};
       cpu::parallelFor(
           [](void **buffers, int64_t, int64_t, int64_t) {
-            std::lock_guard<std::mutex> lock(
-                *static_cast<std::mutex *>(buffers[1]));
-            static_cast<std::set<std::thread::id> *>(buffers[0])
-                ->insert(std::this_thread::get_id());
+            auto &most = *static_cast<std::atomic<int> *>(buffers[0]);
+            auto &inside = *static_cast<std::atomic<int> *>(buffers[1]);
+            int now = ++inside;
+            for (int known = most; known < now;)
+              most.compare_exchange_weak(known, now);
+            // Each waits for all four, which a team of fewer never has inside.
+            auto end =
+                std::chrono::steady_clock::now() + std::chrono::seconds(5);
+            while (most < 4 && std::chrono::steady_clock::now() < end)
+              std::this_thread::yield();
+            --inside;
           },
           buffers, 100, 4);
     });
   EXPECT_EQ(library, std::vector<int>(3, 2));
-  // At least one; the same ones in every step.
-  EXPECT_GE(helpers.size(), 1u);
-  EXPECT_LE(helpers.size(), 4u);
-  EXPECT_EQ(helpers.count(std::this_thread::get_id()), 0u);
+  EXPECT_EQ(most, 4);
 }
 
 TEST(RankThreads, WakesFromSleep) {

@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Lowering/PredictKernels.h"
@@ -431,7 +432,8 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
     return std::nullopt;
   if (failed(annotate()))
     return std::nullopt;
-  if (failed(partition()))
+  // Passes have not verified what they did: once, before it is lowered.
+  if (failed(partition()) || failed(mlir::verify(*module)))
     return std::nullopt;
   // A variable's split is one for all entries, which all have a say in it: only
   // now can those go that the step doesn't run.

@@ -42,7 +42,7 @@ constexpr Field fields[] = {
     {"transfer_bytes_per_second", &MachineFigures::transferBytesPerSecond},
     {"transfer_latency_seconds", &MachineFigures::transferLatency},
     {"wake_seconds", &MachineFigures::wakeSeconds,
-     &MachineFigures::transferLatency},
+     &MachineFigures::wakeSeconds},
 };
 } // namespace
 

@@ -129,3 +129,19 @@ func.func @preparation(%x: tensor<8x64xf32> {graph.role = "input"}, %w0: tensor<
   %6 = rt.library(%4, %5) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
   return %6 : tensor<8x64xbf16>
 }
+
+dist.mesh @mesh ["data"=2]
+// Collectives of variables stay in their order, in which all ranks come to them.
+// CHECK-LABEL: func.func @gathers
+// CHECK: dist.all_gather %arg2
+// CHECK: dist.all_gather %arg1
+// CHECK: rt.library(
+// CHECK: rt.library(
+func.func @gathers(%x: tensor<8x64xbf16> {graph.role = "input"}, %w0: tensor<32x64xbf16> {graph.role = "variable", graph.variable = @w0}, %w1: tensor<32x64xbf16> {graph.role = "variable", graph.variable = @w1}) -> tensor<8x64xbf16> {
+  %0 = dist.all_gather %w1 over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<32x64xbf16>) -> tensor<64x64xbf16>
+  %1 = dist.all_gather %w0 over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<32x64xbf16>) -> tensor<64x64xbf16>
+  %2 = rt.library(%x, %1) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
+  %3 = graph.relu %2 : tensor<8x64xbf16>
+  %4 = rt.library(%3, %0) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
+  return %4 : tensor<8x64xbf16>
+}

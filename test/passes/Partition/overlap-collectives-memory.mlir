@@ -2,10 +2,13 @@
 // RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-overlap-collectives{max-bytes=64}))" | FileCheck %s --check-prefix=LIMIT
 dist.mesh @mesh ["data"=2]
 
-// Without a limit all weights are gathered at the start; with room for one of
+// Without a limit all weights are gathered at the start, in the order in which
+// they are needed; with room for one of
 // them, each while the layer before it computes.
 // CHECK-LABEL: func @layers
-// CHECK-COUNT-3: dist.all_gather_start
+// CHECK: dist.all_gather_start %arg1
+// CHECK-NEXT: dist.all_gather_start %arg2
+// CHECK-NEXT: dist.all_gather_start %arg3
 // CHECK: dist.wait
 // LIMIT-LABEL: func @layers
 // LIMIT: %[[A:.+]] = dist.all_gather_start %arg1
