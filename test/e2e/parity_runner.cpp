@@ -45,7 +45,6 @@ Status Runner::open(const std::string &package, const DataOptions &options,
   if (!entry)
     entry = out->session->findEntry("train_step_partial");
   out->plan = out->entries.plan(out->session->manifest());
-  out->plan.shuffle = 0;
   out->plan.prefetch = 0;
   return Dataset::open(options, *entry, &out->data);
 }

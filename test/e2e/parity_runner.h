@@ -45,17 +45,21 @@ public:
   /// Batches laid out as `other` wants them, whose program this one is.
   void adoptPlan(const Runner &other) { plan = other.plan; }
   int64_t batchSize() const { return plan.batch; }
-  void rewind() { stream = std::make_unique<BatchStream>(*data, plan); }
+  /// To the first batch, of examples shuffled by this seed.
+  void rewind(uint64_t order = 0) {
+    plan.shuffle = order;
+    stream = std::make_unique<BatchStream>(*data, plan);
+  }
 
   /// Trains one step on the next batch.
   Status step(double *loss);
   Status save(Snapshot *out);
   /// One step of this probe from there, on the next batch.
   Status probe(const Snapshot &from, Step *out);
-
-private:
   /// Takes over what this program has, too.
   Status restore(const Snapshot &from);
+
+private:
   Status read(int index, Tensor *out);
   Status readAll(Values *parameters, Values *state);
 

@@ -16,6 +16,9 @@
 //
 // `--free-running N` also trains N steps of each case by itself: its losses may
 // be four times as far from one device's with one thread as those with two are.
+// Where derivatives jump (ReLU, max), one activation that counts by rounding
+// alone sends such a run elsewhere, another in each order of the examples: with
+// `--orders K` both distances are the farthest of the same K orders.
 //
 // `--kinks` is for models whose derivatives jump (ReLU): where an activation is
 // as near to zero as rounding, it counts or not by the order of a sum alone.
@@ -43,7 +46,7 @@ struct Options {
   std::string model, against = "one-device", optimizer = "adam:lr=1e-3";
   DataOptions data;
   std::vector<std::string> scale, cases, flags;
-  int64_t steps = 40, freeSteps = 0;
+  int64_t steps = 40, freeSteps = 0, orders = 1;
   double lossBound = 1e-6, gradientBound = 5e-5;
   bool kinks = false;
 };
@@ -75,7 +78,7 @@ public:
 
   /// How far a case drifts from its oracle, and how far it may.
   Status measure(const std::string &flags, double *drift, double *bound) {
-    std::vector<double> found, oracle;
+    Losses found, oracle;
     DIST_RETURN_IF_ERROR(train(flags, false, &found));
     if (one.empty()) {
       DIST_RETURN_IF_ERROR(train(kOneThread, false, &one));
@@ -90,8 +93,9 @@ public:
   }
 
 private:
-  static double farthest(const std::vector<double> &losses,
-                         const std::vector<double> &expected) {
+  /// Of all orders' steps.
+  using Losses = std::vector<double>;
+  static double farthest(const Losses &losses, const Losses &expected) {
     double most = 0;
     for (size_t i = 0; i < losses.size(); ++i)
       if (double d = distance(losses[i], expected[i]); !(d <= most))
@@ -99,8 +103,7 @@ private:
     return most;
   }
   /// `unsplit`: before the strategy splits it, with the batches that it gets.
-  Status train(const std::string &flags, bool unsplit,
-               std::vector<double> *losses) {
+  Status train(const std::string &flags, bool unsplit, Losses *losses) {
     std::string package, split;
     DIST_RETURN_IF_ERROR(
         compiler.compile(options.optimizer, flags, unsplit, &package));
@@ -112,16 +115,22 @@ private:
       DIST_RETURN_IF_ERROR(Runner::open(split, options.data, &planner));
       runner.adoptPlan(planner);
     }
-    runner.rewind();
-    losses->resize(options.freeSteps);
-    for (double &loss : *losses)
-      DIST_RETURN_IF_ERROR(runner.step(&loss));
+    Snapshot begin;
+    DIST_RETURN_IF_ERROR(runner.save(&begin));
+    losses->resize(options.orders * options.freeSteps);
+    for (size_t i = 0; i < losses->size(); ++i) {
+      if (i % options.freeSteps == 0) {
+        DIST_RETURN_IF_ERROR(runner.restore(begin));
+        runner.rewind(i / options.freeSteps);
+      }
+      DIST_RETURN_IF_ERROR(runner.step(&(*losses)[i]));
+    }
     return Status();
   }
 
   const Options &options;
   Compiler &compiler;
-  std::vector<double> one, two; // losses of one device, by its threads
+  Losses one, two; // of one device, by its threads
 };
 
 } // namespace
@@ -263,6 +272,8 @@ int main(int argc, char **argv) {
   app.add_option("--optimizer", options.optimizer, "of the run compared on");
   app.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
   app.add_option("--free-running", options.freeSteps, "steps")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--orders", options.orders, "of the examples, free-running")
       ->check(CLI::PositiveNumber);
   app.add_option("--loss-bound", options.lossBound, "times max(1, |loss|)");
   app.add_option("--gradient-bound", options.gradientBound, "relative norm");
