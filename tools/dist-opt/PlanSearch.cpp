@@ -107,7 +107,8 @@ std::optional<Candidate>
 mlir::dist::searchSplits(const Candidate &start, TrainedModels &trained,
                          std::vector<std::string> &changes) {
   std::vector<Group> groups = makeGroups(start);
-  Candidate best = start;
+  // `shortest`: the best without what only takes rules away.
+  Candidate best = start, shortest = start;
   int trials = 0;
   auto fits = [](const Candidate &one) { return one.refused.empty(); };
   for (Group &group : groups) {
@@ -146,7 +147,7 @@ mlir::dist::searchSplits(const Candidate &start, TrainedModels &trained,
                    plan.seconds * 1e3, best.seconds * 1e3,
                    double(plan.peak) / (1 << 20), double(best.peak) / (1 << 20))
                    .str();
-      best = plan;
+      best = shortest = plan;
       chosen = dim;
     }
     group.dim = chosen;
@@ -155,12 +156,15 @@ mlir::dist::searchSplits(const Candidate &start, TrainedModels &trained,
   }
   if (changes.empty() || !fits(best))
     return std::nullopt;
-  // The other entries have to allow the rules, too.
-  Candidate whole;
-  whole.options = best.options;
-  whole.name = best.name;
-  weigh(whole, trained, /*whole=*/true);
-  if (!fits(whole))
-    return std::nullopt;
-  return whole;
+  // The other entries have to allow the rules, too; more of them leave less to
+  // propagation.
+  for (const Candidate *each : {&best, &shortest}) {
+    Candidate whole;
+    whole.options = each->options;
+    whole.name = each->name;
+    weigh(whole, trained, /*whole=*/true);
+    if (fits(whole))
+      return whole;
+  }
+  return std::nullopt;
 }

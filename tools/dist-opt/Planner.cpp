@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Planner.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,9 +25,24 @@ using ::dist::tools::Options;
 /// listed first is the simplest.
 static constexpr double alike = 0.02;
 
+/// Variants that the model does not allow, once a reason: rows of them all
+/// would hide the others.
+static void printLeftOut(ArrayRef<Candidate> variants, llvm::raw_ostream &os) {
+  llvm::MapVector<StringRef, SmallVector<StringRef>> names;
+  for (const Candidate &one : variants)
+    names[one.refused].push_back(one.name);
+  for (const auto &[reason, those] : names) {
+    os << "left out: " << those.front();
+    if (those.size() > 1)
+      os << " and " << those.size() - 1 << " like it";
+    os << ": " << reason << "\n";
+  }
+}
+
 static void print(const std::vector<Candidate> &list, const Candidate &best,
-                  const Candidate *next, ArrayRef<std::string> changes,
-                  const std::string &machine, llvm::raw_ostream &os) {
+                  const Candidate *next, ArrayRef<Candidate> leftOut,
+                  ArrayRef<std::string> changes, const std::string &machine,
+                  llvm::raw_ostream &os) {
   os << "strategies weighed (predicted, a step; " << machine << "):\n";
   // The best first; what is not possible last.
   SmallVector<const Candidate *> order(llvm::make_pointer_range(list));
@@ -50,6 +66,7 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
       os << (one.wasPredicted() ? "; " : "") << "not possible: " << one.refused;
     os << "\n";
   }
+  printLeftOut(leftOut, os);
   for (const std::string &change : changes)
     os << "split by variable: " << change << "\n";
   os << "chosen: " << best.name;
@@ -129,9 +146,12 @@ int mlir::dist::chooseStrategy(Options &options,
   TrainedModels trained(registry);
   for (Candidate &candidate : list)
     weigh(candidate, trained);
-  llvm::erase_if(list, [](const Candidate &one) {
+  auto isLeftOut = [](const Candidate &one) {
     return one.isVariant && !one.wasPredicted();
-  });
+  };
+  std::vector<Candidate> leftOut;
+  llvm::copy_if(list, std::back_inserter(leftOut), isLeftOut);
+  llvm::erase_if(list, isLeftOut);
   std::vector<std::string> changes;
   // Rules that the user gave say what to split.
   if (const Candidate *start = findStart(list);
@@ -155,7 +175,7 @@ int mlir::dist::chooseStrategy(Options &options,
   }
   if (best->options.split.empty())
     changes.clear();
-  print(list, *best, next, changes, describeMachine(options),
+  print(list, *best, next, leftOut, changes, describeMachine(options),
         options.explain == "table" ? llvm::outs() : llvm::errs());
   std::string plan = options.savePlan;
   options = Options(best->options);
