@@ -39,7 +39,8 @@ private:
   /// ScheduleClusters.cpp: in which order they run.
   SmallVector<Node *> schedule();
   bool readsData(Node *node);
-  void delayPreparation(SmallVector<Node *> &order);
+  void delayPreparation(SmallVector<Node *> &order,
+                        llvm::DenseMap<Node *, SmallVector<Node *>> &readers);
   bool sortBlock(Block &block);
 
   LogicalResult emit(Node *node, OpBuilder &builder);

@@ -43,7 +43,7 @@ SmallVector<ClusterFormer::Node *> ClusterFormer::schedule() {
         ready.push(next);
   }
   assert(order.size() == waits.size() && "merging made a cycle");
-  delayPreparation(order);
+  delayPreparation(order, successors);
   return order;
 }
 
@@ -63,31 +63,29 @@ bool ClusterFormer::readsData(Node *node) {
 /// What depends on variables alone (weights converted, filters transformed)
 /// could come first of all, and would take memory until it is read: it comes
 /// right before its first reader, or before what that one has to receive.
-void ClusterFormer::delayPreparation(SmallVector<Node *> &order) {
+void ClusterFormer::delayPreparation(
+    SmallVector<Node *> &order,
+    llvm::DenseMap<Node *, SmallVector<Node *>> &readers) {
   llvm::DenseMap<Node *, size_t> place;
-  llvm::DenseMap<Node *, SmallVector<Node *>> readers;
-  llvm::SmallPtrSet<Node *, 32> prepares;
+  llvm::SmallPtrSet<Node *, 32> stays;
   SmallVector<size_t> transfers;
   for (auto [index, node] : llvm::enumerate(order)) {
     place[node] = index;
-    auto predecessors = getPredecessors(node);
-    for (Node *other : predecessors)
-      readers[other].push_back(node);
-    if (previousTransfer.contains(node->ops.front()))
+    Operation *first = node->ops.front();
+    bool isTransfer = previousTransfer.contains(first);
+    if (isTransfer)
       transfers.push_back(index);
     // All ranks come to their collectives in one order.
-    else if (isa<CollectiveOpInterface>(node->ops.front()))
-      continue;
-    else if (llvm::all_of(node->ops, isMemoryEffectFree) && !readsData(node) &&
-             llvm::all_of(predecessors, [&](Node *other) {
-               return prepares.contains(other);
-             }))
-      prepares.insert(node);
+    if (isTransfer || isa<CollectiveOpInterface>(first) ||
+        !llvm::all_of(node->ops, isMemoryEffectFree) || readsData(node))
+      stays.insert(node);
+    if (stays.contains(node))
+      stays.insert(readers[node].begin(), readers[node].end());
   }
   for (size_t index = order.size(); index-- > 0;) {
     Node *node = order[index];
     ArrayRef<Node *> users = readers[node];
-    if (!prepares.contains(node) || users.empty())
+    if (stays.contains(node) || users.empty())
       continue;
     size_t first = order.size();
     for (Node *user : users)
