@@ -12,7 +12,7 @@ PEER: tf, jax, torch, ort (from virtual environments under $DIST_PEERS, default
 ~/.cache/dist-peers, made on first use from the Python registry); `self`, our
 own one-device step; `mirrored`, our own mirrored step; `floor`, oneDNN's time for the contractions alone; `-`,
 nothing: the figure itself is held to the limit.
-MODE, besides the peers' training steps (graph, jit, mirrored2, ...):
+MODE, besides the peers' training steps (graph, jit, mirrored2, ...; PyTorch's with +cl: channels last):
   infer      predict            start     load (import) to the end of the first step
   epoch      a whole epoch of fit, its data included, per step
   compile_s  rss_mb             of ours, from a model file and from a package
@@ -69,13 +69,16 @@ def zero(stage):
     return f"--strategy zero:stage={stage} --devices cpu:2"
 
 
-# The fastest peer of each mode; PyTorch's compiler where it has one.
+# The fastest peer of each mode; PyTorch's compiler where it has one, channels last where it can.
 LARGE = [spec for dtype in ("f32", "bf16") for spec in (
     f"{RESNET} {dtype} torch compile || 0.9",
+    f"{RESNET} {dtype} torch compile+cl || 0.9",
     f"{GPT} {dtype} torch compile || 0.9",
-    f"{RESNET} {dtype} torch ddp2 | {MIRRORED} | 0.9",
+    f"{RESNET} {dtype} torch ddp2+cl | {MIRRORED} | 0.9",
     f"{GPT} {dtype} torch ddp2 | {MIRRORED} | 0.9",
+    f"{RESNET} {dtype} jax model2 | {TENSOR} | 0.9",
     f"{GPT} {dtype} jax model2 | {TENSOR} | 0.9",
+    f"{RESNET} {dtype} torch fsdp2 | {zero(3)} | 0.9",
     f"{GPT} {dtype} torch fsdp2 | {zero(3)} | 0.9",
     f"{GPT} {dtype} mirrored train | {zero(1)} | 1")]
 LARGE += [f"{RESNET} f32 self train | {MIRRORED} | 1.05", f"{GPT} f32 self train | {MIRRORED} | 1.18"]
@@ -173,8 +176,10 @@ class Spec:
         if self.peer == "floor":
             return float(run([floor_program(self.args.build), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
         mode, seconds = ("graph", 0) if self.mode == "start" else (self.mode, self.args.seconds)
+        mode, _, last = mode.partition("+")
+        more = (["--models", self.args.models] if self.peer == "ort" else []) + (["--channels-last"] if last == "cl" else [])
         result = last_json([python_of(self.peer), f"{HERE}/peer_{self.peer}.py", self.workload, "--batch", self.batch, "--dtype", self.dtype,
-                            "--mode", mode, "--seconds", str(seconds), *(["--models", self.args.models] if self.peer == "ort" else [])])
+                            "--mode", mode, "--seconds", str(seconds), *more])
         return (result["import_s"] + result["first_s"]) * 1e3 if self.mode == "start" else result["step_ms"]
 
     def round(self):
