@@ -13,6 +13,7 @@
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/ExplainChain.h"
 #include "passes/Analysis/ExplainOps.h"
+#include "passes/Analysis/KnownValues.h"
 #include "passes/Analysis/StageAssignment.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -129,6 +130,8 @@ void EntryExplainer::addArgument(BlockArgument argument) {
 void EntryExplainer::addCosts() {
   llvm::MapVector<StringRef, int64_t> recomputed;
   function.walk([&](CostOpInterface costed) {
+    if (isKnown(costed))
+      return;
     OpCost cost = costed.getCost();
     report.flops += cost.flops;
     report.bytesMoved += cost.bytesRead + cost.bytesWritten;
@@ -187,7 +190,7 @@ void EntryExplainer::addActivations() {
         gradients.contains(key) || state.contains(key) || buckets.contains(key))
       return false;
     Operation *op = value.getDefiningOp();
-    return !op->hasTrait<OpTrait::ConstantLike>() && !isa<graph::AfterOp>(op);
+    return !isKnown(op) && !isa<graph::AfterOp>(op);
   };
   // What waits is the value itself.
   auto getUsers = [](Value value) {

@@ -9,7 +9,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
-#include "dialects/Interfaces/Elemental.h"
+#include "passes/Analysis/KnownValues.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -81,36 +81,16 @@ private:
 };
 } // namespace
 
-static bool isElemental(Operation *op) {
-  auto elemental = dyn_cast<ElementalOpInterface>(op);
-  return elemental && elemental.isElemental();
-}
-
-/// Ops whose values are known while compiling, and their copies over dims where
-/// kernels make them for themselves: they are no memory and take no time, and
-/// stand where a layer first needs them.
-static DenseSet<Operation *> findKnown(func::FuncOp function) {
-  DenseSet<Operation *> known;
-  for (Operation &op : function.front())
-    if (op.hasTrait<OpTrait::ConstantLike>() ||
-        (isa<graph::BroadcastOp, graph::ReshapeOp>(op) &&
-         known.contains(op.getOperand(0).getDefiningOp()) &&
-         llvm::all_of(op.getUsers(), isElemental)))
-      known.insert(&op);
-  return known;
-}
-
 static bool isReduction(Operation *op) {
   return isa<AllReduceOp, AllReduceStartOp>(op);
 }
 
 std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
                                           const ProgramTimeline &timeline) {
-  DenseSet<Operation *> known = findKnown(function);
   Lifetimes lifetimes(function);
   for (Operation &op : function.front())
     for (Value result : op.getResults()) {
-      if (isReduction(&op) || isa<WaitOp>(op) || known.contains(&op))
+      if (isReduction(&op) || isa<WaitOp>(op) || isKnown(&op))
         continue;
       bool sent = llvm::any_of(result.getUsers(), isReduction);
       lifetimes.add(result,
@@ -126,7 +106,7 @@ std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     bool isRow = collective && !collective.isLocal() && !isa<RecvOp>(op);
     int64_t row = isRow ? transfer++ : -1;
-    if (known.contains(&op))
+    if (isKnown(&op))
       continue;
     OpDetail detail;
     detail.name = getOriginName(&op);

@@ -7,6 +7,7 @@
 #include "passes/Analysis/Timeline.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
+#include "passes/Analysis/KnownValues.h"
 #include <deque>
 #include <map>
 
@@ -16,8 +17,7 @@ using namespace mlir::dist;
 double mlir::dist::predictSeconds(Operation *op, const MachineModel &machine,
                                   int64_t ranks) {
   auto costed = dyn_cast<CostOpInterface>(op);
-  // A constant is there before the program runs.
-  if (!costed || op->hasTrait<OpTrait::ConstantLike>())
+  if (!costed || isKnown(op))
     return 0;
   OpCost cost = costed.getCost();
   double speedup = machine.getSpeedup(ranks);
