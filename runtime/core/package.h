@@ -33,6 +33,12 @@ Status parseManifest(const std::string &bytes, const std::string &where,
 int64_t stateBytes(const manifest::Manifest &manifest,
                    const manifest::Program &program);
 
+/// Whether a program is that of the mesh's host, not of its devices.
+inline bool isOfHost(const manifest::Manifest &manifest, int program) {
+  return manifest.mesh().host() &&
+         manifest.program_of_rank(manifest.ranks() - 1) == program;
+}
+
 /// Whether devices that talk through it can run the programs.
 Status checkCommunicator(const manifest::Manifest &manifest,
                          const Communicator &communicator);

@@ -69,8 +69,9 @@ public:
   int64_t deviceBytes() const override {
     int64_t largest = 0;
     for (auto &rank : ranks)
-      largest =
-          std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
+      if (!isOfHost(manifest(), manifest().program_of_rank(rank->rank)))
+        largest =
+            std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
     return largest;
   }
   std::vector<TraceEvent> takeTrace() override {

@@ -58,6 +58,7 @@ protected:
 
 TEST_F(HostTest, HasTheOneCopy) {
   describeHost();
+  m.mutable_programs(1)->mutable_entries(0)->set_arena_bytes(4096);
   Status status = open();
   ASSERT_TRUE(status.ok()) << status.message();
   const float x[] = {1, 2, 3, 4};
@@ -73,7 +74,8 @@ TEST_F(HostTest, HasTheOneCopy) {
   EXPECT_EQ(reinterpret_cast<const float *>(outputs[1].data.data())[0], 10);
   EXPECT_EQ(value(0), 21);
   EXPECT_EQ(value(1), 10);
-  // Devices have no part of it.
+  // Devices have no part of it, nor of what the host computes with.
+  EXPECT_EQ(session->deviceBytes(), m.state_bytes() + 64);
   Tensor slice;
   EXPECT_TRUE(session->readSlice(0, 2, &slice).ok());
   EXPECT_NE(session->readSlice(0, 0, &slice)

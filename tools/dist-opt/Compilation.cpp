@@ -363,24 +363,40 @@ LogicalResult Compilation::partition() {
 LogicalResult Compilation::checkMemory() {
   if (options.memoryLimitGiB <= 0)
     return success();
-  for (const EntryReport &entry : explain(*module).entries) {
-    const MemoryReport &memory = entry.memory;
-    auto gib = [](double bytes) {
-      return llvm::formatv("{0:F3}", bytes / (1 << 30));
-    };
-    if (entry.onHost || memory.peak <= options.memoryLimitGiB * (1 << 30))
-      continue;
-    return module->emitError()
-           << "--memory-limit: '" << entry.name << "' needs "
-           << gib(memory.peak).str() << " GiB of each device: parameters "
-           << gib(memory.parameters).str() << ", gradients "
-           << gib(memory.gradients).str() << ", optimizer slots "
-           << gib(memory.slots).str() << ", inputs " << gib(memory.inputs).str()
-           << ", activations " << gib(memory.activations).str()
-           << "; choose a strategy that splits the largest part"
-           << (options.recompute.empty() ? ", or --recompute auto" : "");
-  }
-  return success();
+  ExplainReport report = explain(*module);
+  const EntryReport *largest = nullptr;
+  for (const EntryReport &entry : report.entries)
+    if (!entry.onHost && (!largest || entry.memory.peak > largest->memory.peak))
+      largest = &entry;
+  double limit = options.memoryLimitGiB * (1 << 30);
+  if (!largest || largest->memory.peak <= limit)
+    return success();
+  const MemoryReport &memory = largest->memory;
+  auto gib = [](double bytes) {
+    return llvm::formatv("{0} GiB", llvm::format("%.3g", bytes / (1 << 30)))
+        .str();
+  };
+  // Largest first: what to split.
+  std::vector<std::pair<int64_t, StringRef>> parts = {
+      {memory.parameters, "parameters"},
+      {memory.gradients, "gradients"},
+      {memory.slots, "optimizer slots"},
+      {memory.otherState, "other state"},
+      {memory.inputs, "inputs"},
+      {memory.activations, "activations"},
+      {memory.communication, "communication buffers"}};
+  llvm::sort(parts, std::greater<>());
+  std::string list;
+  for (auto [bytes, what] : parts)
+    if (bytes > 0)
+      list +=
+          (list.empty() ? "" : ", ") + (what + " ").str() + gib(double(bytes));
+  bool mayRecompute = !options.loss.empty() && options.recompute.empty();
+  return module->emitError()
+         << "--memory-limit: '" << largest->name << "' needs "
+         << gib(double(memory.peak)) << " of each device, not " << gib(limit)
+         << ": " << list << "; choose a strategy that splits the largest part"
+         << (mayRecompute ? ", or --recompute auto" : "");
 }
 
 double Compilation::getShareOfStep(StringRef entry) const {

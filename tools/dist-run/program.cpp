@@ -339,30 +339,45 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   return Status();
 }
 
+/// What `--memory-limit` is given in.
+static std::string gibibytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GiB", double(bytes) / (1 << 30));
+  return text;
+}
+
+/// By the plan; what is on the host takes nothing of a device.
+static Status checkMemory(const Options &options, const Program &program) {
+  manifest::Manifest manifest;
+  DIST_RETURN_IF_ERROR(readManifest(program.folder, &manifest));
+  for (int number = 0; number < manifest.programs_size(); ++number) {
+    const manifest::Program &item = manifest.programs(number);
+    if (isOfHost(manifest, number))
+      continue;
+    for (const manifest::Entry &entry : item.entries()) {
+      int64_t needed = stateBytes(manifest, item) + entry.arena_bytes();
+      if (double(needed) <= options.memoryLimitGiB * (1 << 30))
+        continue;
+      std::string parts;
+      for (const manifest::MemoryPart &part : entry.parts())
+        parts += (parts.empty() ? "" : ", ") + part.what() + " " +
+                 gibibytes(part.bytes());
+      return Status::error(StatusCode::InvalidInput,
+                           "the program exceeds --memory-limit",
+                           "entry '" + entry.name() + "'",
+                           "each device needs " + gibibytes(needed) +
+                               (parts.empty() ? "" : ": " + parts),
+                           "lower --batch-size or raise the limit");
+    }
+  }
+  return Status();
+}
+
 Status openSession(const Options &options, const Program &program,
                    std::unique_ptr<Session> *session, double *loadSeconds) {
   double begin = now();
-  if (options.memoryLimitGiB > 0) {
-    manifest::Manifest manifest;
-    DIST_RETURN_IF_ERROR(readManifest(program.folder, &manifest));
-    double limit = options.memoryLimitGiB * double(1 << 30);
-    for (const manifest::Program &item : manifest.programs())
-      for (const manifest::Entry &entry : item.entries()) {
-        double needed = double(manifest.state_bytes() + entry.arena_bytes());
-        if (needed <= limit)
-          continue;
-        std::string parts;
-        for (const manifest::MemoryPart &part : entry.parts())
-          parts += (parts.empty() ? "" : ", ") + part.what() + " " +
-                   std::to_string(part.bytes() >> 20) + " MiB";
-        return Status::error(
-            StatusCode::InvalidInput, "the program exceeds --memory-limit",
-            "entry '" + entry.name() + "'",
-            "each device needs " + std::to_string(int64_t(needed) >> 20) +
-                " MiB" + (parts.empty() ? "" : ": " + parts),
-            "lower --batch-size or raise the limit");
-      }
-  }
+  if (options.memoryLimitGiB > 0)
+    DIST_RETURN_IF_ERROR(checkMemory(options, program));
   SessionOptions settings;
   settings.collectiveTimeout = options.collectiveTimeout;
   settings.trace = !options.trace.empty();

@@ -198,8 +198,9 @@ void Filler::placeVariables() {
       variable.set_state_offset(offset);
       offset += alignMemory(variable.bytes());
     }
+    // None would stand for the largest.
     if (programs > 1)
-      program.set_state_bytes(offset);
+      program.set_state_bytes(std::max(offset, memoryAlignment));
     largest = std::max(largest, offset);
   }
   out->set_state_bytes(largest);
