@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
@@ -60,10 +61,7 @@ static std::string describeTensors(ValueRange values) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (auto [i, value] : llvm::enumerate(values.take_front(kShown))) {
-    Operation *definition = value.getDefiningOp();
-    std::string name = definition ? getOriginName(definition)
-                                  : getLocationName(value.getLoc());
-    os << (i ? ", " : "") << (name.empty() ? "" : name + " ")
+    os << (i ? ", " : "") << getValueName(value) << " "
        << describeType(value.getType());
   }
   if (values.size() > kShown)

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/Compression.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 
@@ -30,11 +31,12 @@ static RankedTensorType getTensor(Value value) {
 
 Value GradientCompression::allReduce(Value value) {
   auto op = cast<CollectiveOpInterface>(collective);
-  return g.make<AllReduceOp>(TypeRange{value.getType()}, ValueRange{value},
-                             Reduction::Sum, op.getCollectiveMesh().getValue(),
-                             collective->getAttrOfType<ArrayAttr>("axes"),
-                             op.getCollectiveReason(),
-                             op.getCollectiveOrigin());
+  auto reduce =
+      g.create<AllReduceOp>(TypeRange{value.getType()}, ValueRange{value},
+                            Reduction::Sum, op.getCollectiveMesh().getValue(),
+                            collective->getAttrOfType<ArrayAttr>("axes"),
+                            op.getCollectiveReason(), op.getCollectiveOrigin());
+  return copyCauses(collective, reduce)->getResult(0);
 }
 
 Value GradientCompression::reduceAlike(Value value) {
@@ -43,10 +45,11 @@ Value GradientCompression::reduceAlike(Value value) {
     return allReduce(value);
   Type type = cast<RankedTensorType>(scatter->getResultTypes()[0])
                   .clone(getTensor(value).getElementType());
-  return g.make<ReduceScatterOp>(TypeRange{type}, ValueRange{value},
-                                 scatter.getDims(), Reduction::Sum,
-                                 scatter.getMesh(), scatter.getAxes(),
-                                 scatter.getReason(), scatter.getOrigin());
+  auto reduce = g.create<ReduceScatterOp>(
+      TypeRange{type}, ValueRange{value}, scatter.getDims(), Reduction::Sum,
+      scatter.getMesh(), scatter.getAxes(), scatter.getReason(),
+      scatter.getOrigin());
+  return copyCauses(collective, reduce)->getResult(0);
 }
 
 SmallVector<Value> GradientCompression::allGather(ValueRange values,
@@ -62,7 +65,8 @@ SmallVector<Value> GradientCompression::allGather(ValueRange values,
       types, values, dims, op.getCollectiveMesh().getValue(),
       collective->getAttrOfType<ArrayAttr>("axes"), op.getCollectiveReason(),
       op.getCollectiveOrigin());
-  gather->setAttr(kCompressed, g.getBuilder().getUnitAttr());
+  copyCauses(collective, gather)
+      ->setAttr(kCompressed, g.getBuilder().getUnitAttr());
   return llvm::to_vector_of<Value>(gather->getResults());
 }
 

@@ -63,10 +63,3 @@ void mlir::dist::finishEntryPart(EntryPart &part, func::FuncOp entry,
       collective.setCollectiveId(id++);
   });
 }
-
-std::string mlir::dist::getValueOrigin(Value value) {
-  if (Operation *op = value.getDefiningOp())
-    return getOriginName(op);
-  std::string name = getLocationName(value.getLoc());
-  return name.empty() ? "argument" : name;
-}

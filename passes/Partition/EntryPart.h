@@ -35,9 +35,6 @@ EntryPart createEntryPart(func::FuncOp entry, const Twine &name,
 void finishEntryPart(EntryPart &part, func::FuncOp entry,
                      ArrayRef<unsigned> numbers, ValueRange values);
 
-/// The name of a value's place in the model file.
-std::string getValueOrigin(Value value);
-
 } // namespace mlir::dist
 
 #endif // PASSES_PARTITION_ENTRYPART_H

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/ReshardPlan.h"
@@ -113,6 +114,7 @@ SmallVector<Value> Levels::pick(ArrayRef<unsigned> operands) {
 
 void Levels::describe(Operation *made, ArrayRef<unsigned> operands, bool isCut,
                       bool isPartial) {
+  copyCauses(op, made);
   if (shardings.size() != op->getNumResults())
     return;
   SmallVector<Attribute> list;

@@ -320,10 +320,7 @@ Value AxisReducer::getReduced(Value value, ReductionKind kind) {
     builder.setInsertionPointAfter(definition);
   else
     builder.setInsertionPointToStart(&function.front());
-  std::string origin =
-      definition ? getOriginName(definition) : getLocationName(value.getLoc());
-  if (origin.empty())
-    origin = function.getSymName().str();
+  std::string origin = getValueName(value);
   auto op = AllReduceOp::create(
       builder, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
       toReduction(kind), mesh.getSymName(), builder.getArrayAttr({axis}),

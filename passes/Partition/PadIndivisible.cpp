@@ -11,6 +11,7 @@
 // places; there it is replaced (by a select: NaN times zero is NaN).
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/GraphReduction.h"
 #include "mlir/IR/IRMapping.h"
@@ -297,7 +298,7 @@ Value Padder::move(ReshardOp op, Value value, ShardingAttr from,
   }
   auto moved =
       g.create<ReshardOp>(value, to, op.getReasonAttr(), op.getOriginAttr());
-  copyOrigin(op, moved);
+  copyOrigin(op, copyCauses(op, moved));
   value = annotate(moved.getResult(), to);
   if (value.getType() != after) {
     value = annotate(g.make<graph::SliceOp>(value, none, limits, strides), to);

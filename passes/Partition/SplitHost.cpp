@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/StageAssignment.h"
@@ -244,7 +245,7 @@ void HostSplitter::sendVariables() {
       given.push_back(host.values.lookup(argument));
       names.push_back(
           ports.ofArgument(argument.getArgNumber()).getSymName().str());
-      if (std::string origin = getValueOrigin(argument);
+      if (std::string origin = getValueName(argument);
           !llvm::is_contained(origins, origin))
         origins.push_back(origin);
     }
@@ -297,7 +298,7 @@ void HostSplitter::emitReduce(AllReduceOp op) {
   auto transfer = HostReduceOp::create(
       builder, op.getLoc(), TypeRange(), operands, op.getReduction(),
       op.getMesh(), op.getAxes(), op.getReason(), op.getOrigin());
-  addTransfer(transfer, results, host);
+  addTransfer(copyCauses(op, transfer), results, host);
 }
 
 void HostSplitter::emit(Operation &op) {

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/PipelineSchedule.h"
 #include "passes/Analysis/StageAssignment.h"
@@ -250,7 +251,7 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
                              ValueRange{programs[from].values.lookup(value)},
                              to, getTag(value, to), mesh.getSymName(),
                              builder.getStrArrayAttr({kStageAxis}),
-                             getReason(value, from, to), getValueOrigin(value));
+                             getReason(value, from, to), getValueName(value));
   send->setAttr(kStageAttr, builder.getI64IntegerAttr(from));
 }
 
@@ -277,7 +278,7 @@ Value Splitter::get(Value value, int64_t stage) {
       RecvOp::create(builder, value.getLoc(), TypeRange{value.getType()}, place,
                      getTag(value, stage), mesh.getSymName(),
                      builder.getStrArrayAttr({kStageAxis}),
-                     getReason(value, place, stage), getValueOrigin(value));
+                     getReason(value, place, stage), getValueName(value));
   recv->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);

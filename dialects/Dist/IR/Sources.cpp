@@ -153,17 +153,36 @@ void mlir::dist::addExplanation(Operation *op, Operation *other) {
   }
 }
 
-std::string mlir::dist::describeValue(Value value) {
+/// The variable or input that the argument is.
+static Attribute findGiven(BlockArgument argument) {
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (function)
+    for (StringRef name : {"graph.variable", "graph.name"})
+      if (Attribute given = function.getArgAttr(argument.getArgNumber(), name))
+        return given;
+  return {};
+}
+
+std::string mlir::dist::getValueName(Value value) {
   if (Operation *definition = value.getDefiningOp())
-    return "'" + getOriginName(definition) + "'";
-  auto argument = cast<BlockArgument>(value);
-  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  for (StringRef name : {"graph.variable", "graph.name"}) {
-    Attribute given = function.getArgAttr(argument.getArgNumber(), name);
-    if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(given))
-      return "variable '" + symbol.getValue().str() + "'";
-    if (auto text = dyn_cast_or_null<StringAttr>(given))
-      return "'" + text.getValue().str() + "'";
+    return getOriginName(definition);
+  Attribute given = findGiven(cast<BlockArgument>(value));
+  if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(given))
+    return symbol.getValue().str();
+  if (auto text = dyn_cast_or_null<StringAttr>(given))
+    return text.str();
+  std::string name = getLocationName(value.getLoc());
+  return name.empty() ? "argument" : name;
+}
+
+std::string mlir::dist::describeValue(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Attribute given = findGiven(argument);
+    if (!given)
+      return "argument " + std::to_string(argument.getArgNumber());
+    if (isa<FlatSymbolRefAttr>(given))
+      return "variable '" + getValueName(value) + "'";
   }
-  return "argument " + std::to_string(argument.getArgNumber());
+  return "'" + getValueName(value) + "'";
 }

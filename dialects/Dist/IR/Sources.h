@@ -99,6 +99,8 @@ template <typename OpTy> OpTy copyCauses(Operation *from, OpTy to) {
 void addExplanation(Operation *op, Operation *other);
 
 /// A value as a user knows it: the variable's or input's name, else the op's.
+std::string getValueName(Value value);
+/// The same, quoted, with what it is.
 std::string describeValue(Value value);
 
 } // namespace mlir::dist
