@@ -44,38 +44,40 @@ static double getSent(const EntryReport &entry) {
   return sent;
 }
 
+/// What a device holds; the host's is no device's.
+template <int64_t MemoryReport::*part>
+static double getHeld(const EntryReport &entry) {
+  return entry.onHost ? 0 : double(entry.memory.*part);
+}
+
 static const Figure figures[] = {
     {"bytes_sent", "a rank sends", getSent, formatBytes},
-    {"parameters", "parameters",
-     [](const EntryReport &e) { return double(e.memory.parameters); },
+    {"parameters", "parameters", getHeld<&MemoryReport::parameters>,
      formatBytes},
-    {"gradients", "gradients",
-     [](const EntryReport &e) { return double(e.memory.gradients); },
+    {"gradients", "gradients", getHeld<&MemoryReport::gradients>, formatBytes},
+    {"slots", "optimizer slots", getHeld<&MemoryReport::slots>, formatBytes},
+    {"other_state", "other state", getHeld<&MemoryReport::otherState>,
      formatBytes},
-    {"slots", "optimizer slots",
-     [](const EntryReport &e) { return double(e.memory.slots); }, formatBytes},
-    {"other_state", "other state",
-     [](const EntryReport &e) { return double(e.memory.otherState); },
-     formatBytes},
-    {"inputs", "inputs",
-     [](const EntryReport &e) { return double(e.memory.inputs); }, formatBytes},
-    {"activations", "activations",
-     [](const EntryReport &e) { return double(e.memory.activations); },
+    {"inputs", "inputs", getHeld<&MemoryReport::inputs>, formatBytes},
+    {"activations", "activations", getHeld<&MemoryReport::activations>,
      formatBytes},
     {"communication", "communication buffers",
-     [](const EntryReport &e) { return double(e.memory.communication); },
+     getHeld<&MemoryReport::communication>, formatBytes},
+    {"peak", "peak", getHeld<&MemoryReport::peak>, formatBytes},
+    {"host_peak", "peak of the host",
+     [](const EntryReport &e) {
+       return e.onHost ? double(e.memory.peak) : 0.0;
+     },
      formatBytes},
-    {"peak", "peak", [](const EntryReport &e) { return double(e.memory.peak); },
-     formatBytes},
-    {"flops", "computes", [](const EntryReport &e) { return e.flops; },
-     formatFlops},
+    {"flops", "computes",
+     [](const EntryReport &e) { return e.onHost ? 0 : e.flops; }, formatFlops},
     {"predicted_seconds", "predicted",
      [](const EntryReport &e) { return e.predictedSeconds; }, formatSeconds},
     {"exposed_seconds", "waits for transfers",
      [](const EntryReport &e) { return e.predictedExposedSeconds; },
      formatSeconds},
-    {"idle_seconds", "waits for other stages",
-     [](const EntryReport &e) { return e.predictedIdleSeconds; },
+    {"idle_seconds", "waits for others",
+     [](const EntryReport &e) { return e.onHost ? 0 : e.predictedIdleSeconds; },
      formatSeconds},
 };
 
@@ -143,8 +145,9 @@ static void writeRows(llvm::raw_ostream &os, const std::string &title,
   double sent = 0;
   for (const TransferRow &row : rows)
     sent += row.bytesSent;
-  os << "  " << title << ": " << rows.size() << " transfers, "
-     << formatBytes(sent) << " sent\n";
+  os << "  " << title << ": " << rows.size()
+     << (rows.size() == 1 ? " transfer, " : " transfers, ") << formatBytes(sent)
+     << " sent\n";
   Table table({"collective", "group", "bytes", "often", "tensor"});
   for (const FoldedTransfer &folded : foldTransfers(rows)) {
     const TransferRow &row = folded.row;
@@ -160,11 +163,13 @@ static void writeRows(llvm::raw_ostream &os, const std::string &title,
 static std::string formatChange(double a, double b) {
   if (a == b)
     return "same";
-  return a == 0   ? "new"
-         : b == 0 ? "gone"
-                  : llvm::formatv("{0}{1:F0} %", b > a ? "+" : "-",
-                                  std::abs(b / a - 1) * 100)
-                        .str();
+  if (a == 0 || b == 0)
+    return a == 0 ? "new" : "gone";
+  constexpr double kTimes = 10; // from there on percents say little
+  if (b >= kTimes * a)
+    return llvm::formatv("{0:F0} x", b / a);
+  return llvm::formatv("{0}{1:F0} %", b > a ? "+" : "-",
+                       std::abs(b / a - 1) * 100);
 }
 
 std::string mlir::dist::formatDiffTable(const ComparedStrategy &a,
@@ -181,7 +186,8 @@ std::string mlir::dist::formatDiffTable(const ComparedStrategy &a,
     os << "\n@" << entry.name << "\n";
     size_t same =
         entry.a.transfers.size() - entry.onlyA.size() - entry.changed.size();
-    os << "  the same in both: " << same << " transfers\n";
+    os << "  the same in both: " << same
+       << (same == 1 ? " transfer\n" : " transfers\n");
     writeRows(os, "only in A", entry.onlyA);
     writeRows(os, "only in B", entry.onlyB);
     std::vector<TransferRow> before, after;

@@ -186,6 +186,28 @@ static Array formatProgram(const EntryReport &entry) {
   return parts;
 }
 
+/// Which program of the entry it is; empty: it has but this one.
+static std::string getLabel(const EntryReport &entry) {
+  if (entry.stage >= 0)
+    return "stage " + std::to_string(entry.stage);
+  if (entry.place >= 0)
+    return "place " + std::to_string(entry.place);
+  return entry.onHost ? "the host" : entry.placement.empty() ? "" : "a device";
+}
+
+/// As they stand in the table.
+static Array formatNotes(const EntryReport &entry) {
+  Array notes;
+  for (const auto &[title, text] :
+       {std::pair("", entry.pipeline), std::pair("", entry.placement),
+        std::pair("", entry.share),
+        std::pair("compressed: ", entry.compression),
+        std::pair("recomputed in the backward pass: ", entry.recomputed)})
+    if (!text.empty())
+      notes.push_back(title + text);
+  return notes;
+}
+
 static Object formatEntry(const ExplainReport &report,
                           const EntryReport &entry) {
   const MemoryReport &memory = entry.memory;
@@ -194,8 +216,9 @@ static Object formatEntry(const ExplainReport &report,
     sent += row.bytesSent;
   return Object{{"name", entry.name},
                 {"entry", entry.entry},
-                {"stage", entry.stage < 0 ? Json(nullptr) : Json(entry.stage)},
-                {"pipeline", entry.pipeline},
+                {"label", getLabel(entry)},
+                {"host", entry.onHost},
+                {"notes", formatNotes(entry)},
                 {"seconds", entry.predictedSeconds},
                 {"compute", entry.predictedComputeSeconds},
                 {"transfer", entry.predictedTransferSeconds},
@@ -279,7 +302,8 @@ static FailureOr<Json> readTrace(StringRef text, std::string &error) {
 FailureOr<std::string>
 mlir::dist::formatExplainPage(const ExplainReport &report,
                               const PageOptions &options, std::string &error) {
-  Object data{{"devices", report.ranks}, {"mesh", report.mesh}};
+  Object data{
+      {"devices", report.ranks}, {"host", report.host}, {"mesh", report.mesh}};
   Array entries;
   for (const EntryReport &entry : report.entries)
     entries.push_back(formatEntry(report, entry));

@@ -115,7 +115,8 @@ function card(title, value, note) {
     make("span", {class: "soft small"}, note || ""));
 }
 const kinds = {c: ["compute", "computes"], t: ["transfer", "transfer"], x: ["exposed", "waits for a transfer"],
-  i: ["idle", "waits for another stage"]};
+  i: ["idle", "waits for others"]};
+const of = e => e.label ? " of " + e.label : "";
 const W = 960, LEFT = 86;
 function axis(svg, y, length) {
   for (let i = 0; i <= 4; ++i) {
@@ -140,14 +141,13 @@ function lanes(rows, length, what) {
 function timeline(group) {
   const length = Math.max(...group.map(e => e.seconds), 1e-12), rows = [];
   for (const e of group) {
-    const name = e.stage === null ? "device" : "stage " + e.stage;
-    rows.push([name, e.spans.filter(s => s[0] !== "t")]);
+    rows.push([e.label || "device", e.spans.filter(s => s[0] !== "t")]);
     const moved = e.spans.filter(s => s[0] === "t");
     if (moved.length) rows.push(["transfers", moved]);
   }
   return make("section", {}, make("h2", {}, "The step, predicted"),
     make("p", {class: "soft small"}, "By the machine's figures; transfers run beside computation where they were started early."),
-    legend(Object.values(kinds).filter((k, i) => i !== 3 || group[0].stage !== null)),
+    legend(Object.values(kinds).filter(k => k !== kinds.i || group.some(e => e.spans.some(s => s[0] === "i")))),
     lanes(rows, length, "predicted timeline"));
 }
 function measured() {
@@ -191,9 +191,9 @@ function memory(e) {
     svg.append(draw("text", {x: 0, y: Y(peak * part) + 4}, bytes(peak * part)));
     svg.append(draw("line", {x1: LEFT, x2: W - 40, y1: Y(peak * part), y2: Y(peak * part), stroke: "var(--line)"}));
   }
-  return make("section", {}, make("h2", {}, "Memory of a device over the step" + (e.stage === null ? "" : ", stage " + e.stage)),
-    make("p", {class: "soft small"}, `Live bytes by what they are for, before fusion; at most ${bytes(peak)}. ` +
-      `--memory-limit counts the parts' largest sizes together: ${bytes(m.peak)}.`),
+  return make("section", {}, make("h2", {}, `Memory of ${(e.label.startsWith("stage") ? "a device of " : "") + (e.label || "a device")} over the step`),
+    make("p", {class: "soft small"}, `Live bytes by what they are for, before fusion; at most ${bytes(peak)}.` +
+      (e.host ? "" : ` --memory-limit counts the parts' largest sizes together: ${bytes(m.peak)}.`)),
     legend([...base.map(b => [b[0], `${b[1]} ${bytes(b[2])}`]),
       ["m3", "activations, up to " + bytes(Math.max(0, ...e.live.map(p => p[1])))],
       ["m4", "gradients in buffers of reductions, up to " + bytes(Math.max(0, ...e.live.map(p => p[2])))]]), svg);
@@ -206,7 +206,7 @@ function step(s) {
       make("span", {class: "mono"}, s.op + (s.place ? " of " + s.place : "")), times));
 }
 function transfers(e) {
-  const s = make("section", {}, make("h2", {}, "Transfers" + (e.stage === null ? "" : " of stage " + e.stage)));
+  const s = make("section", {}, make("h2", {}, "Transfers" + of(e)));
   if (!e.transfers.length) { s.append(make("p", {class: "soft"}, "None.")); return s; }
   s.append(make("p", {class: "soft small"}, "What is alike in all layers is one row. Each opens to the chain that caused it: the decision, the ops along which the split spread, the op that needed it."));
   const body = make("tbody");
@@ -233,7 +233,7 @@ function op(o) {
     o.moves ? make("span", {class: "chip move"}, "moves data") : null);
 }
 function graph(e) {
-  const s = make("section", {}, make("h2", {}, "The program" + (e.stage === null ? "" : " of stage " + e.stage)),
+  const s = make("section", {}, make("h2", {}, "The program" + of(e)),
     make("p", {class: "soft small"}, "Its ops in order with one rank's types; the tag says over which axes each dim is split. Repeated layers are folded."));
   for (const part of e.program) {
     const fill = make("div", {class: "ops"}), title = part.times > 1
@@ -246,16 +246,16 @@ function graph(e) {
   return s;
 }
 function show(name) {
-  const group = data.entries.filter(e => e.entry === name), first = group[0], root = document.getElementById("entry");
+  const group = data.entries.filter(e => e.entry === name), root = document.getElementById("entry");
   for (const b of document.querySelectorAll("nav button")) b.setAttribute("aria-pressed", b.dataset.entry === name);
   const sum = get => group.reduce((a, e) => a + get(e), 0), most = get => Math.max(...group.map(get));
   root.replaceChildren(make("div", {class: "cards"},
     card("predicted", time(most(e => e.seconds)), `computes ${time(most(e => e.compute))}`),
     card("exposed communication", time(most(e => e.exposed)), `of ${time(most(e => e.transfer))} of transfers`),
     card("a rank sends", bytes(most(e => e.sent)), count(sum(e => e.count), "transfer")),
-    card("peak memory", bytes(most(e => e.memory.peak)), "of a device"),
+    card("peak memory", bytes(most(e => e.host ? 0 : e.memory.peak)), "of a device"),
     card("computes", flops(most(e => e.flops)), "a device")),
-    ...(first.pipeline ? group.map(e => make("p", {class: "soft small"}, e.pipeline)) : []));
+    ...group.flatMap(e => e.notes.map(note => make("p", {class: "soft small"}, note))));
   root.append(timeline(group));
   const m = measured();
   if (m) root.append(m);
@@ -263,7 +263,7 @@ function show(name) {
   for (const e of group) root.append(transfers(e));
   for (const e of group) root.append(graph(e));
 }
-document.getElementById("where").textContent = data.devices === 1 ? "one device" : `${data.devices} devices, mesh ${data.mesh}`;
+document.getElementById("where").textContent = data.devices === 1 ? "one device" : `${data.devices} devices${data.host ? " and a host" : ""}, mesh ${data.mesh}`;
 const names = [...new Set(data.entries.map(e => e.entry))];
 for (const name of names) {
   const b = make("button", {"data-entry": name}, "@" + name);

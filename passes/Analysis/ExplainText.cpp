@@ -85,7 +85,9 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   double sent = 0;
   for (const TransferRow &row : entry.transfers)
     sent += row.bytesSent;
-  os << "  " << entry.transfers.size() << " transfers, of which a rank sends "
+  size_t count = entry.transfers.size();
+  os << "  " << count << (count == 1 ? " transfer" : " transfers")
+     << ", of which " << (entry.onHost ? "the host" : "a rank") << " sends "
      << formatBytes(sent) << "\n";
 }
 

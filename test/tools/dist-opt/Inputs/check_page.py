@@ -38,7 +38,7 @@ reader.feed(text)
 reader.close()
 assert not reader.open, f"not closed: {reader.open}"
 data = json.loads(reader.data)
-print("devices", data["devices"], "mesh", data["mesh"] or "none")
+print("devices", data["devices"], *["and a host"] * data["host"], "mesh", data["mesh"] or "none")
 for entry in data["entries"]:
     length = entry["seconds"]
     for kind, start, end, name in entry["spans"]:
@@ -51,6 +51,12 @@ for entry in data["entries"]:
     chains = sum(bool(t["chains"]) for t in entry["transfers"])
     print(f"{entry['name']}: {ops} ops in {len(entry['program'])} parts, {len(entry['spans'])} spans, "
           f"{len(entry['live'])} points, {len(entry['transfers'])} rows, {chains} with a chain")
+    for note in entry["notes"]:
+        print(f"  {entry['label'] or 'a device'}: {note}")
+labels = {}
+for entry in data["entries"]:
+    labels.setdefault(entry["entry"], []).append(entry["label"])
+assert all(len(set(of)) == len(of) for of in labels.values()), labels
 if "measured" in data:
     measured = data["measured"]
     print("measured", measured["events"], "events of", len(measured["ranks"]), "ranks")
