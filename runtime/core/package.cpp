@@ -157,6 +157,10 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
       return damaged(where, "a program's state has no size");
     if (program.threads() < 0 || program.threads() > 1 << 16)
       return damaged(where, "a program has no number of threads");
+    // A device's loops and kernels are cut for the threads of all devices.
+    if (program.threads() > 0 && !isOfHost(manifest, number) &&
+        program.threads() != manifest.threads_per_device())
+      return damaged(where, "a device's program is for other threads");
     for (const manifest::Entry &entry : program.entries()) {
       std::string place = where + ": entry " + entry.name();
       if (entry.arena_bytes() < 0)

@@ -62,6 +62,20 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
                                                context->threads, &instance);
     if (!status.ok())
       return finish(context, status);
+    // The program has laid out so much for it.
+    int64_t planned = context->table->Get(kernel).scratchpad_bytes();
+    if (instance->scratchpadBytes() > planned) {
+      std::string why =
+          "it needs " + std::to_string(instance->scratchpadBytes()) +
+          " bytes of scratchpad with " + std::to_string(context->threads) +
+          " threads, and the program has " + std::to_string(planned);
+      status =
+          Status::error(StatusCode::InvalidInput,
+                        "the package is for another machine or version",
+                        instance->implementation(), why, "recompile it here");
+      instance.reset();
+      return finish(context, status);
+    }
   }
   Timed timed(context, "library", nullptr, kernel);
   return finish(context, instance->run(buffers));

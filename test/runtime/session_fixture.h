@@ -157,6 +157,7 @@ protected:
     }
     cpu::LibraryKernelInfo info;
     ASSERT_TRUE(cpu::describe(*kernel, 1, &info).ok());
+    kernel->set_scratchpad_bytes(info.scratchpadBytes);
     entry = program->add_entries();
     entry->set_name("product");
     entry->set_symbol("product");

@@ -107,6 +107,7 @@ TEST_F(HostTest, LibraryKernelsKeepToTheirScratchpads) {
   add(511, 511, 511, 1);
   cpu::LibraryKernelInfo info;
   ASSERT_TRUE(cpu::describe(*kernel, m.threads_per_device(), &info).ok());
+  kernel->set_scratchpad_bytes(info.scratchpadBytes);
   for (int program : {0, 1}) {
     manifest::Entry *entry = m.mutable_programs(program)->mutable_entries(0);
     entry->set_symbol(program ? "host_product" : "idle");
@@ -119,6 +120,14 @@ TEST_F(HostTest, LibraryKernelsKeepToTheirScratchpads) {
   status = run("train_step", {{manifest::F32, {4}, x}});
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(value(1), 1);
+  // One that would write behind its scratchpad does not run.
+  ASSERT_GT(info.scratchpadBytes, 0);
+  kernel->set_scratchpad_bytes(info.scratchpadBytes - 1);
+  ASSERT_TRUE(open().ok());
+  status = run("train_step", {{manifest::F32, {4}, x}});
+  EXPECT_NE(status.message().find("bytes of scratchpad with 1 threads"),
+            std::string::npos)
+      << status.message();
 }
 
 // A device that fails frees the host and the others; the next step works.

@@ -89,6 +89,8 @@ TEST_F(SessionTest, RefusesDamage) {
   damage([](auto &m) { m.mutable_mesh()->mutable_axes(0)->set_size(-1); },
          "mesh has no size");
   damage([](auto &m) { m.set_threads_per_device(0); }, "number of threads");
+  damage([](auto &m) { m.mutable_programs(0)->set_threads(64); },
+         "for other threads");
   damage([](auto &m) { m.mutable_variables(0)->set_bytes(1 << 20); },
          "lie in the state");
   damage([](auto &m) { m.mutable_variables(0)->set_state_offset(1 << 20); },

@@ -313,7 +313,8 @@ class OneDnnKernel : public LibraryKernel {
 public:
   explicit OneDnnKernel(const Plan &plan)
       : stream(engine()), primitive(plan.primitive.get()),
-        name(plan.primitive.impl_info_str()) {
+        name(plan.primitive.impl_info_str()),
+        scratchpad(plan.scratchpad.get_size()) {
     auto add = [&](int argument, const Desc &desc) {
       memories.emplace_back(desc, engine(), nullptr);
       arguments.push_back({argument, memories.back().get()});
@@ -335,11 +336,13 @@ public:
     return Status();
   }
   const char *implementation() const override { return name.c_str(); }
+  int64_t scratchpadBytes() const override { return scratchpad; }
 
 private:
   dnnl::stream stream;
   dnnl::primitive primitive;
   std::string name;
+  int64_t scratchpad;
   std::vector<dnnl::memory> memories;
   std::vector<dnnl_exec_arg_t> arguments;
 };

@@ -77,6 +77,8 @@ public:
   /// scratchpad comes last when its size is not 0.
   virtual Status run(void *const *buffers) = 0;
   virtual const char *implementation() const = 0;
+  /// What the last buffer must have.
+  virtual int64_t scratchpadBytes() const = 0;
 };
 
 } // namespace dist::cpu
