@@ -270,6 +270,23 @@ static Status temporaryFolder(std::string *out) {
   return Status();
 }
 
+/// A package has its batch, training and strategy in it: other ones would be
+/// ignored.
+static Status checkCompiled(const Options &options) {
+  static const char *const ofRun[] = {"--seed", "--memory-limit",
+                                      "--collective-timeout", "--on-nonfinite",
+                                      "--machine"};
+  for (const std::string &word : options.compileArguments) {
+    std::string name = word.substr(0, word.find('='));
+    if (std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun))
+      return Status::error(StatusCode::InvalidArgument,
+                           "a package is compiled already", name,
+                           "what it says is in the package's programs",
+                           "leave it out, or give the model file");
+  }
+  return Status();
+}
+
 Status makeProgram(const Options &options, const std::vector<std::string> &more,
                    Program *out, CompileFailure *failure) {
   // What an attempt before this one left.
@@ -277,6 +294,7 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
     removeAll(out->temporary);
   out->temporary.clear();
   if (isPackage(options.model)) {
+    DIST_RETURN_IF_ERROR(checkCompiled(options));
     out->folder = options.model;
     return Status();
   }
