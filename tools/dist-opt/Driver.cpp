@@ -8,6 +8,7 @@
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/dist-opt/Reports.h"
+#include "tools/options/machine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -29,6 +30,13 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
   }
   if (options.printStrategies || options.printOps || options.printCluster)
     return printTables(options, registry);
+  // Figures that were asked for are not replaced by others unnoticed.
+  ::dist::MachineFigures figures;
+  if (!options.machine.empty())
+    if (Status read =
+            ::dist::tools::readMachineFigures(options.machine, &figures);
+        !read.ok())
+      return reportError(read);
   if (!options.diff.empty())
     return reportDiff(arguments, options, registry);
   if (options.strategies.front().name == "auto")

@@ -60,7 +60,8 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
   auto wrong = [&](const std::string &why) {
     return Status::error(StatusCode::InvalidInput,
                          "cannot read the machine's figures", path, why,
-                         "run dist-run bench --calibrate");
+                         "run dist-run bench --calibrate" +
+                             (given.empty() ? "" : " --machine " + given));
   };
   std::ifstream stream(path);
   if (!stream)
