@@ -242,7 +242,7 @@ static std::string describePipeline(func::FuncOp function) {
      << number("microbatches") << " microbatches by "
      << pipeline.getAs<StringAttr>("schedule").getValue() << ", at most "
      << pipeline.getAs<DenseI64ArrayAttr>("in_flight")[stage.getInt()]
-     << " in flight; all stages wait "
+     << " in flight; equal stages wait "
      << llvm::format("%.0f",
                      100 *
                          pipeline.getAs<FloatAttr>("bubble").getValueAsDouble())

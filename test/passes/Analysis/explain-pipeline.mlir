@@ -3,7 +3,7 @@
 // Each stage is an entry of its own; what is sent is a row, once.
 // CHECK: devices: 2 (mesh stage=2)
 // CHECK: @predict_stage0
-// CHECK: stage 0 of 2, 2 microbatches by gpipe, at most 2 in flight; all stages wait 33 % of the time
+// CHECK: stage 0 of 2, 2 microbatches by gpipe, at most 2 in flight; equal stages wait 33 % of the time
 // CHECK: send
 // CHECK-SAME: stage (2 ranks)
 // CHECK: @predict_stage1
