@@ -70,7 +70,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "the activations at the cuts, twice a step; stages wait at its start "
        "and "
        "end: (stages-1)/(microbatches+stages-1) of it",
-       "as many layers with parameters as stages; batch norm is per microbatch "
+       "as many ops with parameters as stages (with chunks: as chunks of all); "
+       "batch norm is per microbatch "
        "unless --sync-batch-norm",
        "stage",
        {{"stages", "stages of the pipeline (default: the devices)", {}},
@@ -435,7 +436,8 @@ std::string strategyGuide() {
   std::string text;
   auto line = [&](const std::string &name, const std::string &rest) {
     std::string padded = name;
-    padded.resize(std::max<size_t>(name.size() + 1, 14), ' ');
+    // As wide as the longest name.
+    padded.resize(16, ' ');
     text += padded + rest + "\n";
   };
   for (const StrategyRow &row : strategyTable()) {
