@@ -499,7 +499,7 @@ int Compilation::run() {
   if (failed(partition()))
     return 1;
   if (options.check) {
-    int code = reportCheck(*global, *module, options.seed);
+    int code = reportCheck(*global, *module, options);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }

@@ -9,6 +9,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -39,6 +40,11 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
                                             int64_t batchSize,
                                             bool *isImported) {
   Location loc = FileLineColLoc::get(context, options.model, 0, 0);
+  if (llvm::sys::fs::exists(options.model + "/manifest")) {
+    emitError(loc) << "a package is compiled already; give the model file that "
+                      "it is of, or run it with dist-run";
+    return nullptr;
+  }
   auto buffer = llvm::MemoryBuffer::getFile(options.model, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (std::error_code error = buffer.getError()) {

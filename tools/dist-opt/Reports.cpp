@@ -115,14 +115,17 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
                options);
 }
 
-int mlir::dist::reportCheck(ModuleOp global, ModuleOp local, uint64_t seed) {
-  CheckOptions options;
-  options.seed = seed;
+int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
+                            const Options &options) {
+  CheckOptions check;
+  check.seed = options.seed;
   FailureOr<std::vector<FunctionCheck>> checks =
-      checkPartition(global, local, options);
+      checkPartition(global, local, check);
   if (failed(checks))
     return 1;
-  llvm::outs() << formatCheck(*checks);
+  // A page or JSON is for programs: nothing stands before it.
+  bool isAlone = options.explain.empty() || options.explain == "table";
+  (isAlone ? llvm::outs() : llvm::errs()) << formatCheck(*checks);
   return isEqual(*checks) ? 0 : 1;
 }
 

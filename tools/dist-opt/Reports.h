@@ -31,7 +31,8 @@ int reportDiff(const std::vector<std::string> &arguments,
 
 /// `--check`: the partitioned module on simulated ranks against the global one.
 /// Prints the largest difference; 1 if an op diverges.
-int reportCheck(ModuleOp global, ModuleOp local, uint64_t seed);
+int reportCheck(ModuleOp global, ModuleOp local,
+                const ::dist::tools::Options &options);
 
 /// `--print-strategies`, `--print-ops`, `--print-cluster`.
 int printTables(const ::dist::tools::Options &options,

@@ -141,7 +141,9 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
   if (run)
     app.add_option("COMMAND", options->command,
                    "fit, evaluate, predict, bench or info");
-  app.add_option("MODEL", options->model, "model file or package folder");
+  app.add_option("MODEL", options->model,
+                 tool == Tool::Opt ? "model file"
+                                   : "model file or package folder");
   bool version = false;
   app.add_flag("--version", version, "the version");
 
