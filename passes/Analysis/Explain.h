@@ -56,10 +56,15 @@ struct ChainStep {
 };
 
 /// Bytes of one device, by what they are for. Activations and the peak are an
-/// estimate by liveness, before fusion; the plan in a package is exact.
+/// estimate by liveness, before fusion.
 struct MemoryReport {
   int64_t parameters = 0, gradients = 0, slots = 0, otherState = 0;
   int64_t inputs = 0, activations = 0, communication = 0, peak = 0;
+  /// What the runtime allocates, once kernels and their memory are planned (0:
+  /// they are not): the program's variables, its weights as kernels read them,
+  /// and the arena of all else.
+  int64_t prepared = 0, arena = 0, planned = 0;
+  int64_t getNeeded() const { return planned > 0 ? planned : peak; }
 };
 
 /// One op of an entry, for pages that draw it.

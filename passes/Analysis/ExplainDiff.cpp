@@ -64,6 +64,7 @@ static const Figure figures[] = {
     {"communication", "communication buffers",
      getHeld<&MemoryReport::communication>, formatBytes},
     {"peak", "peak", getHeld<&MemoryReport::peak>, formatBytes},
+    {"planned", "planned memory", getHeld<&MemoryReport::planned>, formatBytes},
     {"host_peak", "peak of the host",
      [](const EntryReport &e) {
        return e.onHost ? double(e.memory.peak) : 0.0;

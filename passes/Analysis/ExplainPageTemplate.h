@@ -193,7 +193,7 @@ function memory(e) {
   }
   return make("section", {}, make("h2", {}, `Memory of ${(e.label.startsWith("stage") ? "a device of " : "") + (e.label || "a device")} over the step`),
     make("p", {class: "soft small"}, `Live bytes by what they are for, before fusion; at most ${bytes(peak)}.` +
-      (e.host ? "" : ` --memory-limit counts the parts' largest sizes together: ${bytes(m.peak)}.`)),
+      ` Planned, after fusion, with the weights as kernels read them: ${bytes(m.needed)}.`),
     legend([...base.map(b => [b[0], `${b[1]} ${bytes(b[2])}`]),
       ["m3", "activations, up to " + bytes(Math.max(0, ...e.live.map(p => p[1])))],
       ["m4", "gradients in buffers of reductions, up to " + bytes(Math.max(0, ...e.live.map(p => p[2])))]]), svg);
@@ -253,7 +253,7 @@ function show(name) {
     card("predicted", time(most(e => e.seconds)), `computes ${time(most(e => e.compute))}`),
     card("exposed communication", time(most(e => e.exposed)), `of ${time(most(e => e.transfer))} of transfers`),
     card("a rank sends", bytes(most(e => e.sent)), count(sum(e => e.count), "transfer")),
-    card("peak memory", bytes(most(e => e.host ? 0 : e.memory.peak)), "of a device"),
+    card("peak memory", bytes(most(e => e.host ? 0 : e.memory.needed)), "of a device"),
     card("computes", flops(most(e => e.flops)), "a device")),
     ...group.flatMap(e => e.notes.map(note => make("p", {class: "soft small"}, note))));
   root.append(timeline(group));

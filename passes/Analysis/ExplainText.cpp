@@ -102,6 +102,13 @@ static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
              formatBytes(memory.inputs), formatBytes(memory.activations),
              formatBytes(memory.communication), formatBytes(memory.peak)});
   parts.write(os);
+  if (memory.planned > 0)
+    os << "  planned: " << formatBytes(memory.planned) << ", of which "
+       << formatBytes(memory.arena) << " for activations, gradients and buffers"
+       << (memory.prepared > 0 ? " and " + formatBytes(memory.prepared) +
+                                     " for weights as kernels read them"
+                               : std::string())
+       << "\n";
 }
 
 static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {

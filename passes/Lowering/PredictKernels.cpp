@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/PredictKernels.h"
+#include "passes/Lowering/PlannedMemory.h"
 #include "dialects/Graph/IR/GraphRows.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/IR/Rt.h"
@@ -249,5 +250,11 @@ LogicalResult mlir::dist::predictByKernels(ModuleOp module,
   if (failed(pm.run(*copy)))
     return failure();
   predictTimes(*copy, machine, report, predictKernelSeconds, details);
+  PassManager programs(module->getContext(), ModuleOp::getOperationName());
+  programs.enableVerifier(false);
+  buildProgramsPipeline(programs, options);
+  if (failed(programs.run(*copy)))
+    return failure();
+  addPlannedMemory(*copy, report);
   return success();
 }

@@ -24,7 +24,7 @@ double predictKernelSeconds(Operation *op, const MachineModel &machine,
 
 /// Lowers a copy of the partitioned module as far as kernels and replaces the
 /// predicted times of the report, which is of the same module; with `details`
-/// also its spans.
+/// also its spans. Then as far as programs, for the memory that is planned.
 LogicalResult predictByKernels(ModuleOp module, const LoweringOptions &options,
                                const MachineModel &machine,
                                ExplainReport &report, bool details = false);

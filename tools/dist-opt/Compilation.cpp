@@ -363,13 +363,18 @@ LogicalResult Compilation::partition() {
 LogicalResult Compilation::checkMemory() {
   if (options.memoryLimitGiB <= 0)
     return success();
-  ExplainReport report = explain(*module);
+  MachineModel machine = readMachine(options);
+  machine.threads = threads;
+  ExplainReport report = explain(*module, machine);
+  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
+    return failure();
   const EntryReport *largest = nullptr;
   for (const EntryReport &entry : report.entries)
-    if (!entry.onHost && (!largest || entry.memory.peak > largest->memory.peak))
+    if (!entry.onHost &&
+        (!largest || entry.memory.getNeeded() > largest->memory.getNeeded()))
       largest = &entry;
   double limit = options.memoryLimitGiB * (1 << 30);
-  if (!largest || largest->memory.peak <= limit)
+  if (!largest || largest->memory.getNeeded() <= limit)
     return success();
   const MemoryReport &memory = largest->memory;
   auto gib = [](double bytes) {
@@ -379,12 +384,10 @@ LogicalResult Compilation::checkMemory() {
   // Largest first: what to split.
   std::vector<std::pair<int64_t, StringRef>> parts = {
       {memory.parameters, "parameters"},
-      {memory.gradients, "gradients"},
       {memory.slots, "optimizer slots"},
       {memory.otherState, "other state"},
-      {memory.inputs, "inputs"},
-      {memory.activations, "activations"},
-      {memory.communication, "communication buffers"}};
+      {memory.prepared, "weights as kernels read them"},
+      {memory.arena, "activations, gradients and buffers"}};
   llvm::sort(parts, std::greater<>());
   std::string list;
   for (auto [bytes, what] : parts)
@@ -394,8 +397,9 @@ LogicalResult Compilation::checkMemory() {
   bool mayRecompute = !options.loss.empty() && options.recompute.empty();
   return module->emitError()
          << "--memory-limit: '" << largest->name << "' needs "
-         << gib(double(memory.peak)) << " of each device, not " << gib(limit)
-         << ": " << list << "; choose a strategy that splits the largest part"
+         << gib(double(memory.getNeeded())) << " of each device, not "
+         << gib(limit) << ": " << list
+         << "; choose a strategy that splits the largest part"
          << (mayRecompute ? ", or --recompute auto" : "");
 }
 

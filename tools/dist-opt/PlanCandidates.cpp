@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Compilation.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 
@@ -170,7 +171,9 @@ void mlir::dist::weigh(Candidate &candidate, TrainedModels &trained,
   const Options &options = candidate.options;
   Compilation compilation(options, trained, &candidate.refused);
   std::optional<ExplainReport> report = compilation.predict(
-      whole ? Compilation::Entries::All : Compilation::Entries::OfAStep);
+      // All that is loaded takes memory, whether a step runs it or not.
+      whole || options.memoryLimitGiB > 0 ? Compilation::Entries::All
+                                          : Compilation::Entries::OfAStep);
   if (!report) {
     if (candidate.refused.empty())
       candidate.refused = "it cannot be compiled";
@@ -186,12 +189,13 @@ void mlir::dist::weigh(Candidate &candidate, TrainedModels &trained,
     }
     for (const TransferRow &row : entry.transfers)
       candidate.bytesSent += share * row.bytesSent;
-    if (share > 0 && !entry.onHost)
-      candidate.peak = std::max(candidate.peak, entry.memory.peak);
+    if (!entry.onHost)
+      candidate.peak = std::max(candidate.peak, entry.memory.getNeeded());
   }
   if (double limit = options.memoryLimitGiB * (1 << 30);
       limit > 0 && candidate.peak > limit)
-    candidate.refused = llvm::formatv("needs {0:F3} GiB of each device",
-                                      double(candidate.peak) / (1 << 30))
-                            .str();
+    candidate.refused =
+        llvm::formatv("needs {0} GiB of each device",
+                      llvm::format("%.3g", double(candidate.peak) / (1 << 30)))
+            .str();
 }
