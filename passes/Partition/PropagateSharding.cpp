@@ -408,8 +408,13 @@ bool PropagateShardingPass::sweep(func::FuncOp function,
   auto visitOne = [&](Operation &op) {
     if (isa<ShardingRuleOpInterface>(op))
       changed |= visit(&op, resolveConflicts);
-    else if (isa<func::ReturnOp>(op))
+    else if (isa<func::ReturnOp>(op)) {
+      // What is assigned and what is read must not choose apart from each
+      // other: a variable has one layout.
+      changed |= visitVariables(function);
       changed |= visitReturn(&op);
+      changed |= visitVariables(function);
+    }
   };
   for (Operation &op : function.front())
     visitOne(op);

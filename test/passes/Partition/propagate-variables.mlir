@@ -39,3 +39,19 @@ func.func @apply(%w: tensor<4x8xf32> {graph.variable = @w}, %m: tensor<4x8xf32> 
   %0 = graph.add %w, %m : tensor<4x8xf32>
   return %0, %m : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// What is read and what is assigned would have it otherwise: one layout holds
+// for both, since functions share the variable's buffer.
+// CHECK-LABEL: func @disagree
+// CHECK-SAME: %{{[^:]+}}: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>, graph.variable = @v}
+// CHECK-SAME: -> (tensor<4x8xf32>{{.*}}, tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>, graph.variable = @v})
+graph.variable @v : tensor<4x8xf32> trainable {sharding = #dist.sharding<@mesh, [{?}, {?}], replicated = {"data"}>} = dense<0.5> : tensor<4x8xf32>
+func.func @disagree(
+    %x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>},
+    %g: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}, {}]>},
+    %v: tensor<4x8xf32> {graph.variable = @v})
+    -> (tensor<4x8xf32>, tensor<4x8xf32> {graph.variable = @v}) {
+  %0 = graph.add %x, %v : tensor<4x8xf32>
+  %1 = graph.mul %g, %g : tensor<4x8xf32>
+  return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
