@@ -45,11 +45,18 @@ private:
 };
 } // namespace
 
+/// The dims before those that the model file knows: one row a replica.
+static unsigned getOwnDims(graph::VariableOp variable) {
+  return variable.getSynchronization() == graph::Synchronization::OnRead &&
+         variable.getAggregation() == graph::Aggregation::Mean;
+}
+
 /// The variable and its slots.
 LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
                                      StringRef over, const Twine &rule,
                                      int64_t priority) {
   auto type = cast<RankedTensorType>(variable.getType());
+  unsigned known = dim - getOwnDims(variable);
   ShardingAttr sharding = getVariableSharding(variable);
   SmallVector<StringAttr> axes(sharding.getAxes(dim));
   SmallVector<StringAttr> added = findAxes(mesh, over);
@@ -69,7 +76,7 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
               "use zero:stage=3";
   if (!axes.empty() && sharding.getPriority(dim) != priority)
     return variable.emitError()
-           << rule << ": dim " << dim << " of '" << variable.getSymName()
+           << rule << ": dim " << known << " of '" << variable.getSymName()
            << "' has priority " << sharding.getPriority(dim)
            << " from a rule before; give both the same";
   axes.append(added);
@@ -77,7 +84,7 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   if (size % parts && (strictDivisibility || !isSplitWorthwhile(size, parts))) {
     InFlightDiagnostic error =
         variable.emitError()
-        << rule << ": dim " << dim << " of '" << variable.getSymName()
+        << rule << ": dim " << known << " of '" << variable.getSymName()
         << "' has " << size << " elements, which '" << formatAxes(axes)
         << "' cannot split into " << parts << " equal parts";
     if (!strictDivisibility)
@@ -94,7 +101,7 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
     table->setSharding(one, own.withDim(dim, ownAxes, priority));
     for (StringAttr axis : added)
       addReason(one, axis,
-                rule + " splits dim " + Twine(dim) + " over '" + over + "'");
+                rule + " splits dim " + Twine(known) + " over '" + over + "'");
   };
   set(variable);
   splits[variable].push_back(dim);
@@ -141,21 +148,25 @@ LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
   for (auto variable : module.getOps<graph::VariableOp>()) {
     if (variable.getSlotOfAttr() || !regex.match(variable.getSymName()))
       continue;
+    unsigned own = dim + getOwnDims(variable);
     // A bias that a rule for its weight matches follows the weight.
-    if (cast<RankedTensorType>(variable.getType()).getRank() <= dim) {
+    if (cast<RankedTensorType>(variable.getType()).getRank() <= own) {
       tooFew.push_back(variable);
       continue;
     }
     ++matched;
-    if (failed(split(variable, dim, rule.axis, where, rule.priority)))
+    if (failed(split(variable, own, rule.axis, where, rule.priority)))
       return failure();
   }
   if (matched)
     return success();
-  if (!tooFew.empty())
+  if (!tooFew.empty()) {
+    auto type = cast<RankedTensorType>(tooFew.front().getType());
     return tooFew.front().emitError()
            << where << ": '" << tooFew.front().getSymName() << "' of "
-           << tooFew.front().getType() << " has no dim " << dim;
+           << type.clone(type.getShape().drop_front(getOwnDims(tooFew.front())))
+           << " has no dim " << dim;
+  }
   return module.emitError() << where
                             << ": matches no variable; 'dist-run info' lists "
                                "their names";
@@ -208,7 +219,8 @@ LogicalResult TensorSplitPass::applyModel() {
                << " shards, but '" << axis << "' has " << ranks
                << " ranks; choose --devices and --mesh to fit, or give --split "
                   "rules or a --split-preset";
-      if (failed(split(variable, dim, axis, "the model file's sharding")))
+      if (failed(split(variable, dim + getOwnDims(variable), axis,
+                       "the model file's sharding")))
         return failure();
     }
   return success();
