@@ -348,6 +348,9 @@ LogicalResult Compilation::partition() {
     partition.weights.push_back(weight);
   if (!strategy.modelAxis.empty() && !options.wholeAxes)
     partition.cutAxes.push_back(strategy.modelAxis);
+  for (const std::string &axis : strategy.ruleAxes)
+    if (axis != strategy.modelAxis && !options.wholeAxes)
+      partition.cutAxes.push_back(axis);
   // Rules are the user's layout, of which nothing is gathered unnoticed; what a
   // strategy splits by itself it gathers by intent.
   partition.allowReplicate = options.allowReplicate || options.split.empty();

@@ -354,6 +354,16 @@ formatMesh(const std::vector<std::pair<std::string, int64_t>> &mesh) {
   return text;
 }
 
+/// Whether some `--split REGEX=DIM:AXIS[:(PRE)SIZE][@N]` splits over the axis.
+static bool isNamedByRule(const Options &options, const std::string &axis) {
+  return std::any_of(
+      options.split.begin(), options.split.end(), [&](const std::string &rule) {
+        size_t begin = rule.find(':', rule.rfind('=')) + 1;
+        return begin && rule.substr(begin, rule.find_first_of(":@", begin) -
+                                               begin) == axis;
+      });
+}
+
 Status planStrategies(const Options &options, StrategyPlan *plan) {
   plan->name = formatStrategies(options.strategies);
   std::vector<std::string> axes;
@@ -398,6 +408,9 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
       plan->schedule = schedule != pipeline->keys.end() ? schedule->second
                        : plan->chunks > 1               ? "interleaved"
                                                         : "1f1b";
+    } else if (uses("model") && axis != "data" &&
+               isNamedByRule(options, axis)) {
+      plan->ruleAxes.push_back(axis);
     } else if (uses("data")) {
       plan->dataAxes.push_back(axis);
       plan->replicas *= size;
@@ -406,10 +419,14 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
           StatusCode::InvalidArgument, "an axis of the mesh has no use",
           "--mesh " + axis,
           "--strategy " + plan->name + " does not split over it",
-          uses("model") || uses("stage") ? "add mirrored, or leave the axis out"
-                                         : "choose --strategy mirrored");
+          uses("model")   ? "add mirrored, name it in a --split rule, or leave "
+                            "the axis out"
+          : uses("stage") ? "add mirrored, or leave the axis out"
+                          : "choose --strategy mirrored");
     }
   }
+  if (uses("model") && plan->modelAxis.empty() && !plan->ruleAxes.empty())
+    plan->modelAxis = plan->ruleAxes.front();
   if (uses("model") && plan->modelAxis.empty())
     return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
                          "--mesh", "tensor-split works on the axis 'model'",

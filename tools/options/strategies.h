@@ -49,6 +49,7 @@ struct StrategyPlan {
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<std::string> dataAxes; // over which the batch is split
   std::string modelAxis, stageAxis;  // empty: none
+  std::vector<std::string> ruleAxes; // besides, of --split rules alone
   /// Of unequal devices: the parts of the batch that the places along the one
   /// data axis take. Empty: all are equal.
   std::vector<int64_t> weights;
