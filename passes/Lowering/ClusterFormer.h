@@ -26,6 +26,9 @@ public:
 private:
   struct Node {
     SmallVector<Operation *> ops; // in program order
+    /// Nothing that it depends on stands behind this position. It is its own
+    /// until something merges with what stands later.
+    int64_t reach = 0;
     bool elemental = false;
     std::optional<ClusterInfo> info;
   };
@@ -35,6 +38,8 @@ private:
   void mergeNodes();
   bool tryMerge(Node *a, Node *b);
   bool hasOtherPath(Node *from, Node *to);
+  void collectReaders(Operation *op, llvm::SmallSetVector<Node *, 8> &readers);
+  void spreadReach(Node *node);
   llvm::SmallSetVector<Node *, 8> getPredecessors(Node *node);
   /// ScheduleClusters.cpp: in which order they run.
   SmallVector<Node *> schedule();
@@ -56,9 +61,9 @@ private:
   std::vector<std::unique_ptr<Node>> nodes;
   llvm::DenseMap<Operation *, Node *> nodeOf;
   llvm::DenseMap<Operation *, int64_t> position;
-  /// How many sends and recvs stand before an op, and the one before another.
+  /// How many sends and recvs stand before an op, and their neighbours.
   llvm::DenseMap<Operation *, int64_t> epoch;
-  llvm::DenseMap<Operation *, Operation *> previousTransfer;
+  llvm::DenseMap<Operation *, Operation *> previousTransfer, nextTransfer;
 };
 
 } // namespace mlir::dist

@@ -54,6 +54,8 @@ void ClusterFormer::buildNodes() {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op);
         collective && collective.crossesPrograms()) {
       previousTransfer[&op] = transfer;
+      if (transfer)
+        nextTransfer[transfer] = &op;
       transfer = &op;
       ++transfers;
     }
@@ -77,6 +79,7 @@ void ClusterFormer::buildNodes() {
       continue; // a binding
     auto node = std::make_unique<Node>();
     node->ops.push_back(&op);
+    node->reach = position[&op];
     node->elemental = elemental;
     if (elemental)
       node->info = analyzeCluster(node->ops);
@@ -127,12 +130,45 @@ bool ClusterFormer::hasOtherPath(Node *from, Node *to) {
     Node *node = work.pop_back_val();
     if (node == from)
       return true;
-    if (!seen.insert(node).second || position[node->ops.back()] < earliest)
+    if (!seen.insert(node).second || node->reach < earliest)
       continue;
     for (Node *next : getPredecessors(node))
       work.push_back(next);
   }
   return false;
+}
+
+/// The nodes that wait for the op, through floating ones.
+void ClusterFormer::collectReaders(Operation *op,
+                                   llvm::SmallSetVector<Node *, 8> &readers) {
+  llvm::SmallSetVector<Operation *, 8> work;
+  work.insert(op);
+  for (size_t i = 0; i < work.size(); ++i)
+    for (Operation *user : work[i]->getUsers()) {
+      if (Node *reader = nodeOf.lookup(user))
+        readers.insert(reader);
+      if (isFloating(user))
+        work.insert(user);
+    }
+  if (Operation *after = nextTransfer.lookup(op))
+    readers.insert(nodeOf[after]);
+}
+
+/// What merged may depend on more than its ops' places tell, and so does all
+/// that depends on it.
+void ClusterFormer::spreadReach(Node *node) {
+  SmallVector<Node *> work = {node};
+  while (!work.empty()) {
+    Node *from = work.pop_back_val();
+    llvm::SmallSetVector<Node *, 8> readers;
+    for (Operation *op : from->ops)
+      collectReaders(op, readers);
+    for (Node *reader : readers)
+      if (reader->reach < from->reach) {
+        reader->reach = from->reach;
+        work.push_back(reader);
+      }
+  }
 }
 
 static size_t countBuffers(ArrayRef<Operation *> ops) {
@@ -174,6 +210,8 @@ bool ClusterFormer::tryMerge(Node *a, Node *b) {
   for (Operation *op : b->ops)
     nodeOf[op] = a;
   b->ops.clear();
+  a->reach = std::max(a->reach, b->reach);
+  spreadReach(a);
   return true;
 }
 

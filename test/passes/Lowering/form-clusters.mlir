@@ -145,3 +145,24 @@ func.func @gathers(%x: tensor<8x64xbf16> {graph.role = "input"}, %w0: tensor<32x
   %4 = rt.library(%3, %0) {kind = "matmul", memories = [{dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 64, 64>, strides = array<i64: 64, 1>, type = "bf16"}, {dims = array<i64: 8, 64>, strides = array<i64: 64, 1>, type = "bf16"}]} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
   return %4 : tensor<8x64xbf16>
 }
+
+// The two readers of %a are one kernel, so that the first sum depends on the
+// second by way of it, though it stands ahead: the last add cannot join what
+// the second sums.
+// CHECK-LABEL: func.func @through_merged
+// CHECK: %[[B:.+]] = rt.fused(%arg1)
+// CHECK: %[[SECOND:.+]] = dist.all_reduce %[[B]]
+// CHECK: %[[A:.+]]:2 = rt.fused(%arg0, %[[SECOND]])
+// CHECK: %[[FIRST:.+]] = dist.all_reduce %[[A]]#0
+// CHECK: %[[LAST:.+]] = rt.fused(%[[B]], %[[FIRST]])
+// CHECK: return %[[A]]#1, %[[LAST]]
+func.func @through_merged(%a: tensor<64xf32>, %b: tensor<64xf32>)
+    -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = graph.exp %a : tensor<64xf32>
+  %1 = dist.all_reduce %0 over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = graph.exp %b : tensor<64xf32>
+  %3 = dist.all_reduce %2 over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<64xf32>) -> tensor<64xf32>
+  %4 = graph.add %a, %3 : tensor<64xf32>
+  %5 = graph.add %2, %1 : tensor<64xf32>
+  return %4, %5 : tensor<64xf32>, tensor<64xf32>
+}
