@@ -61,7 +61,9 @@ public:
   /// Whether shardings have to be traced back to who decided them.
   bool explains() const {
     return !options.explain.empty() || options.emit == "explain" ||
-           options.errorOnImplicitReshard;
+           options.errorOnImplicitReshard ||
+           // An error then names the rules that met.
+           (!options.split.empty() && !options.allowReplicate);
   }
 
 private:
