@@ -7,6 +7,7 @@
 #include "tools/dist-run/output.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/package.h"
 #include "runtime/core/slices.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/safetensors.h"
@@ -141,7 +142,10 @@ findShards(const manifest::Manifest &manifest) {
     OnnxShards shards;
     std::vector<int64_t> placeOf(ranks, 0);
     int64_t parts = 1;
-    for (const manifest::DimSharding &dim : variable.sharding().dims()) {
+    // The model has no dim for the row that each replica keeps.
+    bool hasRows = variable.on_read() && variable.aggregation() == "mean";
+    for (int i = hasRows; i < variable.sharding().dims_size(); ++i) {
+      const manifest::DimSharding &dim = variable.sharding().dims(i);
       int64_t count = 1;
       for (const std::string &axis : dim.axes()) {
         if (batchAxes.count(axis))
@@ -158,7 +162,8 @@ findShards(const manifest::Manifest &manifest) {
       continue;
     shards.devices.resize(parts);
     for (int64_t rank = 0; rank < ranks; ++rank)
-      shards.devices[placeOf[rank]].push_back(rank);
+      if (holdsVariable(manifest, variable, rank))
+        shards.devices[placeOf[rank]].push_back(rank);
     const std::string &name = variable.model_name();
     result[name.empty() ? variable.name() : name] = std::move(shards);
   }
