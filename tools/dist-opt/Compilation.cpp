@@ -518,6 +518,8 @@ int Compilation::run() {
     return print(bytecode);
   if (stage == "package")
     return emitPackage();
+  if (stage == "onnx")
+    return emitOnnx();
   LoweringOptions lowering = loweringOptions();
   if (failed(runPipeline(
           [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); })))
@@ -534,5 +536,5 @@ int Compilation::run() {
                                    "this build cannot emit that", "--emit",
                                    "'" + stage + "' is not supported",
                                    "use graph, train, annotated, partitioned, "
-                                   "explain, rt, llvm or package"));
+                                   "explain, rt, llvm, package or onnx"));
 }

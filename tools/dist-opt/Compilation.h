@@ -13,6 +13,7 @@
 #include "passes/Analysis/Explain.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "runtime/export/onnx_export.h"
 #include "tools/dist-opt/Diagnostics.h"
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/options/strategies.h"
@@ -84,6 +85,10 @@ private:
   void describeCosts(LoweringOptions &lowering);
   int print(bool bytecode);
   int emitPackage();
+  /// EmitOnnx.cpp: the model file, with how the strategy splits its
+  /// initializers as its device configuration.
+  int emitOnnx();
+  std::map<std::string, ::dist::OnnxShards> findShards();
 
   const ::dist::tools::Options &options;
   /// Null: they are another's.
