@@ -56,10 +56,12 @@ void ReplicatePass::runOnOperation() {
   auto replicaAxes = getAxes(mesh, names, "dist-replicate");
   if (failed(replicaAxes))
     return signalPassFailure();
+  // Microbatches are the pipeline's, whatever splits the batch besides.
   for (StringAttr axis : *replicaAxes)
     addReason(mesh, axis,
-              "--strategy=" + strategy.getValue() + " splits the batch over '" +
-                  axis.getValue() + "'");
+              "--strategy=" +
+                  (axis == "microbatch" ? "pipeline" : strategy.getValue()) +
+                  " splits the batch over '" + axis.getValue() + "'");
   if (failed(annotate(module, mesh, *replicaAxes, parts)))
     signalPassFailure();
 }

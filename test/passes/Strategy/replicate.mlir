@@ -1,9 +1,11 @@
 // RUN: dist-opt %s --dist-replicate=axes=data:2 | FileCheck %s
 // RUN: dist-opt %s "--dist-replicate=axes=host:2,data:2 strategy=multi-worker-mirrored" | FileCheck %s --check-prefix=TWO
+// RUN: dist-opt %s "--dist-replicate=axes=data:2,microbatch:2" | FileCheck %s --check-prefix=PIPE
 // RUN: dist-opt %s --dist-replicate=axes=data:1 | FileCheck %s --check-prefix=ONE
 
 // CHECK: dist.mesh @mesh ["data"=2] {why = {data = "--strategy=mirrored splits the batch over 'data'"}}
 // TWO: dist.mesh @mesh ["host"=2, "data"=2] {why = {{.*}}--strategy=multi-worker-mirrored
+// PIPE: dist.mesh @mesh ["data"=2, "microbatch"=2] {why = {data = "--strategy=mirrored splits the batch over 'data'", microbatch = "--strategy=pipeline splits the batch over 'microbatch'"}}
 // ONE-NOT: dist.
 // ONE: graph.variable @w
 
