@@ -8,6 +8,7 @@
 #include "passes/Strategy/Passes.h"
 #include "passes/Strategy/SplitDims.h"
 #include "passes/Strategy/SplitPatterns.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Regex.h"
 
 namespace mlir::dist {
@@ -257,7 +258,10 @@ void TensorSplitPass::runOnOperation() {
         return llvm::any_of(getShards(variable),
                             [](int64_t count) { return count != 1; });
       });
-  for (StringAttr one : *axes)
+  llvm::SetVector<StringAttr> used(axes->begin(), axes->end());
+  for (const Rule &rule : parsed)
+    used.insert_range(findAxes(mesh, rule.axis));
+  for (StringAttr one : used)
     addReason(mesh, one,
               asInModel       ? "the model file splits variables"
               : rules.empty() ? "--split-preset " + preset + " splits variables"

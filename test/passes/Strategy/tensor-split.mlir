@@ -2,6 +2,9 @@
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split | FileCheck %s --check-prefixes=CHECK,PAIR
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split=preset=vocab | FileCheck %s --check-prefix=VOCAB
 // RUN: dist-opt %s --dist-create-mesh=axes=data:2,model:2 --dist-replicate=axes=data --dist-tensor-split | FileCheck %s --check-prefix=BOTH
+// RUN: dist-opt %s --dist-create-mesh=axes=model:2,other:2 "--dist-tensor-split=rules=fc1.*=1:other" | FileCheck %s --check-prefix=OTHER
+// OTHER: dist.mesh @mesh ["model"=2, "other"=2] {why = {model = "--split rules split variables", other = "--split rules split variables"}}
+// OTHER: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"other"}]>
 // Where nothing divides (8 units over 3 ranks), patterns are found that will be
 // padded; or none.
 // RUN: dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split | FileCheck %s --check-prefix=ODD
