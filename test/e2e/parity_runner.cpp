@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "parity_runner.h"
 #include "runtime/core/package.h"
+#include "runtime/core/slices.h"
 #include "runtime/formats/convert.h"
 #include <cmath>
 
@@ -96,16 +97,20 @@ Status Runner::read(int index, Tensor *out) {
   const manifest::Variable &variable = manifest.variables(index);
   if (!hasRows(variable))
     return session->readVariable(index, out);
-  const auto &type = variable.global_type();
-  out->type = type.type();
-  out->shape.assign(type.shape().begin(), type.shape().end());
-  out->data.clear();
+  Distribution distribution;
+  DIST_RETURN_IF_ERROR(Distribution::create(
+      manifest.mesh(), variable.global_type(), variable.local_type(),
+      variable.sharding(), variable.name(), &distribution));
+  out->type = distribution.type;
+  out->shape = distribution.globalShape;
+  out->data.resize(distribution.globalBytes);
+  // Ranks that hold the same part have the same values.
   for (int rank = 0; rank < manifest.ranks(); ++rank) {
     if (!holdsVariable(manifest, variable, rank))
       continue;
     Tensor slice;
     DIST_RETURN_IF_ERROR(session->readSlice(index, rank, &slice));
-    out->data.insert(out->data.end(), slice.data.begin(), slice.data.end());
+    distribution.paste(slice.data.data(), rank, out->data.data());
   }
   return Status();
 }
