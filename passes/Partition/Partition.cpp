@@ -272,11 +272,50 @@ LogicalResult Partitioner::run() {
   return success();
 }
 
+/// A variable has one buffer on a rank: whatever reads it or assigns it, in
+/// whatever function, must split it alike.
+static LogicalResult verifyVariables(ModuleOp module, MeshOp mesh) {
+  llvm::DenseMap<StringAttr, std::pair<ShardingAttr, func::FuncOp>> known;
+  auto check = [&](func::FuncOp function, DictionaryAttr attributes,
+                   ShardingAttr sharding) -> LogicalResult {
+    auto variable = attributes
+                        ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+                        : FlatSymbolRefAttr();
+    if (!variable || !sharding)
+      return success();
+    auto [first, isNew] =
+        known.try_emplace(variable.getAttr(), std::pair(sharding, function));
+    ShardingAttr other = first->second.first;
+    if (isNew || splitsAlike(getDimAxes(sharding), getDimAxes(other), mesh))
+      return success();
+    return function.emitOpError()
+           << "splits the variable '" << variable.getValue() << "' as "
+           << sharding << ", but @" << first->second.second.getSymName()
+           << " as " << other << "; give it one layout in all functions";
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    for (BlockArgument argument : function.getArguments())
+      if (failed(check(function,
+                       function.getArgAttrDict(argument.getArgNumber()),
+                       findSharding(argument))))
+        return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (failed(check(function, function.getResultAttrDict(i),
+                       function.getResultAttrOfType<ShardingAttr>(
+                           i, DistDialect::kSharding))))
+        return failure();
+  }
+  return success();
+}
+
 void PartitionPass::runOnOperation() {
   MeshOp mesh = findMesh(getOperation());
   if (!mesh)
     return;
-  if (failed(verifyLinkCosts(mesh)))
+  if (failed(verifyLinkCosts(mesh)) ||
+      failed(verifyVariables(getOperation(), mesh)))
     return signalPassFailure();
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())

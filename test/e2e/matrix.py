@@ -65,7 +65,7 @@ WORKLOADS = [
     Workload("mnist-mlp", lambda: images([784]), 50, "adam:lr=1e-3", layers=False, orders=20),
     # Adam divides the first gradients by themselves, and so makes the most of a jump in an early step.
     Workload("mnist-cnn", lambda: images([1, 28, 28]), 50, "adam:lr=1e-3", orders=100),
-    Workload("cifar-cnn", cifar, 50, "momentum:lr=1e-2", orders=20),
+    Workload("cifar-cnn", cifar, 50, "momentum:lr=1e-2", orders=100),
     Workload("resnet18-cifar", cifar, 11, "momentum:lr=1e-2", norm=True, kinks=True),
     # The same without kinks, so that only what splits it can move its gradients.
     Workload("resnet18-smooth", cifar, 11, "momentum:lr=1e-2", norm=True),

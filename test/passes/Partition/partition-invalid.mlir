@@ -31,3 +31,10 @@ dist.mesh @mesh ["data"=2] {link_costs = {data = 0.0}}
 // -----
 // expected-error @+1 {{'dist.mesh' op expected 'link_costs' to be a dictionary of axes, but got 2 : i64}}
 dist.mesh @mesh ["data"=2] {link_costs = 2 : i64}
+
+// -----
+dist.mesh @mesh ["data"=2]
+graph.variable @w : tensor<4xf32> trainable = dense<1.0> : tensor<4xf32>
+func.func @train_step(%w: tensor<4xf32> {graph.variable = @w, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) { return }
+// expected-error @+1 {{splits the variable 'w' as #dist.sharding<@mesh, [{}]>, but @train_step as #dist.sharding<@mesh, [{"data"}]>; give it one layout in all functions}}
+func.func @train_step_partial(%w: tensor<4xf32> {graph.variable = @w, dist.sharding = #dist.sharding<@mesh, [{}]>}) { return }
