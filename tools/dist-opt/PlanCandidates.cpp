@@ -145,12 +145,15 @@ void Lister::addAll(Arrangement sizes) {
 }
 
 std::vector<Candidate> Lister::run() {
-  add({{{"one-device", {}}}}, {1, 1, 1});
+  // What the user says that is to be split needs an axis.
+  bool splits = !options.split.empty() || !options.splitPreset.empty();
+  if (!splits)
+    add({{{"one-device", {}}}}, {1, 1, 1});
   int64_t devices = options.devices.size();
   // A pipeline is of a step; a prediction has nothing to overlap.
   for (int64_t stage = 1; stage <= (options.loss.empty() ? 1 : devices);
        ++stage)
-    for (int64_t model = 1; stage * model <= devices; ++model)
+    for (int64_t model = splits ? 2 : 1; stage * model <= devices; ++model)
       if (devices > 1 && devices % (stage * model) == 0)
         addAll({devices / (stage * model), stage, model});
   return std::move(list);

@@ -20,6 +20,7 @@ using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::StatusCode;
 using ::dist::tools::Options;
+using ::dist::tools::Strategy;
 
 /// Predictions are no better than this: of plans that differ by less, the one
 /// listed first is the simplest.
@@ -39,10 +40,25 @@ static void printLeftOut(ArrayRef<Candidate> variants, llvm::raw_ostream &os) {
   }
 }
 
+/// Why the one and not the other.
+static std::string compare(const Candidate &best, const Candidate &other) {
+  if (other.seconds <= best.seconds * (1 + alike))
+    return "no longer than " + other.name + " and simpler";
+  double waits = (other.transferSeconds - best.transferSeconds) * 1e3;
+  return llvm::formatv(
+             "{0:F0} % shorter than {1}, which {2}",
+             (1 - best.seconds / other.seconds) * 100, other.name,
+             waits > 0
+                 ? llvm::formatv("waits {0:F3} ms longer for transfers", waits)
+                       .str()
+                 : std::string("computes longer"))
+      .str();
+}
+
 static void print(const std::vector<Candidate> &list, const Candidate &best,
-                  const Candidate *next, ArrayRef<Candidate> leftOut,
-                  ArrayRef<std::string> changes, const std::string &machine,
-                  llvm::raw_ostream &os) {
+                  ArrayRef<const Candidate *> rivals,
+                  ArrayRef<Candidate> leftOut, ArrayRef<std::string> changes,
+                  const std::string &machine, llvm::raw_ostream &os) {
   os << "strategies weighed (predicted, a step; " << machine << "):\n";
   // The best first; what is not possible last.
   SmallVector<const Candidate *> order(llvm::make_pointer_range(list));
@@ -70,20 +86,10 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
   for (const std::string &change : changes)
     os << "split by variable: " << change << "\n";
   os << "chosen: " << best.name;
-  if (next && next->seconds <= best.seconds * (1 + alike))
-    os << ", no longer than " << next->name << " and simpler";
-  else if (next)
-    os << llvm::formatv(
-        ", {0:F0} % shorter than {1}, which {2}",
-        (1 - best.seconds / next->seconds) * 100, next->name,
-        next->transferSeconds > best.transferSeconds
-            ? llvm::formatv("waits {0:F3} ms longer for transfers",
-                            (next->transferSeconds - best.transferSeconds) *
-                                1e3)
-                  .str()
-            : std::string("computes longer"));
-  else
+  if (rivals.empty())
     os << ", the only one possible";
+  for (const Candidate *rival : rivals)
+    os << (rival == rivals.front() ? ", " : "; ") << compare(best, *rival);
   os << "\n";
   for (const std::string &rule : best.options.split)
     os << "  --split '" << rule << "'\n";
@@ -105,24 +111,48 @@ static Status save(const Options &options, const std::string &path) {
   return ::dist::writeFile(path, text);
 }
 
-/// The best that is possible, and the best of the others; null: there is none.
-static std::pair<const Candidate *, const Candidate *>
-findBest(const std::vector<Candidate> &list) {
-  auto findShortest = [&](const Candidate *without) {
-    const Candidate *shortest = nullptr;
-    for (const Candidate &one : list)
-      if (one.refused.empty() && &one != without &&
-          (!shortest || one.isBetterThan(*shortest)))
-        shortest = &one;
-    return shortest;
-  };
-  const Candidate *best = findShortest(nullptr);
-  if (!best)
-    return {nullptr, nullptr};
-  best = &*llvm::find_if(list, [&](const Candidate &one) {
-    return one.refused.empty() && one.seconds <= best->seconds * (1 + alike);
+/// The shortest possible one that `counts`; null: there is none.
+static const Candidate *
+findShortest(const std::vector<Candidate> &list,
+             llvm::function_ref<bool(const Candidate &)> counts) {
+  const Candidate *shortest = nullptr;
+  for (const Candidate &one : list)
+    if (one.refused.empty() && counts(one) &&
+        (!shortest || one.isBetterThan(*shortest)))
+      shortest = &one;
+  return shortest;
+}
+
+static const Candidate *findBest(const std::vector<Candidate> &list) {
+  const Candidate *shortest =
+      findShortest(list, [](const Candidate &) { return true; });
+  if (!shortest)
+    return nullptr;
+  return &*llvm::find_if(list, [&](const Candidate &one) {
+    return one.refused.empty() &&
+           one.seconds <= shortest->seconds * (1 + alike);
   });
-  return {best, findShortest(best)};
+}
+
+/// What the best is held against: the best of the others, and if that is but
+/// another form of the same strategies, the best of other strategies.
+static SmallVector<const Candidate *>
+findRivals(const std::vector<Candidate> &list, const Candidate &best) {
+  SmallVector<const Candidate *> rivals;
+  const Candidate *next =
+      findShortest(list, [&](const Candidate &one) { return &one != &best; });
+  if (!next)
+    return rivals;
+  rivals.push_back(next);
+  auto isOfOthers = [&](const Candidate &one) {
+    return !llvm::equal(
+        one.options.strategies, best.options.strategies,
+        [](const Strategy &l, const Strategy &r) { return l.name == r.name; });
+  };
+  if (!isOfOthers(*next))
+    if (const Candidate *other = findShortest(list, isOfOthers))
+      rivals.push_back(other);
+  return rivals;
 }
 
 /// Where the search for splits begins: the best plan with an axis for the
@@ -138,6 +168,15 @@ static const Candidate *findStart(const std::vector<Candidate> &list) {
       start = &one;
   }
   return start;
+}
+
+/// Compiles as far as a prediction does, for the errors in its way.
+static int reportRefusal(const Options &given,
+                         const DialectRegistry &registry) {
+  Options options = given;
+  if (options.emit.empty() && options.explain.empty())
+    options.emit = "rt";
+  return Compilation(options, registry).run();
 }
 
 int mlir::dist::chooseStrategy(Options &options,
@@ -158,24 +197,28 @@ int mlir::dist::chooseStrategy(Options &options,
       start && options.split.empty() && options.splitPreset.empty())
     if (auto found = searchSplits(*start, trained, changes))
       list.push_back(std::move(*found));
-  auto [best, next] = findBest(list);
+  const Candidate *best = findBest(list);
   if (!best) {
-    // One device is the case that says what is wrong with the model itself.
-    const Candidate &plain = *llvm::find_if(list, [](const Candidate &one) {
-      return one.options.strategies.front().name == "one-device";
-    });
+    // The first, mostly one device, says what is wrong with the model itself.
+    if (list.empty())
+      return reportError(Status::error(
+          StatusCode::InvalidArgument, "nothing to choose from",
+          "--strategy auto", "one device cannot split what --split names",
+          "give --devices cpu:2 or more, or leave the rules out"));
+    const Candidate &plain = list.front();
     if (!plain.wasPredicted() || options.memoryLimitGiB <= 0)
-      return Compilation(plain.options, registry).run();
+      return reportRefusal(plain.options, registry);
     return reportError(Status::error(StatusCode::InvalidInput,
                                      "no strategy fits", "--strategy auto",
-                                     "on one device it " + plain.refused +
+                                     plain.name + " " + plain.refused +
                                          ", and no other needs less than "
                                          "--memory-limit",
                                      "give more devices or a higher limit"));
   }
   if (best->options.split.empty())
     changes.clear();
-  print(list, *best, next, leftOut, changes, describeMachine(options),
+  print(list, *best, findRivals(list, *best), leftOut, changes,
+        describeMachine(options),
         options.explain == "table" ? llvm::outs() : llvm::errs());
   std::string plan = options.savePlan;
   options = Options(best->options);
