@@ -163,12 +163,12 @@ LogicalResult Splitter::computeTimes(StringRef schedule, int64_t chunks) {
   std::string error;
   auto order = makePipelineOrder(schedule, shape, error);
   if (failed(order))
-    return function.emitError() << "dist-split-stages: " << error;
+    return function.emitError() << "--strategy pipeline: " << error;
   // Backward work is twice the forward's; only the order counts here.
   SmallVector<double> forward(chunks, 1), backward(chunks, 2);
   auto timeline = simulatePipeline(*order, shape, forward, backward);
   if (failed(timeline))
-    return function.emitError() << "dist-split-stages: schedule '" << schedule
+    return function.emitError() << "--strategy pipeline: schedule '" << schedule
                                 << "' waits for itself";
   DenseMap<std::pair<int64_t, int64_t>, double> starts;
   auto getKey = [&](const PipelineItem &item) {
