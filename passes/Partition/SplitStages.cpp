@@ -235,8 +235,7 @@ std::string Splitter::getReason(Value value, int64_t from, int64_t to) {
   Operation *op = value.getDefiningOp();
   std::string what;
   if (op)
-    what = "'" + op->getName().getStringRef().str() + "' of '" +
-           getOriginName(op) + "'";
+    what = op->getName().stripDialect().str() + " '" + getOriginName(op) + "'";
   else if (auto variable =
                ports.ofArgument(cast<BlockArgument>(value).getArgNumber()))
     what = "variable '" + variable.getSymName().str() + "'";

@@ -21,7 +21,7 @@ graph.variable @n : tensor<f32> {group = "counter"} = dense<0.0> : tensor<f32>
 // GPIPE-SAME: 0.33{{.*}}in_flight = array<i64: 2, 2>
 // ONE-SAME: 0.33{{.*}}in_flight = array<i64: 2, 1>
 // CHECK: %[[F0:.+]] = graph.mul %[[X0]], %[[A]]
-// CHECK: dist.send %[[F0]] over @mesh ["stage"] to 1 tag [[T0:[0-9]+]] {{.*}}reason = "stage 1 of the pipeline reads 'graph.mul'
+// CHECK: dist.send %[[F0]] over @mesh ["stage"] to 1 tag [[T0:[0-9]+]] {{.*}}reason = "stage 1 of the pipeline reads mul '
 // CHECK: %[[F1:.+]] = graph.mul %[[X1]], %[[A]]
 // CHECK: dist.send %[[F1]] over @mesh ["stage"] to 1 tag [[T1:[0-9]+]]
 // CHECK: %[[D0:.+]] = dist.recv over @mesh ["stage"] from 1 tag [[T2:[0-9]+]]
