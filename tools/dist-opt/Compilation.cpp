@@ -19,6 +19,7 @@
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/dist-opt/Machine.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -128,6 +129,8 @@ LoweringOptions Compilation::loweringOptions() {
   map["on-nonfinite"] = options.onNonfinite;
   map["precision"] = options.precision;
   map["convolution"] = options.convolution;
+  // Who gives them again asks for what the package is.
+  map["arguments"] = llvm::join(options.compileArguments, "\n");
   return lowering;
 }
 

@@ -273,11 +273,18 @@ static Status temporaryFolder(std::string *out) {
 /// A package has its batch, training and strategy in it: other ones would be
 /// ignored.
 static Status checkCompiled(const Options &options) {
+  manifest::Manifest manifest;
+  DIST_RETURN_IF_ERROR(readManifest(options.model, &manifest));
+  const auto &known = manifest.options();
+  auto found = known.find("arguments");
+  std::string given = "\n" + (found == known.end() ? "" : found->second) + "\n";
   static const char *const ofRun[] = {"--seed", "--memory-limit",
                                       "--collective-timeout", "--on-nonfinite",
                                       "--machine"};
   for (const std::string &word : options.compileArguments) {
     std::string name = word.substr(0, word.find('='));
+    if (given.find("\n" + word + "\n") != std::string::npos)
+      continue;
     if (std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun))
       return Status::error(StatusCode::InvalidArgument,
                            "a package is compiled already", name,
