@@ -52,20 +52,17 @@ def tokens(length, vocabulary):
 
 class Workload:
     """A model with its data, batch and optimizer; `norm`: it has batch norm, `kinks`: so many ReLUs that some are at
-    zero in every step, `layers`: enough to cut into 4 stages, `orders`: of the examples, in which it trains by itself.
-    A few ReLUs and maxima are at a jump now and then only, and what follows differs by a thousand times: of one order,
-    neither the case nor one device with other threads tells how far such a run may go."""
+    zero in every step, `layers`: enough to cut into 4 stages."""
 
-    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True, orders=1):
+    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True):
         self.model, self.data, self.batch, self.optimizer = model, data, batch, optimizer
-        self.norm, self.kinks, self.layers, self.orders = norm, kinks, layers, orders
+        self.norm, self.kinks, self.layers = norm, kinks, layers
 
 
 WORKLOADS = [
-    Workload("mnist-mlp", lambda: images([784]), 50, "adam:lr=1e-3", layers=False, orders=20),
-    # Adam divides the first gradients by themselves, and so makes the most of a jump in an early step.
-    Workload("mnist-cnn", lambda: images([1, 28, 28]), 50, "adam:lr=1e-3", orders=100),
-    Workload("cifar-cnn", cifar, 50, "momentum:lr=1e-2", orders=100),
+    Workload("mnist-mlp", lambda: images([784]), 50, "adam:lr=1e-3", layers=False),
+    Workload("mnist-cnn", lambda: images([1, 28, 28]), 50, "adam:lr=1e-3"),
+    Workload("cifar-cnn", cifar, 50, "momentum:lr=1e-2"),
     Workload("resnet18-cifar", cifar, 11, "momentum:lr=1e-2", norm=True, kinks=True),
     # The same without kinks, so that only what splits it can move its gradients.
     Workload("resnet18-smooth", cifar, 11, "momentum:lr=1e-2", norm=True),
@@ -103,8 +100,7 @@ def compare(args, workload, model, oracle, together):
     """Yields a row a case, and whether it agrees; the oracle runs once for all."""
     process = subprocess.Popen(
         [f"{args.build}/bin/strategy_parity", f"{model}.onnx", "--data", f"x={model}-x.npy,y={model}-y.npy", "--steps",
-         str(args.steps), "--free-running", str(args.steps), "--orders", str(workload.orders), "--optimizer",
-         workload.optimizer, "--against", oracle,
+         str(args.steps), "--free-running", str(args.steps), "--optimizer", workload.optimizer, "--against", oracle,
          *(["--kinks"] if workload.kinks else []), *(word for flags in together for word in ("--case", flags)), "--",
          "--loss", "sparse-categorical-crossentropy", "--from-logits", "true", "--batch-size", str(workload.batch),
          # Shards of other shapes would choose other kernels, which round differently.

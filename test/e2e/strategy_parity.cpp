@@ -17,8 +17,9 @@
 // `--free-running N` also trains N steps of each case by itself: its losses may
 // be four times as far from one device's with one thread as those with two are.
 // Where derivatives jump (ReLU, max), one activation that counts by rounding
-// alone sends such a run elsewhere, another in each order of the examples: with
-// `--orders K` both distances are the farthest of the same K orders.
+// alone sends such a run elsewhere, in some orders of the examples and not in
+// others: with `--orders K` both distances are the farthest of the same K
+// orders, which tells how often and how far.
 //
 // `--kinks` is for models whose derivatives jump (ReLU): where an activation is
 // as near to zero as rounding, it counts or not by the order of a sum alone.
