@@ -82,6 +82,11 @@ bool mlir::dist::isAnnotated(ModuleOp module) {
   });
 }
 
+bool mlir::dist::hasReplicaRows(graph::VariableOp variable) {
+  return variable.getSynchronization() == graph::Synchronization::OnRead &&
+         variable.getAggregation() == graph::Aggregation::Mean;
+}
+
 ShardingAttr mlir::dist::getVariableSharding(graph::VariableOp variable) {
   return dyn_cast_or_null<ShardingAttr>(variable.getShardingAttr());
 }

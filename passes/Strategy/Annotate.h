@@ -51,6 +51,10 @@ bool isAnnotated(ModuleOp module);
 LogicalResult annotate(ModuleOp module, MeshOp mesh,
                        ArrayRef<StringAttr> replicaAxes, int64_t parts = 0);
 
+/// Whether dim 0 of the variable, which the model file does not know, has a row
+/// for each replica: ON_READ, MEAN.
+bool hasReplicaRows(graph::VariableOp variable);
+
 /// A variable's sharding; null before a strategy has annotated it.
 ShardingAttr getVariableSharding(graph::VariableOp variable);
 

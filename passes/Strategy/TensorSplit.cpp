@@ -46,18 +46,12 @@ private:
 };
 } // namespace
 
-/// The dims before those that the model file knows: one row a replica.
-static unsigned getOwnDims(graph::VariableOp variable) {
-  return variable.getSynchronization() == graph::Synchronization::OnRead &&
-         variable.getAggregation() == graph::Aggregation::Mean;
-}
-
 /// The variable and its slots.
 LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
                                      StringRef over, const Twine &rule,
                                      int64_t priority) {
   auto type = cast<RankedTensorType>(variable.getType());
-  unsigned known = dim - getOwnDims(variable);
+  unsigned known = dim - hasReplicaRows(variable);
   ShardingAttr sharding = getVariableSharding(variable);
   SmallVector<StringAttr> axes(sharding.getAxes(dim));
   SmallVector<StringAttr> added = findAxes(mesh, over);
@@ -149,7 +143,7 @@ LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
   for (auto variable : module.getOps<graph::VariableOp>()) {
     if (variable.getSlotOfAttr() || !regex.match(variable.getSymName()))
       continue;
-    unsigned own = dim + getOwnDims(variable);
+    unsigned own = dim + hasReplicaRows(variable);
     // A bias that a rule for its weight matches follows the weight.
     if (cast<RankedTensorType>(variable.getType()).getRank() <= own) {
       tooFew.push_back(variable);
@@ -165,7 +159,8 @@ LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
     auto type = cast<RankedTensorType>(tooFew.front().getType());
     return tooFew.front().emitError()
            << where << ": '" << tooFew.front().getSymName() << "' of "
-           << type.clone(type.getShape().drop_front(getOwnDims(tooFew.front())))
+           << type.clone(
+                  type.getShape().drop_front(hasReplicaRows(tooFew.front())))
            << " has no dim " << dim;
   }
   return module.emitError() << where
@@ -220,7 +215,7 @@ LogicalResult TensorSplitPass::applyModel() {
                << " shards, but '" << axis << "' has " << ranks
                << " ranks; choose --devices and --mesh to fit, or give --split "
                   "rules or a --split-preset";
-      if (failed(split(variable, dim + getOwnDims(variable), axis,
+      if (failed(split(variable, dim + hasReplicaRows(variable), axis,
                        "the model file's sharding")))
         return failure();
     }

@@ -77,8 +77,7 @@ bool VariableStore::holds(int index, int rank) const {
 bool VariableStore::isMeanOnRead(int index) const {
   const manifest::Variable &variable = package.manifest.variables(index);
   // One row a replica, on one device, too.
-  return variable.on_read() && variable.aggregation() == "mean" &&
-         variable.global_type().shape_size() > 0 &&
+  return hasReplicaRows(variable) && variable.global_type().shape_size() > 0 &&
          (variable.global_type().type() == manifest::F32 ||
           variable.global_type().type() == manifest::F64);
 }

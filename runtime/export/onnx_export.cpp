@@ -80,6 +80,38 @@ Status dist::writeOnnxSkeleton(const std::string &path,
   return writeModel(model, skeleton);
 }
 
+OnnxShards
+dist::arrangeShards(const std::vector<std::pair<std::string, int64_t>> &mesh,
+                    const std::vector<std::vector<std::string>> &axesOfDims,
+                    const std::function<bool(int64_t device)> &holds) {
+  std::map<std::string, int64_t> sizes, strides;
+  int64_t devices = 1;
+  for (auto axis = mesh.rbegin(); axis != mesh.rend(); ++axis) {
+    sizes[axis->first] = axis->second;
+    strides[axis->first] = devices;
+    devices *= axis->second;
+  }
+  OnnxShards shards;
+  std::vector<int64_t> placeOf(devices, 0);
+  int64_t parts = 1;
+  for (const std::vector<std::string> &axes : axesOfDims) {
+    int64_t count = 1;
+    for (const std::string &axis : axes) {
+      count *= sizes[axis];
+      for (int64_t device = 0; device < devices; ++device)
+        placeOf[device] = placeOf[device] * sizes[axis] +
+                          device / strides[axis] % sizes[axis];
+    }
+    shards.counts.push_back(count);
+    parts *= count;
+  }
+  shards.devices.resize(parts);
+  for (int64_t device = 0; device < devices; ++device)
+    if (holds(device))
+      shards.devices[placeOf[device]].push_back(device);
+  return shards;
+}
+
 /// Each node that reads a split initializer says how.
 static void writeShards(const std::map<std::string, OnnxShards> &shards,
                         int64_t numDevices, onnx::ModelProto *model) {

@@ -44,6 +44,14 @@ struct OnnxShards {
   std::vector<std::vector<int64_t>> devices;
 };
 
+/// What the devices of a mesh (its axes with their sizes, major first) hold of
+/// a value whose dims are split over these axes; only those that `holds` says
+/// have a shard of it.
+OnnxShards
+arrangeShards(const std::vector<std::pair<std::string, int64_t>> &mesh,
+              const std::vector<std::vector<std::string>> &axesOfDims,
+              const std::function<bool(int64_t device)> &holds);
+
 /// Writes `skeleton` with the elements that it lacks to `path`, atomically. A
 /// value must have the type and size of its initializer. `shards`, by the
 /// initializers' names, are those of `numDevices` devices; without any, the

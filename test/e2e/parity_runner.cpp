@@ -87,15 +87,11 @@ Status Runner::probe(const Snapshot &from, Step *out) {
   return Status();
 }
 
-/// Whether each replica has a row of its own, all of which count.
-static bool hasRows(const manifest::Variable &variable) {
-  return variable.on_read() && variable.aggregation() == "mean";
-}
-
 Status Runner::read(int index, Tensor *out) {
   const manifest::Manifest &manifest = session->manifest();
   const manifest::Variable &variable = manifest.variables(index);
-  if (!hasRows(variable))
+  // Of each replica's row, not their mean.
+  if (!hasReplicaRows(variable))
     return session->readVariable(index, out);
   Distribution distribution;
   DIST_RETURN_IF_ERROR(Distribution::create(

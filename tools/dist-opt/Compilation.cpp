@@ -19,6 +19,7 @@
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/dist-opt/Machine.h"
+#include "tools/options/values.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -30,6 +31,7 @@ using namespace mlir;
 using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::StatusCode;
+using ::dist::tools::formatGiB;
 using ::dist::tools::Options;
 
 Compilation::Compilation(const Options &options,
@@ -136,8 +138,7 @@ LoweringOptions Compilation::loweringOptions() {
 
 /// What `dist-run info` and `bench` tell of the program: ops, predicted time.
 void Compilation::describeCosts(LoweringOptions &lowering) {
-  MachineModel machine = readMachine(options);
-  machine.threads = threads;
+  MachineModel machine = readMachine(options, threads);
   ExplainReport report = explain(*module, machine);
   for (const EntryReport &entry : report.entries)
     lowering.entryFlops[entry.name] = entry.flops;
@@ -365,17 +366,23 @@ LogicalResult Compilation::partition() {
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
 }
 
+std::optional<ExplainReport> Compilation::makeReport() {
+  MachineModel machine = readMachine(options, threads);
+  ExplainReport report = explain(*module, machine);
+  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
+    return std::nullopt;
+  return report;
+}
+
 /// `--memory-limit`: refused before anything runs, with the parts.
 LogicalResult Compilation::checkMemory() {
   if (options.memoryLimitGiB <= 0)
     return success();
-  MachineModel machine = readMachine(options);
-  machine.threads = threads;
-  ExplainReport report = explain(*module, machine);
-  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
+  std::optional<ExplainReport> report = makeReport();
+  if (!report)
     return failure();
   const EntryReport *largest = nullptr;
-  for (const EntryReport &entry : report.entries)
+  for (const EntryReport &entry : report->entries)
     if (!entry.onHost &&
         (!largest || entry.memory.getNeeded() > largest->memory.getNeeded()))
       largest = &entry;
@@ -383,10 +390,6 @@ LogicalResult Compilation::checkMemory() {
   if (!largest || largest->memory.getNeeded() <= limit)
     return success();
   const MemoryReport &memory = largest->memory;
-  auto gib = [](double bytes) {
-    return llvm::formatv("{0} GiB", llvm::format("%.3g", bytes / (1 << 30)))
-        .str();
-  };
   // Largest first: what to split.
   std::vector<std::pair<int64_t, StringRef>> parts = {
       {memory.parameters, "parameters"},
@@ -399,12 +402,12 @@ LogicalResult Compilation::checkMemory() {
   for (auto [bytes, what] : parts)
     if (bytes > 0)
       list +=
-          (list.empty() ? "" : ", ") + (what + " ").str() + gib(double(bytes));
+          (list.empty() ? "" : ", ") + (what + " ").str() + formatGiB(bytes);
   bool mayRecompute = !options.loss.empty() && options.recompute.empty();
   return module->emitError()
          << "--memory-limit: '" << largest->name << "' needs "
-         << gib(double(memory.getNeeded())) << " of each device, not "
-         << gib(limit) << ": " << list
+         << formatGiB(memory.getNeeded()) << " of each device, not "
+         << formatGiB(limit) << ": " << list
          << "; choose a strategy that splits the largest part"
          << (mayRecompute ? ", or --recompute auto" : "");
 }
@@ -465,12 +468,7 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
   // now can those go that the step doesn't run.
   if (entries == Entries::OfAStep)
     keepStepEntries();
-  MachineModel machine = readMachine(options);
-  machine.threads = threads;
-  ExplainReport report = explain(*module, machine);
-  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
-    return std::nullopt;
-  return report;
+  return makeReport();
 }
 
 int Compilation::run() {

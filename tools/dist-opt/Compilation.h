@@ -74,6 +74,8 @@ private:
   LogicalResult train();
   LogicalResult annotate();
   LogicalResult partition();
+  /// What the partitioned module moves, holds and takes, as it is lowered.
+  std::optional<ExplainReport> makeReport();
   LogicalResult checkMemory();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult checkStatistics();

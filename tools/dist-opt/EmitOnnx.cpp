@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Strategy/Annotate.h"
 #include "runtime/export/onnx_export.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Reports.h"
@@ -40,18 +41,14 @@ std::map<std::string, OnnxShards> Compilation::findShards() {
   MeshOp mesh = findMesh(*module);
   if (!mesh)
     return {};
-  llvm::StringMap<int64_t> strides, sizes;
-  int64_t ranks = 1;
-  for (auto [name, size] :
-       llvm::reverse(llvm::zip(mesh.getAxisNames().getAsRange<StringAttr>(),
-                               mesh.getAxisSizes()))) {
-    strides[name.getValue()] = ranks;
-    sizes[name.getValue()] = size;
-    ranks *= size;
+  std::vector<std::pair<std::string, int64_t>> axes;
+  int64_t numStages = 1;
+  for (auto [name, size] : llvm::zip(
+           mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes())) {
+    axes.emplace_back(name.str(), size);
+    if (name.getValue() == strategy.stageAxis)
+      numStages = size;
   }
-  auto getPlace = [&](int64_t rank, StringRef axis) {
-    return rank / strides[axis] % sizes[axis];
-  };
   auto stages = findStages(*module);
   std::map<std::string, OnnxShards> result;
   for (auto variable : module->getOps<graph::VariableOp>()) {
@@ -59,35 +56,26 @@ std::map<std::string, OnnxShards> Compilation::findShards() {
     auto name = variable->getAttrOfType<StringAttr>("graph.model_name");
     if (!sharding || !name)
       continue;
-    OnnxShards shards;
-    std::vector<int64_t> places(ranks, 0);
-    int64_t parts = 1;
+    std::vector<std::vector<std::string>> axesOfDims;
     // The model has no dim for the row that each replica keeps.
-    unsigned first =
-        variable.getSynchronization() == graph::Synchronization::OnRead &&
-        variable.getAggregation() == graph::Aggregation::Mean;
-    for (unsigned dim = first; dim < sharding.getNumDims(); ++dim) {
-      int64_t count = 1;
-      for (StringAttr axis : sharding.getAxes(dim)) {
-        // What the batch splits (zero's shards) is gathered for computing.
-        if (llvm::is_contained(strategy.dataAxes, axis.getValue()))
-          continue;
-        count *= sizes[axis.getValue()];
-        for (int64_t rank = 0; rank < ranks; ++rank)
-          places[rank] = places[rank] * sizes[axis.getValue()] +
-                         getPlace(rank, axis.getValue());
-      }
-      shards.counts.push_back(count);
-      parts *= count;
+    for (unsigned dim = hasReplicaRows(variable); dim < sharding.getNumDims();
+         ++dim) {
+      std::vector<std::string> &ofDim = axesOfDims.emplace_back();
+      // What the batch splits (zero's shards) is gathered for computing.
+      for (StringAttr axis : sharding.getAxes(dim))
+        if (!llvm::is_contained(strategy.dataAxes, axis.getValue()))
+          ofDim.push_back(axis.str());
     }
-    if (parts == 1)
-      continue;
-    shards.devices.resize(parts);
     const std::set<int64_t> &holders = stages[variable.getSymName()];
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      if (holders.empty() || strategy.stageAxis.empty() ||
-          holders.count(getPlace(rank, strategy.stageAxis)))
-        shards.devices[places[rank]].push_back(rank);
+    auto holds = [&](int64_t rank) {
+      return holders.empty() || llvm::any_of(holders, [&](int64_t stage) {
+               auto [first, count] = getProgramRanks(mesh, stage, numStages);
+               return first <= rank && rank < first + count;
+             });
+    };
+    OnnxShards shards = ::dist::arrangeShards(axes, axesOfDims, holds);
+    if (shards.devices.size() == 1)
+      continue;
     result[name.str()] = std::move(shards);
   }
   return result;

@@ -10,8 +10,10 @@
 
 using namespace mlir::dist;
 
-MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options) {
+MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options,
+                                     int64_t threads) {
   MachineModel model;
+  model.threads = threads;
   model.cores = countUsableThreads();
   ::dist::MachineFigures figures;
   if (!::dist::tools::readMachineFigures(options.machine, &figures).ok())

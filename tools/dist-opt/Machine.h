@@ -13,8 +13,10 @@
 namespace mlir::dist {
 
 /// The figures that `dist-run bench --calibrate` has stored (`--machine FILE`,
-/// else the default place); the built-in ones where there are none.
-MachineModel readMachine(const ::dist::tools::Options &options);
+/// else the default place); the built-in ones where there are none. Of devices
+/// of so many threads.
+MachineModel readMachine(const ::dist::tools::Options &options,
+                         int64_t threads);
 
 /// Whose figures those are, for a heading.
 std::string describeMachine(const ::dist::tools::Options &options);

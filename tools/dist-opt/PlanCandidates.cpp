@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Compilation.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "tools/options/values.h"
 #include <limits>
 
 using namespace mlir;
@@ -198,7 +197,5 @@ void mlir::dist::weigh(Candidate &candidate, TrainedModels &trained,
   if (double limit = options.memoryLimitGiB * (1 << 30);
       limit > 0 && candidate.peak > limit)
     candidate.refused =
-        llvm::formatv("needs {0} GiB of each device",
-                      llvm::format("%.3g", double(candidate.peak) / (1 << 30)))
-            .str();
+        "needs " + ::dist::tools::formatGiB(candidate.peak) + " of each device";
 }

@@ -70,8 +70,7 @@ static int writePage(const ExplainReport &report, const Options &options) {
 int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
                                   const LoweringOptions &lowering,
                                   int64_t threads) {
-  MachineModel machine = readMachine(options);
-  machine.threads = threads;
+  MachineModel machine = readMachine(options, threads);
   bool isPage = options.explain == "html";
   ExplainReport report = explain(module, machine, /*details=*/isPage);
   if (failed(predictByKernels(module, lowering, machine, report, isPage)))

@@ -129,41 +129,25 @@ findShards(const manifest::Manifest &manifest) {
         if (argument.role() == manifest::Binding::INPUT)
           for (const manifest::DimSharding &dim : argument.sharding().dims())
             batchAxes.insert(dim.axes().begin(), dim.axes().end());
-  std::map<std::string, int64_t> sizes, strides;
-  int64_t ranks = 1;
-  for (int i = manifest.mesh().axes_size() - 1; i >= 0; --i) {
-    const manifest::Axis &axis = manifest.mesh().axes(i);
-    sizes[axis.name()] = axis.size();
-    strides[axis.name()] = ranks;
-    ranks *= axis.size();
-  }
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  for (const manifest::Axis &axis : manifest.mesh().axes())
+    mesh.emplace_back(axis.name(), axis.size());
   std::map<std::string, OnnxShards> result;
   for (const manifest::Variable &variable : manifest.variables()) {
-    OnnxShards shards;
-    std::vector<int64_t> placeOf(ranks, 0);
-    int64_t parts = 1;
+    std::vector<std::vector<std::string>> axesOfDims;
     // The model has no dim for the row that each replica keeps.
-    bool hasRows = variable.on_read() && variable.aggregation() == "mean";
-    for (int i = hasRows; i < variable.sharding().dims_size(); ++i) {
-      const manifest::DimSharding &dim = variable.sharding().dims(i);
-      int64_t count = 1;
-      for (const std::string &axis : dim.axes()) {
-        if (batchAxes.count(axis))
-          continue;
-        count *= sizes[axis];
-        for (int64_t rank = 0; rank < ranks; ++rank)
-          placeOf[rank] =
-              placeOf[rank] * sizes[axis] + rank / strides[axis] % sizes[axis];
-      }
-      shards.counts.push_back(count);
-      parts *= count;
+    for (int i = hasReplicaRows(variable); i < variable.sharding().dims_size();
+         ++i) {
+      std::vector<std::string> &axes = axesOfDims.emplace_back();
+      for (const std::string &axis : variable.sharding().dims(i).axes())
+        if (!batchAxes.count(axis))
+          axes.push_back(axis);
     }
-    if (parts == 1)
+    OnnxShards shards = arrangeShards(mesh, axesOfDims, [&](int64_t rank) {
+      return holdsVariable(manifest, variable, rank);
+    });
+    if (shards.devices.size() == 1)
       continue;
-    shards.devices.resize(parts);
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      if (holdsVariable(manifest, variable, rank))
-        shards.devices[placeOf[rank]].push_back(rank);
     const std::string &name = variable.model_name();
     result[name.empty() ? variable.name() : name] = std::move(shards);
   }

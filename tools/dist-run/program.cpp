@@ -9,6 +9,7 @@
 #include "runtime/formats/file.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/sha256.h"
+#include "tools/options/values.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -364,13 +365,6 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   return Status();
 }
 
-/// What `--memory-limit` is given in.
-static std::string gibibytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g GiB", double(bytes) / (1 << 30));
-  return text;
-}
-
 /// By the plan; what is on the host takes nothing of a device.
 static Status checkMemory(const Options &options, const Program &program) {
   manifest::Manifest manifest;
@@ -386,11 +380,11 @@ static Status checkMemory(const Options &options, const Program &program) {
       std::string parts;
       for (const manifest::MemoryPart &part : entry.parts())
         parts += (parts.empty() ? "" : ", ") + part.what() + " " +
-                 gibibytes(part.bytes());
+                 formatGiB(part.bytes());
       return Status::error(StatusCode::InvalidInput,
                            "the program exceeds --memory-limit",
                            "entry '" + entry.name() + "'",
-                           "each device needs " + gibibytes(needed) +
+                           "each device needs " + formatGiB(needed) +
                                (parts.empty() ? "" : ": " + parts),
                            "lower --batch-size or raise the limit");
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -19,6 +20,12 @@ namespace dist::tools {
 static constexpr int64_t kDeviceLimit = 4096;
 /// The batch is a multiple of the weights' sum.
 static constexpr int64_t kWeightLimit = 1 << 20;
+
+std::string formatGiB(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GiB", bytes / (1 << 30));
+  return text;
+}
 
 Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo) {

@@ -38,6 +38,9 @@ Status parseNamed(const std::string &option, const std::string &text,
 /// Comma-separated names; a piece KEY=VALUE belongs to the name before it.
 Status parseMetrics(const std::string &text, std::vector<std::string> *out);
 
+/// As --memory-limit counts: `0.0131 GiB`.
+std::string formatGiB(double bytes);
+
 Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo);
 
