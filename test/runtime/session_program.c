@@ -212,7 +212,9 @@ EXPORT int32_t host_product(dist_rt_context *context, char *arena,
   enum { rows = 511, depth = 784, guarded = 1 << 18 };
   float *w = bindings[0];
   char *guard = arena + (int64_t)w[0];
-  float *a = (float *)(guard + guarded), *b = a + depth * rows,
+  /* The guard begins at any byte, the matrices at a whole 64. */
+  int64_t matrices = ((int64_t)w[0] + guarded + 63) / 64 * 64;
+  float *a = (float *)(arena + matrices), *b = a + depth * rows,
         *c = b + depth * rows;
   void *buffers[4] = {a, b, c, arena};
   for (int64_t i = 0; i < 2 * depth * rows; ++i)
