@@ -27,6 +27,17 @@ static std::vector<std::string> splitWords(const std::string &text) {
   return words;
 }
 
+/// What of the words chooses kernels, which a module before lowering does not
+/// carry.
+static std::vector<std::string>
+getKernelWords(const std::vector<std::string> &words) {
+  std::vector<std::string> chosen;
+  for (size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "--convolution")
+      chosen.insert(chosen.end(), {words[i], words[i + 1]});
+  return chosen;
+}
+
 /// Runs the dist-opt beside this program.
 static Status runCompiler(std::vector<std::string> words) {
   char self[4096];
@@ -74,9 +85,11 @@ Status Compiler::compile(const std::string &optimizer, const std::string &flags,
   for (std::string &word : splitWords(flags))
     words.push_back(std::move(word));
   if (unsplit) {
+    std::vector<std::string> kernels = getKernelWords(words);
     words.insert(words.end(), {"--emit=train", "-o", name + ".mlir"});
     DIST_RETURN_IF_ERROR(runCompiler(words));
     words = {name + ".mlir"};
+    words.insert(words.end(), kernels.begin(), kernels.end());
     if (!threads.empty())
       words.insert(words.end(), {"--threads", threads});
   }
