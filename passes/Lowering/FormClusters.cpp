@@ -12,6 +12,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/ClusterFormer.h"
+#include "passes/Lowering/KernelEmitter.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -339,6 +340,17 @@ static void flattenBody(Block &body, ArrayRef<int64_t> domain) {
   }
 }
 
+/// Whether rows are added up in sums of that many terms.
+static bool hasOuterSums(const ClusterInfo &info, int64_t terms) {
+  int64_t points = ShapedType::getNumElements(info.domain);
+  return llvm::any_of(info.kinds, [&](const auto &entry) {
+    auto reduce = dyn_cast<graph::ReduceOp>(entry.first);
+    return reduce && entry.second == MemberKind::OuterReduction &&
+           reduce.getKind() == graph::ReduceKind::Sum &&
+           points >= terms * reduce.getType().getNumElements();
+  });
+}
+
 /// How many leading dims are rows, and how many ranges of rows run at once.
 static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
                                               size_t members, int64_t threads) {
@@ -349,7 +361,11 @@ static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
   int64_t rows = 1;
   if (rowDims < 0) {
     rowDims = 0;
-    while (parallel && rowDims < info.maxRowDims && rows < 8 * threads)
+    int64_t wanted = parallel ? 8 * threads : 1;
+    // Long sums are made of those of blocks of rows.
+    if (hasOuterSums(info, kLongSumTerms))
+      wanted = std::max(wanted, 64 * (parallel ? threads : 1));
+    while (rowDims < info.maxRowDims && rows < wanted)
       rows *= info.domain[rowDims++];
   } else {
     rows =

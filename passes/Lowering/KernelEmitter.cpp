@@ -14,6 +14,10 @@
 //                             only earlier phases, outer reductions
 //     results of one element a row
 //
+// Sums over many rows are made of sums over blocks of rows: rounding then grows
+// with the root of a block's rows and that of the blocks, not of all rows
+// (Higham 2002, Accuracy and Stability of Numerical Algorithms, 4.3).
+//
 // Elements are made by the ops' `emitElement`; what was made at a point is kept
 // and used again, so that a value with several uses is computed once.
 //
@@ -57,9 +61,23 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(ValueRange indices,
                                                      ValueRange carried)>;
 
+  using RowBody = llvm::function_ref<SmallVector<Value>(Value position,
+                                                        ValueRange carried)>;
+  /// Elements of a block's sums.
+  static constexpr int64_t mostBlockSums = 4096;
+  static constexpr int64_t cacheLine = 64;
+
   LogicalResult emitAlone(Operation *op);
   LogicalResult emitRows(const ClusterInfo &info);
   SmallVector<Value> emitRow(ValueRange row, ValueRange carried);
+  SmallVector<Value> emitRowLoop(Value lo, Value hi, ValueRange carried);
+  SmallVector<Value> emitBlocks(Value lo, Value hi, int64_t block,
+                                ValueRange carried);
+  int64_t chooseBlock();
+  SmallVector<Value> makeFor(Value lo, Value hi, int64_t step, ValueRange inits,
+                             RowBody body);
+  void clearAccumulators();
+  SmallVector<Value> makeNeutrals();
   void findLevels();
   SmallVector<Value> makeLoops(ArrayRef<int64_t> sizes, ValueRange inits,
                                Body body);
@@ -77,6 +95,10 @@ private:
   }
   SmallVector<Value> getAccumulatorIndices(unsigned output,
                                            ValueRange keptIndices);
+  /// Where an outer reduction adds: its block's sums, or the output.
+  Value loadAccumulator(unsigned output, graph::ReduceOp op, ValueRange kept);
+  void storeAccumulator(unsigned output, graph::ReduceOp op, ValueRange kept,
+                        Value value);
 
   rt::KernelOp kernel;
   Block &body;
@@ -92,6 +114,8 @@ private:
   /// Outer reductions with their output numbers, and those carried.
   SmallVector<std::pair<graph::ReduceOp, unsigned>> outerReductions;
   SmallVector<std::pair<graph::ReduceOp, unsigned>> carriedReductions;
+  /// By output number: the sums of a block of rows, while one is summed.
+  llvm::DenseMap<unsigned, Value> blockSums, sumsOfBlock;
 };
 
 } // namespace
@@ -107,22 +131,14 @@ SmallVector<Value> Emitter::makeLoopsFrom(ArrayRef<int64_t> sizes,
     indices.pop_back();
     return results;
   }
-  auto loop = scf::ForOp::create(b, loc, getConstantIndex(0),
-                                 getConstantIndex(sizes.front()),
-                                 getConstantIndex(1), inits);
-  OpBuilder::InsertionGuard guard(b);
-  // Without carried values the loop comes with its terminator.
-  if (inits.empty())
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-  else
-    b.setInsertionPointToEnd(loop.getBody());
-  indices.push_back(loop.getInductionVar());
-  SmallVector<Value> results = makeLoopsFrom(sizes.drop_front(), indices,
-                                             loop.getRegionIterArgs(), body);
-  indices.pop_back();
-  if (!inits.empty())
-    scf::YieldOp::create(b, loc, results);
-  return SmallVector<Value>(loop.getResults());
+  return makeFor(getConstantIndex(0), getConstantIndex(sizes.front()), 1, inits,
+                 [&](Value position, ValueRange carried) {
+                   indices.push_back(position);
+                   auto results = makeLoopsFrom(sizes.drop_front(), indices,
+                                                carried, body);
+                   indices.pop_back();
+                   return results;
+                 });
 }
 
 SmallVector<Value> Emitter::makeLoops(ArrayRef<int64_t> sizes, ValueRange inits,
@@ -174,6 +190,28 @@ SmallVector<Value> Emitter::getAccumulatorIndices(unsigned output,
     indices.push_back(chunk);
   llvm::append_range(indices, keptIndices);
   return indices;
+}
+
+Value Emitter::loadAccumulator(unsigned output, graph::ReduceOp op,
+                               ValueRange kept) {
+  if (Value sums = blockSums.lookup(output))
+    return memref::LoadOp::create(b, loc, sums, kept);
+  Value memory = outputMemory[output];
+  SmallVector<Value> at = getAccumulatorIndices(output, kept);
+  Type element = getAccumulatorElement(op);
+  if (element.isInteger(1))
+    return loadMemory(memory, at, element);
+  return memref::LoadOp::create(b, loc, memory, at);
+}
+
+void Emitter::storeAccumulator(unsigned output, graph::ReduceOp op,
+                               ValueRange kept, Value value) {
+  if (Value sums = blockSums.lookup(output)) {
+    memref::StoreOp::create(b, loc, value, sums, kept);
+    return;
+  }
+  storeMemory(outputMemory[output], getAccumulatorIndices(output, kept), value,
+              getAccumulatorElement(op));
 }
 
 /// One row: the phases, then what has one element a row. Takes and gives the
@@ -246,15 +284,9 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
             for (auto [dim, index] : llvm::enumerate(point))
               if (!llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
                 kept.push_back(index);
-            SmallVector<Value> at = getAccumulatorIndices(output, kept);
-            Type element = getAccumulatorElement(op);
-            Value memory = outputMemory[output];
-            Value old = memref::LoadOp::create(b, loc, memory, at);
-            bool bools = element.isInteger(1);
-            if (bools)
-              old = loadMemory(memory, at, element);
-            Value sum = combine(b, loc, op.getKind(), element, old, value);
-            storeMemory(memory, at, sum, element);
+            Value sum = combine(b, loc, op.getKind(), getAccumulatorElement(op),
+                                loadAccumulator(output, op, kept), value);
+            storeAccumulator(output, op, kept, sum);
           }
           return next;
         });
@@ -287,6 +319,138 @@ SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
   return carried;
 }
 
+void Emitter::clearAccumulators() {
+  for (auto &[op, output] : outerReductions) {
+    Value neutral =
+        makeNeutral(b, loc, op.getKind(), getAccumulatorElement(op));
+    makeLoops(
+        typeOf(op.getResult()).getShape(), {},
+        [&, op = op, output = output](ValueRange indices, ValueRange) mutable {
+          storeAccumulator(output, op, indices, neutral);
+          return SmallVector<Value>();
+        });
+  }
+}
+
+/// Of the carried reductions.
+SmallVector<Value> Emitter::makeNeutrals() {
+  SmallVector<Value> neutrals;
+  for (auto [op, output] : carriedReductions)
+    neutrals.push_back(makeNeutral(b, loc, op.getKind(),
+                                   typeOf(op.getOperand()).getElementType()));
+  return neutrals;
+}
+
+SmallVector<Value> Emitter::makeFor(Value lo, Value hi, int64_t step,
+                                    ValueRange inits, RowBody body) {
+  auto loop = scf::ForOp::create(b, loc, lo, hi, getConstantIndex(step), inits);
+  OpBuilder::InsertionGuard guard(b);
+  // Without carried values the loop comes with its terminator.
+  if (inits.empty())
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    b.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> results =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!inits.empty())
+    scf::YieldOp::create(b, loc, results);
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// The rows from lo to hi, by their number in the rows' dims.
+SmallVector<Value> Emitter::emitRowLoop(Value lo, Value hi,
+                                        ValueRange carried) {
+  return makeFor(lo, hi, 1, carried, [&](Value position, ValueRange carried) {
+    SmallVector<Value> row(rowDims);
+    int64_t outermost = 0;
+    while (outermost < rowDims && rowShape[outermost] == 1)
+      ++outermost;
+    for (int64_t d = rowDims; d-- > 0;) {
+      if (rowShape[d] == 1) {
+        row[d] = getConstantIndex(0);
+        continue;
+      }
+      if (d == outermost) {
+        row[d] = position;
+        continue;
+      }
+      Value size = getConstantIndex(rowShape[d]);
+      row[d] = arith::RemUIOp::create(b, loc, position, size);
+      position = arith::DivUIOp::create(b, loc, position, size);
+    }
+    return emitRow(row, carried);
+  });
+}
+
+/// Rows of a block where a chunk sums up so many terms that blocks gain: as
+/// many terms as there are blocks, or one row; 0: no blocks.
+int64_t Emitter::chooseBlock() {
+  int64_t points = ShapedType::getNumElements(kernel.getDomain());
+  if (points == 0)
+    return 0;
+  int64_t terms = 0, sums = 0;
+  auto add = [&](graph::ReduceOp op) {
+    auto type = typeOf(op.getResult());
+    sums += type.getNumElements();
+    if (op.getKind() == graph::ReduceKind::Sum &&
+        isa<FloatType>(type.getElementType()))
+      terms = std::max(terms, points / type.getNumElements());
+  };
+  for (auto &entry : outerReductions)
+    add(entry.first);
+  for (auto &entry : carriedReductions)
+    add(entry.first);
+  int64_t rows = ShapedType::getNumElements(rowShape);
+  // The sums of a block stay in the nearest cache.
+  if (terms / kernel.getChunks() < kLongSumTerms || sums > mostBlockSums)
+    return 0;
+  int64_t termsOfBlock = int64_t(1)
+                         << llvm::Log2_64(terms / kernel.getChunks()) / 2;
+  return std::max<int64_t>(1, termsOfBlock * rows / terms);
+}
+
+SmallVector<Value> Emitter::emitBlocks(Value lo, Value hi, int64_t rows,
+                                       ValueRange carried) {
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&func.getBody().front());
+    for (auto [op, output] : outerReductions) {
+      auto type = MemRefType::get(typeOf(op.getResult()).getShape(),
+                                  getComputeType(getAccumulatorElement(op)));
+      sumsOfBlock[output] = memref::AllocaOp::create(
+          b, loc, type, b.getI64IntegerAttr(cacheLine));
+    }
+  }
+  return makeFor(lo, hi, rows, carried, [&](Value begin, ValueRange carried) {
+    Value end = arith::MinUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, begin, getConstantIndex(rows)),
+        hi);
+    blockSums = sumsOfBlock;
+    clearAccumulators();
+    SmallVector<Value> sums = emitRowLoop(begin, end, makeNeutrals());
+    blockSums.clear();
+    for (auto [op, output] : outerReductions)
+      makeLoops(typeOf(op.getResult()).getShape(), {},
+                [&, op = op, output = output](ValueRange indices,
+                                              ValueRange) mutable {
+                  Value sum =
+                      combine(b, loc, op.getKind(), getAccumulatorElement(op),
+                              loadAccumulator(output, op, indices),
+                              memref::LoadOp::create(
+                                  b, loc, sumsOfBlock[output], indices));
+                  storeAccumulator(output, op, indices, sum);
+                  return SmallVector<Value>();
+                });
+    for (auto [i, entry] : llvm::enumerate(carriedReductions)) {
+      graph::ReduceOp op = entry.first;
+      sums[i] = combine(b, loc, op.getKind(),
+                        typeOf(op.getOperand()).getElementType(), carried[i],
+                        sums[i]);
+    }
+    return sums;
+  });
+}
+
 LogicalResult Emitter::emitRows(const ClusterInfo &info) {
   kinds = info.kinds;
   rowDims = kernel.getRowDims();
@@ -312,61 +476,17 @@ LogicalResult Emitter::emitRows(const ClusterInfo &info) {
         break; // yielded once
       }
   }
-  for (auto &entry : outerReductions) {
-    graph::ReduceOp op = entry.first;
-    unsigned output = entry.second;
-    Type element = getAccumulatorElement(op);
-    graph::ReduceKind kind = op.getKind();
-    makeLoops(typeOf(op.getResult()).getShape(), {},
-              [&](ValueRange indices, ValueRange) {
-                Value neutral = makeNeutral(b, loc, kind, element);
-                storeMemory(outputMemory[output],
-                            getAccumulatorIndices(output, indices), neutral,
-                            element);
-                return SmallVector<Value>();
-              });
-  }
-  SmallVector<Value> carried;
-  for (auto &[op, output] : carriedReductions)
-    carried.push_back(makeNeutral(b, loc, op.getKind(),
-                                  typeOf(op.getOperand()).getElementType()));
+  clearAccumulators();
+  SmallVector<Value> carried = makeNeutrals();
   unsigned numArguments = func.getNumArguments();
-  if (rowDims == 0) {
+  Value lo = func.getArgument(numArguments - 3);
+  Value hi = func.getArgument(numArguments - 2);
+  if (rowDims == 0)
     carried = emitRow({}, carried);
-  } else {
-    Value lo = func.getArgument(numArguments - 3);
-    Value hi = func.getArgument(numArguments - 2);
-    auto loop =
-        scf::ForOp::create(b, loc, lo, hi, getConstantIndex(1), carried);
-    OpBuilder::InsertionGuard guard(b);
-    if (carried.empty())
-      b.setInsertionPoint(loop.getBody()->getTerminator());
-    else
-      b.setInsertionPointToEnd(loop.getBody());
-    SmallVector<Value> row(rowDims);
-    Value position = loop.getInductionVar();
-    int64_t outermost = 0;
-    while (outermost < rowDims && rowShape[outermost] == 1)
-      ++outermost;
-    for (int64_t d = rowDims; d-- > 0;) {
-      if (rowShape[d] == 1) {
-        row[d] = getConstantIndex(0);
-        continue;
-      }
-      if (d == outermost) {
-        row[d] = position;
-        continue;
-      }
-      Value size = getConstantIndex(rowShape[d]);
-      row[d] = arith::RemUIOp::create(b, loc, position, size);
-      position = arith::DivUIOp::create(b, loc, position, size);
-    }
-    SmallVector<Value> results =
-        emitRow(row, SmallVector<Value>(loop.getRegionIterArgs()));
-    if (!carried.empty())
-      scf::YieldOp::create(b, loc, results);
-    carried.assign(loop.getResults().begin(), loop.getResults().end());
-  }
+  else if (int64_t rows = chooseBlock())
+    carried = emitBlocks(lo, hi, rows, carried);
+  else
+    carried = emitRowLoop(lo, hi, carried);
   b.setInsertionPoint(func.getBody().front().getTerminator());
   for (auto [entry, value] : llvm::zip_equal(carriedReductions, carried)) {
     auto [op, output] = entry;

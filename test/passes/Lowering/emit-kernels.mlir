@@ -70,3 +70,30 @@ rt.kernel @empty domain [2, 0] row_dims 0 chunks 1 -> [tensor<2x0xf32>] {
   %0 = graph.neg %x : tensor<2x0xf32>
   rt.yield %0 : tensor<2x0xf32>
 }
+
+// Long sums are sums of blocks' sums: 32768 terms a chunk in blocks of 32 rows.
+// CHECK-LABEL: func.func private @long_sums
+// CHECK-SAME: %{{.+}}: memref<16384x4xf32> {llvm.noalias}, %[[SUMS:.+]]: memref<2x4xf32> {llvm.noalias}, %[[ALL:.+]]: memref<2xf32> {llvm.noalias}, %[[LO:.+]]: index, %[[HI:.+]]: index, %[[CHUNK:.+]]: index
+// CHECK-DAG: %[[C32:.+]] = arith.constant 32 : index
+// CHECK-DAG: %[[ZERO:.+]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[BLOCK:.+]] = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
+// CHECK: %[[TOTAL:.+]] = scf.for %[[BEGIN:.+]] = %[[LO]] to %[[HI]] step %[[C32]] iter_args(%[[OLD:.+]] = %[[ZERO]])
+// CHECK: %[[NEXT:.+]] = arith.addi %[[BEGIN]], %[[C32]]
+// CHECK: %[[END:.+]] = arith.minui %[[NEXT]], %[[HI]]
+// CHECK: memref.store %[[ZERO]], %[[BLOCK]]
+// CHECK: %[[PART:.+]] = scf.for %{{.+}} = %[[BEGIN]] to %[[END]] step %{{.+}} iter_args(%{{.+}} = %[[ZERO]])
+// CHECK: memref.load %[[BLOCK]]
+// CHECK: memref.store %{{.+}}, %[[BLOCK]]
+// CHECK: scf.for
+// CHECK: memref.load %[[SUMS]][%[[CHUNK]], %{{.+}}]
+// CHECK: memref.load %[[BLOCK]]
+// CHECK: memref.store %{{.+}}, %[[SUMS]][%[[CHUNK]], %{{.+}}]
+// CHECK: %[[NEW:.+]] = arith.addf %[[OLD]], %[[PART]]
+// CHECK: scf.yield %[[NEW]]
+// CHECK: memref.store %[[TOTAL]], %[[ALL]][%[[CHUNK]]]
+rt.kernel @long_sums domain [16384, 4] row_dims 1 chunks 2 -> [tensor<2x4xf32>, tensor<2xf32>] {
+^bb0(%x: tensor<16384x4xf32>):
+  %c = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<16384x4xf32>) -> tensor<4xf32>
+  %a = graph.reduce sum, %x {dims = array<i64: 0, 1>} : (tensor<16384x4xf32>) -> tensor<f32>
+  rt.yield %c, %a : tensor<4xf32>, tensor<f32>
+}
