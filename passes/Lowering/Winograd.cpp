@@ -157,15 +157,16 @@ Value mlir::dist::createWinograd(OpBuilder &b, Location loc,
   int64_t blocks = blocking->outputs / blocking->columns;
   auto filterType = RankedTensorType::get(
       {36, blocks, blocking->inputs, blocking->columns}, element);
-  Value filter = createKernel(b, loc, filterType, convolution.filter,
-                              blocks * blocking->inputs, target.threads,
-                              [&](ValueRange arguments) {
-                                return rt::WinogradFilterOp::create(
-                                    b, loc, filterType, arguments[0],
-                                    convolution.filterStrides, blocking->lanes,
-                                    convolution.rotate);
-                              })
-                     .getResult(0);
+  Value filter =
+      createKernel(b, loc, filterType, convolution.filter,
+                   blocks * blocking->inputs / blocking->lanes, target.threads,
+                   [&](ValueRange arguments) {
+                     return rt::WinogradFilterOp::create(
+                         b, loc, filterType, arguments[0],
+                         convolution.filterStrides, blocking->lanes,
+                         convolution.rotate);
+                   })
+          .getResult(0);
   SmallVector<Value> inputs{convolution.input, filter};
   if (convolution.bias)
     inputs.push_back(convolution.bias);

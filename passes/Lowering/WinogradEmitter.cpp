@@ -15,13 +15,14 @@
 //     each tile, each vector of the channels:   output <- A^T products A
 //
 // The filter's gradient is the adjoint: G^T (sum over tiles of B^T x B times
-// A d A^T) G, whose sums are 36 matrices too.
+// A d A^T) G, whose sums are 36 matrices too. What is done to filters alone
+// stands in WinogradFilterEmitter.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/WinogradEmitter.h"
+#include "passes/Lowering/WinogradFilterEmitter.h"
 #include "passes/Lowering/WinogradTransforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -42,50 +43,15 @@ public:
                   OpBuilder &b)
       : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes) {}
 
-  void emit(rt::WinogradFilterOp op);
   void emit(rt::WinogradOp op);
   void emit(rt::WinogradProductsOp op);
-  void emit(rt::WinogradFilterGradOp op);
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value plus(Value l, Value r) { return arith::AddIOp::create(b, loc, l, r); }
-  Value plus(Value l, int64_t r) { return r == 0 ? l : plus(l, index(r)); }
-  Value times(Value l, int64_t r) {
-    return r == 1 ? l : arith::MulIOp::create(b, loc, l, index(r));
-  }
-  Value quotient(Value l, int64_t r) {
-    return arith::DivUIOp::create(b, loc, l, index(r));
-  }
-  Value remainder(Value l, int64_t r) {
-    return arith::RemUIOp::create(b, loc, l, index(r));
-  }
   /// The scratch's element in all lanes.
   Value loadWide(Value element) {
     Value scalar = memref::LoadOp::create(b, loc, scratch, scratchAt(element));
     return vector::BroadcastOp::create(b, loc, vector, scalar);
   }
-  void loop(Value lo, Value hi, int64_t step,
-            llvm::function_ref<void(Value)> body) {
-    auto op = scf::ForOp::create(b, loc, lo, hi, index(step));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(op.getBody()->getTerminator());
-    body(op.getInductionVar());
-  }
-  void loop(int64_t count, int64_t step, llvm::function_ref<void(Value)> body) {
-    loop(index(0), index(count), step, body);
-  }
-
-  /// A filter as one dim, of which vectors are `stride` apart.
-  struct FlatFilter {
-    Value memory, places, mask;
-  };
-  FlatFilter flatten(Value filter, int64_t stride);
-  Value loadTaps(const FlatFilter &filter, Value at);
-  void storeTaps(Value value, const FlatFilter &filter, Value at);
-
   /// An image, and the place of a tile in it.
   struct Tile {
     Value image, row, column;
@@ -133,118 +99,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Filters
-//===----------------------------------------------------------------------===//
-
-WinogradEmitter::FlatFilter WinogradEmitter::flatten(Value filter,
-                                                     int64_t stride) {
-  ReassociationIndices all;
-  for (int64_t d = 0; d < cast<MemRefType>(filter.getType()).getRank(); ++d)
-    all.push_back(d);
-  FlatFilter flat;
-  flat.memory = memref::CollapseShapeOp::create(
-      b, loc, filter, ArrayRef<ReassociationIndices>(all));
-  if (stride == 1)
-    return flat;
-  SmallVector<int32_t> steps;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    steps.push_back(lane * stride);
-  flat.places = arith::ConstantOp::create(
-      b, loc,
-      DenseIntElementsAttr::get(VectorType::get({lanes}, b.getI32Type()),
-                                steps));
-  flat.mask = arith::ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), true));
-  return flat;
-}
-
-Value WinogradEmitter::loadTaps(const FlatFilter &filter, Value at) {
-  if (!filter.places)
-    return load(filter.memory, at);
-  VectorType type = typeIn(filter.memory);
-  Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return widen(vector::GatherOp::create(b, loc, type, filter.memory,
-                                        ValueRange{at}, filter.places,
-                                        filter.mask, zeros));
-}
-
-void WinogradEmitter::storeTaps(Value value, const FlatFilter &filter,
-                                Value at) {
-  if (!filter.places)
-    return store(value, filter.memory, ValueRange{at});
-  vector::ScatterOp::create(b, loc, Type(), filter.memory, ValueRange{at},
-                            filter.places, filter.mask,
-                            narrow(value, typeIn(filter.memory)));
-}
-
-/// A row is a block of output channels and an input channel.
-void WinogradEmitter::emit(rt::WinogradFilterOp op) {
-  auto type = cast<RankedTensorType>(op.getOutput().getType());
-  int64_t inputs = type.getDimSize(2), width = type.getDimSize(3);
-  ArrayRef<int64_t> strides = op.getStrides();
-  FlatFilter filter = flatten(buffers.inputs[0], strides[0]);
-  loop(buffers.lo, buffers.hi, 1, [&](Value row) {
-    Value block = quotient(row, inputs), input = remainder(row, inputs);
-    loop(width, lanes, [&](Value column) {
-      Value start = plus(times(plus(times(block, width), column), strides[0]),
-                         times(input, strides[1]));
-      std::array<Edge, 3> half; // by columns of the window
-      for (int64_t x = 0; x < 3; ++x) {
-        FilterEdge taps;
-        for (int64_t y = 0; y < 3; ++y) {
-          int64_t fromY = op.getRotate() ? 2 - y : y;
-          int64_t fromX = op.getRotate() ? 2 - x : x;
-          Value at = plus(start, fromY * strides[2] + fromX * strides[3]);
-          taps[y] = loadTaps(filter, at);
-        }
-        half[x] = applyG(taps);
-      }
-      for (int64_t y = 0; y < windowEdge; ++y) {
-        Edge whole = applyG({half[0][y], half[1][y], half[2][y]});
-        for (int64_t x = 0; x < windowEdge; ++x)
-          store(whole[x], buffers.outputs[0],
-                {index(y * windowEdge + x), block, input, column});
-      }
-    });
-  });
-}
-
-/// A row is an input channel.
-void WinogradEmitter::emit(rt::WinogradFilterGradOp op) {
-  auto type = cast<RankedTensorType>(op.getSums().getType());
-  ArrayRef<int64_t> strides = op.getStrides();
-  FlatFilter filter = flatten(buffers.outputs[0], strides[0]);
-  loop(buffers.lo, buffers.hi, 1, [&](Value input) {
-    loop(type.getDimSize(3), lanes, [&](Value column) {
-      std::array<FilterEdge, windowEdge> half; // by columns
-      for (int64_t x = 0; x < windowEdge; ++x) {
-        Edge edge;
-        for (int64_t y = 0; y < windowEdge; ++y)
-          for (int64_t chunk = 0; chunk < type.getDimSize(0); ++chunk) {
-            Value part =
-                load(buffers.inputs[0],
-                     {index(chunk), index(y * windowEdge + x), input, column});
-            edge[y] = chunk == 0 ? part : add(edge[y], part);
-          }
-        half[x] = applyGT(edge);
-      }
-      Value start = plus(times(column, strides[0]), times(input, strides[1]));
-      for (int64_t y = 0; y < 3; ++y) {
-        Edge edge;
-        for (int64_t x = 0; x < windowEdge; ++x)
-          edge[x] = half[x][y];
-        FilterEdge row = applyGT(edge);
-        for (int64_t x = 0; x < 3; ++x) {
-          Value at = plus(start, y * strides[2] + x * strides[3]);
-          storeTaps(row[x], filter, at);
-        }
-      }
-    });
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -570,9 +424,10 @@ bool mlir::dist::isWinograd(Operation *op) {
 void mlir::dist::emitWinograd(Operation *op, const KernelBuffers &buffers,
                               OpBuilder &b) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<rt::WinogradOp, rt::WinogradFilterOp, rt::WinogradProductsOp,
-            rt::WinogradFilterGradOp>([&](auto winograd) {
+      .Case<rt::WinogradOp, rt::WinogradProductsOp>([&](auto winograd) {
         WinogradEmitter(buffers, op->getLoc(), winograd.getLanes(), b)
             .emit(winograd);
-      });
+      })
+      .Case<rt::WinogradFilterOp, rt::WinogradFilterGradOp>(
+          [&](auto winograd) { emitWinogradFilter(winograd, buffers, b); });
 }

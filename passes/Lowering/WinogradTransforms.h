@@ -14,6 +14,7 @@
 #define PASSES_LOWERING_WINOGRADTRANSFORMS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <array>
 
@@ -78,6 +79,32 @@ protected:
   void store(Value value, Value memory, ValueRange indices) {
     vector::StoreOp::create(b, loc, narrow(value, typeIn(memory)), memory,
                             indices);
+  }
+
+  // Places, and loops over them.
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value plus(Value l, Value r) { return arith::AddIOp::create(b, loc, l, r); }
+  Value plus(Value l, int64_t r) { return r == 0 ? l : plus(l, index(r)); }
+  Value times(Value l, int64_t r) {
+    return r == 1 ? l : arith::MulIOp::create(b, loc, l, index(r));
+  }
+  Value quotient(Value l, int64_t r) {
+    return arith::DivUIOp::create(b, loc, l, index(r));
+  }
+  Value remainder(Value l, int64_t r) {
+    return arith::RemUIOp::create(b, loc, l, index(r));
+  }
+  void loop(Value lo, Value hi, int64_t step,
+            llvm::function_ref<void(Value)> body) {
+    auto op = scf::ForOp::create(b, loc, lo, hi, index(step));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op.getBody()->getTerminator());
+    body(op.getInductionVar());
+  }
+  void loop(int64_t count, int64_t step, llvm::function_ref<void(Value)> body) {
+    loop(index(0), index(count), step, body);
   }
 
   OpBuilder &b;

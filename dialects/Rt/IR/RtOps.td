@@ -151,10 +151,11 @@ def Rt_WinogradFilterOp : Rt_Op<"winograd_filter", [Pure,
     rows and columns of the window. With `rotate` the window is turned by half a
     turn, as the gradient of the input wants it. The result is [36, blocks of
     output channels, input channels, output channels of a block]; the kernel's
-    rows are its blocks times its input channels.
+    rows are its blocks times the vectors of its input channels.
 
     Constraints: (C1) the result has 4 dims, the first 36, and 4 times the
-    filter's elements. (C2) `lanes` divides the channels of a block.
+    filter's elements. (C2) `lanes` divides the input channels and those of a
+    block.
     ```mlir
     %1 = rt.winograd_filter %0 {lanes = 16, strides = [1, 64, 12288, 4096]}
         : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>

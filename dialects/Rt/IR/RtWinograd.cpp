@@ -24,9 +24,11 @@ LogicalResult WinogradFilterOp::verify() {
            << 4 * elements << " elements, but got " << getOutput().getType();
   if (getStrides().size() != 4)
     return emitOpError("expected 4 strides, but got ") << getStrides().size();
-  if (shape[3] % static_cast<int64_t>(getLanes()) != 0)
+  int64_t lanes = getLanes();
+  if (shape[2] % lanes != 0 || shape[3] % lanes != 0)
     return emitOpError("expected lanes that divide the ")
-           << shape[3] << " channels of a block, but got " << getLanes();
+           << shape[2] << " input channels and the " << shape[3]
+           << " channels of a block, but got " << lanes;
   return success();
 }
 

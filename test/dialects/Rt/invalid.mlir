@@ -94,7 +94,7 @@ func.func @winograd_filter_c1(%w: tensor<3x3x64x64xf32>) -> tensor<36x2x64x64xf3
 func.func @winograd_filter_c2(%w: tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32> {
   %0 = rt.fused(%w) domain [64] row_dims 1 chunks 1 : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32> {
   ^bb0(%f: tensor<3x3x64x64xf32>):
-    // expected-error @+1 {{expected lanes that divide the 64 channels of a block, but got 48}}
+    // expected-error @+1 {{expected lanes that divide the 64 input channels and the 64 channels of a block, but got 48}}
     %1 = rt.winograd_filter %f {lanes = 48 : i64, strides = array<i64: 1, 64, 12288, 4096>} : (tensor<3x3x64x64xf32>) -> tensor<36x1x64x64xf32>
     rt.yield %1 : tensor<36x1x64x64xf32>
   }

@@ -11,7 +11,7 @@
 // its products are its scratch, one a chunk.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: %[[X:.+]]: tensor<8x32x32x64xf32>, %[[W:.+]]: tensor<64x64x3x3xf32>, %[[B:.+]]: tensor<64xf32>
-// CHECK-NEXT: %[[U:.+]] = rt.fused(%[[W]]) domain [64] row_dims 1 chunks 2 : (tensor<64x64x3x3xf32>) -> tensor<36x1x64x64xf32> {
+// CHECK-NEXT: %[[U:.+]] = rt.fused(%[[W]]) domain [4] row_dims 1 chunks 2 : (tensor<64x64x3x3xf32>) -> tensor<36x1x64x64xf32> {
 // CHECK-NEXT: ^bb0(%[[FILTER:.+]]: tensor<64x64x3x3xf32>):
 // CHECK-NEXT: %[[T:.+]] = rt.winograd_filter %[[FILTER]] {lanes = 16 : i64, strides = array<i64: 576, 9, 3, 1>}
 // CHECK-NEXT: rt.yield %[[T]]
