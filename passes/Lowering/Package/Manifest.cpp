@@ -12,12 +12,11 @@
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/MemoryPlan.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/StateLayout.h"
 #include "runtime/abi/abi.h"
 #include "runtime/formats/safetensors.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringSwitch.h"
-#include <map>
-#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -89,58 +88,37 @@ namespace {
 class Filler {
 public:
   Filler(ModuleOp module, manifest::Manifest *out)
-      : module(module), mesh(findMesh(module)), out(out) {}
+      : module(module), mesh(findMesh(module)), out(out),
+        state(layOutState(module)) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult addVariables();
+  void addVariables();
   LogicalResult compareTransfers(const Share &share);
-  void placeVariables();
-  void addEntry(rt::ProgramOp program, manifest::Program *to);
+  void addEntry(rt::ProgramOp program);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
   void addBinding(DictionaryAttr description, bool isResult, unsigned number,
-                  manifest::Program *program, manifest::Binding *binding);
+                  int64_t program, manifest::Binding *binding);
 
   ModuleOp module;
   MeshOp mesh;
   manifest::Manifest *out;
   llvm::StringMap<int> variableIndex;
-  std::map<std::pair<manifest::Program *, std::string>, int64_t> preparedOffset;
+  StateLayout state;
 };
 
 } // namespace
 
-LogicalResult Filler::addVariables() {
-  // What a rank holds of a variable is the type of the arguments bound to it.
-  llvm::StringMap<DictionaryAttr> bound;
-  for (auto program : module.getOps<rt::ProgramOp>())
-    for (auto argument : program.getArguments().getAsRange<DictionaryAttr>())
-      if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
-        bound.try_emplace(name.getValue(), argument);
+void Filler::addVariables() {
   for (auto op : module.getOps<graph::VariableOp>()) {
     variableIndex[op.getSymName()] = out->variables_size();
     manifest::Variable *variable = out->add_variables();
-    Type global = op.getType();
-    Attribute sharding = op.getShardingAttr();
-    Type local;
-    if (DictionaryAttr argument = bound.lookup(op.getSymName())) {
-      local = argument.getAs<TypeAttr>("type").getValue();
-      if (Attribute given = argument.get(DistDialect::kSharding))
-        sharding = given;
-    }
-    auto attribute = dyn_cast_or_null<ShardingAttr>(sharding);
-    if (!local && attribute && mesh) {
-      auto type = cast<RankedTensorType>(global);
-      local =
-          *getLocalType(getPaddedType(type, attribute, mesh), attribute, mesh);
-    }
-    if (!local)
-      local = global;
+    const StateLayout::Variable &held = state.variables[op.getSymName()];
     variable->set_name(op.getSymName().str());
-    setType(global, variable->mutable_global_type());
-    setType(local, variable->mutable_local_type());
-    setShardingOf(sharding, variable->mutable_sharding());
+    setType(op.getType(), variable->mutable_global_type());
+    setType(held.local, variable->mutable_local_type());
+    setShardingOf(held.sharding, variable->mutable_sharding());
     variable->set_trainable(op.getTrainable());
     variable->set_group(op.getGroup().str());
     if (auto slot = op.getSlotOf())
@@ -159,55 +137,16 @@ LogicalResult Filler::addVariables() {
       variable->set_fill(*fill);
     else
       variable->set_weights_key(op.getSymName().str());
-    variable->set_bytes(getByteSize(local));
+    variable->set_bytes(held.bytes);
+    variable->set_state_offset(held.offset);
+    if (state.programs.size() > 1)
+      for (int64_t program : held.programs)
+        variable->add_programs(program);
   }
-  placeVariables();
-  return success();
-}
-
-/// Where variables lie in the state: those that several programs hold come
-/// first, at one place in all of them; behind them each program has its own.
-void Filler::placeVariables() {
-  std::vector<std::set<int>> holders(out->variables_size());
-  for (auto op : module.getOps<rt::ProgramOp>())
-    for (auto argument : op.getArguments().getAsRange<DictionaryAttr>())
-      if (auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable"))
-        holders[variableIndex.lookup(name.getValue())].insert(
-            getProgramNumber(op));
-  int programs = out->programs_size();
-  int64_t shared = 0;
-  for (auto [i, variable] : llvm::enumerate(*out->mutable_variables())) {
-    if (programs > 1) {
-      if (holders[i].empty())
-        holders[i].insert(0);
-      for (int program : holders[i])
-        variable.add_programs(program);
-      if (holders[i].size() == 1)
-        continue;
-    }
-    variable.set_state_offset(shared);
-    shared += alignMemory(variable.bytes());
-  }
-  int64_t largest = shared;
-  for (auto [number, program] : llvm::enumerate(*out->mutable_programs())) {
-    int64_t offset = shared;
-    for (auto &variable : *out->mutable_variables()) {
-      if (variable.programs_size() != 1 ||
-          variable.programs(0) != static_cast<int>(number))
-        continue;
-      variable.set_state_offset(offset);
-      offset += alignMemory(variable.bytes());
-    }
-    // None would stand for the largest.
-    if (programs > 1)
-      program.set_state_bytes(std::max(offset, memoryAlignment));
-    largest = std::max(largest, offset);
-  }
-  out->set_state_bytes(largest);
 }
 
 void Filler::addBinding(DictionaryAttr description, bool isResult,
-                        unsigned number, manifest::Program *program,
+                        unsigned number, int64_t program,
                         manifest::Binding *binding) {
   Type local = description.getAs<TypeAttr>("type").getValue();
   Type global = local;
@@ -233,19 +172,9 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
     binding->set_class_count(count.getInt());
   if (binding->role() == manifest::Binding::PREPARED) {
-    // Entries of one program that prepare the same share the buffer.
-    bool single = out->programs_size() == 1;
-    int64_t end = single ? out->state_bytes() : program->state_bytes();
-    auto [it, added] =
-        preparedOffset.try_emplace({program, binding->name()}, end);
-    binding->set_state_offset(it->second);
+    binding->set_state_offset(
+        state.programs[program].prepared.lookup(binding->name()));
     binding->set_bytes(getByteSize(local));
-    if (added) {
-      end += alignMemory(binding->bytes());
-      if (!single)
-        program->set_state_bytes(end);
-      out->set_state_bytes(std::max(out->state_bytes(), end));
-    }
   }
   if (auto variable = description.getAs<FlatSymbolRefAttr>("graph.variable")) {
     binding->set_variable(variableIndex.lookup(variable.getValue()));
@@ -253,18 +182,19 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   }
 }
 
-void Filler::addEntry(rt::ProgramOp program, manifest::Program *to) {
-  manifest::Entry *entry = to->add_entries();
+void Filler::addEntry(rt::ProgramOp program) {
+  int64_t number = getProgramNumber(program);
+  manifest::Entry *entry = out->mutable_programs(number)->add_entries();
   auto name = program->getAttrOfType<StringAttr>(kEntryAttr);
   entry->set_name(name ? name.str() : program.getSymName().str());
   entry->set_symbol(program.getSymName().str());
   entry->set_arena_bytes(program.getArenaBytes());
   for (auto [i, attribute] :
        llvm::enumerate(program.getArguments().getAsRange<DictionaryAttr>()))
-    addBinding(attribute, false, i, to, entry->add_arguments());
+    addBinding(attribute, false, i, number, entry->add_arguments());
   for (auto [i, attribute] :
        llvm::enumerate(program.getResults().getAsRange<DictionaryAttr>()))
-    addBinding(attribute, true, i, to, entry->add_results());
+    addBinding(attribute, true, i, number, entry->add_results());
   llvm::StringMap<int64_t> groups;
   for (auto &binding : entry->arguments())
     if (binding.role() == manifest::Binding::PREPARED) {
@@ -380,13 +310,14 @@ LogicalResult Filler::run() {
         axis.mutable_weights()->Add(share->weights.begin(),
                                     share->weights.end());
   out->set_ranks(ranks);
-  int programs = 1;
-  for (auto op : module.getOps<rt::ProgramOp>())
-    programs = std::max<int>(programs, getProgramNumber(op) + 1);
+  int64_t programs = state.programs.size();
   int64_t last = 0;
   out->clear_program_of_rank();
-  for (int i = 0; i < programs; ++i) {
-    out->add_programs();
+  for (int64_t i = 0; i < programs; ++i) {
+    manifest::Program *program = out->add_programs();
+    // None stands for the manifest's.
+    if (programs > 1)
+      program->set_state_bytes(state.programs[i].bytes);
     auto [first, count] = getProgramRanks(mesh, i, programs);
     for (int64_t rank = first; rank < first + count; ++rank)
       out->add_program_of_rank(i);
@@ -399,13 +330,13 @@ LogicalResult Filler::run() {
   if (mesh && mesh.getHost() && programs > 1)
     out->mutable_programs(1)->set_threads(out->threads_per_device() *
                                           mesh.getNumRanks());
-  if (failed(addVariables()))
-    return failure();
+  out->set_state_bytes(state.getBytes());
+  addVariables();
   // In the order in which rt-to-llvm numbers them.
   LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (!op->hasAttr(kPrepares))
-      addEntry(op, out->mutable_programs(getProgramNumber(op)));
+      addEntry(op);
     for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
       libraries.getIndex(call.getKernel());
   }
