@@ -18,7 +18,6 @@
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
-#include "tools/dist-opt/Machine.h"
 #include "tools/options/values.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -35,8 +34,10 @@ using ::dist::tools::formatGiB;
 using ::dist::tools::Options;
 
 Compilation::Compilation(const Options &options,
-                         const DialectRegistry &registry)
-    : options(options), owned(std::make_unique<TrainedModels>(registry)),
+                         const DialectRegistry &registry,
+                         const Machine &machine)
+    : options(options),
+      owned(std::make_unique<TrainedModels>(registry, machine)),
       trained(*owned), context(trained.context), printer(&context, nullptr) {
   // An error names the op and its place; the op's whole text helps nobody.
   context.printOpOnDiagnostic(false);
@@ -138,7 +139,7 @@ LoweringOptions Compilation::loweringOptions() {
 
 /// What `dist-run info` and `bench` tell of the program: ops, predicted time.
 void Compilation::describeCosts(LoweringOptions &lowering) {
-  MachineModel machine = readMachine(options, threads);
+  MachineModel machine = getMachine();
   ExplainReport report = explain(*module, machine);
   for (const EntryReport &entry : report.entries)
     lowering.entryFlops[entry.name] = entry.flops;
@@ -367,7 +368,7 @@ LogicalResult Compilation::partition() {
 }
 
 std::optional<ExplainReport> Compilation::makeReport() {
-  MachineModel machine = readMachine(options, threads);
+  MachineModel machine = getMachine();
   ExplainReport report = explain(*module, machine);
   if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
     return std::nullopt;
@@ -514,7 +515,7 @@ int Compilation::run() {
   if (failed(checkMemory()))
     return 1;
   if (stage == "explain")
-    return reportExplanation(*module, options, loweringOptions(), threads);
+    return reportExplanation(*module, options, loweringOptions(), getMachine());
   if (stage == "partitioned")
     return print(bytecode);
   if (stage == "package")

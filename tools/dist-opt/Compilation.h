@@ -15,6 +15,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/export/onnx_export.h"
 #include "tools/dist-opt/Diagnostics.h"
+#include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/options/strategies.h"
 #include <map>
@@ -23,12 +24,14 @@
 
 namespace mlir::dist {
 
-/// What compilations of one model for several strategies have in common: its
-/// module after the training passes, by the global batch asked for, the one
-/// compiled, and the replicas.
+/// What compilations of one model for several strategies have in common: the
+/// machine, and the module after the training passes, by the global batch asked
+/// for, the one compiled, and the replicas.
 struct TrainedModels {
-  explicit TrainedModels(const DialectRegistry &registry) : context(registry) {}
+  TrainedModels(const DialectRegistry &registry, const Machine &machine)
+      : machine(machine), context(registry) {}
 
+  const Machine &machine;
   MLIRContext context;
   std::map<std::tuple<int64_t, int64_t, int64_t>, OwningOpRef<ModuleOp>>
       modules;
@@ -38,7 +41,7 @@ struct TrainedModels {
 class Compilation {
 public:
   Compilation(const ::dist::tools::Options &options,
-              const DialectRegistry &registry);
+              const DialectRegistry &registry, const Machine &machine);
   /// To predict, one of several, which differ in strategy and devices alone.
   /// The first error goes to `error`.
   Compilation(const ::dist::tools::Options &options, TrainedModels &trained,
@@ -83,6 +86,7 @@ private:
   /// Leaves the entries that a step runs.
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
+  MachineModel getMachine() const { return trained.machine.getModel(threads); }
   LoweringOptions loweringOptions();
   void describeCosts(LoweringOptions &lowering);
   int print(bool bytecode);

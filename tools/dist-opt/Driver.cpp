@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Driver.h"
 #include "tools/dist-opt/Compilation.h"
+#include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/dist-opt/Reports.h"
-#include "tools/options/machine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -30,17 +30,13 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
   }
   if (options.printStrategies || options.printOps || options.printCluster)
     return printTables(options, registry);
-  // Figures that were asked for are not replaced by others unnoticed.
-  ::dist::MachineFigures figures;
-  if (!options.machine.empty())
-    if (Status read =
-            ::dist::tools::readMachineFigures(options.machine, &figures);
-        !read.ok())
-      return reportError(read);
+  Machine machine;
+  if (Status read = machine.read(options); !read.ok())
+    return reportError(read);
   if (!options.diff.empty())
-    return reportDiff(arguments, options, registry);
+    return reportDiff(arguments, options, registry, machine);
   if (options.strategies.front().name == "auto")
-    if (int code = chooseStrategy(options, registry))
+    if (int code = chooseStrategy(options, registry, machine))
       return code;
-  return Compilation(options, registry).run();
+  return Compilation(options, registry, machine).run();
 }

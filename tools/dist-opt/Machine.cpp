@@ -10,14 +10,14 @@
 
 using namespace mlir::dist;
 
-MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options,
-                                     int64_t threads) {
-  MachineModel model;
-  model.threads = threads;
+::dist::Status Machine::read(const ::dist::tools::Options &options) {
   model.cores = countUsableThreads();
   ::dist::MachineFigures figures;
-  if (!::dist::tools::readMachineFigures(options.machine, &figures).ok())
-    return model;
+  if (::dist::Status status =
+          ::dist::tools::readMachineFigures(options.machine, &figures);
+      !status.ok())
+    return options.machine.empty() ? ::dist::Status() : status;
+  isMeasured = true;
   model.flopsPerSecond = figures.flopsPerSecond;
   model.bf16FlopsPerSecond = figures.bf16FlopsPerSecond;
   model.convFlopsPerSecond = figures.convFlopsPerSecond;
@@ -31,12 +31,17 @@ MachineModel mlir::dist::readMachine(const ::dist::tools::Options &options,
   model.transferBytesPerSecond = figures.transferBytesPerSecond;
   model.transferLatency = figures.transferLatency;
   model.wakeSeconds = figures.wakeSeconds;
-  return model;
+  return ::dist::Status();
 }
 
-std::string mlir::dist::describeMachine(const ::dist::tools::Options &options) {
-  ::dist::MachineFigures figures;
-  return ::dist::tools::readMachineFigures(options.machine, &figures).ok()
+MachineModel Machine::getModel(int64_t threads) const {
+  MachineModel result = model;
+  result.threads = threads;
+  return result;
+}
+
+std::string Machine::describe() const {
+  return isMeasured
              ? "by measured figures"
              : "by default figures: dist-run bench --calibrate measures this "
                "machine";

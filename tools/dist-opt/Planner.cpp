@@ -11,7 +11,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/Compilation.h"
-#include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Reports.h"
 
@@ -171,18 +170,19 @@ static const Candidate *findStart(const std::vector<Candidate> &list) {
 }
 
 /// Compiles as far as a prediction does, for the errors in its way.
-static int reportRefusal(const Options &given,
-                         const DialectRegistry &registry) {
+static int reportRefusal(const Options &given, const DialectRegistry &registry,
+                         const Machine &machine) {
   Options options = given;
   if (options.emit.empty() && options.explain.empty())
     options.emit = "rt";
-  return Compilation(options, registry).run();
+  return Compilation(options, registry, machine).run();
 }
 
 int mlir::dist::chooseStrategy(Options &options,
-                               const DialectRegistry &registry) {
+                               const DialectRegistry &registry,
+                               const Machine &machine) {
   std::vector<Candidate> list = listCandidates(options);
-  TrainedModels trained(registry);
+  TrainedModels trained(registry, machine);
   for (Candidate &candidate : list)
     weigh(candidate, trained);
   auto isLeftOut = [](const Candidate &one) {
@@ -207,7 +207,7 @@ int mlir::dist::chooseStrategy(Options &options,
           "give --devices cpu:2 or more, or leave the rules out"));
     const Candidate &plain = list.front();
     if (!plain.wasPredicted() || options.memoryLimitGiB <= 0)
-      return reportRefusal(plain.options, registry);
+      return reportRefusal(plain.options, registry, machine);
     return reportError(Status::error(StatusCode::InvalidInput,
                                      "no strategy fits", "--strategy auto",
                                      plain.name + " " + plain.refused +
@@ -218,7 +218,7 @@ int mlir::dist::chooseStrategy(Options &options,
   if (best->options.split.empty())
     changes.clear();
   print(list, *best, findRivals(list, *best), leftOut, changes,
-        describeMachine(options),
+        machine.describe(),
         options.explain == "table" ? llvm::outs() : llvm::errs());
   std::string plan = options.savePlan;
   options = Options(best->options);

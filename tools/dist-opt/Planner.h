@@ -8,6 +8,7 @@
 #define TOOLS_DIST_OPT_PLANNER_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "tools/dist-opt/Machine.h"
 #include "tools/options/options.h"
 
 namespace mlir::dist {
@@ -19,7 +20,7 @@ namespace mlir::dist {
 /// `options`; `--save-plan` keeps them as a file. Gives an exit code: 0, or
 /// that of an error when nothing fits.
 int chooseStrategy(::dist::tools::Options &options,
-                   const DialectRegistry &registry);
+                   const DialectRegistry &registry, const Machine &machine);
 
 } // namespace mlir::dist
 

@@ -12,7 +12,6 @@
 #include "passes/Lowering/PredictKernels.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/Compilation.h"
-#include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/options/strategies.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -69,8 +68,7 @@ static int writePage(const ExplainReport &report, const Options &options) {
 
 int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
                                   const LoweringOptions &lowering,
-                                  int64_t threads) {
-  MachineModel machine = readMachine(options, threads);
+                                  const MachineModel &machine) {
   bool isPage = options.explain == "html";
   ExplainReport report = explain(module, machine, /*details=*/isPage);
   if (failed(predictByKernels(module, lowering, machine, report, isPage)))
@@ -84,7 +82,8 @@ int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
 
 int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
                            const Options &options,
-                           const DialectRegistry &registry) {
+                           const DialectRegistry &registry,
+                           const Machine &machine) {
   // What is wrong with the words of either side is said before any work.
   std::vector<Options> sides(options.diff.size());
   for (size_t i = 0; i < sides.size(); ++i)
@@ -95,10 +94,10 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
   std::vector<ExplainReport> reports;
   for (size_t i = 0; i < sides.size(); ++i) {
     if (sides[i].strategies.front().name == "auto")
-      if (int code = chooseStrategy(sides[i], registry))
+      if (int code = chooseStrategy(sides[i], registry, machine))
         return code;
     std::string error;
-    TrainedModels trained(registry);
+    TrainedModels trained(registry, machine);
     std::optional<ExplainReport> report =
         Compilation(sides[i], trained, &error).predict();
     if (!report)

@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "passes/Lowering/Lowering.h"
+#include "tools/dist-opt/Machine.h"
 #include "tools/options/options.h"
 
 namespace mlir::dist {
@@ -21,13 +22,14 @@ int reportError(const ::dist::Status &status);
 /// module, as a table, JSON or a page, on stdout or in the -o file; times are
 /// those of the kernels that it is lowered to. The exit code.
 int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,
-                      const LoweringOptions &lowering, int64_t threads);
+                      const LoweringOptions &lowering,
+                      const MachineModel &machine);
 
 /// `--diff A B`: the strategies beside each other, as a table or JSON.
 /// `arguments` are those of the command line. The exit code.
 int reportDiff(const std::vector<std::string> &arguments,
                const ::dist::tools::Options &options,
-               const DialectRegistry &registry);
+               const DialectRegistry &registry, const Machine &machine);
 
 /// `--check`: the partitioned module on simulated ranks against the global one.
 /// Prints the largest difference; 1 if an op diverges.
