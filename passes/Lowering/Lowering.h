@@ -45,6 +45,9 @@ struct LoweringOptions {
   /// Looks at the module when it is kernels, and adds what it says of them.
   std::function<void(ModuleOp module, ::dist::manifest::Manifest &manifest)>
       describeKernels;
+  /// Looks at the module when it is programs, of which nothing is written yet;
+  /// reports its own failure.
+  std::function<LogicalResult(ModuleOp module)> checkPrograms;
   /// Adds the caller's own files to the package's folder before it takes its
   /// place; reports its own failure.
   std::function<LogicalResult(const std::string &folder)> addFiles;

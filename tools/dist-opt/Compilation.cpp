@@ -13,6 +13,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Lowering/PlannedMemory.h"
 #include "passes/Lowering/PredictKernels.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/file.h"
@@ -138,30 +139,28 @@ LoweringOptions Compilation::loweringOptions() {
 }
 
 /// What `dist-run info` and `bench` tell of the program: ops, predicted time.
-void Compilation::describeCosts(LoweringOptions &lowering) {
-  MachineModel machine = getMachine();
-  ExplainReport report = explain(*module, machine);
+void Compilation::describeCosts(LoweringOptions &lowering,
+                                ExplainReport &report) {
   for (const EntryReport &entry : report.entries)
     lowering.entryFlops[entry.name] = entry.flops;
-  lowering.describeKernels = [this, machine, report = std::move(report)](
-                                 ModuleOp kernels,
-                                 ::dist::manifest::Manifest &manifest) mutable {
-    auto &map = *manifest.mutable_options();
-    predictTimes(kernels, machine, report, predictKernelSeconds);
-    double trainSeconds = 0, predictSeconds = 0;
-    // The programs of an entry together: each says how long it takes.
-    for (const EntryReport &entry : report.entries) {
-      if (entry.entry == "train_step" ||
-          (entry.entry == "train_step_partial" && batch != paddedBatch))
-        trainSeconds = entry.predictedSeconds;
-      if (entry.entry == "predict")
-        predictSeconds = entry.predictedSeconds;
-    }
-    if (trainSeconds > 0)
-      map["predicted_ms"] = std::to_string(trainSeconds * 1e3);
-    if (predictSeconds > 0)
-      map["predicted_predict_ms"] = std::to_string(predictSeconds * 1e3);
-  };
+  lowering.describeKernels =
+      [this, &report](ModuleOp kernels, ::dist::manifest::Manifest &manifest) {
+        auto &map = *manifest.mutable_options();
+        predictTimes(kernels, getMachine(), report, predictKernelSeconds);
+        double trainSeconds = 0, predictSeconds = 0;
+        // The programs of an entry together: each says how long it takes.
+        for (const EntryReport &entry : report.entries) {
+          if (entry.entry == "train_step" ||
+              (entry.entry == "train_step_partial" && batch != paddedBatch))
+            trainSeconds = entry.predictedSeconds;
+          if (entry.entry == "predict")
+            predictSeconds = entry.predictedSeconds;
+        }
+        if (trainSeconds > 0)
+          map["predicted_ms"] = std::to_string(trainSeconds * 1e3);
+        if (predictSeconds > 0)
+          map["predicted_predict_ms"] = std::to_string(predictSeconds * 1e3);
+      };
   int64_t ops = 0;
   for (auto function : module->getOps<func::FuncOp>()) {
     auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
@@ -241,7 +240,13 @@ int Compilation::emitPackage() {
                                      "a package needs a place",
                                      "--emit=package", "", "give -o FOLDER"));
   LoweringOptions lowering = loweringOptions();
-  describeCosts(lowering);
+  ExplainReport report = explain(*module, getMachine());
+  describeCosts(lowering, report);
+  if (options.memoryLimitGiB > 0)
+    lowering.checkPrograms = [&](ModuleOp programs) {
+      addPlannedMemory(programs, report);
+      return checkMemory(report);
+    };
   // Names first: lowering replaces the module.
   std::vector<std::string> variables;
   for (auto variable : module->getOps<graph::VariableOp>())
@@ -367,23 +372,20 @@ LogicalResult Compilation::partition() {
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
 }
 
-std::optional<ExplainReport> Compilation::makeReport() {
+std::optional<ExplainReport> Compilation::makeReport(bool details) {
   MachineModel machine = getMachine();
-  ExplainReport report = explain(*module, machine);
-  if (failed(predictByKernels(*module, loweringOptions(), machine, report)))
+  ExplainReport report = explain(*module, machine, details);
+  if (failed(predictByKernels(*module, loweringOptions(), machine, report,
+                              details)))
     return std::nullopt;
   return report;
 }
 
-/// `--memory-limit`: refused before anything runs, with the parts.
-LogicalResult Compilation::checkMemory() {
+LogicalResult Compilation::checkMemory(const ExplainReport &report) {
   if (options.memoryLimitGiB <= 0)
     return success();
-  std::optional<ExplainReport> report = makeReport();
-  if (!report)
-    return failure();
   const EntryReport *largest = nullptr;
-  for (const EntryReport &entry : report->entries)
+  for (const EntryReport &entry : report.entries)
     if (!entry.onHost &&
         (!largest || entry.memory.getNeeded() > largest->memory.getNeeded()))
       largest = &entry;
@@ -512,14 +514,18 @@ int Compilation::run() {
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }
-  if (failed(checkMemory()))
-    return 1;
-  if (stage == "explain")
-    return reportExplanation(*module, options, loweringOptions(), getMachine());
-  if (stage == "partitioned")
-    return print(bytecode);
   if (stage == "package")
     return emitPackage();
+  if (stage == "explain" || options.memoryLimitGiB > 0) {
+    std::optional<ExplainReport> report =
+        makeReport(/*details=*/options.explain == "html");
+    if (!report || failed(checkMemory(*report)))
+      return 1;
+    if (stage == "explain")
+      return reportExplanation(*report, options);
+  }
+  if (stage == "partitioned")
+    return print(bytecode);
   if (stage == "onnx")
     return emitOnnx();
   LoweringOptions lowering = loweringOptions();

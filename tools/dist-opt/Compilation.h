@@ -77,9 +77,11 @@ private:
   LogicalResult train();
   LogicalResult annotate();
   LogicalResult partition();
-  /// What the partitioned module moves, holds and takes, as it is lowered.
-  std::optional<ExplainReport> makeReport();
-  LogicalResult checkMemory();
+  /// What the partitioned module moves, holds and takes, as a copy of it is
+  /// lowered; for a page with details.
+  std::optional<ExplainReport> makeReport(bool details = false);
+  /// `--memory-limit`: refused before anything runs, with the parts.
+  LogicalResult checkMemory(const ExplainReport &report);
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult checkStatistics();
   void dropFullEntries();
@@ -88,7 +90,8 @@ private:
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   MachineModel getMachine() const { return trained.machine.getModel(threads); }
   LoweringOptions loweringOptions();
-  void describeCosts(LoweringOptions &lowering);
+  /// The report gets the times of kernels while the module is lowered.
+  void describeCosts(LoweringOptions &lowering, ExplainReport &report);
   int print(bool bytecode);
   int emitPackage();
   /// EmitOnnx.cpp: the model file, with how the strategy splits its

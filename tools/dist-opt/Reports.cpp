@@ -8,8 +8,6 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
-#include "passes/Analysis/Explain.h"
-#include "passes/Lowering/PredictKernels.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Planner.h"
@@ -66,14 +64,9 @@ static int writePage(const ExplainReport &report, const Options &options) {
   return write(*text, options);
 }
 
-int mlir::dist::reportExplanation(ModuleOp module, const Options &options,
-                                  const LoweringOptions &lowering,
-                                  const MachineModel &machine) {
-  bool isPage = options.explain == "html";
-  ExplainReport report = explain(module, machine, /*details=*/isPage);
-  if (failed(predictByKernels(module, lowering, machine, report, isPage)))
-    return 1;
-  if (isPage)
+int mlir::dist::reportExplanation(const ExplainReport &report,
+                                  const Options &options) {
+  if (options.explain == "html")
     return writePage(report, options);
   return write(options.explain == "json" ? formatExplainJson(report)
                                          : formatExplainTable(report),

@@ -9,7 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "passes/Lowering/Lowering.h"
+#include "passes/Analysis/Explain.h"
 #include "tools/dist-opt/Machine.h"
 #include "tools/options/options.h"
 
@@ -18,12 +18,10 @@ namespace mlir::dist {
 /// Prints the error; the exit code for it.
 int reportError(const ::dist::Status &status);
 
-/// `--explain`: transfers, memory, FLOPs and predicted time of a partitioned
-/// module, as a table, JSON or a page, on stdout or in the -o file; times are
-/// those of the kernels that it is lowered to. The exit code.
-int reportExplanation(ModuleOp module, const ::dist::tools::Options &options,
-                      const LoweringOptions &lowering,
-                      const MachineModel &machine);
+/// `--explain`: the report as a table, JSON or a page, on stdout or in the -o
+/// file. The exit code.
+int reportExplanation(const ExplainReport &report,
+                      const ::dist::tools::Options &options);
 
 /// `--diff A B`: the strategies beside each other, as a table or JSON.
 /// `arguments` are those of the command line. The exit code.

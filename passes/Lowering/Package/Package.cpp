@@ -32,6 +32,8 @@ static LogicalResult writePackage(ModuleOp module,
   buildProgramsPipeline(toRt, options);
   if (failed(toRt.run(module)))
     return failure();
+  if (options.checkPrograms && failed(options.checkPrograms(module)))
+    return failure();
   if (failed(fillManifest(module, options, &manifest)) ||
       failed(writeWeights(module, folder + "/weights.safetensors")))
     return failure();
