@@ -42,13 +42,27 @@ OpCost mlir::dist::getElementwiseCost(Operation *op) {
   return cost;
 }
 
+bool mlir::dist::isElemental(Operation *op) {
+  auto elemental = dyn_cast_or_null<ElementalOpInterface>(op);
+  return elemental && elemental.isElemental();
+}
+
+bool mlir::dist::emitsLoops(Operation *op) {
+  auto elemental = dyn_cast_or_null<ElementalOpInterface>(op);
+  return elemental && !elemental.isElemental();
+}
+
 Type mlir::dist::getComputeType(Type elementType) {
+  if (auto vector = dyn_cast<VectorType>(elementType))
+    return vector.clone(getComputeType(vector.getElementType()));
   if (elementType.isF16() || elementType.isBF16())
     return Float32Type::get(elementType.getContext());
   return getStorageType(elementType);
 }
 
 Type mlir::dist::getStorageType(Type elementType) {
+  if (auto vector = dyn_cast<VectorType>(elementType))
+    return vector.clone(getStorageType(vector.getElementType()));
   if (auto integer = dyn_cast<IntegerType>(elementType))
     return IntegerType::get(elementType.getContext(), integer.getWidth());
   // As bits: LLVM moves vectors of bf16 through f32 and back, by calls of a

@@ -18,8 +18,7 @@ static bool isGenerated(Operation *op) {
   if (isa<graph::DotGeneralOp, graph::ConvOp, graph::ConvInputGradOp,
           graph::ConvFilterGradOp>(op))
     return false;
-  auto elemental = dyn_cast<ElementalOpInterface>(op);
-  return elemental && elemental.isElemental();
+  return isElemental(op);
 }
 
 bool mlir::dist::isKnown(Operation *op) {

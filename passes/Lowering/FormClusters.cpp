@@ -41,11 +41,6 @@ void ClusterFormer::collectBases(Value value,
     collectBases(operand, bases);
 }
 
-static bool isElemental(Operation *op) {
-  auto iface = dyn_cast<ElementalOpInterface>(op);
-  return iface && iface.isElemental();
-}
-
 void ClusterFormer::buildNodes() {
   int64_t next = 0, transfers = 0;
   Operation *transfer = nullptr;

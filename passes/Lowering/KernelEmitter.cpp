@@ -522,8 +522,7 @@ LogicalResult Emitter::emitAlone(Operation *op) {
 
 FailureOr<func::FuncOp> Emitter::run() {
   Operation *first = body.empty() ? nullptr : &body.front();
-  auto iface = dyn_cast_or_null<ElementalOpInterface>(first);
-  bool alone = iface && !iface.isElemental();
+  bool alone = emitsLoops(first);
   SmallVector<Type> types;
   for (Type type : body.getArgumentTypes())
     types.push_back(getMemoryType(type, !alone));

@@ -152,8 +152,7 @@ bool Planner::readsPointwise(rt::CallOp call, Value old, Value updated) {
     return false;
   Block &body = kernel.getBody().front();
   Operation *first = &body.front();
-  if (auto iface = dyn_cast<ElementalOpInterface>(first);
-      iface && !iface.isElemental())
+  if (emitsLoops(first))
     return false;
   std::optional<ClusterInfo> info = analyzeBody(body);
   if (!info)

@@ -70,11 +70,9 @@ struct OutlineKernelsPass
     SmallVector<Operation *> alone;
     for (auto func : module.getOps<func::FuncOp>())
       func.walk([&](Operation *op) {
-        auto iface = dyn_cast<ElementalOpInterface>(op);
         // A constant that no kernel holds is memory that is bound; what waits
         // is a view.
-        if (iface && !iface.isElemental() &&
-            !isa<graph::ConstantOp, graph::AfterOp>(op) &&
+        if (emitsLoops(op) && !isa<graph::ConstantOp, graph::AfterOp>(op) &&
             isa<func::FuncOp>(op->getParentOp()))
           alone.push_back(op);
       });

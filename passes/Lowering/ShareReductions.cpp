@@ -118,8 +118,7 @@ std::optional<Reader> Sharer::findReader(Value result) {
   if (!kernel)
     return std::nullopt;
   Block &body = kernel.getBody().front();
-  auto first = dyn_cast<ElementalOpInterface>(body.front());
-  if (first && !first.isElemental())
+  if (emitsLoops(&body.front()))
     return std::nullopt;
   // A later phase of a row would add up once more.
   std::optional<ClusterInfo> info = analyzeBody(body);

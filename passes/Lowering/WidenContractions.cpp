@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
+#include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
-#include "runtime/device/cpu/library_kernel.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_WIDENCONTRACTIONSPASS
@@ -31,15 +31,11 @@ private:
 } // namespace
 
 bool WidenContractionsPass::isSlow(Type element) const {
-  if (element.isBF16())
-    return types == "bf16" ||
-           (types == "auto" &&
-            ::dist::cpu::getMultiplySpeed(::dist::manifest::BF16) < 1);
-  if (element.isF16())
-    return types == "f16" ||
-           (types == "auto" &&
-            ::dist::cpu::getMultiplySpeed(::dist::manifest::F16) < 1);
-  return false;
+  if (!element.isBF16() && !element.isF16())
+    return false;
+  if (types == "auto")
+    return ::dist::cpu::getMultiplySpeed(getDataType(element)) < 1;
+  return types == (element.isBF16() ? "bf16" : "f16");
 }
 
 void WidenContractionsPass::widen(Operation *op) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Winograd.h"
+#include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
-#include "runtime/device/cpu/library_kernel.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Host.h"
@@ -54,9 +54,7 @@ static double getDirectSpeed(Type element, const ConvolutionTarget &target) {
     return 1;
   return target.narrowSpeed
              ? target.narrowSpeed
-             : ::dist::cpu::getMultiplySpeed(element.isBF16()
-                                                 ? ::dist::manifest::BF16
-                                                 : ::dist::manifest::F16);
+             : ::dist::cpu::getMultiplySpeed(getDataType(element));
 }
 
 static std::optional<Blocking> findBlocking(RankedTensorType input,

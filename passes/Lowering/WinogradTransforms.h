@@ -13,6 +13,7 @@
 #ifndef PASSES_LOWERING_WINOGRADTRANSFORMS_H
 #define PASSES_LOWERING_WINOGRADTRANSFORMS_H
 
+#include "dialects/Interfaces/Elemental.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -55,22 +56,15 @@ protected:
   VectorType typeIn(Value memory) {
     return vector.clone(cast<MemRefType>(memory.getType()).getElementType());
   }
+  Type elementsOf(Type stored) {
+    bool isBits = getElementTypeOrSelf(stored).isInteger(16);
+    return isBits ? vector.clone(b.getBF16Type()) : stored;
+  }
   Value widen(Value value) {
-    if (value.getType() == vector)
-      return value;
-    if (cast<VectorType>(value.getType()).getElementType().isInteger(16))
-      value = arith::BitcastOp::create(b, loc, vector.clone(b.getBF16Type()),
-                                       value);
-    return arith::ExtFOp::create(b, loc, vector, value);
+    return emitToCompute(b, loc, value, elementsOf(value.getType()));
   }
   Value narrow(Value value, VectorType type) {
-    if (value.getType() == type)
-      return value;
-    if (!type.getElementType().isInteger(16))
-      return arith::TruncFOp::create(b, loc, type, value);
-    value =
-        arith::TruncFOp::create(b, loc, vector.clone(b.getBF16Type()), value);
-    return arith::BitcastOp::create(b, loc, type, value);
+    return emitToStorage(b, loc, value, elementsOf(type));
   }
   Value load(Value memory, ValueRange indices) {
     return widen(

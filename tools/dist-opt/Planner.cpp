@@ -181,16 +181,13 @@ static int reportRefusal(const Options &given, const DialectRegistry &registry,
 int mlir::dist::chooseStrategy(Options &options,
                                const DialectRegistry &registry,
                                const Machine &machine) {
-  std::vector<Candidate> list = listCandidates(options);
+  std::vector<Candidate> list, leftOut;
   TrainedModels trained(registry, machine);
-  for (Candidate &candidate : list)
-    weigh(candidate, trained);
-  auto isLeftOut = [](const Candidate &one) {
-    return one.isVariant && !one.wasPredicted();
-  };
-  std::vector<Candidate> leftOut;
-  llvm::copy_if(list, std::back_inserter(leftOut), isLeftOut);
-  llvm::erase_if(list, isLeftOut);
+  for (Candidate &one : listCandidates(options)) {
+    weigh(one, trained);
+    bool isLeftOut = one.isVariant && !one.wasPredicted();
+    (isLeftOut ? leftOut : list).push_back(std::move(one));
+  }
   std::vector<std::string> changes;
   // Rules that the user gave say what to split.
   if (const Candidate *start = findStart(list);
