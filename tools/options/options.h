@@ -78,6 +78,7 @@ struct Options {
   std::string convolution = "auto"; // auto, direct, winograd
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;
+  std::string planFile; // that the mesh is from; empty: the command line
   std::vector<int64_t> deviceWeights; // none: devices are equal
   std::vector<std::string> split;     // REGEX=DIM:AXIS
   std::string splitPreset;            // empty: chosen

@@ -114,9 +114,11 @@ static void addStrategyOptions(Table &table, Options &o) {
                "GiB of each device; refused before the start "
                "when the program needs more",
                true, [&](double x) { o.memoryLimitGiB = x; });
-  table.value(
-      "--mesh", "AXIS=N,...", "axes of the devices, major first",
-      [&](const std::string &given) { return parseMesh(given, &o.mesh); });
+  table.value("--mesh", "AXIS=N,...", "axes of the devices, major first",
+              [&](const std::string &given) {
+                o.planFile.clear();
+                return parseMesh(given, &o.mesh);
+              });
   table.value("--device-weights", "N,N,...",
               "unequal devices: the parts of the batch that they take, one "
               "integer a place along the mesh axis of the batch",

@@ -435,17 +435,30 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
     return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
                          "--mesh", "pipeline works on the axis 'stage'",
                          "add stage=N");
+  if (!plan->stageAxis.empty() && isNamedByRule(options, plan->stageAxis))
+    return refuse("--split over '" + plan->stageAxis + "'",
+                  "the pipeline cuts the model into stages there",
+                  "name '" + plan->modelAxis + "' in the rule");
   if (uses("data") && plan->dataAxes.empty())
     return Status::error(
         StatusCode::InvalidArgument, "the mesh lacks an axis", "--mesh",
         "--strategy " + plan->name + " splits the batch", "add data=N");
-  if (!plan->mesh.empty() && plan->ranks != int64_t(options.devices.size()))
-    return Status::error(
-        StatusCode::InvalidArgument, "the mesh does not fit the devices",
-        "--mesh",
-        "it has " + std::to_string(plan->ranks) + " places for " +
-            std::to_string(options.devices.size()) + " devices",
-        "make the product of its axes equal");
+  int64_t devices = options.devices.size();
+  if (!plan->mesh.empty() && plan->ranks != devices &&
+      !options.planFile.empty())
+    return Status::error(StatusCode::InvalidArgument,
+                         "the plan does not fit the devices", options.planFile,
+                         "it is for " + std::to_string(plan->ranks) +
+                             " devices, not " + std::to_string(devices),
+                         "leave --devices out, or make another with --strategy "
+                         "auto --save-plan");
+  if (!plan->mesh.empty() && plan->ranks != devices)
+    return Status::error(StatusCode::InvalidArgument,
+                         "the mesh does not fit the devices", "--mesh",
+                         "it has " + std::to_string(plan->ranks) +
+                             " places for " + std::to_string(devices) +
+                             " devices",
+                         "make the product of its axes equal");
   return chooseWeights(options, plan);
 }
 

@@ -239,6 +239,7 @@ Status parsePlan(const std::string &given, Options *out) {
       list += value;
     } else if (name == "--mesh") {
       out->mesh.clear();
+      out->planFile = path;
       DIST_RETURN_IF_ERROR(parseMesh(value, &out->mesh));
     } else if (name == "--devices") {
       DIST_RETURN_IF_ERROR(parseDevices(value, &out->devices));
