@@ -33,11 +33,6 @@ static double now() {
       .count();
 }
 
-Program::~Program() {
-  if (!temporary.empty())
-    removeAll(temporary);
-}
-
 bool isPackage(const std::string &path) {
   struct stat info;
   return stat((path + "/manifest").c_str(), &info) == 0 &&
@@ -258,19 +253,6 @@ static void prune(const std::string &folder) {
     removeAll(items[i].second);
 }
 
-static Status temporaryFolder(std::string *out) {
-  const char *base = std::getenv("TMPDIR");
-  std::string pattern =
-      std::string(base && *base ? base : "/tmp") + "/dist-run-XXXXXX";
-  if (!mkdtemp(pattern.data()))
-    return Status::error(StatusCode::Unavailable, "cannot make folder", pattern,
-                         std::strerror(errno),
-                         "set TMPDIR to a folder that "
-                         "can be written");
-  *out = pattern;
-  return Status();
-}
-
 /// A package has its batch, training and strategy in it: other ones would be
 /// ignored.
 static Status checkCompiled(const Options &options) {
@@ -298,9 +280,7 @@ static Status checkCompiled(const Options &options) {
 Status makeProgram(const Options &options, const std::vector<std::string> &more,
                    Program *out, CompileFailure *failure) {
   // What an attempt before this one left.
-  if (!out->temporary.empty())
-    removeAll(out->temporary);
-  out->temporary.clear();
+  out->temporary.remove();
   if (isPackage(options.model)) {
     DIST_RETURN_IF_ERROR(checkCompiled(options));
     out->folder = options.model;
@@ -331,12 +311,12 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
         out->compileSeconds = std::atof(std::string(seconds->bytes()).c_str());
       return Status();
     }
-    out->temporary = target + ".part" + std::to_string(getpid());
-  } else {
-    DIST_RETURN_IF_ERROR(temporaryFolder(&out->temporary));
   }
-  std::string package =
-      cache.empty() ? out->temporary + "/package" : out->temporary;
+  const char *given = std::getenv("TMPDIR");
+  DIST_RETURN_IF_ERROR(out->temporary.make(!cache.empty()    ? cache
+                                           : given && *given ? given
+                                                             : "/tmp"));
+  std::string package = out->temporary.getPath() + "/package";
   out->folder = package;
   std::vector<std::string> words = {compilerPath(), options.model,
                                     "--emit=package", "--output=" + package};
@@ -348,19 +328,15 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   if (!isPackage(package))
     return Status::error(StatusCode::Internal, "the compiler left no package",
                          options.model);
-  if (cache.empty()) {
+  if (cache.empty())
     return Status();
-  }
   DIST_RETURN_IF_ERROR(writeFile(package + "/compile_seconds",
                                  std::to_string(out->compileSeconds)));
   // Another run may have been first; then its package is as good.
-  if (::rename(package.c_str(), target.c_str()) != 0) {
-    if (!isPackage(target))
-      return Status(); // Stays a temporary program.
-    removeAll(package);
-  }
+  if (::rename(package.c_str(), target.c_str()) != 0 && !isPackage(target))
+    return Status(); // Stays a temporary program.
   out->folder = target;
-  out->temporary.clear();
+  out->temporary.remove();
   prune(cache);
   return Status();
 }

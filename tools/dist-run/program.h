@@ -13,6 +13,7 @@
 #define TOOLS_DIST_RUN_PROGRAM_H
 
 #include "runtime/core/session.h"
+#include "tools/dist-run/scratch.h"
 #include "tools/options/options.h"
 
 namespace dist::tools {
@@ -20,12 +21,8 @@ namespace dist::tools {
 /// A package folder; what is temporary goes away with the object.
 struct Program {
   std::string folder;
-  std::string temporary; // what to remove; empty: nothing
+  ScratchFolder temporary;
   double compileSeconds = 0;
-  Program() = default;
-  Program(const Program &) = delete;
-  Program &operator=(const Program &) = delete;
-  ~Program();
 };
 
 /// How the compiler ended, when it failed: its own words and exit code.
