@@ -198,12 +198,21 @@ void EntryExplainer::addActivations() {
         llvm::append_range(users, user->getUsers());
     return users;
   };
-  int64_t live = 0, peak = 0;
+  // What is gathered has a buffer as long as it is read.
+  int64_t live = 0, peak = 0, gathered = 0, gathers = 0, activations = 0;
+  auto add = [&](Value value, int64_t sign) {
+    int64_t bytes = sign * getByteSize(value.getType());
+    live += bytes;
+    if (isGathered(value))
+      gathered += bytes;
+  };
   for (Operation &op : block) {
     for (Value result : op.getResults())
       if (counts(result))
-        live += getByteSize(result.getType());
+        add(result, 1);
     peak = std::max(peak, live);
+    gathers = std::max(gathers, gathered);
+    activations = std::max(activations, live - gathered);
     llvm::SmallPtrSet<void *, 4> seen;
     for (Value operand : op.getOperands()) {
       if (auto after = operand.getDefiningOp<graph::AfterOp>())
@@ -214,17 +223,18 @@ void EntryExplainer::addActivations() {
         return user == &op || user->isBeforeInBlock(&op);
       });
       if (last)
-        live -= getByteSize(operand.getType());
+        add(operand, -1);
     }
     for (Value result : op.getResults())
       if (result.use_empty() && counts(result))
-        live -= getByteSize(result.getType());
+        add(result, -1);
   }
-  memory.activations = std::max<int64_t>(
-      0, peak - (memory.communication ? 0 : memory.gradients));
+  int64_t counted = memory.communication ? 0 : memory.gradients;
+  memory.activations = std::max<int64_t>(0, activations - counted);
   memory.peak = memory.parameters + memory.slots + memory.otherState +
-                memory.inputs + memory.activations +
+                memory.inputs + std::max<int64_t>(0, peak - counted) +
                 std::max(memory.gradients, memory.communication);
+  memory.communication += gathers;
 }
 
 /// What dist-split-stages says of a stage's function.

@@ -55,8 +55,9 @@ struct ChainStep {
   size_t times = 1;
 };
 
-/// Bytes of one device, by what they are for. Activations and the peak are an
-/// estimate by liveness, before fusion.
+/// Bytes of one device, by what they are for. Activations, what is gathered for
+/// a while and the peak are an estimate by liveness, before fusion; the most of
+/// each need not be at the same time.
 struct MemoryReport {
   int64_t parameters = 0, gradients = 0, slots = 0, otherState = 0;
   int64_t inputs = 0, activations = 0, communication = 0, peak = 0;

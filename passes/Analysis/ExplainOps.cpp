@@ -81,6 +81,16 @@ private:
 };
 } // namespace
 
+/// What began the transfer that the op waits for, or the op itself.
+static Operation *getStart(Operation *op) {
+  return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+}
+
+bool mlir::dist::isGathered(Value value) {
+  return isa_and_nonnull<AllGatherOp, AllGatherStartOp>(
+      getStart(value.getDefiningOp()));
+}
+
 static bool isReduction(Operation *op) {
   return isa<AllReduceOp, AllReduceStartOp>(op);
 }
@@ -90,9 +100,11 @@ std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
   Lifetimes lifetimes(function);
   for (Operation &op : function.front())
     for (Value result : op.getResults()) {
-      if (isReduction(&op) || isa<WaitOp>(op) || isKnown(&op))
+      // In place.
+      if (isReduction(getStart(&op)) || isKnown(&op))
         continue;
-      bool sent = llvm::any_of(result.getUsers(), isReduction);
+      bool sent =
+          isGathered(result) || llvm::any_of(result.getUsers(), isReduction);
       lifetimes.add(result,
                     sent ? &OpDetail::communication : &OpDetail::activations);
     }

@@ -33,6 +33,22 @@ func.func @train_step(
   return %w2, %m2 : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
+// What is gathered is in buffers of its own for as long as it is read: the
+// larger one of 256 bytes is not beside the other of 128.
+// CHECK: @gathers
+// CHECK: peak
+// CHECK-NEXT: {{^ *}}64 B {{ *}}0 B {{ *}}0 B {{ *}}0 B {{ *}}128 B {{ *}}192 B {{ *}}256 B {{ *}}448 B
+func.func @gathers(
+    %x: tensor<4x8xf32> {graph.role = "input"},
+    %w: tensor<4x4xf32> {graph.role = "variable", graph.variable = @w}) -> tensor<8x8xf32> {
+  %v = dist.all_gather %w over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<4x4xf32>) -> tensor<8x4xf32>
+  %y = graph.dot_general %x, %v {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %z = graph.dot_general %y, %x {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %token = dist.all_gather_start %z over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<4x8xf32>) -> !dist.token<tensor<8x8xf32>>
+  %u = dist.wait %token : (!dist.token<tensor<8x8xf32>>) -> tensor<8x8xf32>
+  return %u : tensor<8x8xf32>
+}
+
 // CHECK: @predict
 // CHECK: no transfers
 func.func @predict(%x: tensor<4x8xf32> {graph.role = "input"}) -> tensor<4x8xf32> {
