@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/onnx_tensor.h"
+#include "runtime/formats/foreign.h"
 #include "runtime/formats/onnx.pb.h"
 #include <climits>
 #include <cstring>
@@ -263,12 +264,14 @@ Status dist::parseOnnxModel(std::string_view bytes, const std::string &where,
                    "save it with external data");
   if (bytes.empty())
     return invalid("cannot read the model", where, "the file is empty");
+  DIST_RETURN_IF_ERROR(checkForeignFile(bytes, where));
   if (!parseMessage(bytes, out))
     return invalid("cannot read the model", where,
                    "neither ONNX nor another known form, or damaged",
                    "check that the file is complete");
   if (!out->has_graph() || out->opset_import_size() == 0)
     return invalid("cannot read the model", where,
-                   "not an ONNX model: no graph or no opset");
+                   "not an ONNX model: no graph or no opset",
+                   "convert the model to ONNX");
   return {};
 }

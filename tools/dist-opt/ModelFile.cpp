@@ -8,6 +8,7 @@
 #include "dialects/Graph/Import/Importer.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/formats/foreign.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -16,6 +17,7 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+using ::dist::Status;
 using ::dist::tools::Options;
 
 static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
@@ -45,6 +47,11 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
                       "it is of, or run it with dist-run";
     return nullptr;
   }
+  if (Status foreign = ::dist::checkForeignFolder(options.model);
+      !foreign.ok()) {
+    emitError(loc) << foreign.message();
+    return nullptr;
+  }
   auto buffer = llvm::MemoryBuffer::getFile(options.model, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (std::error_code error = buffer.getError()) {
@@ -60,6 +67,11 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
                 start.starts_with("graph.variable") || start.starts_with("//");
   *isImported = !isMlir;
   if (isMlir) {
+    if (Status foreign = ::dist::checkForeignFile(bytes, options.model);
+        !foreign.ok()) {
+      emitError(loc) << foreign.message();
+      return nullptr;
+    }
     ParserConfig config(context);
     return parseSourceFile<ModuleOp>(options.model, config);
   }

@@ -7,6 +7,7 @@
 #include "tools/dist-run/program.h"
 #include "runtime/core/package.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/foreign.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/sha256.h"
 #include "tools/options/values.h"
@@ -291,10 +292,12 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
     return Status::error(StatusCode::InvalidInput, "cannot read model",
                          options.model, std::strerror(errno),
                          "check the name and its permissions");
-  if (S_ISDIR(info.st_mode))
+  if (S_ISDIR(info.st_mode)) {
+    DIST_RETURN_IF_ERROR(checkForeignFolder(options.model));
     return Status::error(StatusCode::InvalidInput, "cannot read model",
                          options.model, "the folder is no compiled package",
                          "give an .onnx file or a package");
+  }
   std::vector<std::string> arguments = options.compileArguments;
   arguments.insert(arguments.end(), more.begin(), more.end());
   std::string cache = cacheFolder(options), target;

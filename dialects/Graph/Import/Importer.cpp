@@ -7,6 +7,7 @@
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Graph/Import/OnnxModel.h"
 #include "runtime/formats/arrays.h"
+#include "runtime/formats/foreign.h"
 #include "runtime/formats/onnx_tensor.h"
 #include "llvm/Support/Path.h"
 
@@ -43,7 +44,9 @@ mlir::dist::graph::importModelBytes(MLIRContext *context, StringRef bytes,
 static std::shared_ptr<const ::dist::FileBytes> openFile(MLIRContext *context,
                                                          StringRef path) {
   std::shared_ptr<const ::dist::FileBytes> file;
-  ::dist::Status status = ::dist::FileBytes::open(path.str(), &file);
+  ::dist::Status status = ::dist::checkForeignFolder(path.str());
+  if (status.ok())
+    status = ::dist::FileBytes::open(path.str(), &file);
   if (status.ok())
     return file;
   emitError(fileLoc(context, path)) << status.message();

@@ -1,0 +1,159 @@
+//===- foreign.cpp - Model files of other tools -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/formats/foreign.h"
+#include <algorithm>
+#include <cctype>
+#include <sys/stat.h>
+
+using namespace dist;
+using std::string_view;
+
+namespace {
+constexpr const char *kTensorFlow =
+    "convert it to ONNX, e.g. with python -m tf2onnx.convert";
+constexpr const char *kKeras =
+    "convert it to ONNX, e.g. with Keras' model.export(..., format=\"onnx\")";
+constexpr const char *kJax =
+    "convert the function to ONNX with its parameters, e.g. with jax2onnx";
+constexpr const char *kTorch =
+    "convert it to ONNX, e.g. with torch.onnx.export";
+
+Status refuse(const std::string &where, const std::string &kind,
+              const char *advice) {
+  return Status::error(StatusCode::InvalidInput, "cannot read the model", where,
+                       kind + " is not imported", advice);
+}
+
+bool startsWith(string_view bytes, string_view prefix) {
+  return bytes.substr(0, prefix.size()) == prefix;
+}
+bool contains(string_view bytes, string_view part) {
+  return bytes.find(part) != string_view::npos;
+}
+
+/// Takes a varint off the front.
+bool takeVarint(string_view *bytes, uint64_t *out) {
+  *out = 0;
+  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
+    uint8_t byte = bytes->front();
+    bytes->remove_prefix(1);
+    *out |= uint64_t(byte & 127) << shift;
+    if (byte < 128)
+      return true;
+  }
+  return false;
+}
+
+/// Takes a message or string of that field off the front. One that a damaged
+/// file cuts short still tells what it was.
+bool takeField(string_view *bytes, unsigned field, string_view *out) {
+  uint64_t tag, size;
+  if (!takeVarint(bytes, &tag) || tag != (field << 3 | 2) ||
+      !takeVarint(bytes, &size))
+    return false;
+  *out = bytes->substr(0, std::min<uint64_t>(size, bytes->size()));
+  bytes->remove_prefix(out->size());
+  return true;
+}
+
+/// Whether a GraphDef starts here: a node with a name and an op. An ONNX model
+/// starts with a number.
+bool isGraphDef(string_view bytes) {
+  string_view node, name, op;
+  return takeField(&bytes, 1, &node) && takeField(&node, 1, &name) &&
+         takeField(&node, 2, &op) && !op.empty() &&
+         std::all_of(op.begin(), op.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_';
+         });
+}
+
+/// Whether a SavedModel starts here: its version, then a MetaGraphDef whose
+/// MetaInfoDef names TensorFlow's version, where ONNX has its producer's name.
+bool isSavedModel(string_view bytes) {
+  uint64_t tag, version;
+  string_view metaGraph, info;
+  return takeVarint(&bytes, &tag) && tag == (1 << 3) &&
+         takeVarint(&bytes, &version) && takeField(&bytes, 2, &metaGraph) &&
+         takeField(&metaGraph, 1, &info) && !info.empty();
+}
+
+bool exists(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+constexpr string_view kBytecode = "ML\xefR";
+
+/// The start of a file: MLIR bytecode writes its producer there.
+string_view head(string_view bytes) { return bytes.substr(0, 256); }
+
+/// Whether MLIR text uses an op of the dialect, in either syntax; a location
+/// may hold any name.
+bool usesDialect(string_view text, const std::string &dialect) {
+  if (contains(text, "= " + dialect + "."))
+    return true;
+  std::string generic = "\"" + dialect + ".";
+  for (size_t at = text.find(generic); at != string_view::npos;
+       at = text.find(generic, at + 1)) {
+    size_t end = text.find('"', at + 1);
+    if (at > 0 && text[at - 1] == '(')
+      continue;
+    if (end != string_view::npos && text.substr(end, 2) == "\"(")
+      return true;
+  }
+  return false;
+}
+} // namespace
+
+Status dist::checkForeignFile(string_view bytes, const std::string &where) {
+  if (isSavedModel(bytes))
+    return refuse(where, "a TensorFlow SavedModel", kTensorFlow);
+  if (isGraphDef(bytes))
+    return refuse(where, "a TensorFlow GraphDef", kTensorFlow);
+  // What ONNX starts with: its size may be large.
+  if (startsWith(bytes, "\x08"))
+    return {};
+  if (startsWith(bytes, kBytecode)) {
+    if (contains(head(bytes), "StableHLO"))
+      return refuse(where, "StableHLO (a portable artifact)", kJax);
+    return {};
+  }
+  if (startsWith(bytes, "\x89HDF\r\n"))
+    return refuse(where, "HDF5 (Keras' .h5)", kKeras);
+  if (startsWith(bytes, "PK\x03\x04")) {
+    if (contains(bytes, "model.weights.h5"))
+      return refuse(where, "a Keras archive (.keras)", kKeras);
+    if (contains(bytes, "data.pkl"))
+      return refuse(where, "a PyTorch archive", kTorch);
+    return {};
+  }
+  if (bytes.size() >= 8 && bytes.substr(4, 4) == "TFL3")
+    return refuse(where, "TensorFlow Lite", kTensorFlow);
+  // jax.export puts the portable artifact into a flatbuffer.
+  if (size_t at = bytes.find(kBytecode);
+      at != string_view::npos && contains(head(bytes.substr(at)), "StableHLO"))
+    return refuse(where, "a function of jax.export (StableHLO)", kJax);
+  for (const char *dialect : {"stablehlo", "vhlo", "mhlo"})
+    if (usesDialect(bytes, dialect))
+      return refuse(where, std::string("MLIR of dialect '") + dialect + "'",
+                    kJax);
+  if (startsWith(bytes, "node {") || startsWith(bytes, "saved_model_schema"))
+    return refuse(where, "TensorFlow's graph as text", kTensorFlow);
+  return {};
+}
+
+Status dist::checkForeignFolder(const std::string &where) {
+  if (exists(where + "/saved_model.pb") || exists(where + "/saved_model.pbtxt"))
+    return refuse(where, "a TensorFlow SavedModel",
+                  "convert it to ONNX, e.g. with python -m tf2onnx.convert "
+                  "--saved-model");
+  if (exists(where + "/checkpoint"))
+    return refuse(where, "a TensorFlow checkpoint",
+                  "it has values without a graph: convert the model to ONNX, "
+                  "e.g. with python -m tf2onnx.convert");
+  return {};
+}
