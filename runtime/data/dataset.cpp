@@ -295,7 +295,8 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     if (binding.batch_dim() != 0 || type.shape_size() == 0)
       return unfit("input has no batch dim", binding.name(),
                    "examples are laid along dim 0",
-                   "use a model with a batch dim in front");
+                   "use a model with a batch dim in front, and no --dim "
+                   "for it");
     column.type = type.type();
     column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
     DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));

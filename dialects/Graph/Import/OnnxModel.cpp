@@ -138,11 +138,13 @@ LogicalResult OnnxModel::chooseBatch() {
         options.bindings.count(input.name()))
       continue;
     const auto &dims = input.type().tensor_type().shape().dim();
-    for (const auto &dim : dims) {
+    for (const auto &[at, dim] : llvm::enumerate(dims)) {
       if (dim.has_dim_value() && dim.dim_value() > 0)
         continue;
-      if (!batchName)
+      if (!batchName) {
         batchName = dim.dim_param();
+        batchLeads = at == 0;
+      }
     }
     fixed |= dims.size() > 0 && dims[0].has_dim_value() &&
              dims[0].dim_value() == options.batchSize;
@@ -187,7 +189,10 @@ OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
     }
     const std::string &name = dim.dim_param();
     auto given = options.dims.find(name);
-    bool isBatch = batchName && name == *batchName;
+    // Exporters that trace input by input name the one batch anew at each.
+    bool isBatch =
+        batchName && (name == *batchName ||
+                      (batchLeads && at == 0 && given == options.dims.end()));
     if (isBatch && *batchDim < 0)
       *batchDim = at;
     if (!name.empty() && given != options.dims.end())

@@ -77,6 +77,8 @@ private:
   llvm::StringMap<Value> values;
   /// Name of the symbolic dim that is the batch; "" when it has no name.
   std::optional<std::string> batchName;
+  /// Whether it stands in front: then every input's open first dim is it.
+  bool batchLeads = false;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
   Operation *lastRead = nullptr;

@@ -81,6 +81,14 @@ def sharded(**nodes):
     return mlp(**nodes) + sub(26, sub(1, "pair") + num(2, 2))
 
 
+def inputs():
+    """Two inputs whose exporter named the one batch anew at each, and a table of rows of their own."""
+    return model(
+        node("Concat", ["x", "z"], ["y"], axis=1), node("Neg", ["t"], ["u"]),
+        value(11, "x", ["unk__1", 4]), value(11, "z", ["unk__2", 2]), value(11, "t", ["rows", 2]),
+        value(12, "y", ["unk__3", 6]), value(12, "u", ["rows", 2]))
+
+
 def shapes():
     """Flattens by arithmetic on Shape, as exporters write it."""
     return model(
@@ -101,6 +109,7 @@ def unary(op, *extra, inputs=("x",), opset=17, **attributes):
 MODELS = {
     "mlp": mlp,
     "shapes": shapes,
+    "inputs": inputs,
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
