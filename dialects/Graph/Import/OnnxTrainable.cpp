@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Float initializers in parameter slots are trained; in Add and Mul those of
-// more than one element that are no mask. An initializer is followed through
-// ops that only change its form.
+// more than one element that are no mask, and the one number that is the bias
+// of a layer of one unit. An initializer is followed through ops that only
+// change its form or take parts of it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
@@ -47,10 +48,11 @@ constexpr SlotRow kSlots[] = {
     {"Add", 0, 1, Slot::Operand},
     {"Mul", 0, 1, Slot::Operand},
 };
-/// Ops that hand their first input on in another form.
-constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape",
-                                  "Cast",     "CastLike",  "Unsqueeze",
-                                  "Squeeze",  "Flatten"};
+/// Ops that hand their first input on in another form, or parts of it: layers
+/// of one kind may lie stacked in one initializer.
+constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape", "Cast",
+                                  "CastLike", "Unsqueeze", "Squeeze", "Flatten",
+                                  "Slice",    "Split"};
 
 Slot findSlot(StringRef op, unsigned input) {
   for (const SlotRow &row : kSlots)
@@ -87,33 +89,58 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
     if (::dist::isFloat(entry.second.type))
       result[entry.getKey()].why = "in no parameter slot";
 
-  // Value name -> the initializer it is a form of.
-  llvm::StringMap<std::string> origin;
+  // Value name -> the initializer it is a form of. What is repeated is a bias
+  // or a scale where it is added or multiplied; elsewhere it may be the state
+  // that a recurrence starts from.
+  struct Origin {
+    std::string name;
+    bool repeated = false;
+  };
+  llvm::StringMap<Origin> origin;
   for (const auto &entry : result)
-    origin[entry.getKey()] = entry.getKey().str();
+    origin[entry.getKey()] = {entry.getKey().str(), false};
+  // Products with a matrix of one column: a single number added is their bias.
+  llvm::StringSet<> columns;
   for (const onnx::NodeProto &node : graph.node()) {
     if (!node.domain().empty() && node.domain() != "ai.onnx")
       continue;
     const std::string &op = node.op_type();
-    if (llvm::is_contained(kForms, StringRef(op)) && node.input_size() > 0 &&
-        node.output_size() > 0) {
+    bool repeats = op == "Expand";
+    if ((repeats || llvm::is_contained(kForms, StringRef(op))) &&
+        node.input_size() > 0) {
       auto it = origin.find(node.input(0));
-      if (it != origin.end())
-        origin[node.output(0)] = std::string(it->second);
+      if (it == origin.end())
+        continue;
+      Origin from = it->second;
+      from.repeated |= repeats;
+      for (const std::string &output : node.output())
+        if (!output.empty())
+          origin[output] = from;
       continue;
+    }
+    if (op == "MatMul" && node.input_size() == 2 && node.output_size() == 1) {
+      auto it = origin.find(node.input(1));
+      if (it != origin.end() &&
+          llvm::is_contained(initializers.find(it->second.name)->second.shape,
+                             1))
+        columns.insert(node.output(0));
     }
     for (int i = 0; i < node.input_size(); ++i) {
       auto it = origin.find(node.input(i));
       if (it == origin.end())
         continue;
-      Trainability &state = result[it->second];
-      const ::dist::HostArray &array = initializers.find(it->second)->second;
+      const Origin &from = it->second;
+      Trainability &state = result[from.name];
+      const ::dist::HostArray &array = initializers.find(from.name)->second;
       std::string place =
           op + " '" +
           (node.name().empty() && node.output_size() ? node.output(0)
                                                      : node.name()) +
           "'";
-      switch (findSlot(op, i)) {
+      Slot slot = findSlot(op, i);
+      if (from.repeated && slot != Slot::Operand)
+        slot = Slot::None;
+      switch (slot) {
       case Slot::None:
         break;
       case Slot::Buffer:
@@ -125,7 +152,9 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
       case Slot::Operand:
         if (state.trainable)
           break;
-        if (::dist::elementCount(array.shape) <= 1) {
+        if (::dist::elementCount(array.shape) <= 1 &&
+            !(op == "Add" && !array.shape.empty() &&
+              columns.contains(node.input(1 - i)))) {
           state.why = "a scalar in " + place;
           break;
         }
@@ -137,6 +166,10 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
       case Slot::Parameter:
         if (state.trainable)
           break;
+        if (array.shape.empty()) {
+          state.why = "a scalar in " + place;
+          break;
+        }
         state.trainable = true;
         state.group = "parameter";
         state.why = "a parameter of " + place;

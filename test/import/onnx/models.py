@@ -81,6 +81,30 @@ def sharded(**nodes):
     return mlp(**nodes) + sub(26, sub(1, "pair") + num(2, 2))
 
 
+def stacked():
+    """Layers of one kind in one initializer, as JAX's scan and vmap keep them, and the bias of a
+    layer of one unit. `none`, `init` and `gain` are no parameters."""
+    index = [tensor(name, [1], [n], "q") for name, n in (("zero", 0), ("one", 1), ("two", 2))]
+    return model(
+        node("Slice", ["w", "zero", "one", "zero"], ["w0"]), node("Squeeze", ["w0", "zero"], ["k0"]),
+        node("Gemm", ["x", "k0", "none"], ["m0"]),
+        node("Slice", ["b", "zero", "one", "zero"], ["b0"]), node("Squeeze", ["b0", "zero"], ["c0"]),
+        node("Expand", ["c0", "like"], ["e0"]), node("Add", ["m0", "e0"], ["h0"]),
+        node("Slice", ["w", "one", "two", "zero"], ["w1"]), node("Squeeze", ["w1", "zero"], ["k1"]),
+        node("MatMul", ["h0", "k1"], ["m1"]),
+        node("Split", ["p"], ["p0", "p1"], axis=0, num_outputs=2),
+        node("Mul", ["m1", "p0"], ["s1"]), node("Add", ["s1", "p1"], ["h1"]),
+        node("Expand", ["init", "like"], ["state"]), node("MatMul", ["state", "r"], ["s"]),
+        node("Concat", ["h1", "z"], ["hz"], axis=1), node("Add", ["hz", "hz"], ["twice"]),
+        node("MatMul", ["twice", "head"], ["o"]), node("Add", ["o", "unit"], ["u"]),
+        node("Add", ["u", "s"], ["v"]), node("Mul", ["v", "gain"], ["y"]),
+        tensor("w", [2, 4, 4], [0.1] * 32), tensor("b", [1, 4], [0.5] * 4), tensor("none", [], [0.0]),
+        tensor("p", [2, 4], [0.5] * 8), tensor("init", [1, 4], [0.0] * 4), tensor("r", [4, 1], [0.5] * 4),
+        tensor("head", [6, 1], [0.3] * 6), tensor("unit", [1], [0.2]), tensor("gain", [1], [0.7]),
+        tensor("like", [2], [1, 4], "q"), *index,
+        value(11, "x", ["n", 4]), value(11, "z", ["n", 2]), value(12, "y", ["n", 1]), opset=18)
+
+
 def inputs():
     """Two inputs whose exporter named the one batch anew at each, and a table of rows of their own."""
     return model(
@@ -110,6 +134,7 @@ MODELS = {
     "mlp": mlp,
     "shapes": shapes,
     "inputs": inputs,
+    "stacked": stacked,
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
