@@ -249,8 +249,11 @@ LogicalResult OnnxModel::finishFunction() {
          ++i)
       if (batch < 0 && declared.shape().dim(i).dim_param() == *batchName)
         batch = i;
-    // Exporters that do not name the batch dim put it first.
+    // Exporters that do not name the batch dim, or name it anew, put it first.
     bool named = batchName && !batchName->empty() && declared.has_shape();
+    if (named && batchLeads && declared.shape().dim_size() > 0 &&
+        declared.shape().dim(0).has_dim_param())
+      named = options.dims.count(declared.shape().dim(0).dim_param()) > 0;
     if (batch < 0 && !named && options.batchSize && rankOf(value) > 0 &&
         shapeOf(value)[0] == options.batchSize)
       batch = 0;
