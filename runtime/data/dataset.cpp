@@ -258,6 +258,47 @@ static Status checkLabels(const Column &column, int64_t classes) {
   return Status();
 }
 
+namespace {
+/// The integers from `low` to below `end`.
+struct IntegerRange {
+  double low, end;
+};
+IntegerRange rangeOf(DataType type) {
+  bool isSigned = type == manifest::I8 || type == manifest::I16 ||
+                  type == manifest::I32 || type == manifest::I64;
+  int bits = 8 * int(byteSize(type)) - isSigned;
+  return {isSigned ? -std::ldexp(1.0, bits) : 0.0, std::ldexp(1.0, bits)};
+}
+} // namespace
+
+/// Data of an input of integers may have another type, but no fractions, and
+/// nothing beyond the input's range. Checked once, so that no step has to.
+static Status checkIntegers(const Column &column) {
+  DataType from = column.array.type;
+  if (from == column.type || from == manifest::BOOL || isFloat(column.type) ||
+      column.type == manifest::BOOL)
+    return Status();
+  IntegerRange range = rangeOf(column.type);
+  if (!isFloat(from) && rangeOf(from).low >= range.low &&
+      rangeOf(from).end <= range.end)
+    return Status();
+  int64_t n = elementCount(column.array.shape);
+  int64_t width = std::max<int64_t>(column.exampleElements(), 1);
+  for (int64_t i = 0; i < n; ++i) {
+    double value = elementAsDouble(from, column.array.data, i);
+    if (std::nearbyint(value) == value && value >= range.low &&
+        value < range.end)
+      continue;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.12g", value);
+    return unfit("data do not fit the model", column.name,
+                 "example " + std::to_string(i / width) + " holds " + text +
+                     ", and the input is of type " + name(column.type),
+                 "give numbers that the type can hold");
+  }
+  return Status();
+}
+
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out) {
   std::vector<NamedArray> arrays;
@@ -302,6 +343,8 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));
     if (label)
       DIST_RETURN_IF_ERROR(checkLabels(column, binding.class_count()));
+    else
+      DIST_RETURN_IF_ERROR(checkIntegers(column));
     if (!label)
       first = false;
     int64_t examples = column.array.shape[0];

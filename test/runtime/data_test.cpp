@@ -180,6 +180,29 @@ TEST_F(DataTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(has(message("x=" + x + ",y=" + half), "label 0.5"));
 }
 
+TEST_F(DataTest, IntegerInputsTakeWhatTheyCanHold) {
+  auto y = npy("y.npy", manifest::U8, {2}, counting(2));
+  auto tokens = entry({2, 2}, {2});
+  tokens.mutable_arguments(0)->mutable_global_type()->set_type(manifest::I32);
+  DataOptions options;
+  options.spec = "x=" + file("x.npy") + ",y=" + y;
+  auto refuses = [&](DataType type, auto last, const std::string &part) {
+    npy("x.npy", type, {2, 2}, std::vector<decltype(last)>{1, 2, 3, last});
+    return error(options, tokens).find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(refuses(manifest::F32, 3.5f, "example 1 holds 3.5, and the"));
+  EXPECT_TRUE(refuses(manifest::I64, -(int64_t(1) << 31) - 1, "-2147483649,"));
+  EXPECT_TRUE(refuses(manifest::F64, std::nan(""), "holds nan"));
+  npy("x.npy", manifest::F64, {2, 2},
+      std::vector<double>{1, 2, 2147483647.0, -2147483648.0});
+  int32_t out[2];
+  int64_t index = 1;
+  auto data = opened(options, tokens);
+  data->columns()[0].gather(&index, 1, reinterpret_cast<char *>(out));
+  EXPECT_EQ(out[0], INT32_MAX);
+  EXPECT_EQ(out[1], INT32_MIN);
+}
+
 TEST_F(DataTest, FindsNonfiniteExamples) {
   std::vector<float> values(12, 1.f);
   values[7] = NAN;
