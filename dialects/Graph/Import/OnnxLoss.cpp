@@ -87,8 +87,11 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxLossOps() {
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxRefusedOps() {
-  static const char flow[] = "control flow is not supported";
-  static const char recurrent[] = "recurrent cells are not supported";
+  static const char flow[] = "control flow is not supported; write the loop "
+                             "out in the model, or resolve the branch, before "
+                             "the export";
+  static const char recurrent[] = "recurrent cells are not supported; export "
+                                  "them unrolled (in Keras: unroll=True)";
   static const char dynamic[] = "its result's shape depends on data";
   static const char random[] =
       "random numbers as NumPy's generator gives them are not supported";

@@ -151,6 +151,7 @@ MODELS = {
         value(11, "x", [2, 3]), value(11, "shape", [1], 7), value(12, "y", [6])),
     "unknown-op": lambda: unary("Frobnicate"),
     "refused-op": lambda: unary("LSTM"),
+    "refused-loop": lambda: unary("Loop"),
     "unknown-attribute": lambda: unary("Relu", slope=2),
     "wrong-attribute": lambda: unary("LeakyRelu", alpha="much"),
     "missing-input": lambda: unary("Add"),
