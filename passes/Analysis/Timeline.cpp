@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Timeline.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/KnownValues.h"
@@ -40,13 +41,28 @@ struct Message {
 using Channel = std::tuple<int64_t, int64_t, int64_t>;
 using Messages = std::map<Channel, std::deque<Message>>;
 
+/// Unequal places have programs of their own, which come to the same
+/// collectives over their axis in one order: the n-th begins when all have come
+/// to it.
+struct Meetings {
+  struct Meeting {
+    size_t arrived = 0;
+    double start = 0;
+  };
+  StringAttr axis; // null: one program is all places'
+  size_t places = 0;
+  std::deque<Meeting> list;
+};
+
 /// One program under way.
 class Runner {
 public:
   Runner(func::FuncOp function, MeshOp mesh, const MachineModel &machine,
-         Messages &messages, bool details, PredictFunction predict)
-      : mesh(mesh), machine(machine), messages(messages), details(details),
-        predict(predict), ranks(mesh ? mesh.getNumRanks() : 1) {
+         Messages &messages, Meetings &meetings, bool details,
+         PredictFunction predict)
+      : mesh(mesh), machine(machine), messages(messages), meetings(meetings),
+        details(details), predict(predict),
+        ranks(mesh ? mesh.getNumRanks() : 1) {
     if (auto number = function->getAttrOfType<IntegerAttr>(kStageAttr))
       stage = number.getInt();
     if (isOnHost(function)) {
@@ -80,6 +96,7 @@ public:
 private:
   bool step(Operation *op, bool mayWait);
   bool receive(Operation *op, Channel channel, bool mayWait);
+  bool meet(CollectiveOpInterface op, bool isStarted, bool mayWait);
   void send(CollectiveOpInterface op, Channel channel) {
     double sent = now;
     messages[channel].push_back({sent, transfer(op)});
@@ -109,6 +126,10 @@ private:
   MeshOp mesh;
   MachineModel machine;
   Messages &messages;
+  Meetings &meetings;
+  /// Those behind, and whether it has come to the next.
+  size_t met = 0;
+  bool hasArrived = false;
   bool details;
   PredictFunction predict;
   int64_t ranks, stage = 0;
@@ -149,6 +170,32 @@ bool Runner::receive(Operation *op, Channel channel, bool mayWait) {
   return true;
 }
 
+/// Whether the others are there, too.
+bool Runner::meet(CollectiveOpInterface op, bool isStarted, bool mayWait) {
+  if (!llvm::is_contained(op.getGroupAxes(), meetings.axis))
+    return true;
+  if (meetings.list.size() == met)
+    meetings.list.emplace_back();
+  Meetings::Meeting &meeting = meetings.list[met];
+  double ready = std::max(now, linkFree);
+  if (!hasArrived) {
+    hasArrived = true;
+    ++meeting.arrived;
+    meeting.start = std::max(meeting.start, ready);
+  }
+  if (meeting.arrived < meetings.places && mayWait)
+    return false;
+  hasArrived = false;
+  ++met;
+  linkFree = meeting.start;
+  if (!isStarted) {
+    waitFor(op, ready);
+    add(Activity::Kind::Idle, op, now, meeting.start, timeline.idle);
+    now = meeting.start;
+  }
+  return true;
+}
+
 bool Runner::step(Operation *op, bool mayWait) {
   if (auto wait = dyn_cast<WaitOp>(op)) {
     waitFor(op, started.lookup(wait.getToken()));
@@ -168,9 +215,12 @@ bool Runner::step(Operation *op, bool mayWait) {
       return false;
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     if (mesh && !collective.isLocal()) {
+      bool isStarted = op->getNumResults() == 1 &&
+                       isa<TokenType>(op->getResult(0).getType());
+      if (!meet(collective, isStarted, mayWait))
+        return false;
       double done = transfer(collective);
-      if (op->getNumResults() == 1 &&
-          isa<TokenType>(op->getResult(0).getType()))
+      if (isStarted)
         started[op->getResult(0)] = done;
       else
         waitFor(op, done);
@@ -192,9 +242,16 @@ Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
                               const MachineModel &machine, bool details,
                               PredictFunction predict) {
   Messages messages;
+  Meetings meetings;
+  for (func::FuncOp function : programs)
+    if (std::optional<Share> share = findShare(function)) {
+      meetings.axis = share->axis;
+      ++meetings.places;
+    }
   std::vector<Runner> runners;
   for (func::FuncOp function : programs)
-    runners.emplace_back(function, mesh, machine, messages, details, predict);
+    runners.emplace_back(function, mesh, machine, messages, meetings, details,
+                         predict);
   while (!llvm::all_of(runners,
                        [](const Runner &runner) { return runner.isDone(); })) {
     bool moved = false;
