@@ -54,8 +54,9 @@ static void addTrainingOptions(Table &table, Options &o) {
                &o.fromLogits);
   table.text(
       "--optimizer", "NAME:key=value,...",
-      "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad; "
-      "keys lr, momentum, beta1, beta2, rho, epsilon, weight-decay, "
+      "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad, "
+      "lamb, lion; keys lr, momentum, beta1, beta2, rho, epsilon, "
+      "weight-decay, "
       "initial-accumulator",
       &o.optimizer);
   table.text("--lr-schedule", "NAME:key=value,...",
