@@ -68,6 +68,25 @@ void ElementEmitter::storeMemory(Value memref, ValueRange indices, Value value,
   memref::StoreOp::create(b, loc, value, memref, indices);
 }
 
+void ElementEmitter::markStored(Value value) {
+  stored.insert(value);
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>()) {
+    value = reshape.getOperand();
+    stored.insert(value);
+  }
+}
+
+/// f16 and bf16 are computed in f32 and rounded where they are stored. What
+/// this kernel makes of such a value must be what others make of it: a label's
+/// score, widened here and selected there, is compared with itself.
+Value ElementEmitter::roundStored(Value value, Value element) {
+  Type type = typeOf(value).getElementType();
+  if (!isa<FloatType>(type) || element.getType() == type ||
+      !stored.contains(value))
+    return element;
+  return emitToCompute(b, loc, emitToStorage(b, loc, element, type), type);
+}
+
 /// Dims of both shapes are paired in groups of equal products, so that only
 /// dims that are really split or joined cost arithmetic.
 Value ElementEmitter::emitReshaped(graph::ReshapeOp op, ValueRange indices) {
@@ -140,7 +159,7 @@ Value ElementEmitter::getElement(Value value, ValueRange indices) {
     auto load = [&](unsigned operand, ValueRange at) {
       return getElement(op->getOperand(operand), at);
     };
-    result = op.emitElement(b, loc, number, indices, load);
+    result = roundStored(value, op.emitElement(b, loc, number, indices, load));
   }
   known[key] = result;
   return result;
@@ -148,5 +167,6 @@ Value ElementEmitter::getElement(Value value, ValueRange indices) {
 
 void ElementEmitter::setElement(Value value, ValueRange indices,
                                 Value element) {
-  known[{value.getAsOpaquePointer(), makeKey(indices)}] = element;
+  known[{value.getAsOpaquePointer(), makeKey(indices)}] =
+      roundStored(value, element);
 }

@@ -10,6 +10,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include <map>
 
 namespace mlir::dist {
@@ -30,6 +31,8 @@ protected:
   Value loadMemory(Value memref, ValueRange indices, Type element);
   void storeMemory(Value memref, ValueRange indices, Value value, Type element);
   Value getConstantIndex(int64_t value);
+  /// Other kernels will read `value` from memory.
+  void markStored(Value value);
 
   OpBuilder &b;
   Location loc;
@@ -38,11 +41,14 @@ protected:
   llvm::DenseMap<Value, Value> memoryOf;
 
 private:
+  /// `element` as it is after a store, if `value` is stored.
+  Value roundStored(Value value, Value element);
   Value emitReshaped(graph::ReshapeOp op, ValueRange indices);
   bool isVisible(Value value);
   SmallVector<const void *> makeKey(ValueRange indices);
 
   std::map<std::pair<void *, SmallVector<const void *>>, Value> known;
+  llvm::DenseSet<Value> stored;
   llvm::DenseMap<int64_t, Value> constants;
 };
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Lowering/KernelEmitter.h"
@@ -20,7 +21,45 @@ namespace mlir::dist {
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
-/// Products may be contracted into sums, and the sign of zero does not matter;
+/// Sums of reductions, whose order is free, are left to LLVM.
+static bool isReduction(arith::FastMathFlags flags) {
+  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::reassoc);
+}
+
+/// x * y + z with one rounding, wherever an expression has it: LLVM would look
+/// at what else uses the product, and compute a value that two loops need in
+/// two ways.
+static void fuseProducts(func::FuncOp func) {
+  auto fuse = [](Operation *op, Value sum, arith::FastMathFlags flags,
+                 bool subtracts) {
+    if (isReduction(flags))
+      return;
+    OpBuilder b(op);
+    Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+    auto negate = [&](Value value) -> Value {
+      return subtracts ? arith::NegFOp::create(b, op->getLoc(), value) : value;
+    };
+    Value fused;
+    if (auto product = lhs.getDefiningOp<arith::MulFOp>())
+      fused = math::FmaOp::create(b, op->getLoc(), product.getLhs(),
+                                  product.getRhs(), negate(rhs));
+    else if (auto product = rhs.getDefiningOp<arith::MulFOp>())
+      fused = math::FmaOp::create(b, op->getLoc(), negate(product.getLhs()),
+                                  product.getRhs(), lhs);
+    else
+      return;
+    sum.replaceAllUsesWith(fused);
+    op->erase();
+  };
+  func.walk([&](Operation *op) {
+    if (auto add = dyn_cast<arith::AddFOp>(op))
+      fuse(op, add.getResult(), add.getFastmath(), false);
+    else if (auto sub = dyn_cast<arith::SubFOp>(op))
+      fuse(op, sub.getResult(), sub.getFastmath(), true);
+  });
+}
+
+/// The sign of zero does not matter, and what reductions add may be a product;
 /// anything more would change what carefully written expressions compute.
 static void setFastMath(func::FuncOp func) {
   func.walk([](Operation *op) {
@@ -28,11 +67,12 @@ static void setFastMath(func::FuncOp func) {
     // Conversions have flags only where somebody set them.
     if (!iface || !iface.getFastMathFlagsAttr() || isa<arith::CmpFOp>(op))
       return;
-    auto old = iface.getFastMathFlagsAttr().getValue();
+    auto flags =
+        iface.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::nsz;
+    if (isa<arith::MulFOp>(op))
+      flags = flags | arith::FastMathFlags::contract;
     op->setAttr(iface.getFastMathAttrName(),
-                arith::FastMathFlagsAttr::get(
-                    op->getContext(), old | arith::FastMathFlags::contract |
-                                          arith::FastMathFlags::nsz));
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
   });
 }
 
@@ -71,6 +111,7 @@ struct EmitKernelsPass
       FailureOr<func::FuncOp> func = emitKernel(kernel, builder);
       if (failed(func))
         return signalPassFailure();
+      fuseProducts(*func);
       setFastMath(*func);
       keepInnermostLoops(*func);
       kernel.erase();

@@ -547,6 +547,7 @@ FailureOr<func::FuncOp> Emitter::run() {
   for (Value value : body.getTerminator()->getOperands()) {
     outputMemory.push_back(func.getArgument(numInputs + outputs.size()));
     outputs.push_back(value);
+    markStored(value);
   }
   if (isWinograd(first)) {
     unsigned numBuffers = func.getNumArguments() - 3;

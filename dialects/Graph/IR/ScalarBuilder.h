@@ -38,8 +38,10 @@ public:
   OpBuilder &getBuilder() { return builder; }
   Location getLoc() { return loc; }
 
-  /// Any scalar op; float ops get reassoc, contract, nsz and arcp, which keep
-  /// NaN and infinity (masks and overflow checks need them).
+  /// Any scalar op. A kernel may compute a value again in another of its loops
+  /// and compare it with what the first made of it (a maximum's gradient goes
+  /// to the elements that equal it), so that the code may not depend on the
+  /// loop: of the freedoms that floats can give, only the sign of zero.
   template <typename OpT, typename... Args> Value create(Args &&...args) {
     auto op = OpT::create(builder, loc, std::forward<Args>(args)...);
     if (auto fast = dyn_cast<arith::ArithFastMathInterface>(op.getOperation()))
@@ -121,9 +123,8 @@ public:
 
 private:
   arith::FastMathFlagsAttr getFlags() {
-    using F = arith::FastMathFlags;
-    return arith::FastMathFlagsAttr::get(
-        builder.getContext(), F::reassoc | F::contract | F::nsz | F::arcp);
+    return arith::FastMathFlagsAttr::get(builder.getContext(),
+                                         arith::FastMathFlags::nsz);
   }
   OpBuilder &builder;
   Location loc;

@@ -166,9 +166,71 @@ static void addFused(KernelCases &cases) {
         1e-5);
 }
 
+/// What a value is compared with may have been computed from it in another loop
+/// or kernel: it must be the same number.
+static void addEquals(KernelCases &cases) {
+  std::string t = "tensor<64x3x5xf32>", m = "tensor<64x3xf32>";
+  cases.add(
+      "equals_maximum",
+      "%x: " + t + ", %s: tensor<3x5xf32>, %b: tensor<5xf32>, %c: " +
+          "tensor<3xf32>, %y: " + m,
+      "(" + m + ", " + t + ", " + t + ", tensor<5xf32>)",
+      "%0 = graph.tanh %x : " + t +
+          "\n%1 = graph.broadcast %s {dims = array<i64: 1, 2>} : "
+          "(tensor<3x5xf32>) -> " +
+          t + "\n%2 = graph.mul %0, %1 : " + t +
+          "\n%3 = graph.broadcast %b {dims = array<i64: 2>} : (tensor<5xf32>) "
+          "-> " +
+          t + "\n%4 = graph.add %2, %3 : " + t +
+          "\n%5 = graph.broadcast %c {dims = array<i64: 1>} : (tensor<3xf32>) "
+          "-> " +
+          t + "\n%6 = graph.add %4, %5 : " + t +
+          "\n%7 = graph.reduce max, %6 {dims = array<i64: 2>} : (" + t +
+          ") -> " + m + "\n%8 = graph.sub %7, %y : " + m +
+          "\n%9 = graph.broadcast %7 {dims = array<i64: 0, 1>} : (" + m +
+          ") -> " + t + "\n%10 = graph.compare eq, %6, %9 : (" + t + ", " + t +
+          ") -> tensor<64x3x5xi1>\n%11 = graph.convert %10 : "
+          "(tensor<64x3x5xi1>) -> " +
+          t + "\n%12 = graph.reduce sum, %11 {dims = array<i64: 2>} : (" + t +
+          ") -> " + m + "\n%13 = graph.div %8, %12 : " + m +
+          "\n%14 = graph.broadcast %13 {dims = array<i64: 0, 1>} : (" + m +
+          ") -> " + t + "\n%15 = graph.mul %11, %14 : " + t +
+          "\n%16 = graph.mul %15, %0 : " + t +
+          "\n%17 = graph.reduce sum, %15 {dims = array<i64: 0, 1>} : (" + t +
+          ") -> tensor<5xf32>\nreturn %8, %15, %16, %17 : " + m + ", " + t +
+          ", " + t + ", tensor<5xf32>",
+      1e-5);
+  // A bf16 sum is read as it is by one kernel, and widened by another.
+  std::string n = "tensor<64x5xbf16>", w = "tensor<64x5xf32>";
+  cases.add(
+      "equals_widened", "%x: " + n + ", %y: " + n, "tensor<64xf32>",
+      "%a = graph.add %x, %y : " + n + "\n%w = graph.convert %a : (" + n +
+          ") -> " + w + "\n%i = graph.arg_max %w {axis = 1 : i64} : (" + w +
+          ") -> tensor<64xi64>\n"
+          "%k = graph.broadcast %i {dims = array<i64: 0>} : (tensor<64xi64>) "
+          "-> tensor<64x5xi64>\n"
+          "%j = graph.iota {dim = 1 : i64} : tensor<64x5xi64>\n"
+          "%e = graph.compare eq, %j, %k : (tensor<64x5xi64>, "
+          "tensor<64x5xi64>) -> tensor<64x5xi1>\n"
+          "%z = graph.constant dense<0.0> : " +
+          n + "\n%s = graph.select %e, %a, %z : (tensor<64x5xi1>, " + n + ", " +
+          n + ") -> " + n + "\n%f = graph.convert %s : (" + n + ") -> " + w +
+          "\n%m = graph.reduce sum, %f {dims = array<i64: 1>} : (" + w +
+          ") -> tensor<64xf32>\n"
+          "%b = graph.broadcast %m {dims = array<i64: 0>} : (tensor<64xf32>) "
+          "-> " +
+          w + "\n%g = graph.compare gt, %w, %b : (" + w + ", " + w +
+          ") -> tensor<64x5xi1>\n"
+          "%h = graph.convert %g : (tensor<64x5xi1>) -> " +
+          w + "\n%c = graph.reduce sum, %h {dims = array<i64: 1>} : (" + w +
+          ") -> tensor<64xf32>\nreturn %c : tensor<64xf32>",
+      0);
+}
+
 TEST(KernelVsEvaluator, ElementwiseAndFused) {
   KernelCases cases;
   addElementwise(cases);
   addFused(cases);
+  addEquals(cases);
   cases.check();
 }
