@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "llvm/ADT/StringExtras.h"
 #include "passes/Graph/Losses.h"
@@ -27,6 +28,7 @@ struct AddLossPass : dist::impl::AddLossPassBase<AddLossPass> {
 private:
   LogicalResult parseOptions();
   LogicalResult addLoss(func::FuncOp entry, bool isPartial);
+  FailureOr<std::string> findFullBatches(func::FuncOp entry);
   FailureOr<unsigned> findOutput(func::FuncOp entry);
   FailureOr<LossInputs> getInputs(GraphBuilder &g, func::FuncOp entry,
                                   Value output);
@@ -208,15 +210,11 @@ LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
 
   RankedTensorType type = typeOf(output);
   bool hasBatch = type.getRank() > 0 && type.getDimSize(0) == *rows;
-  if (!hasBatch && (lossRow || isPartial || type.getRank() > 0))
+  if (!hasBatch && (lossRow || type.getRank() > 0))
     return entry.emitError()
            << "--loss " << lossSpec.getName()
            << ": expected dim 0 of the output "
-           << "to be the batch of " << *rows << ", but got " << type
-           << (lossRow || type.getRank() > 0
-                   ? ""
-                   : "; one number for the whole batch cannot leave out the "
-                     "padded rows of a short batch: use --drop-remainder");
+           << "to be the batch of " << *rows << ", but got " << type;
 
   LossInputs inputs;
   Value values = output;
@@ -269,6 +267,18 @@ LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
   return success();
 }
 
+/// Why no row of a batch may be a copy of another; empty: they may.
+FailureOr<std::string> AddLossPass::findFullBatches(func::FuncOp entry) {
+  FailureOr<unsigned> index = findOutput(entry);
+  if (failed(index))
+    return failure();
+  Value output = getReturn(entry)->getOperand(*index);
+  if (!lossRow && typeOf(output).getRank() == 0)
+    return std::string("the loss is one number for a whole batch");
+  Operation *mixes = findMixedRows(entry, output);
+  return mixes ? describeNode(mixes) + kCombinesExamples : std::string();
+}
+
 void AddLossPass::runOnOperation() {
   if (failed(parseOptions()))
     return signalPassFailure();
@@ -293,7 +303,18 @@ void AddLossPass::runOnOperation() {
   entries.emplace_back(cloneEntry(predict, "eval_step"), false);
   if (wantPartial)
     entries.emplace_back(cloneEntry(predict, "eval_step_partial"), true);
-  for (auto [entry, isPartial] : entries)
+  for (auto [entry, isPartial] : entries) {
+    if (isPartial) {
+      FailureOr<std::string> why = findFullBatches(entry);
+      if (failed(why))
+        return signalPassFailure();
+      if (!why->empty()) {
+        module->setAttr(kFullBatches, StringAttr::get(&getContext(), *why));
+        entry.erase();
+        continue;
+      }
+    }
     if (failed(addLoss(entry, isPartial)))
       return signalPassFailure();
+  }
 }

@@ -104,7 +104,9 @@ def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
     step or `partial` is set, @eval_step_partial). The loss is the sum of the
     examples' losses over the number of examples: the batch size in a full
     entry, the argument `count` in a partial one, where `mask` leaves the padded
-    rows out. Losses and metrics, with Keras' formulas: see TrainingTables.h.
+    rows out. Where that cannot be (an op combines the examples of a batch, the
+    loss is one number for all) there is no partial entry, and
+    `graph.full_batches` on the module says why. Losses and metrics, with Keras' formulas: see TrainingTables.h.
 
     An output that comes out of a softmax (cross-entropies) or a sigmoid (binary
     cross-entropy) is not computed for the loss: it starts from the logits

@@ -170,6 +170,22 @@ Status EntryPair::choose(const Batch &batch, EntryCall **out) {
   return Status();
 }
 
+Status EntryPair::checkLast(const manifest::Manifest &manifest,
+                            int64_t examples, const BatchPlan &plan,
+                            const std::string &advice) const {
+  if (partial || plan.dropRemainder || examples % plan.batch == 0)
+    return Status();
+  auto why = manifest.options().find("full_batches");
+  return Status::error(
+      StatusCode::InvalidInput, "the program takes full batches only",
+      "--batch-size",
+      "the last one of " + std::to_string(examples) + " examples would have " +
+          std::to_string(examples % plan.batch) + " of " +
+          std::to_string(plan.batch) +
+          (why == manifest.options().end() ? "" : ", and " + why->second),
+      "give " + advice + "a --batch-size that divides them");
+}
+
 Status EntryPair::run(const Batch &batch, StepResult *result) {
   EntryCall *call = nullptr;
   DIST_RETURN_IF_ERROR(choose(batch, &call));

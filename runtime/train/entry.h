@@ -59,6 +59,10 @@ public:
   Status run(const Batch &batch, StepResult *result);
   /// The one that takes the batch; an error when the program lacks it.
   Status choose(const Batch &batch, EntryCall **call);
+  /// Fails when a pass over `examples` ends with a short batch that the program
+  /// does not take. `advice` goes before "a batch size that divides them".
+  Status checkLast(const manifest::Manifest &manifest, int64_t examples,
+                   const BatchPlan &plan, const std::string &advice) const;
   /// The batch as the program wants it.
   BatchPlan plan(const manifest::Manifest &manifest) const;
 

@@ -125,6 +125,16 @@ Status predict(Session &session,
                      "the program takes " + std::to_string(batch) +
                          " examples at once, and output '" + binding->name() +
                          "' depends on all");
+  // A chunk must be the batch that was asked for, without copies.
+  const auto &options = session.manifest().options();
+  auto mixes = options.find("predict_full_batches");
+  int64_t asked = session.manifest().global_batch();
+  if (chunked && mixes != options.end() &&
+      (rows % batch || (asked > 0 && asked != batch)))
+    return unfit(bindings[0]->name(), "it has " + std::to_string(rows) +
+                                          " examples, the program takes " +
+                                          std::to_string(batch) +
+                                          " at once, and " + mixes->second);
   outputs->clear();
   std::vector<Tensor> chunk(inputs.size()), values;
   for (int64_t begin = 0; begin == 0 || begin < rows;

@@ -78,13 +78,22 @@ static Status nonfinite(Session &session, const Dataset &data,
               "--on-nonfinite=continue goes on");
 }
 
+/// What evaluates `data`, if the program can.
+static Status prepareEvaluation(Session &session, const Dataset &data,
+                                EntryPair *entries, BatchPlan *plan) {
+  DIST_RETURN_IF_ERROR(EntryPair::create(session, "eval_step", entries));
+  *plan = entries->plan(session.manifest());
+  plan->endBatch = BatchStream::batchesPerPass(data.examples(), *plan);
+  return entries->checkLast(session.manifest(), data.examples(), *plan,
+                            "a part of the data (FILE[a:b]) or ");
+}
+
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
                 Evaluation *out) {
   EntryPair entries;
-  DIST_RETURN_IF_ERROR(EntryPair::create(session, "eval_step", &entries));
-  BatchPlan plan = entries.plan(session.manifest());
+  BatchPlan plan;
+  DIST_RETURN_IF_ERROR(prepareEvaluation(session, data, &entries, &plan));
   plan.prefetch = prefetch;
-  plan.endBatch = BatchStream::batchesPerPass(data.examples(), plan);
   Metrics metrics(session);
   DIST_RETURN_IF_ERROR(metrics.reset());
   BatchStream stream(data, plan);
@@ -176,6 +185,16 @@ Status Trainer::prepare() {
       __builtin_mul_overflow(options.epochs, stepsPerEpoch, &lastStep))
     return Status::error(StatusCode::InvalidArgument, "too many epochs",
                          "--epochs", "", "give fewer");
+  if (lastStep >= perPass)
+    DIST_RETURN_IF_ERROR(entries.checkLast(session.manifest(), data.examples(),
+                                           plan, "--drop-remainder or "));
+  if (validation) {
+    // Not after an epoch's work.
+    EntryPair evaluating;
+    BatchPlan whole;
+    DIST_RETURN_IF_ERROR(
+        prepareEvaluation(session, *validation, &evaluating, &whole));
+  }
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
   plan.hold = std::min({options.stepsPerLaunch, lastStep, stepsPerEpoch});
   state.batch = plan.batch;

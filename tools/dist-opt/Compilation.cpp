@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Compilation.h"
+#include "passes/Analysis/BatchRows.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
@@ -105,12 +106,24 @@ Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
 
 /// A batch that the replicas do not divide is padded at every step: full
 /// entries would divide by the padded size.
-void Compilation::dropFullEntries() {
+LogicalResult Compilation::dropFullEntries() {
   if (batch == paddedBatch)
-    return;
+    return success();
+  StringRef key = options.loss.empty() ? kPredictFullBatches : kFullBatches;
+  if (auto why = (*module)->getAttrOfType<StringAttr>(key))
+    return emitError(UnknownLoc::get(&context))
+           << "a batch of " << batch << " cannot be cut into " << replicas
+           << " equal parts (--batch-size): " << why.getValue()
+           << ", so that none may stand in for those that lack; give "
+              "--batch-size "
+           << (batch > replicas
+                   ? std::to_string(paddedBatch - replicas) + " or "
+                   : std::string())
+           << paddedBatch;
   for (StringRef name : {"train_step", "eval_step", "gradients"})
     if (auto entry = module->lookupSymbol<func::FuncOp>(name))
       entry.erase();
+  return success();
 }
 
 LoweringOptions Compilation::loweringOptions() {
@@ -133,6 +146,9 @@ LoweringOptions Compilation::loweringOptions() {
   map["on-nonfinite"] = options.onNonfinite;
   map["precision"] = options.precision;
   map["convolution"] = options.convolution;
+  for (StringRef key : {kFullBatches, kPredictFullBatches})
+    if (auto why = (*module)->getAttrOfType<StringAttr>(key))
+      map[key.substr(StringRef("graph.").size()).str()] = why.str();
   // Who gives them again asks for what the package is.
   map["arguments"] = llvm::join(options.compileArguments, "\n");
   return lowering;
@@ -310,8 +326,13 @@ LogicalResult Compilation::train() {
         buildTrainPipeline(pm, train);
       })))
     return failure();
-  dropFullEntries();
-  return checkStatistics();
+  if (auto predict = module->lookupSymbol<func::FuncOp>("predict"))
+    if (Operation *mixes = findMixedRows(
+            predict, predict.front().getTerminator()->getOperands()))
+      (*module)->setAttr(
+          kPredictFullBatches,
+          StringAttr::get(&context, describeNode(mixes) + kCombinesExamples));
+  return failure(failed(dropFullEntries()) || failed(checkStatistics()));
 }
 
 /// Statistics of each replica's examples are what groups of equal size have.

@@ -84,7 +84,7 @@ private:
   LogicalResult checkMemory(const ExplainReport &report);
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult checkStatistics();
-  void dropFullEntries();
+  LogicalResult dropFullEntries();
   /// Leaves the entries that a step runs.
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);

@@ -35,9 +35,19 @@ def digits_residual(path):
     m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def digits_centered(path):
+    """A dense layer behind the images less the mean image of their batch: no example is alone."""
+    m = Model(seed=7)
+    mean = m.node("ReduceMean", "mean", ["image"], axes=[0], keepdims=1)
+    x = m.node("Sub", "centered", ["image", mean])
+    x = m.dense("dense1", m.node("Flatten", "flatten", [x]), 8 * 8, 10)
+    m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
+
+
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else here
     digits_bn(os.path.join(folder, "digits-bn.onnx"))
     digits_residual(os.path.join(folder, "digits-residual.onnx"))
+    digits_centered(os.path.join(folder, "digits-centered.onnx"))
     # A vocabulary that no number of devices divides, looked up in the head's own weights.
     transformer(os.path.join(folder, "tied-transformer.onnx"), layers=1, dim=16, heads=4, length=64, vocabulary=19, tied=True)

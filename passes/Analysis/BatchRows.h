@@ -1,0 +1,38 @@
+//===- BatchRows.h - Whether a batch's examples meet -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A short batch is filled with copies of its examples, and what the copies give
+// is left out of the loss. That is right as long as no other example's result
+// depends on them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_ANALYSIS_BATCHROWS_H
+#define PASSES_ANALYSIS_BATCHROWS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// On a module: why its step and evaluation (which then have no partial entry),
+/// or its prediction, take full batches only. For messages.
+inline constexpr llvm::StringLiteral kFullBatches = "graph.full_batches";
+inline constexpr llvm::StringLiteral kPredictFullBatches =
+    "graph.predict_full_batches";
+inline constexpr char kCombinesExamples[] = " combines the examples of a batch";
+
+/// The first op of what `outputs` depend on that combines examples of a batch
+/// (a mean over them, their products with each other) and does not read which
+/// of them are copies; null if there is none. Which dims are of examples:
+/// `graph.batch_dim` of the arguments, and what ops' factors tie to them.
+Operation *findMixedRows(func::FuncOp entry, ValueRange outputs);
+
+/// `op`, as a message names it: its node in the model file, else its kind.
+std::string describeNode(Operation *op);
+
+} // namespace mlir::dist
+
+#endif // PASSES_ANALYSIS_BATCHROWS_H
