@@ -203,8 +203,8 @@ void PipelineStagesPass::runOnOperation() {
   if (int64_t(segments.size()) < count) {
     reference.emitError() << "a pipeline of " << count
                           << (chunks > 1 ? " chunks" : " stages")
-                          << " needs as many layers with parameters, but '"
-                          << reference.getSymName() << "' has "
+                          << " needs as many layers with parameters, but the "
+                             "model has "
                           << segments.size() << "; use fewer";
     return signalPassFailure();
   }
