@@ -20,9 +20,13 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static bool isReadOnlyBy(Value value, Operation *op) {
-  return llvm::all_of(value.getUsers(),
-                      [&](Operation *user) { return user == op; });
+/// Whether only the operands `set` of `op` read the value. One value may be two
+/// operands: a square is linear in neither.
+static bool isReadOnlyBy(Value value, Operation *op, ArrayRef<unsigned> set) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    return use.getOwner() == op &&
+           llvm::is_contained(set, use.getOperandNumber());
+  });
 }
 
 /// Whether the operands outside `set` are the same on all ranks along `axes`.
@@ -43,10 +47,10 @@ struct ReducedValue {
 } // namespace
 
 /// The all_reduce behind `use`, seen through ops that are linear in it, do not
-/// change its bytes and serve nobody else.
-static ReducedValue findReduced(OpOperand &use) {
+/// change its bytes and serve nobody else than the operands `readers`.
+static ReducedValue findReduced(OpOperand &use, ArrayRef<unsigned> readers) {
   Operation *definition = use.get().getDefiningOp();
-  if (!definition || !isReadOnlyBy(use.get(), use.getOwner()))
+  if (!definition || !isReadOnlyBy(use.get(), use.getOwner(), readers))
     return {};
   if (auto reduce = dyn_cast<AllReduceOp>(definition))
     return reduce->getNumOperands() == 1 &&
@@ -62,7 +66,7 @@ static ReducedValue findReduced(OpOperand &use) {
     OpOperand &next = definition->getOpOperand(set[0]);
     if (getByteSize(next.get().getType()) != getByteSize(use.get().getType()))
       continue;
-    ReducedValue found = findReduced(next);
+    ReducedValue found = findReduced(next, set);
     if (!found.reduce)
       continue;
     found.way.push_back(&next);
@@ -93,7 +97,7 @@ struct ReduceAfterLinearOp
     llvm::SetVector<Operation *> reduces;
     int64_t before = 0;
     for (unsigned i : set) {
-      ReducedValue value = findReduced(op->getOpOperand(i));
+      ReducedValue value = findReduced(op->getOpOperand(i), set);
       if (!value.reduce)
         return failure();
       if (reduces.insert(value.reduce))

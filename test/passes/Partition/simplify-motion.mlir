@@ -84,6 +84,24 @@ func.func @stays(%a: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], 
   return %3, %4, %5, %6, %7 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<4xf32>
 }
 
+// A square is not linear, though a product is in each operand.
+// CHECK-LABEL: func @square_stays
+// EQUAL: @square_stays: equal
+func.func @square_stays(%a: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced = {"x"}>},
+                        %b: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced = {"x"}>}) -> (tensor<f32>, tensor<f32>) {
+  // CHECK-NEXT: %[[A:.+]] = dist.all_reduce %arg0
+  // CHECK-NEXT: %[[S:.+]] = graph.mul %[[A]], %[[A]]
+  // CHECK-NEXT: graph.reduce sum, %[[S]]
+  // CHECK-NEXT: %[[B:.+]] = dist.all_reduce %arg1
+  // CHECK-NEXT: graph.dot_general %[[B]], %[[B]]
+  %0 = dist.all_reduce %a over @mesh ["x"] {reason = "sum", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.mul %0, %0 {dist.shardings = [#dist.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  %2 = graph.reduce sum, %1 {dims = array<i64: 0>, dist.shardings = [#dist.sharding<@mesh, []>]} : (tensor<4xf32>) -> tensor<f32>
+  %3 = dist.all_reduce %b over @mesh ["x"] {reason = "sum", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = graph.dot_general %3, %3 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>, dist.shardings = [#dist.sharding<@mesh, []>]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  return %2, %4 : tensor<f32>, tensor<f32>
+}
+
 // What is cut afterwards is computed in parts: down to the sum, which is scattered.
 // CHECK-LABEL: func @cut_first
 // EQUAL: @cut_first: equal
