@@ -35,6 +35,7 @@ void StartedCollectives::start(Communicator &communicator,
   job.from.assign(from, from + (call.gives ? call.pieces.size : 0));
   job.to.assign(to, to + (call.takes ? call.pieces.size : 0));
   queued.store(++started);
+  numbers[call.op] = started;
   if (!thread.joinable())
     thread = std::thread([this] { loop(); });
   toDo.notify();
@@ -68,10 +69,9 @@ Status StartedCollectives::waitUntil(uint64_t number) {
 }
 
 Status StartedCollectives::wait(int32_t op) {
-  uint64_t oldest = started > maxJobs ? started - maxJobs : 0;
-  for (uint64_t number = started; number > oldest; --number)
-    if (jobs[(number - 1) % maxJobs].call.op == op)
-      return waitUntil(number);
+  auto number = numbers.find(op);
+  if (number != numbers.end())
+    return waitUntil(number->second);
   return Status::error(StatusCode::Internal,
                        "a collective was not started that is waited for",
                        "op " + std::to_string(op));

@@ -17,6 +17,7 @@
 #include "runtime/core/wait.h"
 #include <functional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace dist {
@@ -60,6 +61,9 @@ private:
 
   Job jobs[maxJobs]; // job n is at n % maxJobs
   uint64_t started = 0;
+  /// By transfer: how many had been started with its last start. A job may be
+  /// long done, and its place another's, when its value is waited for.
+  std::unordered_map<int32_t, uint64_t> numbers;
   std::atomic<uint64_t> queued{0}, finished{0};
   std::atomic<bool> stopping{false};
   WaitPoint toDo, done;

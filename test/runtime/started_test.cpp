@@ -66,11 +66,10 @@ TEST_F(StartedTest, RunsInOrderAndBeside) {
       started[rank].start(world->rank(rank), sums[i]->call, &buffer, &buffer);
       buffer = nullptr; // the array was copied
     }
-    for (int i = 100; i < 150; ++i) {
+    for (int i = 0; i < 150; ++i) { // the first ones are long done
       Status status = started[rank].wait(i);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(data[i].back(), 3 * i + 3);
-      ASSERT_EQ(data[i - 100].back(), 3 * (i - 100) + 3); // long done
     }
     EXPECT_TRUE(started[rank].idle());
   });
