@@ -17,8 +17,9 @@ llvm::json::Array mlir::dist::formatChains(const ExplainReport &report,
     llvm::json::Array steps;
     for (const ChainStep &step : getChain(report, cause)) {
       const SourceRow &source = step.source;
-      llvm::json::Object object{
-          {"axis", source.axis}, {"value", source.value}, {"dim", source.dim}};
+      llvm::json::Object object{{"axis", source.axis}, {"value", source.value}};
+      if (source.dim >= 0)
+        object["dim"] = source.dim;
       if (source.op.empty()) {
         object["decision"] = source.place;
       } else {
@@ -90,7 +91,8 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
     sources.push_back(llvm::json::Object{
         {"axis", source.axis},
         {"value", source.value},
-        {"dim", source.dim},
+        {"dim", source.dim < 0 ? llvm::json::Value(nullptr)
+                               : llvm::json::Value(source.dim)},
         {source.op.empty() ? "decision" : "place", source.place},
         {"op", source.op},
         {"from", source.from < 0 ? llvm::json::Value(nullptr)

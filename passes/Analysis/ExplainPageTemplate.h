@@ -200,6 +200,10 @@ function memory(e) {
 }
 function step(s) {
   const times = s.times ? ` (× ${s.times})` : "", dim = `dim ${s.dim}`;
+  if (s.dim === undefined) // where it is, not how it is split
+    return make("li", {}, s.decision !== undefined
+      ? make("span", {}, make("b", {}, s.decision), ": ", make("span", {class: "mono"}, s.value))
+      : make("span", {}, "read by ", make("span", {class: "mono"}, s.op + (s.place ? " of " + s.place : ""))));
   return make("li", {}, s.decision !== undefined
     ? make("span", {}, make("b", {}, s.decision), ": ", make("span", {class: "mono"}, s.value), ` is split over ${s.axis} (${dim})`)
     : make("span", {}, make("span", {class: "mono"}, s.value), ` follows, ${dim}, along `,

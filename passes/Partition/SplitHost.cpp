@@ -46,9 +46,10 @@ constexpr Wanted byDevice = {true, false}, byHost = {false, true};
 /// Splits one entry.
 class HostSplitter {
 public:
-  HostSplitter(func::FuncOp function, MeshOp mesh, int64_t bytesPerPack)
+  HostSplitter(func::FuncOp function, MeshOp mesh, int64_t bytesPerPack,
+               SourceBuilder &sources)
       : function(function), mesh(mesh), bytesPerPack(bytesPerPack),
-        ports(function), builder(function.getContext()) {}
+        sources(sources), ports(function), builder(function.getContext()) {}
   LogicalResult run();
 
 private:
@@ -74,6 +75,7 @@ private:
   func::FuncOp function;
   MeshOp mesh;
   int64_t bytesPerPack;
+  SourceBuilder &sources;
   PortVariables ports;
   OpBuilder builder;
   /// Values that the host has or can compute.
@@ -255,6 +257,17 @@ void HostSplitter::sendVariables() {
         mesh.getAxisNames(),
         "devices read " + listNames(names) + ", which the host has",
         llvm::join(origins, "; "));
+    for (Value argument : bucket) {
+      auto users = argument.getUsers();
+      auto reader = llvm::find_if(users, [&](Operation *user) {
+        return llvm::any_of(user->getResults(), [&](Value result) {
+          return wanted.lookup(result).device;
+        });
+      });
+      addPlaceCause(transfer, sources, "host",
+                    "--strategy=central-storage keeps its one copy on the host",
+                    argument, reader == users.end() ? nullptr : *reader);
+    }
     addTransfer(transfer, bucket, device);
   }
 }
@@ -364,9 +377,12 @@ void SplitHostPass::runOnOperation() {
     return signalPassFailure();
   }
   mesh.setHost(true);
+  SourceBuilder sources(mesh);
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (!function.isExternal() &&
-        failed(HostSplitter(function, mesh, bytesPerPack).run()))
+        failed(HostSplitter(function, mesh, bytesPerPack, sources).run()))
       return signalPassFailure();
+  if (sources.isKept())
+    sources.write(mesh);
 }

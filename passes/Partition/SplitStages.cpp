@@ -41,9 +41,10 @@ using Keepers = llvm::MapVector<Operation *, StageSet>;
 /// Splits one entry.
 class Splitter {
 public:
-  Splitter(func::FuncOp function, MeshOp mesh, int64_t stages, Keepers &keepers)
+  Splitter(func::FuncOp function, MeshOp mesh, int64_t stages, Keepers &keepers,
+           SourceBuilder &sources)
       : function(function), mesh(mesh), stages(stages), keepers(keepers),
-        assignment(assignStages(function)), ports(function),
+        sources(sources), assignment(assignStages(function)), ports(function),
         builder(function.getContext()) {}
 
   /// Finds what each stage needs; adds to `keepers`.
@@ -66,12 +67,14 @@ private:
   void emitReturn();
   int64_t getTag(Value value, int64_t to);
   std::string getReason(Value value, int64_t from, int64_t to);
+  void explain(Operation *transfer, Value value, int64_t from, int64_t to);
   void createFunctions();
 
   func::FuncOp function;
   MeshOp mesh;
   int64_t stages;
   Keepers &keepers;
+  SourceBuilder &sources;
   StageAssignment assignment;
   PortVariables ports;
   OpBuilder builder;
@@ -243,6 +246,20 @@ std::string Splitter::getReason(Value value, int64_t from, int64_t to) {
          " of stage " + std::to_string(from);
 }
 
+void Splitter::explain(Operation *transfer, Value value, int64_t from,
+                       int64_t to) {
+  auto users = value.getUsers();
+  auto reader = llvm::find_if(users, [&](Operation *user) {
+    return assignment.home.lookup(user) >= 0 &&
+           assignment.home.lookup(user) % stages == to;
+  });
+  addPlaceCause(transfer, sources, kStageAxis,
+                "--strategy=pipeline:stages=" + std::to_string(stages) +
+                    " puts it into stage " + std::to_string(from) +
+                    ", and what reads it into stage " + std::to_string(to),
+                value, reader == users.end() ? nullptr : *reader);
+}
+
 void Splitter::sendTo(Value value, int64_t from, int64_t to) {
   builder.setInsertionPointToEnd(&programs[from].function.front());
   Location loc = value.getLoc();
@@ -252,6 +269,7 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
                              builder.getStrArrayAttr({kStageAxis}),
                              getReason(value, from, to), getValueName(value));
   send->setAttr(kStageAttr, builder.getI64IntegerAttr(from));
+  explain(send, value, from, to);
 }
 
 void Splitter::sendResults(Operation *op, int64_t stage) {
@@ -430,10 +448,11 @@ void SplitStagesPass::runOnOperation() {
 
   std::vector<std::unique_ptr<Splitter>> splitters;
   Keepers keepers;
+  SourceBuilder sources(mesh);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
       splitters.push_back(
-          std::make_unique<Splitter>(function, mesh, stages, keepers));
+          std::make_unique<Splitter>(function, mesh, stages, keepers, sources));
   // A stage that keeps a variable needs its new value in every entry, which may
   // make it keep another.
   auto count = [&] {
@@ -455,4 +474,6 @@ void SplitStagesPass::runOnOperation() {
   for (auto &splitter : splitters)
     if (failed(splitter->split(schedule, chunks)))
       return signalPassFailure();
+  if (sources.isKept())
+    sources.write(mesh);
 }

@@ -65,8 +65,8 @@ int32_t SourceTable::find(Value value, StringAttr axis) const {
   return find(findSources(value), result ? result.getResultNumber() : 0, axis);
 }
 
-SourceBuilder::SourceBuilder(MeshOp mesh) {
-  if (!SourceTable(mesh).isKept())
+SourceBuilder::SourceBuilder(MeshOp mesh) : kept(SourceTable(mesh).isKept()) {
+  if (!kept)
     return;
   auto table = mesh->getAttrOfType<DictionaryAttr>(kTable);
   for (Attribute name : table.getAs<ArrayAttr>("names"))
@@ -126,6 +126,25 @@ void mlir::dist::addCauses(Operation *op, ArrayRef<int32_t> rows) {
       all.push_back(row);
   if (all.size() != before)
     op->setAttr(kCausesAttr, DenseI32ArrayAttr::get(op->getContext(), all));
+}
+
+void mlir::dist::addPlaceCause(Operation *transfer, SourceBuilder &rows,
+                               StringRef axis, StringRef decision, Value value,
+                               Operation *reader) {
+  if (!rows.isKept())
+    return;
+  Builder builder(transfer->getContext());
+  auto text = [&](const Twine &text) { return builder.getStringAttr(text); };
+  Source source{text(axis),    text(describeValue(value)), -1, 0, text(""),
+                text(decision)};
+  source.from = rows.add(source);
+  if (reader) {
+    source.value = text("'" + getOriginName(reader) + "'");
+    source.op = reader->getName().getIdentifier();
+    source.place = text(getOriginName(reader));
+    source.from = rows.add(source);
+  }
+  addCauses(transfer, source.from);
 }
 
 /// Texts that name several sources, each once.

@@ -33,7 +33,8 @@ struct Source {
   StringAttr axis;
   /// The value as a user knows it.
   StringAttr value;
-  /// Which dim it splits, and of which result of its op.
+  /// Which dim it splits, and of which result of its op. Dim -1: the row says
+  /// on which stage or host the value is, not how it is split.
   int32_t dim = 0, result = 0;
   /// The op along which it came: its kind, and its name in the model file. Of a
   /// decision: empty, and the decision's text.
@@ -72,12 +73,14 @@ public:
   int32_t add(const Source &source);
   StringAttr getAxis(int32_t row) const;
   void write(MeshOp mesh) const;
+  bool isKept() const { return kept; }
 
 private:
   int32_t getNumber(StringAttr name);
   SmallVector<Attribute> names;
   DenseMap<StringAttr, int32_t> numbers;
   std::vector<int32_t> rows;
+  bool kept;
 };
 
 /// The rows that are named by `dist.sources` or `dist.causes`; none if null.
@@ -85,6 +88,11 @@ ArrayRef<int32_t> getRows(Attribute list);
 
 /// What there is of a value: `dist.sources` of its op or argument.
 Attribute findSources(Value value);
+
+/// The transfer moves `value`, which `decision` put elsewhere along `axis`, to
+/// the op that reads it, if there is one. Adds nothing where no rows are kept.
+void addPlaceCause(Operation *transfer, SourceBuilder &rows, StringRef axis,
+                   StringRef decision, Value value, Operation *reader);
 
 /// Adds to the op's causes.
 void addCauses(Operation *op, ArrayRef<int32_t> rows);
