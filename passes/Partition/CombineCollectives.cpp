@@ -24,8 +24,14 @@ struct CombineCollectivesPass
     : mlir::dist::impl::CombineCollectivesPassBase<CombineCollectivesPass> {
   using Base::Base;
   void runOnOperation() override;
+
+private:
+  SmallVector<int64_t> getLimits(ArrayRef<Operation *> ops);
 };
 } // namespace
+
+/// Smaller transfers take less time than the calls that start them.
+static constexpr int64_t kLeastPart = 256 * 1024;
 
 /// Whether `to` uses, directly or not, a result of `from`.
 static bool reaches(Operation *from, Operation *to) {
@@ -161,6 +167,29 @@ static Operation *merge(Operation *first, Operation *second) {
   return op;
 }
 
+/// By op: with how many bytes its bucket is full; 0: never.
+SmallVector<int64_t>
+CombineCollectivesPass::getLimits(ArrayRef<Operation *> ops) {
+  if (bytesPerPack > 0 || parts <= 1)
+    return SmallVector<int64_t>(ops.size(), bytesPerPack);
+  // What could be one bucket, and its bytes.
+  SmallVector<std::pair<Operation *, int64_t>> wholes;
+  SmallVector<size_t> numbers;
+  for (Operation *op : ops) {
+    auto *whole = llvm::find_if(
+        wholes, [&](auto &whole) { return isCompatible(whole.first, op); });
+    if (whole == wholes.end())
+      whole = &wholes.emplace_back(op, 0);
+    whole->second += getBytes(op);
+    numbers.push_back(whole - wholes.begin());
+  }
+  SmallVector<int64_t> limits;
+  for (size_t number : numbers)
+    limits.push_back(
+        std::max<int64_t>(kLeastPart, wholes[number].second / parts));
+  return limits;
+}
+
 void CombineCollectivesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
@@ -173,13 +202,13 @@ void CombineCollectivesPass::runOnOperation() {
       (isScalar(&op) ? scalars : large).push_back(&op);
 
   SmallVector<Operation *> buckets;
-  auto place = [&](Operation *op, bool ignoreLimit) {
+  auto place = [&](Operation *op, int64_t limit, bool ignoreLimit) {
     // The newest bucket first: a full or unreachable one closes for good only
     // for the gradients that come after it, not for scalars.
     for (Operation *&bucket : llvm::reverse(buckets)) {
       if (!isCompatible(bucket, op))
         continue;
-      bool full = bytesPerPack > 0 && getBytes(bucket) > bytesPerPack;
+      bool full = limit > 0 && getBytes(bucket) > limit;
       if ((!full || ignoreLimit) && !reaches(bucket, op) &&
           !reaches(op, bucket) && !delaysSend(bucket, op)) {
         bucket = merge(bucket, op);
@@ -190,10 +219,12 @@ void CombineCollectivesPass::runOnOperation() {
     }
     buckets.push_back(op);
   };
-  for (Operation *op : large)
-    place(op, /*ignoreLimit=*/false);
+  // Before any is merged.
+  SmallVector<int64_t> limits = getLimits(large);
+  for (auto [op, limit] : llvm::zip_equal(large, limits))
+    place(op, limit, /*ignoreLimit=*/false);
   for (Operation *op : scalars)
-    place(op, /*ignoreLimit=*/true);
+    place(op, /*limit=*/0, /*ignoreLimit=*/true);
 
   int64_t id = 0;
   function.walk([&](CollectiveOpInterface collective) {

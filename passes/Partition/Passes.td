@@ -315,8 +315,10 @@ def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::Fun
     operands, in the order in which the backward pass gives their operands (last
     layers first); so do reduce-scatters, and all-gathers of compressed gradients
     or whose results are only returned (updated variables; what else is gathered
-    to compute with stays where it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means no
-    limit. Scalars (the loss) join the last bucket. An op never joins a bucket it
+    to compute with stays where it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means
+    that all that can be one bucket becomes `parts` of them, each of at least
+    256 KiB: what is to run beside the backward pass cannot wait for its last
+    gradient. Scalars (the loss) join the last bucket. An op never joins a bucket it
     depends on.
 
     Before: `%1 = dist.all_reduce %a ...` and `%2 = dist.all_reduce %b ...`
@@ -324,7 +326,9 @@ def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::Fun
   }];
   let options = [
     Option<"bytesPerPack", "bytes-per-pack", "int64_t", "0",
-      "A bucket takes no more once it has more bytes than this; 0: one bucket">,
+      "A bucket takes no more once it has more bytes than this; 0: see parts">,
+    Option<"parts", "parts", "int64_t", "1",
+      "Buckets to make of what could be one, where bytes-per-pack is 0">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -151,7 +151,9 @@ static void addStrategyOptions(Table &table, Options &o) {
              "gradients in fewer bytes: f16, bf16, int8, topk:ratio=X or "
              "powersgd:rank=N; what is not sent is added to the next step's",
              &o.compress);
-  table.integer("--bytes-per-pack", "size of the gradients' buckets; 0: chosen",
+  table.integer("--bytes-per-pack",
+                "size of the gradients' buckets; 0 (default): one bucket, or "
+                "with --overlap eight of at least 256 KiB",
                 0, &o.bytesPerPack);
   table.flag("--overlap",
              "collectives run beside computation, on a thread of their own",

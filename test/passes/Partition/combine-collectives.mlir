@@ -1,5 +1,6 @@
 // RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-combine-collectives))" | FileCheck %s
 // RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-combine-collectives{bytes-per-pack=32}))" | FileCheck %s --check-prefix=PACK
+// RUN: dist-opt %s --pass-pipeline="builtin.module(func.func(dist-combine-collectives{parts=2}))" | FileCheck %s --check-prefix=PARTS
 dist.mesh @mesh ["data"=2, "model"=2]
 
 // Users of the first move behind the bucket; the scalar comes last in it.
@@ -101,4 +102,23 @@ func.func @microbatches(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>,
   %0 = dist.all_reduce %a over @mesh ["model"] {dist.microbatch = 0 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
   %1 = dist.all_reduce %b over @mesh ["model"] {dist.microbatch = 1 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// Without a size, so many parts of what could be one bucket: what runs beside
+// the backward pass cannot wait for its last gradient. Small ones stay whole.
+// PARTS-LABEL: func @parts
+// PARTS: = dist.all_reduce %arg0, %arg1 over
+// PARTS: = dist.all_reduce %arg2, %arg3 over
+// PARTS: = dist.all_reduce %arg4, %arg5 over
+// CHECK-LABEL: func @parts
+// CHECK: = dist.all_reduce %arg0, %arg1, %arg2, %arg3 over
+// CHECK: = dist.all_reduce %arg4, %arg5 over
+func.func @parts(%a: tensor<256x256xf32>, %b: tensor<8xf32>, %c: tensor<256x256xf32>, %d: tensor<4xf32>, %e: tensor<8xbf16>, %f: tensor<8xbf16>) -> (tensor<256x256xf32>, tensor<8xf32>, tensor<256x256xf32>, tensor<4xf32>, tensor<8xbf16>, tensor<8xbf16>) {
+  %0 = dist.all_reduce %a over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = dist.all_reduce %b over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = dist.all_reduce %c over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %3 = dist.all_reduce %d over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = dist.all_reduce %e over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xbf16>) -> tensor<8xbf16>
+  %5 = dist.all_reduce %f over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xbf16>) -> tensor<8xbf16>
+  return %0, %1, %2, %3, %4, %5 : tensor<256x256xf32>, tensor<8xf32>, tensor<256x256xf32>, tensor<4xf32>, tensor<8xbf16>, tensor<8xbf16>
 }
