@@ -178,9 +178,10 @@ LogicalResult TensorSplitPass::applyPresets() {
   PatternDims found;
   for (StringRef one : llvm::split(preset, ',')) {
     size_t before = found.size();
-    // What divides comes first; what would be padded only where nothing does.
+    // What divides comes first; what would be padded only where nothing does,
+    // and where nothing may be padded, to tell which sizes would do.
     findSplits(entry, *table, parts, /*mayPad=*/false, one, found);
-    if (found.size() == before && !strictDivisibility)
+    if (found.size() == before)
       findSplits(entry, *table, parts, /*mayPad=*/true, one, found);
     if (found.size() == before)
       return module.emitError()

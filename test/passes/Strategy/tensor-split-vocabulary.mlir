@@ -7,7 +7,7 @@
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split=preset=vocab,conv 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:5 "--dist-tensor-split=preset=vocab strict-divisibility=true" 2>&1 | FileCheck %s --check-prefix=STRICT
 // NONE: --split-preset conv: nothing in the model fits: no variable can be split over 'model' (2 ranks)
-// STRICT: --split-preset vocab: nothing in the model fits: no variable can be split over 'model' (5 ranks)
+// STRICT: --split-preset vocab: dim 1 of 'head' has 12 elements, which 'model' cannot split into 5 equal parts; sizes that work are 10 and 15
 
 // The table of tokens is split along its rows and the head along its classes;
 // positions, of which there are few, and what is between are none of the preset's.

@@ -6,11 +6,11 @@
 // OTHER: dist.mesh @mesh ["model"=2, "other"=2] {why = {model = "--split rules split variables", other = "--split rules split variables"}}
 // OTHER: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"other"}]>
 // Where nothing divides (8 units over 3 ranks), patterns are found that will be
-// padded; or none.
+// padded; where nothing may be, the sizes that would do are named.
 // RUN: dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split | FileCheck %s --check-prefix=ODD
 // RUN: dist-opt %s --dist-create-mesh=axes=model:3 "--dist-tensor-split=rules=fc1.*=1:model" | FileCheck %s --check-prefix=ODDRULE
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:3 --dist-tensor-split=strict-divisibility=true 2>&1 | FileCheck %s --check-prefix=STRICT
-// STRICT: nothing in the model fits
+// STRICT: --split-preset auto: dim 1 of 'fc1.weight' has 8 elements, which 'model' cannot split into 3 equal parts; sizes that work are 6 and 9
 // ODD: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
 // ODD: graph.variable @fc2.weight {{.*}}sharding = #dist.sharding<@mesh, [{"model"}, {?}]>
 // ODDRULE: graph.variable @fc1.weight {{.*}}sharding = #dist.sharding<@mesh, [{?}, {"model"}]>
