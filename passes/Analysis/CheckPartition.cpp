@@ -239,7 +239,7 @@ static Value findValue(func::FuncOp function, Key key) {
 /// Nothing of a gradient may be lost; and from here on what has arrived is the
 /// whole program's gradient.
 LogicalResult FunctionChecker::checkCompression() {
-  SmallVector<HostTensor> own = makeRandomArguments(local, options.seed);
+  SmallVector<HostTensor> own = makeRandomArguments(local, options.seed, mesh);
   llvm::append_range(arguments,
                      ArrayRef(own).drop_front(global.getNumArguments()));
   auto sums = evaluateCompression(local, mesh,
@@ -255,13 +255,21 @@ LogicalResult FunctionChecker::checkCompression() {
     Value source = sum.gradient;
     std::optional<Key> key = findKey(source);
     while (!key && source.getDefiningOp()) {
-      auto *floats = llvm::find_if(
-          source.getDefiningOp()->getOpOperands(), [](OpOperand &operand) {
-            return isa<FloatType>(getElementTypeOrSelf(operand.get()));
-          });
-      if (floats == source.getDefiningOp()->getOpOperands().end())
-        break;
-      source = floats->get();
+      Operation *op = source.getDefiningOp();
+      if (isa<CollectiveOpInterface>(op)) {
+        // A bucket's results are those of its operands.
+        if (op->getNumOperands() != op->getNumResults())
+          break;
+        source = op->getOperand(cast<OpResult>(source).getResultNumber());
+      } else {
+        auto *floats =
+            llvm::find_if(op->getOpOperands(), [](OpOperand &operand) {
+              return isa<FloatType>(getElementTypeOrSelf(operand.get()));
+            });
+        if (floats == op->getOpOperands().end())
+          break;
+        source = floats->get();
+      }
       key = findKey(source);
     }
     Value gradient = key ? findValue(*whole, *key) : Value();

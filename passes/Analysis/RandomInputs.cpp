@@ -102,12 +102,15 @@ static std::optional<HostTensor> getInitialValue(func::FuncOp function,
 }
 
 SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
-                                                        uint64_t seed) {
+                                                        uint64_t seed,
+                                                        MeshOp mesh) {
   SmallVector<HostTensor> arguments;
   int64_t count = -1;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto type = cast<RankedTensorType>(argument.getType());
+    if (ShardingAttr sharding = mesh ? findSharding(argument) : nullptr)
+      type = getGlobalType(type, sharding, mesh);
     // Each argument has its own stream: adding one does not change the others.
     Random random(seed * 1000003 + number);
     auto role = function.getArgAttrOfType<StringAttr>(number, "graph.role");

@@ -7,6 +7,7 @@
 #ifndef PASSES_ANALYSIS_RANDOMINPUTS_H
 #define PASSES_ANALYSIS_RANDOMINPUTS_H
 
+#include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Interfaces/HostTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,9 +16,10 @@ namespace mlir::dist {
 /// Arguments of an entry by their roles: variables have their initial values
 /// (sums and metrics random ones), a mask leaves out the last examples and the
 /// count agrees with it, integers are in the range that their uses allow, all
-/// else is uniform in [-1, 1) (labels in [0, 1)).
+/// else is uniform in [-1, 1) (labels in [0, 1)). With a mesh, the whole values
+/// that one rank's arguments are parts of.
 SmallVector<HostTensor> makeRandomArguments(func::FuncOp function,
-                                            uint64_t seed);
+                                            uint64_t seed, MeshOp mesh = {});
 
 /// The number of values an integer may have by its uses (classes of a loss,
 /// rows of a gather's table); 2 if they do not tell.

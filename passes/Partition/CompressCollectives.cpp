@@ -44,9 +44,10 @@ private:
   class Gradient;
   SmallVector<GradientSum> findSums();
   Value findStepIsFinite();
-  Value addState(StringRef name, DenseElementsAttr initial,
-                 ShardingAttr sharding, Synchronization synchronization,
-                 Aggregation aggregation, StringAttr variable);
+  Value addState(StringRef name, RankedTensorType local,
+                 DenseElementsAttr initial, ShardingAttr sharding,
+                 Synchronization synchronization, Aggregation aggregation,
+                 StringAttr variable);
   void setState(StringRef name, Value value);
   void compress(const GradientSum &sum);
 
@@ -66,7 +67,7 @@ public:
         entry(entry), variable(sum.variable), name(std::move(name)) {}
   Value getState(StringRef state, DenseElementsAttr initial) override {
     return entry.addState(
-        getName(state), initial,
+        getName(state), cast<RankedTensorType>(initial.getType()), initial,
         ShardingAttr::getWhole(SymbolRefAttr::get(entry.mesh.getSymNameAttr()),
                                initial.getType().getRank()),
         Synchronization::OnWrite, Aggregation::OnlyFirst, variable);
@@ -183,8 +184,10 @@ Value EntryCompressor::findStepIsFinite() {
   return found;
 }
 
-/// The argument of state `name`, which is added to module and entry.
-Value EntryCompressor::addState(StringRef name, DenseElementsAttr initial,
+/// The argument of state `name`, which is added to module and entry; a rank
+/// has `local` of it.
+Value EntryCompressor::addState(StringRef name, RankedTensorType local,
+                                DenseElementsAttr initial,
                                 ShardingAttr sharding,
                                 Synchronization synchronization,
                                 Aggregation aggregation, StringAttr of) {
@@ -211,9 +214,8 @@ Value EntryCompressor::addState(StringRef name, DenseElementsAttr initial,
       b.getNamedAttr("graph.role", b.getStringAttr("variable")),
       b.getNamedAttr("graph.variable", FlatSymbolRefAttr::get(context, name))};
   unsigned index = entry.getNumArguments();
-  LogicalResult inserted =
-      entry.insertArgument(index, initial.getType(),
-                           b.getDictionaryAttr(attributes), entry.getLoc());
+  LogicalResult inserted = entry.insertArgument(
+      index, local, b.getDictionaryAttr(attributes), entry.getLoc());
   (void)inserted;
   assert(succeeded(inserted) && "a function with a body takes arguments");
   return entry.getArgument(index);
@@ -273,21 +275,27 @@ void EntryCompressor::compress(const GradientSum &sum) {
        ++i)
     name = sum.variable.str() + "/" + std::to_string(i);
   Gradient one(*this, g, sum, ranks, name);
-  // What was never sent is a part of the sum, each rank has its own share of.
+  // What was never sent is a part of the sum, each rank has its own share of;
+  // of a shard of the sum, where other axes have scattered it before.
+  auto sharding = ShardingAttr::getWhole(
+                      SymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank())
+                      .withUnreduced(axes);
+  if (ShardingAttr own = findSharding(op->getOperand(0)))
+    for (unsigned dim = 0; dim < own.getNumDims(); ++dim)
+      sharding = sharding.withDim(dim, own.getAxes(dim));
+  RankedTensorType whole = getGlobalType(type, sharding, mesh);
   std::string error = one.getName("error");
-  Value left = addState(
-      error,
-      DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())),
-      ShardingAttr::getWhole(SymbolRefAttr::get(mesh.getSymNameAttr()),
-                             type.getRank())
-          .withUnreduced(axes),
-      Synchronization::OnRead, Aggregation::Sum, sum.variable);
-  Value whole = g.add(x, left);
+  Value left = addState(error, type,
+                        DenseElementsAttr::get(
+                            whole, builder.getZeroAttr(whole.getElementType())),
+                        sharding, Synchronization::OnRead, Aggregation::Sum,
+                        sum.variable);
+  Value wanted = g.add(x, left);
   // For --check: nothing of the gradient is lost.
   auto keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
-  whole.getDefiningOp()->setAttr(kCompressedAttr, keeper);
-  CompressedGradient compressed = spec.method->compress(one, whole);
-  setState(error, g.sub(whole, compressed.sent));
+  wanted.getDefiningOp()->setAttr(kCompressedAttr, keeper);
+  CompressedGradient compressed = spec.method->compress(one, wanted);
+  setState(error, g.sub(wanted, compressed.sent));
   Value arrived = g.convert(compressed.sum, given.getElementType());
   arrived.getDefiningOp()->setAttr(kCompressedAttr, keeper);
   if (ShardingAttr sharding = findSharding(op->getResult(0)))
