@@ -21,6 +21,11 @@ LogicalResult VariableOp::verify() {
                "expected a trainable variable to have a float type, but "
                "got ")
            << type;
+  if (getAggregation() == Aggregation::Mean &&
+      !isa<FloatType>(type.getElementType()))
+    return emitOpError("expected a variable with MEAN aggregation to have a "
+                       "float type, but got ")
+           << type << "; aggregate integers by SUM or ONLY_FIRST_REPLICA";
   return success();
 }
 

@@ -26,3 +26,9 @@ func.func @assign_c1(%x: tensor<3xf32>) {
   graph.assign @w, %x : tensor<3xf32>
   return
 }
+
+// -----
+
+// TensorFlow's table: a mean of integers is none.
+// expected-error @below {{expected a variable with MEAN aggregation to have a float type, but got 'tensor<2xi32>'; aggregate integers by SUM or ONLY_FIRST_REPLICA}}
+graph.variable @v : tensor<2xi32> {synchronization = 1 : i32, aggregation = 2 : i32} = dense<0> : tensor<2xi32>
