@@ -84,15 +84,18 @@ static void fill(HostTensor &tensor, Random &random, double low, double high,
   }
 }
 
-/// The initial value of a variable; metrics, sums and what is left of
-/// compressed gradients get random ones below, since zeros would hide a sum
-/// that is counted twice, or never.
+/// The initial value of a variable; metrics, sums, optimizer slots and what is
+/// left of compressed gradients get random ones below: zeros would hide a sum
+/// that is counted twice, or never, or a slot's wrong shard. And a slot of
+/// zeros makes of a gradient that is zero but for rounding (of a bias of keys)
+/// a value of that rounding's sign (Lion), or 1 / epsilon times its size
+/// (LAMB).
 static std::optional<HostTensor> getInitialValue(func::FuncOp function,
                                                  FlatSymbolRefAttr name) {
   auto variable =
       SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(function, name);
   if (!variable || variable.getGroup() == "metric" ||
-      variable.getGroup() == "accumulator" ||
+      variable.getGroup() == "accumulator" || variable.getGroup() == "slot" ||
       variable.getGroup() == "compression")
     return std::nullopt;
   auto value = HostTensor::fromAttribute(variable.getInitial());

@@ -14,10 +14,10 @@
 namespace mlir::dist {
 
 /// Arguments of an entry by their roles: variables have their initial values
-/// (sums and metrics random ones), a mask leaves out the last examples and the
-/// count agrees with it, integers are in the range that their uses allow, all
-/// else is uniform in [-1, 1) (labels in [0, 1)). With a mesh, the whole values
-/// that one rank's arguments are parts of.
+/// (sums, slots and metrics random ones), a mask leaves out the last examples
+/// and the count agrees with it, integers are in the range that their uses
+/// allow, all else is uniform in [-1, 1) (labels in [0, 1)). With a mesh, the
+/// whole values that one rank's arguments are parts of.
 SmallVector<HostTensor> makeRandomArguments(func::FuncOp function,
                                             uint64_t seed, MeshOp mesh = {});
 
