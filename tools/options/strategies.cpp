@@ -59,7 +59,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "slots or variables fill the devices' memory",
        "stages 1 and 2 as mirrored; stage 3 half as much again",
        "variables without a dim that divides are padded; whole where half "
-       "would be padding, and with --strict-divisibility",
+       "would be padding, where tensor-split has split the dim to pad, and "
+       "with --strict-divisibility",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
       {"pipeline",
