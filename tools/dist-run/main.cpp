@@ -8,11 +8,26 @@
 #include "tools/dist-run/console.h"
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
 
 using namespace dist;
 using namespace dist::tools;
 
+/// libgomp's threads wait awake for milliseconds at each kernel's end, in the
+/// way of a thread that they wait for once other programs want the CPUs: an
+/// epoch then takes ten times as long. Some microseconds bridge the gap between
+/// two kernels as well. libgomp reads this when it is loaded, so the program
+/// starts again; where it cannot, it goes on as it is.
+static void waitBriefly(char **argv) {
+  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
+    return;
+  if (setenv("GOMP_SPINCOUNT", "5000", 0) == 0)
+    execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv) {
+  waitBriefly(argv);
   // A closed pipe is an error of a write, told like any other.
   std::signal(SIGPIPE, SIG_IGN);
   Options options;

@@ -7,7 +7,10 @@
 |*
 |* A session is a loaded package, as `dist-opt --emit=package` writes it, on the
 |* devices it was compiled for. One thread at a time may use it. All tensors are
-|* global: the runtime cuts batches and puts results together.
+|* global: the runtime cuts batches and puts results together. A device of
+|* several threads computes on libgomp's, which wait awake for milliseconds at a
+|* kernel's end: where other programs want the CPUs, start the app with
+|* GOMP_SPINCOUNT=5000 in its environment, as dist-run does for itself.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_SESSION_H
