@@ -13,7 +13,7 @@ namespace mlir::dist {
 
 /// Terms of a sum from which on it is made of sums of blocks. In shorter ones
 /// rounding adds up to less than what it saves is worth.
-constexpr int64_t kLongSumTerms = 16384;
+constexpr int64_t kLongSumTerms = 2048;
 
 /// Builds, at the builder's place, a private function over memrefs (inputs,
 /// then outputs) and three index values (first row, end, chunk) that computes
