@@ -229,7 +229,9 @@ void EntryExplainer::addActivations() {
       if (result.use_empty() && counts(result))
         add(result, -1);
   }
-  int64_t counted = memory.communication ? 0 : memory.gradients;
+  // Gradients that no all-reduce gives were live among the activations.
+  int64_t counted =
+      std::max<int64_t>(0, memory.gradients - memory.communication);
   memory.activations = std::max<int64_t>(0, activations - counted);
   memory.peak = memory.parameters + memory.slots + memory.otherState +
                 memory.inputs + std::max<int64_t>(0, peak - counted) +
