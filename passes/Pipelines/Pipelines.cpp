@@ -225,8 +225,8 @@ void mlir::dist::buildPartitionPipeline(
   CombineCollectivesPassOptions combine;
   combine.bytesPerPack = options.bytesPerPack;
   // One bucket is complete when the backward pass is over: nothing is left to
-  // run beside it.
-  if (options.overlap)
+  // run beside it, and all gradients are there.
+  if (options.overlap || options.freeGradients)
     combine.parts = 8;
   pm.nest<func::FuncOp>().addPass(createCombineCollectivesPass(combine));
   // Behind the buckets, of which both ends must have the same.

@@ -76,6 +76,10 @@ struct PartitionPipelineOptions
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives run beside computation"),
                        llvm::cl::init(false)};
+  Option<bool> freeGradients{
+      *this, "free-gradients",
+      llvm::cl::desc("Gradients are reduced in parts, as they are made"),
+      llvm::cl::init(false)};
   Option<std::string> recompute{
       *this, "recompute",
       llvm::cl::desc("auto or REGEX: activations computed again")};

@@ -126,10 +126,21 @@ LogicalResult Compilation::dropFullEntries() {
   return success();
 }
 
+/// ZeRO from its second stage on: whole gradients are there until their bucket
+/// is reduced, not until the update reads them in each other's memory.
+bool Compilation::freesGradients() const {
+  return llvm::any_of(options.strategies, [](const auto &one) {
+    auto stage = one.keys.find("stage");
+    return one.name == "zero" && stage != one.keys.end() &&
+           stage->second != "1";
+  });
+}
+
 LoweringOptions Compilation::loweringOptions() {
   LoweringOptions lowering;
   lowering.threads = threads;
   lowering.convolution = options.convolution;
+  lowering.shareReductions = !freesGradients();
   ::dist::manifest::Manifest &metadata = lowering.metadata;
   metadata.set_model_name(llvm::sys::path::filename(options.model).str());
   metadata.set_strategy(strategy.name);
@@ -369,6 +380,7 @@ LogicalResult Compilation::partition() {
         [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); });
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
+  partition.freeGradients = freesGradients();
   partition.allReduce = options.allReduce;
   partition.compress = options.compress;
   partition.stages = strategy.stages;

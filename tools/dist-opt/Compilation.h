@@ -89,6 +89,7 @@ private:
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   MachineModel getMachine() const { return trained.machine.getModel(threads); }
+  bool freesGradients() const;
   LoweringOptions loweringOptions();
   /// The report gets the times of kernels while the module is lowered.
   void describeCosts(LoweringOptions &lowering, ExplainReport &report);

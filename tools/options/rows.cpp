@@ -153,7 +153,7 @@ static void addStrategyOptions(Table &table, Options &o) {
              &o.compress);
   table.integer("--bytes-per-pack",
                 "size of the gradients' buckets; 0 (default): one bucket, or "
-                "with --overlap eight of at least 256 KiB",
+                "with --overlap and zero:stage=2|3 eight of at least 256 KiB",
                 0, &o.bytesPerPack);
   table.flag("--overlap",
              "collectives run beside computation, on a thread of their own",
