@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
@@ -46,6 +47,7 @@ private:
   LogicalResult checkAllowed(Operation *op, unsigned i, ShardingAttr target,
                              StringRef reason, ArrayRef<int32_t> causes);
   void addDecisions(InFlightDiagnostic &error, ArrayRef<int32_t> causes);
+  bool makeAnew(OpOperand &use, ShardingAttr target);
   /// `moved` are the rows of what is moved, `decided` of what asks for it.
   Value reshard(OpOperand &use, ShardingAttr target, const Twine &reason,
                 ArrayRef<int32_t> moved, ArrayRef<int32_t> decided);
@@ -194,6 +196,36 @@ void InsertReshardsPass::explainAsked(ReshardOp op) {
   addMoved(op.getOperand(), op.getTarget(), causes);
   addGained(op.getOperand(), op.getTarget(), op->getAttr(kSourcesAttr), causes);
   addCauses(op, causes);
+}
+
+/// A constant of one number is made anew where another layout of it is needed:
+/// nothing moves. And zeros stay known as such; ops that add to them give sums
+/// of parts, which those that add to what a reshard gives do not.
+bool InsertReshardsPass::makeAnew(OpOperand &use, ShardingAttr target) {
+  Value value = use.get();
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  bool isSplat = elements && elements.isSplat();
+  if (!isSplat && !graph::isZero(value))
+    return false;
+  Value &made = reshards[{value, target}];
+  if (!made) {
+    OpBuilder builder(use.getOwner());
+    if (isSplat) {
+      made = builder.clone(*constant)->getResult(0);
+    } else {
+      graph::GraphBuilder g(builder, value.getLoc());
+      made = g.zeros(cast<RankedTensorType>(value.getType()));
+      Operation *definition = value.getDefiningOp();
+      if (Attribute number = definition->getAttr(DistDialect::kOrigin))
+        made.getDefiningOp()->setAttr(DistDialect::kOrigin, number);
+    }
+    made.getDefiningOp()->removeAttr(kSourcesAttr);
+    setSharding(made, target);
+  }
+  use.set(made);
+  return true;
 }
 
 Value InsertReshardsPass::reshard(OpOperand &use, ShardingAttr target,
@@ -377,7 +409,8 @@ LogicalResult InsertReshardsPass::visit(Operation *op) {
       continue;
     auto target =
         ShardingAttr::get(meshName, projectToDims(tensor, factors, rule, mesh));
-    if (splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
+    if (splitsAlike(getDimAxes(current), getDimAxes(target), mesh) ||
+        makeAnew(use, target))
       continue;
     SmallVector<int32_t> moved, decided;
     addMoved(use.get(), target, moved);
@@ -406,7 +439,8 @@ void InsertReshardsPass::visitReturn(func::ReturnOp op) {
         use.getOperandNumber(), DistDialect::kSharding);
     ShardingAttr current = findSharding(use.get());
     if (!target || !current ||
-        splitsAlike(getDimAxes(current), getDimAxes(target), mesh))
+        splitsAlike(getDimAxes(current), getDimAxes(target), mesh) ||
+        makeAnew(use, target.withUnreduced({})))
       continue;
     std::string name = "result " + std::to_string(use.getOperandNumber());
     if (auto given = function.getResultAttrOfType<StringAttr>(

@@ -51,3 +51,19 @@ func.func @axis_twice(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh,
   %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
   return %0 : tensor<8x2xf32>
 }
+
+// Constants of one number are made anew in another layout: nothing moves.
+// CHECK-LABEL: func @constants
+func.func @constants(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>},
+                     %y: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-NOT: dist.reshard
+  %two = graph.constant dense<2.0> : tensor<4xf32>
+  // CHECK-DAG: %[[A:.+]] = graph.constant {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} dense<2.0{{.*}}>
+  // CHECK-DAG: %[[B:.+]] = graph.constant {dist.shardings = [#dist.sharding<@mesh, [{"model"}]>]} dense<2.0{{.*}}>
+  // CHECK-DAG: graph.mul %arg0, %[[A]]
+  // CHECK-DAG: graph.mul %arg1, %[[B]]
+  %0 = graph.mul %x, %two : tensor<4xf32>
+  %1 = graph.mul %y, %two : tensor<4xf32>
+  // CHECK: return
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
