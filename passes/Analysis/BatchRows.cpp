@@ -14,20 +14,17 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-/// A dim of examples: of (others, examples, `inner`), major to minor.
-struct RowDim {
-  unsigned dim;
-  int64_t inner;
-  bool operator==(const RowDim &other) const {
-    return dim == other.dim && inner == other.inner;
-  }
-};
+using RowDim = ExampleDim;
 
 class RowTracker {
 public:
   explicit RowTracker(func::FuncOp entry);
   /// Fails where examples meet.
   LogicalResult visit(Operation *op);
+  ArrayRef<RowDim> find(Value value) const {
+    auto it = rows.find(value);
+    return it == rows.end() ? ArrayRef<RowDim>() : it->second;
+  }
 
 private:
   LogicalResult visitReshape(ReshapeOp op);
@@ -183,6 +180,28 @@ Operation *mlir::dist::findMixedRows(func::FuncOp entry, ValueRange outputs) {
     if (needed.contains(&op) && failed(tracker.visit(&op)))
       return &op;
   return nullptr;
+}
+
+llvm::DenseMap<Value, ExampleDim>
+mlir::dist::findExampleDims(func::FuncOp entry) {
+  RowTracker tracker(entry);
+  llvm::DenseMap<Value, ExampleDim> found;
+  for (Operation &op : entry.front()) {
+    if (failed(tracker.visit(&op)))
+      continue;
+    for (Value result : op.getResults())
+      if (ArrayRef<RowDim> rows = tracker.find(result); rows.size() == 1)
+        found[result] = rows.front();
+  }
+  return found;
+}
+
+std::string mlir::dist::describeBatchNumber(ModuleOp module) {
+  auto node = module->getAttrOfType<StringAttr>("graph.batch_number");
+  return node ? ("node '" + node.getValue() +
+                 "' makes the size of the batch a number")
+                    .str()
+              : std::string();
 }
 
 std::string mlir::dist::describeNode(Operation *op) {

@@ -14,6 +14,8 @@
 #define PASSES_ANALYSIS_BATCHROWS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::dist {
 
@@ -29,6 +31,23 @@ inline constexpr char kCombinesExamples[] = " combines the examples of a batch";
 /// of them are copies; null if there is none. Which dims are of examples:
 /// `graph.batch_dim` of the arguments, and what ops' factors tie to them.
 Operation *findMixedRows(func::FuncOp entry, ValueRange outputs);
+
+/// A dim of examples: of (others, examples, `inner`), major to minor.
+struct ExampleDim {
+  unsigned dim;
+  int64_t inner;
+  bool operator==(const ExampleDim &other) const {
+    return dim == other.dim && inner == other.inner;
+  }
+};
+
+/// The dims of examples of the results that have one.
+llvm::DenseMap<Value, ExampleDim> findExampleDims(func::FuncOp entry);
+
+/// Why a batch cannot be filled up although no examples meet: the model
+/// computes with the size of the batch, as the importer found. Empty: it does
+/// not.
+std::string describeBatchNumber(ModuleOp module);
 
 /// `op`, as a message names it: its node in the model file, else its kind.
 std::string describeNode(Operation *op);

@@ -275,8 +275,9 @@ FailureOr<std::string> AddLossPass::findFullBatches(func::FuncOp entry) {
   Value output = getReturn(entry)->getOperand(*index);
   if (!lossRow && typeOf(output).getRank() == 0)
     return std::string("the loss is one number for a whole batch");
-  Operation *mixes = findMixedRows(entry, output);
-  return mixes ? describeNode(mixes) + kCombinesExamples : std::string();
+  if (Operation *mixes = findMixedRows(entry, output))
+    return describeNode(mixes) + kCombinesExamples;
+  return describeBatchNumber(getOperation());
 }
 
 void AddLossPass::runOnOperation() {

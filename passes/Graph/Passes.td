@@ -65,6 +65,9 @@ def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
     (keras/src/layers/normalization/batch_normalization.py, `call`). `dropout`
     drops with its rate and scales what stays by 1/(1-rate), drawing from a
     counter: variable `random/step` (keras/src/layers/regularization/dropout.py).
+    What an example drops depends on its number in the batch: in a partial step
+    copies stand between the examples, of which `count` and `weights` tell how
+    many come before each part.
 
     With `groups` = R > 1 (and without `sync-batch-norm`) every replica keeps its
     own statistics: the variables become ON_READ + MEAN with one row a replica,
@@ -92,6 +95,7 @@ def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
       "One group over all replicas, whatever `groups` says">,
     Option<"partial", "partial", "bool", "false", "Also make @train_step_partial">,
     Option<"seed", "seed", "int64_t", "0", "Seed of dropout">,
+    ListOption<"weights", "weights", "int64_t", "Shares of a batch of the parts that are filled up with copies; default: one part">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }

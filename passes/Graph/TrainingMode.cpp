@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
+#include <numeric>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_TRAININGMODEPASS
@@ -31,7 +33,10 @@ private:
   static SmallVector<Norm> findNorms(func::FuncOp entry);
   LogicalResult train(func::FuncOp entry, ArrayRef<Norm> norms, bool isPartial);
   LogicalResult trainBatchNorm(func::FuncOp entry, Norm norm, bool isPartial);
-  void trainDropouts(func::FuncOp entry);
+  void trainDropouts(func::FuncOp entry, bool isPartial);
+  Value countCopies(func::FuncOp entry, int64_t batch);
+  Value numberRows(GraphBuilder &g, RankedTensorType type, ExampleDim dim,
+                   int64_t batch, Value copies);
   Value getMovingRate(GraphBuilder &g, func::FuncOp entry, BatchNormOp norm,
                       double share);
   LogicalResult splitStatistics(VariableOp variable);
@@ -169,7 +174,79 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
   return success();
 }
 
-void TrainingModePass::trainDropouts(func::FuncOp entry) {
+/// Before each replica's rows: how many of those before are copies that fill
+/// the replicas' parts up. As BatchStream lays a short batch out: examples by
+/// weight, rounded down, and of those left one each, first to last.
+Value TrainingModePass::countCopies(func::FuncOp entry, int64_t batch) {
+  SmallVector<int64_t> shares(weights.begin(), weights.end()), starts;
+  int64_t total = std::accumulate(shares.begin(), shares.end(), int64_t(0));
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+  GraphBuilder g(builder, entry.getLoc());
+  auto type =
+      RankedTensorType::get({int64_t(shares.size())}, builder.getI64Type());
+  auto list = [&](ArrayRef<int64_t> numbers) {
+    return g.make<ConstantOp>(DenseIntElementsAttr::get(type, numbers));
+  };
+  int64_t start = 0;
+  for (int64_t share : shares) {
+    starts.push_back(start);
+    start += batch * share / total;
+  }
+  auto everywhere = [&](Value number) {
+    return g.broadcastScalar(number, type.getShape());
+  };
+  Value count = g.convert(getCount(entry), builder.getI64Type());
+  Value whole = g.div(g.mul(everywhere(count), list(shares)),
+                      g.splat(type, double(total)));
+  Value left = everywhere(g.sub(count, g.sum(whole, {0})));
+  Value before = g.make<CumSumOp>(whole, /*axis=*/0, /*exclusive=*/true,
+                                  /*reverse=*/false);
+  return g.sub(list(starts), g.add(before, g.min(g.iota(type, 0), left)));
+}
+
+/// For the indices along the dim of examples: the position with examples
+/// outermost, each by its number in the batch, whatever is filled up with
+/// copies. Null where that is the index itself.
+Value TrainingModePass::numberRows(GraphBuilder &g, RankedTensorType type,
+                                   ExampleDim dim, int64_t batch,
+                                   Value copies) {
+  int64_t size = type.getDimSize(dim.dim), others = size / batch / dim.inner;
+  if (!copies && dim.dim == 0 && others == 1)
+    return {};
+  Type i64 = g.getBuilder().getI64Type();
+  auto rows = RankedTensorType::get({size}, i64);
+  auto number = [&](int64_t n) { return g.splat(rows, double(n)); };
+  Value index = g.iota(rows, 0), example = g.div(index, number(dim.inner));
+  if (others > 1)
+    example = g.make<RemOp>(example, number(batch));
+  Value inExample = g.make<RemOp>(index, number(dim.inner));
+  if (others > 1)
+    inExample =
+        g.add(g.mul(g.div(index, number(batch * dim.inner)), number(dim.inner)),
+              inExample);
+  if (copies) {
+    int64_t parts = weights.size(),
+            total = std::accumulate(weights.begin(), weights.end(), int64_t(0));
+    Value replica;
+    if (total == parts) {
+      replica = g.div(example, number(batch / parts));
+    } else {
+      // The parts that start at the example or before it, but the first.
+      replica = number(0);
+      int64_t start = 0;
+      for (int64_t weight : ArrayRef<int64_t>(weights).drop_back()) {
+        start += batch * weight / total;
+        replica = g.add(replica, g.convert(g.compare(ComparePredicate::GE,
+                                                     example, number(start)),
+                                           i64));
+      }
+    }
+    example = g.sub(example, g.make<GatherOp>(copies, replica, /*axis=*/0));
+  }
+  return g.add(g.mul(example, number(others * dim.inner)), inExample);
+}
+
+void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   SmallVector<DropoutOp> dropouts(entry.getOps<DropoutOp>());
   llvm::erase_if(dropouts, [](DropoutOp op) {
     return op.getRate().convertToDouble() <= 0;
@@ -189,6 +266,13 @@ void TrainingModePass::trainDropouts(func::FuncOp entry) {
   Value step = atStart.make<ReadOp>(counterType, reference);
   atStart.create<AssignOp>(reference, atStart.add(step, 1.0));
 
+  // An example drops the same wherever it is laid out: positions count from the
+  // example's own, not from the row's.
+  llvm::DenseMap<Value, ExampleDim> examples = findExampleDims(entry);
+  FailureOr<int64_t> batch = getBatchSize(entry);
+  Value copies;
+  if (isPartial && weights.size() > 1 && succeeded(batch))
+    copies = countCopies(entry, *batch);
   for (auto [index, op] : llvm::enumerate(dropouts)) {
     double rate = op.getRate().convertToDouble();
     OpBuilder builder(op);
@@ -199,9 +283,15 @@ void TrainingModePass::trainDropouts(func::FuncOp entry) {
       // Layers draw from different streams, runs of one seed from the same.
       uint64_t stream =
           uint64_t(seed.getValue()) * 0x9E3779B97F4A7C15ull + index;
+      Value rows;
+      IntegerAttr dim;
+      if (auto known = examples.find(op.getResult());
+          known != examples.end() && succeeded(batch))
+        if ((rows = numberRows(g, type, known->second, *batch, copies)))
+          dim = builder.getI64IntegerAttr(known->second.dim);
       Value draw = g.make<RandomUniformOp>(
           RankedTensorType::get(type.getShape(), builder.getF32Type()), step,
-          stream);
+          rows, builder.getI64IntegerAttr(int64_t(stream)), dim);
       Value keep = g.compare(ComparePredicate::GE, draw, g.like(draw, rate));
       kept = g.select(keep, g.mul(op.getOperand(), 1 / (1 - rate)), zero);
     }
@@ -222,7 +312,7 @@ LogicalResult TrainingModePass::train(func::FuncOp entry, ArrayRef<Norm> norms,
   for (const Norm &norm : norms)
     if (failed(trainBatchNorm(entry, norm, isPartial)))
       return failure();
-  trainDropouts(entry);
+  trainDropouts(entry, isPartial);
   eraseDeadOps(entry);
   return success();
 }

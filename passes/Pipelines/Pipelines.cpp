@@ -29,6 +29,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
   if (!options.loss.empty()) {
     TrainingModePassOptions mode;
     mode.groups = options.replicas;
+    mode.weights.assign(options.weights.begin(), options.weights.end());
     mode.syncBatchNorm = options.syncBatchNorm;
     mode.partial = true;
     mode.seed = options.seed;

@@ -46,6 +46,9 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
                            llvm::cl::desc("Replicas with their own batch "
                                           "statistics"),
                            llvm::cl::init(1)};
+  ListOption<int64_t> weights{
+      *this, "weights",
+      llvm::cl::desc("Shares of a batch that the data replicas get")};
   Option<bool> syncBatchNorm{*this, "sync-batch-norm",
                              llvm::cl::desc("One group over all replicas"),
                              llvm::cl::init(false)};

@@ -303,7 +303,7 @@ LogicalResult Compilation::load() {
 /// A copy of the module after the training passes, which are run once.
 LogicalResult Compilation::loadTrained() {
   OwningOpRef<ModuleOp> &shared =
-      trained.modules[{batch, paddedBatch, replicas}];
+      trained.modules[{batch, paddedBatch, replicas, strategy.replicas}];
   if (!shared) {
     if (failed(load()) || failed(train()))
       return failure();
@@ -328,6 +328,12 @@ LogicalResult Compilation::train() {
   train.weightDecay = options.weightDecay.value_or(-1);
   train.accumulate = options.accumulate;
   train.replicas = replicas;
+  // Microbatches are cut from what a replica gets.
+  SmallVector<int64_t> shares(strategy.weights.begin(), strategy.weights.end());
+  if (shares.empty())
+    shares.assign(strategy.replicas, 1);
+  for (int64_t share : shares)
+    train.weights.push_back(share);
   train.syncBatchNorm = options.syncBatchNorm;
   train.seed = options.seed;
   train.precision = options.precision;
@@ -337,12 +343,14 @@ LogicalResult Compilation::train() {
         buildTrainPipeline(pm, train);
       })))
     return failure();
-  if (auto predict = module->lookupSymbol<func::FuncOp>("predict"))
-    if (Operation *mixes = findMixedRows(
-            predict, predict.front().getTerminator()->getOperands()))
-      (*module)->setAttr(
-          kPredictFullBatches,
-          StringAttr::get(&context, describeNode(mixes) + kCombinesExamples));
+  if (auto predict = module->lookupSymbol<func::FuncOp>("predict")) {
+    Operation *mixes =
+        findMixedRows(predict, predict.front().getTerminator()->getOperands());
+    std::string why = mixes ? describeNode(mixes) + kCombinesExamples
+                            : describeBatchNumber(*module);
+    if (!why.empty())
+      (*module)->setAttr(kPredictFullBatches, StringAttr::get(&context, why));
+  }
   return failure(failed(dropFullEntries()) || failed(checkStatistics()));
 }
 

@@ -26,14 +26,16 @@ namespace mlir::dist {
 
 /// What compilations of one model for several strategies have in common: the
 /// machine, and the module after the training passes, by the global batch asked
-/// for, the one compiled, and the replicas.
+/// for, the one compiled, and the replicas, with their microbatches and
+/// without.
 struct TrainedModels {
   TrainedModels(const DialectRegistry &registry, const Machine &machine)
       : machine(machine), context(registry) {}
 
   const Machine &machine;
   MLIRContext context;
-  std::map<std::tuple<int64_t, int64_t, int64_t>, OwningOpRef<ModuleOp>>
+  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>,
+           OwningOpRef<ModuleOp>>
       modules;
 };
 

@@ -148,11 +148,16 @@ def Graph_RandomUniformOp : Graph_Op<"random_uniform"> {
   let description = [{
     No state but `step` (an i64 scalar tensor): the same step gives the same
     numbers on any number of ranks. The hash stands in GraphRandom.cpp.
+    With `rows`, e is the position in the row-major tensor that has `dim` first
+    and row rows[i] where the result has its index i along `dim`: an example
+    draws the same numbers wherever it is laid out.
     Constraints: (C1) step is tensor<i64>. (C2) the result's elements are f32.
+    (C3) `rows` and `dim` come together; rows are i64, one an index along `dim`.
   }];
-  let arguments = (ins Graph_IntTensor:$step, I64Attr:$seed);
+  let arguments = (ins Graph_IntTensor:$step, Optional<Graph_IntTensor>:$rows, I64Attr:$seed,
+    OptionalAttr<I64Attr>:$dim);
   let results = (outs Graph_FloatTensor:$result);
-  let assemblyFormat = "$step attr-dict `:` functional-type($step, $result)";
+  let assemblyFormat = "$step (`rows` $rows^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
 }
 def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]> {

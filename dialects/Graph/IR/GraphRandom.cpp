@@ -38,6 +38,18 @@ LogicalResult RandomUniformOp::verify() {
   if (!getType().getElementType().isF32())
     return emitOpError("expected a result of f32, but got ")
            << getType().getElementType();
+  if (bool(getRows()) != bool(getDim()))
+    return emitOpError("expected both rows and dim, or neither");
+  if (!getRows())
+    return success();
+  uint64_t dim = *getDim();
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  if (dim >= uint64_t(getType().getRank()) ||
+      rows.getShape() != getType().getShape().slice(dim, 1) ||
+      !rows.getElementType().isSignlessInteger(64))
+    return emitOpError("expected rows of type i64, one for each index along "
+                       "dim ")
+           << dim << " of " << getType() << ", but got " << rows;
   return success();
 }
 
@@ -45,17 +57,21 @@ LogicalResult
 RandomUniformOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
                                ArrayRef<bool> wanted,
                                SmallVectorImpl<Value> &cotangents) {
-  cotangents.push_back(nullptr);
+  cotangents.append(getNumOperands(), nullptr);
   return success();
 }
 
 /// An element is a hash of its global position, so a rank makes the whole and
-/// takes its part; the slice fuses, so that nothing else is computed.
+/// takes its part; the slice fuses, so that nothing else is computed. Rows say
+/// themselves where they are.
 ShardingRule RandomUniformOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), {}, {{0, d}},
-                FactorKind::NeedReplication);
+    if (getDim() && *getDim() == d)
+      rule.factor(getType().getDimSize(d), {{1, 0}}, {{0, d}});
+    else
+      rule.factor(getType().getDimSize(d), {}, {{0, d}},
+                  FactorKind::NeedReplication);
   return rule.build();
 }
 
@@ -72,11 +88,19 @@ LogicalResult RandomUniformOp::evaluate(ArrayRef<HostTensor> operands,
   key = (key ^ (key >> 27)) * kMixB;
   key ^= key >> 31;
   HostTensor result(getType());
-  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
-    uint32_t bits = mixRound(uint32_t(i) + uint32_t(key));
+  int64_t i = 0;
+  forEachIndex(getType().getShape(), [&](ArrayRef<int64_t> index) {
+    auto position = uint32_t(i);
+    if (getRows()) {
+      position = uint32_t(operands[1].getInt(index[*getDim()]));
+      for (auto [d, size] : llvm::enumerate(getType().getShape()))
+        if (d != *getDim())
+          position = position * uint32_t(size) + uint32_t(index[d]);
+    }
+    uint32_t bits = mixRound(position + uint32_t(key));
     bits = mixRound(bits ^ uint32_t(key >> 32));
-    result.setDouble(i, (bits >> 8) * kUnit);
-  }
+    result.setDouble(i++, (bits >> 8) * kUnit);
+  });
   results.push_back(result);
   return success();
 }
@@ -113,16 +137,26 @@ Value RandomUniformOp::emitElement(OpBuilder &builder, Location loc,
   Value high = narrow.s.create<arith::TruncIOp>(i32, wide.shift(key, 32));
   // Row-major position; it may wrap, as the evaluator's does.
   Value position = narrow.s.index(0);
-  for (auto [index, size] : llvm::zip(indices, getType().getShape()))
-    position = narrow.add(narrow.s.mulIndex(position, size), index);
+  int64_t inRow = 1;
+  for (auto [d, size] : llvm::enumerate(getType().getShape())) {
+    if (getDim() && *getDim() == d)
+      continue;
+    position = narrow.add(narrow.s.mulIndex(position, size), indices[d]);
+    inRow *= size;
+  }
+  position = narrow.s.create<arith::IndexCastOp>(i32, position);
+  if (getRows()) {
+    Value row =
+        narrow.s.create<arith::TruncIOp>(i32, load(1, {indices[*getDim()]}));
+    position = narrow.add(narrow.mul(row, uint64_t(int32_t(inRow))), position);
+  }
   auto round = [&](Value x) {
     // As signless i32 constants: the bits of the unsigned ones.
     x = narrow.mul(narrow.fold(x, 16), uint64_t(int32_t(kRoundA)));
     x = narrow.mul(narrow.fold(x, 15), uint64_t(int64_t(int32_t(kRoundB))));
     return narrow.fold(x, 16);
   };
-  Value bits = round(
-      narrow.add(narrow.s.create<arith::IndexCastOp>(i32, position), low));
+  Value bits = round(narrow.add(position, low));
   bits = round(narrow.exclusiveOr(bits, high));
   // 24 bits: a signed conversion is exact, and vectorizes everywhere.
   ScalarBuilder s(builder, loc, getType());

@@ -30,6 +30,55 @@ bool mlir::dist::graph::isModelBytes(StringRef bytes) {
   return false;
 }
 
+/// The first number that the model computes from the size of its batch, for
+/// which it is compiled; null if there is none. `other` is the model with a
+/// batch of another size: its shapes differ, and its numbers must not.
+static ConstantOp findBatchNumber(ModuleOp module, ModuleOp other) {
+  auto constants = [](ModuleOp from) {
+    SmallVector<ConstantOp> found;
+    from.walk([&](ConstantOp op) { found.push_back(op); });
+    return found;
+  };
+  SmallVector<ConstantOp> ours = constants(module), theirs = constants(other);
+  if (ours.size() != theirs.size())
+    return {};
+  for (auto [mine, yours] : llvm::zip(ours, theirs))
+    // Those of other types are as long as the batch is: places within it.
+    if (mine.getType() == yours.getType() &&
+        isa<DenseElementsAttr>(mine.getValue()) &&
+        mine.getValue() != yours.getValue())
+      return mine;
+  return {};
+}
+
+bool OnnxModel::readsShapes() const {
+  return llvm::any_of(model.graph().node(), [](const onnx::NodeProto &node) {
+    return node.op_type() == "Shape" || node.op_type() == "Size";
+  });
+}
+
+/// Imports the bytes again with a batch of another size, if that is open.
+static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
+                            StringRef folder, const ImportOptions &options) {
+  MLIRContext *context = module.getContext();
+  ScopedDiagnosticHandler quiet(context,
+                                [](Diagnostic &) { return success(); });
+  ImportOptions larger = options;
+  ++larger.batchSize;
+  OnnxModel model(context, path, folder, larger);
+  if (failed(model.load(bytes)))
+    return;
+  FailureOr<OwningOpRef<ModuleOp>> other = model.import();
+  if (failed(other))
+    return;
+  if (ConstantOp number = findBatchNumber(module, **other)) {
+    auto name = number->getLoc()->findInstanceOf<NameLoc>();
+    module->setAttr("graph.batch_number",
+                    StringAttr::get(context, name ? name.getName().getValue()
+                                                  : StringRef("?")));
+  }
+}
+
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::dist::graph::importModelBytes(MLIRContext *context, StringRef bytes,
                                     StringRef path, StringRef folder,
@@ -37,7 +86,10 @@ mlir::dist::graph::importModelBytes(MLIRContext *context, StringRef bytes,
   OnnxModel model(context, path, folder, options);
   if (failed(model.load(bytes)))
     return failure();
-  return model.import();
+  FailureOr<OwningOpRef<ModuleOp>> module = model.import();
+  if (succeeded(module) && options.batchSize && model.readsShapes())
+    markBatchNumber(**module, bytes, path, folder, options);
+  return module;
 }
 
 /// Opens the file; errors are emitted.

@@ -32,6 +32,8 @@ public:
   LogicalResult load(StringRef bytes);
   FailureOr<OwningOpRef<ModuleOp>> import();
   std::vector<CoverageRow> coverage();
+  /// Whether some node gives a shape as numbers.
+  bool readsShapes() const;
 
 private:
   LogicalResult error(const llvm::Twine &what, const llvm::Twine &why,

@@ -183,6 +183,22 @@ func.func @random_uniform_c1(%s: tensor<1xi64>) {
 
 // -----
 
+func.func @random_uniform_c3(%s: tensor<i64>, %r: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.random_uniform' op expected rows of type i64, one for each index along dim 1 of 'tensor<4x2xf32>', but got 'tensor<4xi64>'}}
+  %0 = graph.random_uniform %s rows %r {seed = 1 : i64, dim = 1 : i64} : (tensor<i64>, tensor<4xi64>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @random_uniform_c3_dim(%s: tensor<i64>, %r: tensor<4xi64>) {
+  // expected-error @+1 {{'graph.random_uniform' op expected both rows and dim, or neither}}
+  %0 = graph.random_uniform %s rows %r {seed = 1 : i64} : (tensor<i64>, tensor<4xi64>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @random_uniform_c2(%s: tensor<i64>) {
   // expected-error @+1 {{'graph.random_uniform' op expected a result of f32, but got 'f64'}}
   %0 = graph.random_uniform %s {seed = 1 : i64} : (tensor<i64>) -> tensor<4xf64>

@@ -41,6 +41,9 @@ func.func @norms(%x: tensor<8x6xbf16>, %s: tensor<6xf32>, %b: tensor<6xf32>, %m:
 func.func @random(%step: tensor<i64>) -> tensor<8x6xf32> {
   // CHECK: graph.random_uniform %{{.+}} {seed = 7 : i64} : (tensor<i64>) -> tensor<8x6xf32>
   %0 = graph.random_uniform %step {seed = 7 : i64} : (tensor<i64>) -> tensor<8x6xf32>
+  // CHECK: graph.random_uniform %{{.+}} rows %{{.+}} {dim = 1 : i64, seed = 7 : i64} : (tensor<i64>, tensor<6xi64>) -> tensor<8x6xf32>
+  %rows = graph.iota {dim = 0 : i64} : tensor<6xi64>
+  %numbered = graph.random_uniform %step rows %rows {seed = 7 : i64, dim = 1 : i64} : (tensor<i64>, tensor<6xi64>) -> tensor<8x6xf32>
   // CHECK: graph.dropout %{{.+}} {rate = 5.000000e-01 : f64} : tensor<8x6xf32>
   %1 = graph.dropout %0 {rate = 0.5 : f64} : tensor<8x6xf32>
   return %1 : tensor<8x6xf32>

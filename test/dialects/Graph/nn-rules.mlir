@@ -155,6 +155,13 @@ func.func @random_uniform(%step: tensor<i64>) {
   return
 }
 
+// Rows say where they are.
+func.func @random_uniform_rows(%step: tensor<i64>, %rows: tensor<6xi64> {test.range = [0, 100]}) {
+  // expected-remark @+1 {{rules hold: 1 factors, 0 linear sets, 0 derivatives}}
+  %0 = graph.random_uniform %step rows %rows {seed = 7 : i64, dim = 1 : i64} : (tensor<i64>, tensor<6xi64>) -> tensor<4x6x2xf32>
+  return
+}
+
 // The identity.
 func.func @dropout(%x: tensor<4x6xf64>) {
   // expected-remark @+1 {{rules hold: 2 factors, 1 linear sets, 1 derivatives}}

@@ -3,6 +3,9 @@
 import os
 import sys
 
+import numpy as np
+from onnx import TensorProto
+
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "..", "examples", "models"))
 from make_models import Model, transformer  # noqa: E402
@@ -44,10 +47,35 @@ def digits_centered(path):
     m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def digits_dropout(path):
+    """Dropouts of images, of rows of all images as one matrix, and of rows first: the batch in each place."""
+    m = Model(seed=11)
+    x = m.node("Tanh", "tanh1", [m.dense("dense1", m.node("Flatten", "flatten", ["image"]), 8 * 8, 24)])
+    rate = m.constant("rate", np.float32(0.4))
+    x = m.node("Dropout", "drop1", [x, rate])
+    x = m.node("Reshape", "rows", [x, m.constant("rows_shape", [-1, 8])])
+    x = m.node("Dropout", "drop2", [m.dense("dense2", x, 8, 8), rate])
+    x = m.node("Transpose", "first", [m.node("Reshape", "images", [x, m.constant("images_shape", [-1, 3, 8])])], perm=[1, 0, 2])
+    x = m.node("Transpose", "last", [m.node("Dropout", "drop3", [x, rate])], perm=[1, 0, 2])
+    x = m.dense("dense3", m.node("Flatten", "features", [x]), 24, 10)
+    m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
+
+
+def digits_divided(path):
+    """Images over the size of their batch, a number that the model computes."""
+    m = Model(seed=13)
+    size = m.node("Gather", "size", [m.node("Shape", "shape", ["image"]), m.constant("zero", 0)])
+    x = m.node("Div", "divided", ["image", m.node("Cast", "number", [size], to=TensorProto.FLOAT)])
+    x = m.dense("dense1", m.node("Flatten", "flatten", [x]), 8 * 8, 10)
+    m.save(path, [1, 8, 8], m.node("Softmax", "probabilities", [x], axis=-1), 10)
+
+
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else here
     digits_bn(os.path.join(folder, "digits-bn.onnx"))
     digits_residual(os.path.join(folder, "digits-residual.onnx"))
     digits_centered(os.path.join(folder, "digits-centered.onnx"))
+    digits_dropout(os.path.join(folder, "digits-dropout.onnx"))
+    digits_divided(os.path.join(folder, "digits-divided.onnx"))
     # A vocabulary that no number of devices divides, looked up in the head's own weights.
     transformer(os.path.join(folder, "tied-transformer.onnx"), layers=1, dim=16, heads=4, length=64, vocabulary=19, tied=True)
