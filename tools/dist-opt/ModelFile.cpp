@@ -7,6 +7,7 @@
 #include "tools/dist-opt/ModelFile.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "mlir/IR/Location.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/formats/foreign.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,6 +36,39 @@ static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
     import.bindings.emplace(name, *value);
   }
   return import;
+}
+
+/// Fails where a module has annotations in the words of another partitioner:
+/// they would be ignored, or stand in the strategy's way.
+static LogicalResult checkForeignAnnotations(ModuleOp module) {
+  static constexpr std::pair<StringLiteral, StringLiteral> foreign[] = {
+      {"sdy", "dist-import-sdy"}, {"shard", "dist-import-shard"}};
+  WalkResult result = module.walk([&](Operation *op) {
+    SmallVector<StringRef> names = {op->getName().getStringRef()};
+    auto collect = [&](ArrayRef<NamedAttribute> attributes) {
+      for (NamedAttribute attribute : attributes)
+        names.push_back(attribute.getName());
+    };
+    collect(llvm::to_vector(op->getDiscardableAttrs()));
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        collect(function.getArgAttrs(i));
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        collect(function.getResultAttrs(i));
+    }
+    for (StringRef name : names)
+      for (const auto &[dialect, pass] : foreign)
+        if (name.split('.').first == dialect && name.size() > dialect.size()) {
+          emitError(op->getLoc())
+              << "the model is annotated with '" << name << "': only the pass "
+              << pass << " reads that; run 'dist-opt MODEL --" << pass
+              << " --dist-partition-pipeline', or take the annotations out and "
+                 "give a --strategy";
+          return WalkResult::interrupt();
+        }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
@@ -73,7 +107,10 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
       return nullptr;
     }
     ParserConfig config(context);
-    return parseSourceFile<ModuleOp>(options.model, config);
+    auto module = parseSourceFile<ModuleOp>(options.model, config);
+    if (module && failed(checkForeignAnnotations(*module)))
+      return nullptr;
+    return module;
   }
   FailureOr<graph::ImportOptions> import =
       getImportOptions(context, options, batchSize);
