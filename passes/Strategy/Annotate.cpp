@@ -84,7 +84,8 @@ bool mlir::dist::isAnnotated(ModuleOp module) {
 
 bool mlir::dist::hasReplicaRows(graph::VariableOp variable) {
   return variable.getSynchronization() == graph::Synchronization::OnRead &&
-         variable.getAggregation() == graph::Aggregation::Mean;
+         (variable.getAggregation() == graph::Aggregation::Mean ||
+          variable.getAggregation() == graph::Aggregation::OnlyFirst);
 }
 
 ShardingAttr mlir::dist::getVariableSharding(graph::VariableOp variable) {
@@ -211,16 +212,19 @@ LogicalResult Annotator::annotateVariable(graph::VariableOp variable) {
                                      sharding.getDims(), {}, {});
     if (variable.getAggregation() == graph::Aggregation::Sum) {
       sharding = without.withUnreduced(replicaAxes);
-    } else if (variable.getAggregation() == graph::Aggregation::Mean) {
+    } else if (hasReplicaRows(variable)) {
+      bool isMean = variable.getAggregation() == graph::Aggregation::Mean;
       if (type.getRank() == 0 || type.getDimSize(0) != replicas)
         return variable.emitOpError()
-               << "expected dim 0 of an ON_READ variable with MEAN aggregation "
-                  "to have one row for each of the "
-               << replicas << " replicas, but got " << type;
+               << "expected dim 0 of an ON_READ variable with "
+               << (isMean ? "MEAN" : "ONLY_FIRST_REPLICA")
+               << " aggregation to have one row for each of the " << replicas
+               << " replicas, but got " << type;
       sharding = without.withDim(0, replicaAxes);
     } else {
       return variable.emitOpError()
-             << "expected an ON_READ variable to have SUM or MEAN aggregation";
+             << "expected an ON_READ variable to have SUM, MEAN or "
+                "ONLY_FIRST_REPLICA aggregation";
     }
   }
   variable.setShardingAttr(sharding);

@@ -44,15 +44,15 @@ bool isAnnotated(ModuleOp module);
 
 /// Inputs, labels, masks and outputs are split along their batch dim over
 /// `replicaAxes` (none: whole on each rank); variables are whole with respect
-/// to these axes, but ON_READ ones: SUM is unreduced, MEAN split along dim 0.
-/// Where the mesh has other axes, variables and outputs stay open to them. The
-/// batch divides into `parts`, of which unequal replicas take several; 0: one
-/// each.
+/// to these axes, but ON_READ ones: SUM is unreduced, MEAN and
+/// ONLY_FIRST_REPLICA are split along dim 0. Where the mesh has other axes,
+/// variables and outputs stay open to them. The batch divides into `parts`, of
+/// which unequal replicas take several; 0: one each.
 LogicalResult annotate(ModuleOp module, MeshOp mesh,
                        ArrayRef<StringAttr> replicaAxes, int64_t parts = 0);
 
 /// Whether dim 0 of the variable, which the model file does not know, has a row
-/// for each replica: ON_READ, MEAN.
+/// for each replica: ON_READ, MEAN or ONLY_FIRST_REPLICA.
 bool hasReplicaRows(graph::VariableOp variable);
 
 /// A variable's sharding; null before a strategy has annotated it.

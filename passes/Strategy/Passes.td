@@ -29,8 +29,8 @@ def ReplicatePass : Pass<"dist-replicate", "::mlir::ModuleOp"> {
     Annotates: inputs, labels, masks and outputs are split along their batch dim
     over all `axes`; variables are copied to every rank along them, but ON_READ
     ones: those with SUM aggregation (metrics, gradient accumulators) are
-    unreduced, those with MEAN (moving statistics, one row a replica) are split
-    along dim 0. Nothing else changes: the partitioner derives the
+    unreduced, those with MEAN (moving statistics) or ONLY_FIRST_REPLICA, one
+    row a replica, are split along dim 0. Nothing else changes: the partitioner derives the
     communication. Axes with sizes make the mesh, too (with one rank in all the
     pass then does nothing); without, it is there, and variables and outputs
     stay open to its other axes.

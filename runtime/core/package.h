@@ -43,9 +43,11 @@ inline bool isOfHost(const manifest::Manifest &manifest, int program) {
 Status checkCommunicator(const manifest::Manifest &manifest,
                          const Communicator &communicator);
 
-/// Whether its dim 0 has a row for each replica, of which the mean is read.
+/// Whether its dim 0 has a row for each replica, of which the mean or the first
+/// is read.
 inline bool hasReplicaRows(const manifest::Variable &variable) {
-  return variable.on_read() && variable.aggregation() == "mean";
+  return variable.on_read() && (variable.aggregation() == "mean" ||
+                                variable.aggregation() == "only_first_replica");
 }
 
 /// Whether a rank holds a variable.

@@ -74,11 +74,12 @@ bool VariableStore::holds(int index, int rank) const {
                        rank);
 }
 
-bool VariableStore::isMeanOnRead(int index) const {
+bool VariableStore::isRowOnRead(int index) const {
   const manifest::Variable &variable = package.manifest.variables(index);
   // One row a replica, on one device, too.
   return hasReplicaRows(variable) && variable.global_type().shape_size() > 0 &&
-         (variable.global_type().type() == manifest::F32 ||
+         (variable.aggregation() != "mean" ||
+          variable.global_type().type() == manifest::F32 ||
           variable.global_type().type() == manifest::F64);
 }
 
@@ -112,15 +113,17 @@ Status VariableStore::read(int index, Tensor *out) const {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (d.slices[rank].firstCopy)
         d.paste(address(index, rank), rank, out->data.data());
-  if (isMeanOnRead(index)) {
+  if (isRowOnRead(index)) {
     int64_t rows = d.globalShape[0];
     int64_t columns = rows ? elementCount(d.globalShape) / rows : 0;
-    Buffer mean(columns * byteSize(d.type));
-    if (d.type == manifest::F32)
-      meanRows<float>(out->data.data(), rows, columns, mean.data());
+    Buffer one(columns * byteSize(d.type));
+    if (package.manifest.variables(index).aggregation() != "mean")
+      std::copy_n(out->data.begin(), rows ? one.size() : 0, one.begin());
+    else if (d.type == manifest::F32)
+      meanRows<float>(out->data.data(), rows, columns, one.data());
     else
-      meanRows<double>(out->data.data(), rows, columns, mean.data());
-    out->data = std::move(mean);
+      meanRows<double>(out->data.data(), rows, columns, one.data());
+    out->data = std::move(one);
     out->shape.erase(out->shape.begin());
   }
   return Status();
@@ -131,7 +134,7 @@ Status VariableStore::write(int index, const TensorView &value) {
   const Distribution &d = package.variables[index];
   TensorView view = value;
   Buffer rows;
-  if (isMeanOnRead(index) &&
+  if (isRowOnRead(index) &&
       std::vector<int64_t>(d.globalShape.begin() + 1, d.globalShape.end()) ==
           value.shape) {
     for (int64_t row = 0; row < d.globalShape[0]; ++row) {

@@ -39,8 +39,8 @@ private:
   char *address(int index, int rank) const;
   bool holds(int index, int rank) const;
   Status checkHolds(int index, int rank) const;
-  /// Whether its ranks' rows are separate values, read as their mean.
-  bool isMeanOnRead(int index) const;
+  /// Whether its replicas' rows are separate values, read as one.
+  bool isRowOnRead(int index) const;
   Status checkIndex(int index, int rank) const;
 
   const Package &package;

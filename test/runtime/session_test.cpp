@@ -92,6 +92,24 @@ TEST_P(SessionRanks, OnReadVariables) {
   EXPECT_EQ(floats(slice), (std::vector<float>{1.5, 4.5}));
 }
 
+TEST_P(SessionRanks, OnReadOfTheFirstReplica) {
+  int ranks = GetParam();
+  describe(ranks);
+  m.mutable_variables(2)->set_aggregation("only_first_replica");
+  Status status = open();
+  ASSERT_TRUE(status.ok()) << status.message();
+  float last[] = {1.5, 4.5}, first[] = {-1, 8};
+  ASSERT_TRUE(
+      session->writeSlice(2, ranks - 1, {manifest::F32, {1, 2}, last}).ok());
+  ASSERT_TRUE(session->writeSlice(2, 0, {manifest::F32, {1, 2}, first}).ok());
+  EXPECT_EQ(read(2), (std::vector<float>{-1, 8}));
+  // An assignment from outside is each replica's.
+  ASSERT_TRUE(session->writeVariable(2, {manifest::F32, {2}, last}).ok());
+  Tensor slice;
+  ASSERT_TRUE(session->readSlice(2, ranks - 1, &slice).ok());
+  EXPECT_EQ(floats(slice), (std::vector<float>{1.5, 4.5}));
+}
+
 TEST_P(SessionRanks, PreparesOnlyAfterChanges) {
   openRanks(GetParam());
   ASSERT_TRUE(run("predict", {}).ok());

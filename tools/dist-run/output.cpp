@@ -86,7 +86,7 @@ static Status writePackage(const std::string &package, Session &session,
       continue;
     Tensor &value = values.emplace_back();
     DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    // A mean over replicas becomes each replica's again.
+    // What is read of all replicas becomes each replica's again.
     const auto &type = manifest.variables(i).global_type();
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
     if (value.shape != shape && !value.data.empty()) {

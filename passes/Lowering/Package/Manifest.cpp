@@ -131,6 +131,8 @@ void Filler::addVariables() {
       variable->set_aggregation("sum");
     else if (op.getAggregation() == graph::Aggregation::Mean)
       variable->set_aggregation("mean");
+    else if (op.getAggregation() == graph::Aggregation::OnlyFirst && onRead)
+      variable->set_aggregation("only_first_replica");
     if (auto name = op->getAttrOfType<StringAttr>("graph.model_name"))
       variable->set_model_name(name.str());
     if (std::optional<double> fill = getFill(op.getInitial()))

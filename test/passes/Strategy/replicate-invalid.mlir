@@ -12,7 +12,11 @@ func.func @batch_dim(%x: tensor<8xf32> {graph.batch_dim = 1 : i64}) { return }
 graph.variable @mean : tensor<3xf32> {synchronization = 1 : i32, aggregation = 2 : i32} = dense<0.0> : tensor<3xf32>
 
 // -----
-// expected-error @+1 {{expected an ON_READ variable to have SUM or MEAN aggregation}}
+// expected-error @+1 {{expected dim 0 of an ON_READ variable with ONLY_FIRST_REPLICA aggregation to have one row for each of the 2 replicas, but got 'tensor<i64>'}}
+graph.variable @first : tensor<i64> {synchronization = 1 : i32, aggregation = 3 : i32} = dense<0> : tensor<i64>
+
+// -----
+// expected-error @+1 {{expected an ON_READ variable to have SUM, MEAN or ONLY_FIRST_REPLICA aggregation}}
 graph.variable @none : tensor<3xf32> {synchronization = 1 : i32} = dense<0.0> : tensor<3xf32>
 
 // -----
