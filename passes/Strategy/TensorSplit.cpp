@@ -8,6 +8,7 @@
 #include "passes/Strategy/Passes.h"
 #include "passes/Strategy/SplitDims.h"
 #include "passes/Strategy/SplitPatterns.h"
+#include "passes/Strategy/SplitRule.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Regex.h"
 
@@ -26,14 +27,7 @@ struct TensorSplitPass
   void runOnOperation() override;
 
 private:
-  /// REGEX=DIM:AXIS[@PRIORITY]
-  struct Rule {
-    std::string text, pattern, axis;
-    unsigned dim = 0;
-    int64_t priority = 0;
-  };
-  FailureOr<Rule> parseRule(StringRef text);
-  LogicalResult applyRule(const Rule &rule);
+  LogicalResult applyRule(const SplitRule &rule);
   LogicalResult applyPresets();
   LogicalResult applyModel();
   LogicalResult split(graph::VariableOp variable, unsigned dim, StringRef over,
@@ -106,38 +100,14 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   return success();
 }
 
-FailureOr<TensorSplitPass::Rule> TensorSplitPass::parseRule(StringRef text) {
-  ModuleOp module = getOperation();
-  Rule rule;
-  rule.text = "--split " + text.str();
-  auto [pattern, place] = text.rsplit('=');
-  auto [dimText, axisText] = place.split(':');
-  auto [axisName, priorityText] = axisText.rsplit('@');
-  if (pattern.empty() || axisName.empty() || dimText.getAsInteger(10, rule.dim))
-    return module.emitError()
-           << rule.text << ": expected REGEX=DIM:AXIS, such as 'fc1.*=1:model'";
-  if (axisName.size() < axisText.size() &&
-      (priorityText.getAsInteger(10, rule.priority) || rule.priority < 0))
-    return module.emitError()
-           << rule.text << ": expected a number >= 0 behind '@', but got '"
-           << priorityText << "'";
-  rule.pattern = pattern;
-  rule.axis = axisName;
-  return rule;
-}
-
-LogicalResult TensorSplitPass::applyRule(const Rule &rule) {
+LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
   ModuleOp module = getOperation();
   StringRef where = rule.text;
   unsigned dim = rule.dim;
   if (findAxes(mesh, rule.axis).empty())
     return module.emitError()
            << where << ": the mesh has no axis '" << rule.axis << "'";
-  llvm::Regex regex("^(" + rule.pattern + ")$");
-  std::string error;
-  if (!regex.isValid(error))
-    return module.emitError() << where << ": '" << rule.pattern
-                              << "' is no regular expression: " << error;
+  llvm::Regex regex(rule.pattern);
   SmallVector<graph::VariableOp> tooFew;
   unsigned matched = 0;
   for (auto variable : module.getOps<graph::VariableOp>()) {
@@ -230,10 +200,10 @@ void TensorSplitPass::runOnOperation() {
     return signalPassFailure();
   mesh = *found;
   // First of all: what follows finds the mesh as fine as the rules need it.
-  SmallVector<Rule> parsed;
+  SmallVector<SplitRule> parsed;
   SmallVector<std::string> named;
   for (const std::string &text : rules) {
-    auto rule = parseRule(text);
+    auto rule = SplitRule::parse(text, [&] { return module.emitError(); });
     if (failed(rule))
       return signalPassFailure();
     named.push_back(rule->axis);
@@ -255,7 +225,7 @@ void TensorSplitPass::runOnOperation() {
                             [](int64_t count) { return count != 1; });
       });
   llvm::SetVector<StringAttr> used(axes->begin(), axes->end());
-  for (const Rule &rule : parsed)
+  for (const SplitRule &rule : parsed)
     used.insert_range(findAxes(mesh, rule.axis));
   for (StringAttr one : used)
     addReason(mesh, one,
@@ -270,7 +240,7 @@ void TensorSplitPass::runOnOperation() {
     if (failed(asInModel ? applyModel() : applyPresets()))
       return signalPassFailure();
   }
-  for (const Rule &rule : parsed)
+  for (const SplitRule &rule : parsed)
     if (failed(applyRule(rule)))
       return signalPassFailure();
   if (failed(takeInParts(module, *table, splits)))

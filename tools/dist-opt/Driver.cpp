@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Driver.h"
+#include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
@@ -30,6 +31,8 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
   }
   if (options.printStrategies || options.printOps || options.printCluster)
     return printTables(options, registry);
+  if (failed(checkOptions(options)))
+    return 2;
   Machine machine;
   if (Status read = machine.read(options); !read.ok())
     return reportError(read);

@@ -9,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "runtime/formats/file.h"
+#include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/options/strategies.h"
@@ -84,6 +85,9 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
             ::dist::tools::parseSide(arguments, options.diff[i], &sides[i]);
         !status.ok())
       return reportError(status);
+  for (const Options &side : sides)
+    if (failed(checkOptions(side)))
+      return 2;
   std::vector<ExplainReport> reports;
   for (size_t i = 0; i < sides.size(); ++i) {
     if (sides[i].strategies.front().name == "auto")
