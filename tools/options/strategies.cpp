@@ -195,12 +195,6 @@ const std::vector<RefusedRow> &refusedTable() {
                     [](const auto &axis) { return axis.second > 1; }) < 2;
        },
        "each level is an axis", "add --mesh host=N,data=M"},
-      {"--compress without a strategy that splits the batch",
-       [](const Options &o) {
-         return !o.compress.empty() && !count(o, "mirrored") &&
-                !count(o, "zero");
-       },
-       "only sums of gradients are compressed", "add --strategy mirrored"},
       {"--compress with tensor-split, pipeline or zero:stage=3",
        [](const Options &o) {
          return !o.compress.empty() &&
@@ -209,6 +203,23 @@ const std::vector<RefusedRow> &refusedTable() {
        },
        "what is left of a gradient is kept whole on each rank",
        "use mirrored, or zero:stage=1 or 2"},
+      {"--compress with central-storage",
+       [](const Options &o) {
+         return !o.compress.empty() && count(o, "central-storage");
+       },
+       "only sums that devices make among themselves are compressed, and the "
+       "host makes them there",
+       "use mirrored, or zero:stage=1 or 2"},
+      {"--compress with auto",
+       [](const Options &o) { return !o.compress.empty() && count(o, "auto"); },
+       "auto weighs strategies without it",
+       "use mirrored, or zero:stage=1 or 2"},
+      {"--compress without a strategy that splits the batch",
+       [](const Options &o) {
+         return !o.compress.empty() && !count(o, "mirrored") &&
+                !count(o, "zero");
+       },
+       "only sums of gradients are compressed", "add --strategy mirrored"},
       {"--compress int8, topk or powersgd with zero",
        [](const Options &o) {
          return count(o, "zero") && !o.compress.empty() &&
