@@ -47,6 +47,12 @@ static Status unknownOption(const std::string &word, const Table &table) {
       near.empty() ? "see --help" : "did you mean " + near + "?");
 }
 
+static Status wrongDiff(size_t count) {
+  return wrongValue("--diff",
+                    "expected two strategies, but got " + std::to_string(count),
+                    "write --diff A B");
+}
+
 /// What of the explanations does not go together.
 static Status checkExplanations(const Options &o) {
   if (!o.traceFile.empty() && o.explain != "html")
@@ -55,10 +61,7 @@ static Status checkExplanations(const Options &o) {
   if (o.diff.empty())
     return Status();
   if (o.diff.size() != 2)
-    return wrongValue("--diff",
-                      "expected two strategies, but got " +
-                          std::to_string(o.diff.size()),
-                      "write --diff A B");
+    return wrongDiff(o.diff.size());
   if (!o.strategies.empty())
     return wrongValue("--diff", "it names the strategies itself",
                       "leave --strategy out");
@@ -155,9 +158,14 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--explain") {
       words.push_back("--explain=table");
-    } else if (arguments[i] == "--diff" && i + 2 < arguments.size()) {
-      words.push_back("--diff=" + arguments[++i]);
-      words.push_back("--diff=" + arguments[++i]);
+    } else if (!run && arguments[i] == "--diff") {
+      int count = 0;
+      for (; count < 2 && i + 1 < arguments.size() &&
+             arguments[i + 1].rfind('-', 0) != 0;
+           ++count)
+        words.push_back("--diff=" + arguments[++i]);
+      if (count < 2)
+        return wrongDiff(count);
     } else {
       words.push_back(arguments[i]);
     }
