@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/ShardingRule.h"
+#include "passes/Analysis/BatchRows.h"
 #include "passes/Strategy/Passes.h"
 #include "passes/Strategy/SplitPatterns.h"
 
@@ -69,7 +70,16 @@ struct SequenceParallelPass
 
 private:
   ShardingAttr split(Value value, ArrayRef<unsigned> dims, bool minor) const;
-  bool fits(const TokenDims &values, bool minor) const;
+  /// The dim of the value that is split, and how.
+  struct Cut {
+    Value value;
+    unsigned dim;
+    int64_t size, parts;
+    std::string axes;
+  };
+  /// The first that cannot be split into equal parts; none if all can.
+  std::optional<Cut> findMisfit(const TokenDims &values, bool minor) const;
+  std::optional<Cut> findMisfit(ArrayRef<Boundaries> all, bool minor) const;
   void annotate(const Boundaries &boundaries, bool minor);
 
   MeshOp mesh;
@@ -259,14 +269,26 @@ ShardingAttr SequenceParallelPass::split(Value value, ArrayRef<unsigned> dims,
   return sharding.withDim(dim, axes);
 }
 
-bool SequenceParallelPass::fits(const TokenDims &values, bool minor) const {
-  return llvm::all_of(values, [&](const auto &one) {
-    auto type = cast<RankedTensorType>(one.first.getType());
-    unsigned dim = choose(one.second, minor);
-    return type.getDimSize(dim) %
-               getNumShards(split(one.first, one.second, minor), dim, mesh) ==
-           0;
-  });
+std::optional<SequenceParallelPass::Cut>
+SequenceParallelPass::findMisfit(const TokenDims &values, bool minor) const {
+  for (auto &[value, dims] : values) {
+    unsigned dim = choose(dims, minor);
+    ShardingAttr sharding = split(value, dims, minor);
+    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    int64_t parts = getNumShards(sharding, dim, mesh);
+    if (size % parts)
+      return Cut{value, dim, size, parts, formatAxes(sharding.getAxes(dim))};
+  }
+  return std::nullopt;
+}
+
+std::optional<SequenceParallelPass::Cut>
+SequenceParallelPass::findMisfit(ArrayRef<Boundaries> all, bool minor) const {
+  for (const Boundaries &one : all)
+    for (const TokenDims *values : {&one.given, &one.taken})
+      if (std::optional<Cut> cut = findMisfit(*values, minor))
+        return cut;
+  return std::nullopt;
 }
 
 void SequenceParallelPass::annotate(const Boundaries &boundaries, bool minor) {
@@ -331,11 +353,6 @@ void SequenceParallelPass::runOnOperation() {
   }
   // All alike, so that nothing moves between. The sequence, unless there are
   // values without one, whose rows are batch and sequence at once.
-  auto fitAll = [&](bool minor) {
-    return llvm::all_of(all, [&](const Boundaries &one) {
-      return fits(one.given, minor) && fits(one.taken, minor);
-    });
-  };
   auto count = [](const auto &one) { return one.second.size(); };
   bool mixed = llvm::any_of(all, [&](const Boundaries &one) {
     size_t first = count(*all.front().given.begin());
@@ -344,13 +361,36 @@ void SequenceParallelPass::runOnOperation() {
             one.given.getArrayRef(), one.taken.getArrayRef()),
         [&](const auto &value) { return count(value) != first; });
   });
-  bool minor = !mixed && fitAll(/*minor=*/true);
-  if (!minor && !fitAll(/*minor=*/false)) {
-    module.emitError() << "sequence-parallel: neither the sequence nor the "
-                          "batch can be split into equal parts along '"
-                       << axis << "' (" << mesh.getAxisSize(axisName)
-                       << " ranks) everywhere; choose sizes that it divides, "
-                          "or leave it out";
+  std::optional<Cut> sequence, batch = findMisfit(all, /*minor=*/false);
+  if (!mixed)
+    sequence = findMisfit(all, /*minor=*/true);
+  bool minor = !mixed && !sequence;
+  if (!minor && batch) {
+    InFlightDiagnostic error =
+        emitError((sequence ? sequence : batch)->value.getLoc());
+    error << "sequence-parallel: neither the sequence nor the batch can be "
+             "split into equal parts along '"
+          << axis << "' (" << mesh.getAxisSize(axisName)
+          << " ranks) everywhere: ";
+    auto describe = [&](const Cut &cut) {
+      error << "dim " << cut.dim << " of "
+            << describeNode(cut.value.getDefiningOp()) << " has " << cut.size
+            << " elements, which '" << cut.axes << "' cannot split into "
+            << cut.parts << " (";
+      if (cut.size > cut.parts)
+        error << cut.size / cut.parts * cut.parts << " or ";
+      error << getPaddedSize(cut.size, cut.parts) << " would do)";
+    };
+    if (sequence) {
+      describe(*sequence);
+      if (sequence->value != batch->value || sequence->dim != batch->dim) {
+        error << ", and ";
+        describe(*batch);
+      }
+    } else {
+      describe(*batch);
+    }
+    error << "; choose such a size, or leave sequence-parallel out";
     return signalPassFailure();
   }
   for (const Boundaries &boundaries : all)

@@ -6,7 +6,7 @@
 // MESH: dist-sequence-parallel: expected a module with a mesh
 // AXIS: 'dist.mesh' op has no axis 'rows', which dist-sequence-parallel asks for
 // NONE: sequence-parallel: expected norms between contractions whose weights are split over 'model', but found none; leave it out, or split the weights of layers that a norm follows (--split-preset transformer)
-// SIZE: sequence-parallel: neither the sequence nor the batch can be split into equal parts along 'model' (4 ranks) everywhere; choose sizes that it divides, or leave it out
+// SIZE: sequence-parallel: neither the sequence nor the batch can be split into equal parts along 'model' (4 ranks) everywhere: dim 1 of 'graph.dot_general' has 6 elements, which 'model' cannot split into 4 (4 or 8 would do), and dim 0 of 'graph.dot_general' has 2 elements, which 'model' cannot split into 4 (4 would do); choose such a size, or leave sequence-parallel out
 graph.variable @w1 : tensor<4x8xf32> trainable = dense<1.0> : tensor<4x8xf32>
 graph.variable @w2 : tensor<8x4xf32> trainable = dense<1.0> : tensor<8x4xf32>
 graph.variable @w3 : tensor<4x8xf32> trainable = dense<1.0> : tensor<4x8xf32>
