@@ -160,7 +160,7 @@ def PipelineStagesPass : Pass<"dist-pipeline-stages", "::mlir::ModuleOp"> {
   let summary = "Gives each variable the stage of the pipeline that has it";
   let description = [{
     The forward ops of the training step (else of prediction) are cut before
-    layers with parameters into `stages` x `chunks` runs, so that the slowest of
+    ops with parameters into `stages` x `chunks` runs, so that the slowest of
     them, with what it receives, is as fast as can be: a dynamic program over
     the ops' predicted times and the bytes that cross. Variables get
     `dist.stage`: slots that of their parameter, metrics and statistics that of

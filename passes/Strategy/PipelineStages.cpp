@@ -203,8 +203,9 @@ void PipelineStagesPass::runOnOperation() {
   if (int64_t(segments.size()) < count) {
     reference.emitError() << "a pipeline of " << count
                           << (chunks > 1 ? " chunks" : " stages")
-                          << " needs as many layers with parameters, but the "
-                             "model has "
+                          << " needs as many ops with parameters (a layer's "
+                             "weight and its bias are of two), but the model "
+                             "has "
                           << segments.size() << "; use fewer";
     return signalPassFailure();
   }
