@@ -27,6 +27,7 @@ struct CombineCollectivesPass
 
 private:
   SmallVector<int64_t> getLimits(ArrayRef<Operation *> ops);
+  void gatherAhead(ArrayRef<Operation *> gathers);
 };
 } // namespace
 
@@ -49,11 +50,15 @@ static bool reaches(Operation *from, Operation *to) {
   return false;
 }
 
-static int64_t getBytes(Operation *op) {
+static int64_t getBytes(TypeRange types) {
   int64_t bytes = 0;
-  for (Type type : op->getOperandTypes())
+  for (Type type : types)
     bytes += getByteSize(type);
   return bytes;
+}
+
+static int64_t getBytes(Operation *op) {
+  return getBytes(op->getOperandTypes());
 }
 
 static bool isScalar(Operation *op) {
@@ -76,12 +81,21 @@ static bool isCompatible(Operation *a, Operation *b) {
 }
 
 /// Whether an op's results are only given back: variables in shards that have
-/// been updated. What is gathered to compute with is not kept longer than that
-/// needs.
+/// been updated. What is gathered to compute with is not kept until the last
+/// one is there.
 static bool isForResults(Operation *op) {
   return llvm::all_of(op->getUsers(), [](Operation *user) {
     return isa<func::ReturnOp>(user);
   });
+}
+
+/// Whether an op gathers a variable to compute with.
+static bool isForUse(Operation *op) {
+  if (!isa<AllGatherOp>(op) || op->getNumOperands() != 1 || isForResults(op))
+    return false;
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
+  return argument && cast<func::FuncOp>(op->getParentOp())
+                         .getArgAttr(argument.getArgNumber(), "graph.variable");
 }
 
 /// Whether something that a bucket of both would hold back is sent between
@@ -123,14 +137,9 @@ static void moveUsersBehind(Operation *bucket, Operation *from) {
   }
 }
 
-/// One op for both, where the later of them stands.
-static Operation *merge(Operation *first, Operation *second) {
-  bool inOrder = first->isBeforeInBlock(second);
-  Operation *earlier = inOrder ? first : second;
-  Operation *later = inOrder ? second : first;
-  Operation *from = earlier->getNextNode();
-  OpBuilder builder(first->getContext());
-  builder.setInsertionPointAfter(later);
+/// One op for both, at the builder's place.
+static Operation *replaceBoth(OpBuilder &builder, Operation *first,
+                              Operation *second) {
   OperationState state(builder.getFusedLoc({first->getLoc(), second->getLoc()}),
                        first->getName());
   state.addOperands(first->getOperands());
@@ -159,11 +168,23 @@ static Operation *merge(Operation *first, Operation *second) {
   for (Operation *part : {first, second}) {
     for (Value result : part->getResults())
       result.replaceAllUsesWith(op->getResult(next++));
-    if (part == from)
-      from = from->getNextNode();
     part->erase();
   }
-  moveUsersBehind(op, from);
+  return op;
+}
+
+/// One op for both, where the later of them stands.
+static Operation *merge(Operation *first, Operation *second) {
+  bool inOrder = first->isBeforeInBlock(second);
+  Operation *earlier = inOrder ? first : second;
+  Operation *later = inOrder ? second : first;
+  Operation *from = earlier->getNextNode();
+  OpBuilder builder(first->getContext());
+  builder.setInsertionPointAfter(later);
+  bool areNeighbors = from == later;
+  Operation *op = replaceBoth(builder, first, second);
+  if (!areNeighbors)
+    moveUsersBehind(op, from);
   return op;
 }
 
@@ -190,15 +211,52 @@ CombineCollectivesPass::getLimits(ArrayRef<Operation *> ops) {
   return limits;
 }
 
+/// Variables that are gathered one after the other are gathered with the first
+/// of them, which is there at once: they are arguments. Only the newest bucket
+/// is open, so no more is held before it is needed than one bucket took ahead.
+void CombineCollectivesPass::gatherAhead(ArrayRef<Operation *> gathers) {
+  struct Bucket {
+    Operation *op;
+    int64_t ahead; // bytes gathered before they are needed
+    bool again;
+  };
+  int64_t limit = bytesPerPack > 0 ? bytesPerPack : kLeastPart;
+  SmallVector<Bucket> newest; // one of each kind
+  llvm::SmallDenseSet<Value> gathered;
+  for (Operation *op : gathers) {
+    // What the backward pass gathers again was not to be kept for it; nor is
+    // it to be there before the forward pass is over.
+    bool again = !gathered.insert(op->getOperand(0)).second;
+    // Of what is gathered, not sent: that is what is held. It is the same at
+    // all ranks, too, which must agree on buckets.
+    int64_t bytes = getBytes(op->getResultTypes());
+    auto *bucket = llvm::find_if(
+        newest, [&](Bucket &bucket) { return isCompatible(bucket.op, op); });
+    if (bucket == newest.end()) {
+      newest.push_back({op, 0, again});
+    } else if (bucket->again != again || bucket->ahead + bytes > limit ||
+               llvm::is_contained(bucket->op->getOperands(),
+                                  op->getOperand(0))) {
+      *bucket = {op, 0, again};
+    } else {
+      OpBuilder builder(bucket->op);
+      bucket->op = replaceBoth(builder, bucket->op, op);
+      bucket->ahead += bytes;
+    }
+  }
+}
+
 void CombineCollectivesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;
-  SmallVector<Operation *> large, scalars;
+  SmallVector<Operation *> large, scalars, gathers;
   for (Operation &op : function.front())
-    if (isa<AllReduceOp, ReduceScatterOp>(op) ||
-        (isa<AllGatherOp>(op) &&
-         (op.hasAttr(kCompressed) || isForResults(&op))))
+    if (isForUse(&op))
+      gathers.push_back(&op);
+    else if (isa<AllReduceOp, ReduceScatterOp>(op) ||
+             (isa<AllGatherOp>(op) &&
+              (op.hasAttr(kCompressed) || isForResults(&op))))
       (isScalar(&op) ? scalars : large).push_back(&op);
 
   SmallVector<Operation *> buckets;
@@ -225,6 +283,7 @@ void CombineCollectivesPass::runOnOperation() {
     place(op, limit, /*ignoreLimit=*/false);
   for (Operation *op : scalars)
     place(op, /*limit=*/0, /*ignoreLimit=*/true);
+  gatherAhead(gathers);
 
   int64_t id = 0;
   function.walk([&](CollectiveOpInterface collective) {

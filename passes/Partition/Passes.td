@@ -314,19 +314,25 @@ def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::Fun
     All-reduces of one group, reduction and element type become one with several
     operands, in the order in which the backward pass gives their operands (last
     layers first); so do reduce-scatters, and all-gathers of compressed gradients
-    or whose results are only returned (updated variables; what else is gathered
-    to compute with stays where it is). A bucket is full once it exceeds `bytes-per-pack`; 0 means
-    that all that can be one bucket becomes `parts` of them, each of at least
-    256 KiB: what is to run beside the backward pass cannot wait for its last
-    gradient. Scalars (the loss) join the last bucket. An op never joins a bucket it
-    depends on.
+    or whose results are only returned (updated variables). A bucket is full once
+    it exceeds `bytes-per-pack`; 0 means that all that can be one bucket becomes
+    `parts` of them, each of at least 256 KiB: what is to run beside the backward
+    pass cannot wait for its last gradient. Scalars (the loss) join the last
+    bucket. An op never joins a bucket it depends on.
+
+    Variables that are gathered to compute with are gathered with the one that is
+    gathered before them, where that one was: ahead of their use, and held until
+    it. So a bucket takes at most `bytes-per-pack` bytes (0: 256 KiB) behind its
+    first, counted as gathered, and only the newest is open. What is gathered
+    again, for the backward pass, joins only its like. Other gathers whose results
+    are computed with stay where they are.
 
     Before: `%1 = dist.all_reduce %a ...` and `%2 = dist.all_reduce %b ...`
     After: `%1:2 = dist.all_reduce %a, %b ...`
   }];
   let options = [
     Option<"bytesPerPack", "bytes-per-pack", "int64_t", "0",
-      "A bucket takes no more once it has more bytes than this; 0: see parts">,
+      "A bucket takes no more once it has more bytes than this; of variables, it takes no more than this ahead of their use; 0: see parts, and 256 KiB ahead">,
     Option<"parts", "parts", "int64_t", "1",
       "Buckets to make of what could be one, where bytes-per-pack is 0">,
   ];

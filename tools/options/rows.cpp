@@ -152,8 +152,10 @@ static void addStrategyOptions(Table &table, Options &o) {
              "powersgd:rank=N; what is not sent is added to the next step's",
              &o.compress);
   table.integer("--bytes-per-pack",
-                "size of the gradients' buckets; 0 (default): one bucket, or "
-                "with --overlap and zero:stage=2|3 eight of at least 256 KiB",
+                "size of the gradients' buckets, and of what zero:stage=3 "
+                "gathers with a variable ahead of its use; 0 (default): one "
+                "bucket, or with --overlap and zero:stage=2|3 eight of at "
+                "least 256 KiB, and 256 KiB ahead",
                 0, &o.bytesPerPack);
   table.flag("--overlap",
              "collectives run beside computation, on a thread of their own",

@@ -46,7 +46,8 @@ func.func @dependent(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // ZeRO's step: the gradients' scatters are one, the gathers of the new
-// variables are one; what is gathered to compute with stays apart.
+// variables are one; what is gathered to compute with, and is no variable, stays
+// apart.
 // CHECK-LABEL: func @shards
 // CHECK-SAME: %[[A:[^:]+]]: tensor<4x6xf32>, %[[B:[^:]+]]: tensor<8xf32>, %[[W:[^:]+]]: tensor<2x6xf32>
 // CHECK: dist.all_gather %[[W]] over @mesh ["data"] {dims = array<i64: 0>
@@ -121,4 +122,82 @@ func.func @parts(%a: tensor<256x256xf32>, %b: tensor<8xf32>, %c: tensor<256x256x
   %4 = dist.all_reduce %e over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xbf16>) -> tensor<8xbf16>
   %5 = dist.all_reduce %f over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<8xbf16>) -> tensor<8xbf16>
   return %0, %1, %2, %3, %4, %5 : tensor<256x256xf32>, tensor<8xf32>, tensor<256x256xf32>, tensor<4xf32>, tensor<8xbf16>, tensor<8xbf16>
+}
+
+// Variables are gathered with the one gathered before, where that was; for the
+// backward pass anew, once more. With a size no more than that ahead of its use:
+// the first of a bucket counts for nothing.
+// CHECK-LABEL: func @variables
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x4xf32>, %[[W:[^:]+]]: tensor<2x4xf32> {{.*}}, %[[B:[^:]+]]: tensor<2xf32> {{.*}}, %[[V:[^:]+]]: tensor<4x2xf32> {{.*}}, %[[C:[^:]+]]: tensor<2xf32>
+// CHECK: graph.exp
+// CHECK-NEXT: %[[F:.+]]:4 = dist.all_gather %[[W]], %[[B]], %[[V]], %[[C]] over @mesh ["data"] {dims = array<i64: 0, 0, 1, 0>, {{.*}}op_id = 0 : i64, origin = "w; b; v; c", reason = "use"}
+// CHECK-NEXT: graph.mul %{{.+}}, %[[F]]#0
+// CHECK: %[[C1:.+]] = graph.broadcast %[[F]]#3
+// CHECK-NEXT: graph.sub %{{.+}}, %[[C1]]
+// CHECK-NEXT: %[[R:.+]]:2 = dist.all_gather %[[V]], %[[W]] over @mesh ["data"] {dims = array<i64: 1, 0>, {{.*}}op_id = 1
+// CHECK-NEXT: graph.mul %{{.+}}, %[[R]]#0
+// CHECK-NEXT: graph.mul %{{.+}}, %[[R]]#1
+// PACK-LABEL: func @variables
+// PACK-SAME: %[[X:[^:]+]]: tensor<4x4xf32>, %[[W:[^:]+]]: tensor<2x4xf32> {{.*}}, %[[B:[^:]+]]: tensor<2xf32> {{.*}}, %[[V:[^:]+]]: tensor<4x2xf32> {{.*}}, %[[C:[^:]+]]: tensor<2xf32>
+// PACK: graph.exp
+// PACK-NEXT: dist.all_gather %[[W]], %[[B]] over
+// PACK-NEXT: graph.mul
+// PACK-NEXT: graph.broadcast
+// PACK-NEXT: graph.add
+// PACK-NEXT: dist.all_gather %[[V]], %[[C]] over
+// PACK: dist.all_gather %[[V]] over
+// PACK-NEXT: graph.mul
+// PACK-NEXT: dist.all_gather %[[W]] over
+func.func @variables(%x: tensor<4x4xf32>, %w: tensor<2x4xf32> {graph.variable = @w}, %b: tensor<2xf32> {graph.variable = @b}, %v: tensor<4x2xf32> {graph.variable = @v}, %c: tensor<2xf32> {graph.variable = @c}) -> tensor<4x4xf32> {
+  %0 = graph.exp %x : tensor<4x4xf32>
+  %w0 = dist.all_gather %w over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "w"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.mul %0, %w0 : tensor<4x4xf32>
+  %b0 = dist.all_gather %b over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "b"} : (tensor<2xf32>) -> tensor<4xf32>
+  %b1 = graph.broadcast %b0 {dims = array<i64: 1>} : (tensor<4xf32>) -> tensor<4x4xf32>
+  %2 = graph.add %1, %b1 : tensor<4x4xf32>
+  %v0 = dist.all_gather %v over @mesh ["data"] {dims = array<i64: 1>, reason = "use", origin = "v"} : (tensor<4x2xf32>) -> tensor<4x4xf32>
+  %3 = graph.mul %2, %v0 : tensor<4x4xf32>
+  %c0 = dist.all_gather %c over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "c"} : (tensor<2xf32>) -> tensor<4xf32>
+  %c1 = graph.broadcast %c0 {dims = array<i64: 1>} : (tensor<4xf32>) -> tensor<4x4xf32>
+  %4 = graph.sub %3, %c1 : tensor<4x4xf32>
+  %v2 = dist.all_gather %v over @mesh ["data"] {dims = array<i64: 1>, reason = "use", origin = "v"} : (tensor<4x2xf32>) -> tensor<4x4xf32>
+  %5 = graph.mul %4, %v2 : tensor<4x4xf32>
+  %w2 = dist.all_gather %w over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "w"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+  %6 = graph.mul %5, %w2 : tensor<4x4xf32>
+  return %6 : tensor<4x4xf32>
+}
+
+// Of other groups or element types, computed before, or no variable: apart.
+// CHECK-LABEL: func @variables_apart
+// CHECK-COUNT-5: = dist.all_gather %{{[^,]+}} over
+// CHECK: return
+func.func @variables_apart(%a: tensor<4xf32> {graph.variable = @a}, %b: tensor<4xf32> {graph.variable = @b}, %c: tensor<4xf64> {graph.variable = @c}, %d: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf64>, tensor<8xf32>, tensor<16xf32>) {
+  %0 = dist.all_gather %a over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "a"} : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = graph.exp %0 : tensor<8xf32>
+  %2 = dist.all_gather %b over @mesh ["model"] {dims = array<i64: 0>, reason = "use", origin = "b"} : (tensor<4xf32>) -> tensor<8xf32>
+  %3 = graph.exp %2 : tensor<8xf32>
+  %4 = dist.all_gather %c over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "c"} : (tensor<4xf64>) -> tensor<8xf64>
+  %5 = graph.exp %4 : tensor<8xf64>
+  %6 = dist.all_gather %d over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "d"} : (tensor<4xf32>) -> tensor<8xf32>
+  %7 = graph.exp %6 : tensor<8xf32>
+  %8 = dist.all_gather %1 over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "e"} : (tensor<8xf32>) -> tensor<16xf32>
+  %9 = graph.exp %8 : tensor<16xf32>
+  return %1, %3, %5, %7, %9 : tensor<8xf32>, tensor<8xf32>, tensor<8xf64>, tensor<8xf32>, tensor<16xf32>
+}
+
+// More than 256 KiB are not gathered ahead; what is small is, behind what is
+// large.
+// CHECK-LABEL: func @large_variables
+// CHECK-SAME: %[[A:[^:]+]]: tensor<4xf32> {{.*}}, %[[W:[^:]+]]: tensor<128x257xf32> {{.*}}, %[[B:[^:]+]]: tensor<4xf32>
+// CHECK: dist.all_gather %[[A]] over
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: dist.all_gather %[[W]], %[[B]] over
+func.func @large_variables(%a: tensor<4xf32> {graph.variable = @a}, %w: tensor<128x257xf32> {graph.variable = @w}, %b: tensor<4xf32> {graph.variable = @b}) -> (tensor<8xf32>, tensor<256x257xf32>, tensor<8xf32>) {
+  %0 = dist.all_gather %a over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "a"} : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = graph.exp %0 : tensor<8xf32>
+  %2 = dist.all_gather %w over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "w"} : (tensor<128x257xf32>) -> tensor<256x257xf32>
+  %3 = graph.exp %2 : tensor<256x257xf32>
+  %4 = dist.all_gather %b over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "b"} : (tensor<4xf32>) -> tensor<8xf32>
+  %5 = graph.exp %4 : tensor<8xf32>
+  return %1, %3, %5 : tensor<8xf32>, tensor<256x257xf32>, tensor<8xf32>
 }
