@@ -130,9 +130,8 @@ LogicalResult Compilation::dropFullEntries() {
 /// is reduced, not until the update reads them in each other's memory.
 bool Compilation::freesGradients() const {
   return llvm::any_of(options.strategies, [](const auto &one) {
-    auto stage = one.keys.find("stage");
-    return one.name == "zero" && stage != one.keys.end() &&
-           stage->second != "1";
+    std::string stage = ::dist::tools::getZeroStage(one);
+    return !stage.empty() && stage != "1";
   });
 }
 
@@ -219,11 +218,8 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
     auto tokens = one.keys.find("sequence-parallel");
     if (tokens != one.keys.end())
       annotate.sequenceParallel = tokens->second == "true";
-    auto stage = one.keys.find("stage");
-    annotate.strategies.push_back(
-        one.name == "zero"
-            ? "zero-" + (stage == one.keys.end() ? "1" : stage->second)
-            : one.name);
+    std::string stage = ::dist::tools::getZeroStage(one);
+    annotate.strategies.push_back(stage.empty() ? one.name : "zero-" + stage);
   }
   for (const std::string &axis : strategy.dataAxes)
     annotate.dataAxes.push_back(axis);

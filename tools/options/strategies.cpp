@@ -119,14 +119,18 @@ static int64_t count(const Options &options, const char *name) {
                        [&](const Strategy &one) { return one.name == name; });
 }
 
+std::string getZeroStage(const Strategy &strategy) {
+  if (strategy.name != "zero")
+    return "";
+  auto stage = strategy.keys.find("stage");
+  return stage == strategy.keys.end() ? "1" : stage->second;
+}
+
 /// Whether zero runs at that stage.
 static bool hasStage(const Options &options, const char *number) {
-  return std::any_of(options.strategies.begin(), options.strategies.end(),
-                     [&](const Strategy &one) {
-                       auto stage = one.keys.find("stage");
-                       return one.name == "zero" && stage != one.keys.end() &&
-                              stage->second == number;
-                     });
+  return std::any_of(
+      options.strategies.begin(), options.strategies.end(),
+      [&](const Strategy &one) { return getZeroStage(one) == number; });
 }
 
 const std::vector<RefusedRow> &refusedTable() {

@@ -61,6 +61,9 @@ struct StrategyPlan {
   std::string name;
 };
 
+/// ZeRO's stage, "1" where it is not given; "": it is another strategy.
+std::string getZeroStage(const Strategy &strategy);
+
 /// As users write them: `mirrored,zero:stage=1`, `data=2,model=2`.
 std::string formatStrategies(const std::vector<Strategy> &strategies);
 std::string
