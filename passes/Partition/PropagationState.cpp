@@ -97,19 +97,11 @@ LogicalResult mlir::dist::checkDivides(Operation *op, const Twine &what,
   for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
     int64_t size = tensor.getDimSize(dim);
     int64_t shards = getNumShards(sharding, dim, mesh);
-    if (size % shards == 0 || (!strict && isSplitWorthwhile(size, shards)))
-      continue;
-    InFlightDiagnostic error = op->emitOpError()
-                               << what << ": dim " << dim << " of " << type
-                               << " cannot be split into " << shards
-                               << " equal parts over '"
-                               << formatAxes(sharding.getAxes(dim)) << "'";
-    if (!strict)
-      error << ", and half of them or more would be padding";
-    error << "; the nearest size that works is ";
-    if (size > shards)
-      error << size / shards * shards << " or ";
-    return error << getPaddedSize(size, shards);
+    if (!isSplitAllowed(size, shards, strict))
+      return op->emitOpError()
+             << what << ": dim " << dim << " of " << type << " "
+             << describeMisfit(size, shards, formatAxes(sharding.getAxes(dim)),
+                               strict);
   }
   return success();
 }

@@ -148,6 +148,7 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
       pm.addPass(createPropagateShardingPass(propagate));
       SequenceParallelPassOptions parallel;
       parallel.axis = options.modelAxis;
+      parallel.strictDivisibility = options.strictDivisibility;
       pm.addPass(createSequenceParallelPass(parallel));
     }
   }

@@ -111,11 +111,13 @@ def SequenceParallelPass : Pass<"dist-sequence-parallel", "::mlir::ModuleOp"> {
     dropout. An all_reduce so becomes a reduce_scatter and an all_gather of the
     same bytes together, and activations between them are as many times smaller
     as the axis has ranks. Gradients of norms' parameters become partial sums
-    over `axis`; so do those of an embedding or a head that nothing splits (the preset `vocab`
-    does), which may be more bytes than the activations. Both passes' contractions are treated alike. Where the axis does
-    not divide the sequence, or some values have batch and sequence in one dim,
-    it is the batch that is split further. It is an error if there is no norm
-    between split contractions, or neither dim divides.
+    over `axis`; so do those of an embedding or a head that nothing splits (the
+    preset `vocab` does), which may be more bytes than the activations. Both
+    passes' contractions are treated alike. Where the axis divides the batch but
+    not the sequence, or some values have both in one dim, it is the batch that
+    is split further; where it divides neither, what takes less padding. It is
+    an error if there is no norm between split contractions, or half of either
+    dim would be padding.
 
     Before: `%1 = graph.dot_general %h, %down`, over a dim split over "model"
     After:
@@ -125,6 +127,8 @@ def SequenceParallelPass : Pass<"dist-sequence-parallel", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"model\"", "Mesh axis of the split weights">,
+    Option<"strictDivisibility", "strict-divisibility", "bool", "false",
+      "A dim that the axis does not divide is an error, not padded">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

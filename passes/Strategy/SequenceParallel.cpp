@@ -70,16 +70,21 @@ struct SequenceParallelPass
 
 private:
   ShardingAttr split(Value value, ArrayRef<unsigned> dims, bool minor) const;
-  /// The dim of the value that is split, and how.
+  /// The dim of a value that is split, and how.
   struct Cut {
     Value value;
     unsigned dim;
     int64_t size, parts;
     std::string axes;
+
+    /// How many times as large equal parts make it together.
+    double getGrowth() const {
+      return double(getPaddedSize(size, parts)) / size;
+    }
   };
-  /// The first that cannot be split into equal parts; none if all can.
-  std::optional<Cut> findMisfit(const TokenDims &values, bool minor) const;
-  std::optional<Cut> findMisfit(ArrayRef<Boundaries> all, bool minor) const;
+  /// The one that takes the most padding.
+  Cut findWorst(ArrayRef<Boundaries> all, bool minor) const;
+  LogicalResult check(ArrayRef<Cut> cuts) const;
   void annotate(const Boundaries &boundaries, bool minor);
 
   MeshOp mesh;
@@ -269,26 +274,41 @@ ShardingAttr SequenceParallelPass::split(Value value, ArrayRef<unsigned> dims,
   return sharding.withDim(dim, axes);
 }
 
-std::optional<SequenceParallelPass::Cut>
-SequenceParallelPass::findMisfit(const TokenDims &values, bool minor) const {
-  for (auto &[value, dims] : values) {
-    unsigned dim = choose(dims, minor);
-    ShardingAttr sharding = split(value, dims, minor);
-    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
-    int64_t parts = getNumShards(sharding, dim, mesh);
-    if (size % parts)
-      return Cut{value, dim, size, parts, formatAxes(sharding.getAxes(dim))};
-  }
-  return std::nullopt;
-}
-
-std::optional<SequenceParallelPass::Cut>
-SequenceParallelPass::findMisfit(ArrayRef<Boundaries> all, bool minor) const {
+SequenceParallelPass::Cut
+SequenceParallelPass::findWorst(ArrayRef<Boundaries> all, bool minor) const {
+  std::optional<Cut> worst;
   for (const Boundaries &one : all)
     for (const TokenDims *values : {&one.given, &one.taken})
-      if (std::optional<Cut> cut = findMisfit(*values, minor))
-        return cut;
-  return std::nullopt;
+      for (auto &[value, dims] : *values) {
+        unsigned dim = choose(dims, minor);
+        ShardingAttr sharding = split(value, dims, minor);
+        Cut cut{value, dim,
+                cast<RankedTensorType>(value.getType()).getDimSize(dim),
+                getNumShards(sharding, dim, mesh),
+                formatAxes(sharding.getAxes(dim))};
+        if (!worst || cut.getGrowth() > worst->getGrowth())
+          worst = cut;
+      }
+  return *worst;
+}
+
+/// Fails if the first, the best of `cuts`, is none: so are the others then.
+LogicalResult SequenceParallelPass::check(ArrayRef<Cut> cuts) const {
+  const Cut &best = cuts.front();
+  if (isSplitAllowed(best.size, best.parts, strictDivisibility))
+    return success();
+  InFlightDiagnostic error = emitError(best.value.getLoc());
+  error << "sequence-parallel: ";
+  llvm::interleave(
+      cuts, error,
+      [&](const Cut &cut) {
+        error << "dim " << cut.dim << " of "
+              << describeNode(cut.value.getDefiningOp()) << " "
+              << describeMisfit(cut.size, cut.parts, cut.axes,
+                                strictDivisibility);
+      },
+      "; and ");
+  return error << "; choose such a size, or leave sequence-parallel out";
 }
 
 void SequenceParallelPass::annotate(const Boundaries &boundaries, bool minor) {
@@ -361,38 +381,17 @@ void SequenceParallelPass::runOnOperation() {
             one.given.getArrayRef(), one.taken.getArrayRef()),
         [&](const auto &value) { return count(value) != first; });
   });
-  std::optional<Cut> sequence, batch = findMisfit(all, /*minor=*/false);
-  if (!mixed)
-    sequence = findMisfit(all, /*minor=*/true);
-  bool minor = !mixed && !sequence;
-  if (!minor && batch) {
-    InFlightDiagnostic error =
-        emitError((sequence ? sequence : batch)->value.getLoc());
-    error << "sequence-parallel: neither the sequence nor the batch can be "
-             "split into equal parts along '"
-          << axis << "' (" << mesh.getAxisSize(axisName)
-          << " ranks) everywhere: ";
-    auto describe = [&](const Cut &cut) {
-      error << "dim " << cut.dim << " of "
-            << describeNode(cut.value.getDefiningOp()) << " has " << cut.size
-            << " elements, which '" << cut.axes << "' cannot split into "
-            << cut.parts << " (";
-      if (cut.size > cut.parts)
-        error << cut.size / cut.parts * cut.parts << " or ";
-      error << getPaddedSize(cut.size, cut.parts) << " would do)";
-    };
-    if (sequence) {
-      describe(*sequence);
-      if (sequence->value != batch->value || sequence->dim != batch->dim) {
-        error << ", and ";
-        describe(*batch);
-      }
-    } else {
-      describe(*batch);
-    }
-    error << "; choose such a size, or leave sequence-parallel out";
-    return signalPassFailure();
+  // Otherwise what takes less padding.
+  SmallVector<Cut, 2> cuts = {findWorst(all, /*minor=*/false)};
+  bool minor = false;
+  if (!mixed) {
+    Cut sequence = findWorst(all, /*minor=*/true);
+    minor = sequence.getGrowth() <= cuts[0].getGrowth();
+    if (sequence.value != cuts[0].value || sequence.dim != cuts[0].dim)
+      cuts.insert(minor ? cuts.begin() : cuts.end(), sequence);
   }
+  if (failed(check(cuts)))
+    return signalPassFailure();
   for (const Boundaries &boundaries : all)
     annotate(boundaries, minor);
 }

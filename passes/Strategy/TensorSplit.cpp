@@ -70,19 +70,11 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
            << " from a rule before; give both the same";
   axes.append(added);
   int64_t parts = mesh.getGroupSize(axes), size = type.getDimSize(dim);
-  if (size % parts && (strictDivisibility || !isSplitWorthwhile(size, parts))) {
-    InFlightDiagnostic error =
-        variable.emitError()
-        << rule << ": dim " << known << " of '" << variable.getSymName()
-        << "' has " << size << " elements, which '" << formatAxes(axes)
-        << "' cannot split into " << parts << " equal parts";
-    if (!strictDivisibility)
-      error << ", and half of them or more would be padding";
-    error << "; sizes that work are ";
-    if (size > parts)
-      error << size / parts * parts << " and ";
-    return error << getPaddedSize(size, parts);
-  }
+  if (!isSplitAllowed(size, parts, strictDivisibility))
+    return variable.emitError()
+           << rule << ": dim " << known << " of '" << variable.getSymName()
+           << "' "
+           << describeMisfit(size, parts, formatAxes(axes), strictDivisibility);
   auto set = [&](graph::VariableOp one) {
     ShardingAttr own = getVariableSharding(one);
     SmallVector<StringAttr> ownAxes(own.getAxes(dim));

@@ -43,6 +43,27 @@ bool mlir::dist::isSplitWorthwhile(int64_t size, int64_t shards) {
   return size % shards == 0 || getPaddedSize(size, shards) < 2 * size;
 }
 
+bool mlir::dist::isSplitAllowed(int64_t size, int64_t shards, bool strict) {
+  return strict ? size % shards == 0 : isSplitWorthwhile(size, shards);
+}
+
+std::string mlir::dist::describeMisfit(int64_t size, int64_t shards,
+                                       StringRef axes, bool strict) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "has " << size << " elements, which '" << axes
+      << "' cannot split into " << shards << " equal parts";
+  if (!strict)
+    out << ", and half of them or more would be padding";
+  out << "; ";
+  if (size > shards)
+    out << "sizes that work are " << size / shards * shards << " and ";
+  else
+    out << "the least that works is ";
+  out << getPaddedSize(size, shards);
+  return text;
+}
+
 RankedTensorType mlir::dist::getPaddedType(RankedTensorType global,
                                            ShardingAttr sharding, MeshOp mesh) {
   SmallVector<int64_t> shape(global.getShape());

@@ -32,6 +32,12 @@ int64_t getPaddedSize(int64_t size, int64_t shards);
 /// Whether a dim may be split into `shards` parts: they are equal, or less than
 /// half of what all have together is padding.
 bool isSplitWorthwhile(int64_t size, int64_t shards);
+/// The same, or, if `strict`, whether they are equal.
+bool isSplitAllowed(int64_t size, int64_t shards, bool strict);
+/// Of a dim that may not: "has 7 elements, which 'x' cannot split into 2 equal
+/// parts; sizes that work are 6 and 8".
+std::string describeMisfit(int64_t size, int64_t shards, StringRef axes,
+                           bool strict);
 /// The type of the whole with each dim as large as its shards need.
 RankedTensorType getPaddedType(RankedTensorType global, ShardingAttr sharding,
                                MeshOp mesh);

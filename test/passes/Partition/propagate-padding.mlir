@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @spreads(
 // CHECK-SAME: tensor<10xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}]>}
 dist.mesh @mesh ["model"=4]
-// expected-error @+1 {{argument 1: dim 1 of 'tensor<3x10xf32>' cannot be split into 4 equal parts over 'model'; the nearest size that works is 8 or 12}}
+// expected-error @+1 {{argument 1: dim 1 of 'tensor<3x10xf32>' has 10 elements, which 'model' cannot split into 4 equal parts; sizes that work are 8 and 12}}
 func.func @spreads(
     %x: tensor<2x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
     %w: tensor<3x10xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>},
@@ -22,7 +22,7 @@ func.func @spreads(
 // Not into what a reshape merges or cuts: 10 rows of 2 are no 20 over 4.
 // CHECK-LABEL: func.func @merged(
 dist.mesh @mesh ["model"=4]
-// expected-error @+1 {{cannot be split into 4 equal parts}}
+// expected-error @+1 {{argument 0: dim 0 of 'tensor<10x2xf32>' has 10 elements, which 'model' cannot split into 4 equal parts}}
 func.func @merged(%x: tensor<10x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}, {}]>}) -> tensor<20xf32> {
   // CHECK: graph.reshape {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}]>]
   %0 = graph.reshape %x : (tensor<10x2xf32>) -> tensor<20xf32>

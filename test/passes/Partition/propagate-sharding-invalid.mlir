@@ -1,12 +1,12 @@
 // RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding{strict-divisibility=true})" -split-input-file -verify-diagnostics
 
 dist.mesh @mesh ["data"=2]
-// expected-error @+1 {{argument 0: dim 0 of 'tensor<3xf32>' cannot be split into 2 equal parts over 'data'; the nearest size that works is 2 or 4}}
+// expected-error @+1 {{argument 0: dim 0 of 'tensor<3xf32>' has 3 elements, which 'data' cannot split into 2 equal parts; sizes that work are 2 and 4}}
 func.func @argument(%x: tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) { return }
 
 // -----
 dist.mesh @mesh ["data"=2]
-// expected-error @+1 {{result 0: dim 0 of 'tensor<3xf32>' cannot be split into 2 equal parts over 'data'}}
+// expected-error @+1 {{result 0: dim 0 of 'tensor<3xf32>' has 3 elements, which 'data' cannot split into 2 equal parts}}
 func.func @result(%x: tensor<3xf32>) -> (tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
   return %x : tensor<3xf32>
 }

@@ -1,12 +1,14 @@
 // RUN: not dist-opt %s --dist-sequence-parallel 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not dist-opt %s --dist-create-mesh=axes=model:2 --dist-sequence-parallel=axis=rows 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not dist-opt %s --pass-pipeline="builtin.module(dist-create-mesh{axes=model:2},dist-tensor-split,dist-propagate-sharding{close=false},dist-sequence-parallel)" 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not dist-opt %s --pass-pipeline="builtin.module(dist-create-mesh{axes=model:4},dist-tensor-split{rules=w1=1:model,w2=0:model,w3=1:model},dist-propagate-sharding{close=false},dist-sequence-parallel)" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not dist-opt %s --pass-pipeline="builtin.module(dist-create-mesh{axes=model:4},dist-tensor-split{rules=w1=1:model,w2=0:model,w3=1:model},dist-propagate-sharding{close=false},dist-sequence-parallel{strict-divisibility})" 2>&1 | FileCheck %s --check-prefix=STRICT
+// RUN: sed s/2x6/2x3/g %s | not dist-opt - --pass-pipeline="builtin.module(dist-create-mesh{axes=model:8},dist-tensor-split{rules=w1=1:model,w2=0:model,w3=1:model},dist-propagate-sharding{close=false},dist-sequence-parallel)" 2>&1 | FileCheck %s --check-prefix=WASTE
 
 // MESH: dist-sequence-parallel: expected a module with a mesh
 // AXIS: 'dist.mesh' op has no axis 'rows', which dist-sequence-parallel asks for
 // NONE: sequence-parallel: expected norms between contractions whose weights are split over 'model', but found none; leave it out, or split the weights of layers that a norm follows (--split-preset transformer)
-// SIZE: sequence-parallel: neither the sequence nor the batch can be split into equal parts along 'model' (4 ranks) everywhere: dim 1 of 'graph.dot_general' has 6 elements, which 'model' cannot split into 4 (4 or 8 would do), and dim 0 of 'graph.dot_general' has 2 elements, which 'model' cannot split into 4 (4 would do); choose such a size, or leave sequence-parallel out
+// STRICT: sequence-parallel: dim 1 of 'graph.dot_general' has 6 elements, which 'model' cannot split into 4 equal parts; sizes that work are 4 and 8; and dim 0 of 'graph.dot_general' has 2 elements, which 'model' cannot split into 4 equal parts; the least that works is 4; choose such a size, or leave sequence-parallel out
+// WASTE: sequence-parallel: dim 1 of 'graph.dot_general' has 3 elements, which 'model' cannot split into 8 equal parts, and half of them or more would be padding; the least that works is 8; and dim 0 of 'graph.dot_general' has 2 elements,
 graph.variable @w1 : tensor<4x8xf32> trainable = dense<1.0> : tensor<4x8xf32>
 graph.variable @w2 : tensor<8x4xf32> trainable = dense<1.0> : tensor<8x4xf32>
 graph.variable @w3 : tensor<4x8xf32> trainable = dense<1.0> : tensor<4x8xf32>

@@ -26,7 +26,7 @@
 // REGEX: --split w(=1:model: 'w(' is no regular expression
 // TOOFEW: --split w=2:model: 'w' of 'tensor<4x8xf32>' has no dim 2
 // SIZE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 3 equal parts; sizes that work are 6 and 9
-// WASTE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 16 equal parts, and half of them or more would be padding; sizes that work are 16
+// WASTE: --split w=1:model: dim 1 of 'w' has 8 elements, which 'model' cannot split into 16 equal parts, and half of them or more would be padding; the least that works is 16
 // TWICE: --split w=0:model: 'w' is split over 'model' already
 // NONE: --split-preset auto: nothing in the model fits: no variable can be split over 'model' (3 ranks)
 graph.variable @w : tensor<4x8xf32> trainable = dense<0.5> : tensor<4x8xf32>
