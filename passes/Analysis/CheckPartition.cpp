@@ -10,7 +10,6 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/RandomInputs.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <deque>
@@ -72,9 +71,14 @@ private:
   /// The copies of values that microbatches compute, until all are there. A
   /// value and its reshard are the same of the whole: told apart by op and
   /// layout.
-  DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
-           SmallVector<HostTensor>>
-      copies;
+  struct Copies {
+    SmallVector<HostTensor> tensors;
+    bool hasLast = false;
+  };
+  DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>, Copies> copies;
+  /// How many collectives of a value are started and not waited for: of copies
+  /// the last in number is then not the last that is there.
+  DenseMap<std::pair<Key, StringAttr>, int64_t> started;
   /// Where each place has a share of the examples: what programs hold of a
   /// value, by program, until all have computed it.
   DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
@@ -328,12 +332,27 @@ void FunctionChecker::exchangeKeys(CollectiveOpInterface transfer) {
   queue.pop_front();
 }
 
+/// The op that computes: for a start and its wait, what both together are. Of
+/// the microbatches' collectives some are started ahead, some are not.
+static StringAttr getComputingOp(Operation *op) {
+  if (isa<WaitOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  StringRef name = op->getName().getStringRef();
+  name.consume_back("_start");
+  return StringAttr::get(op->getContext(), name);
+}
+
 LogicalResult FunctionChecker::compareOp(Operation *op,
                                          ArrayRef<RankTensors> results) {
   // Collectives, a wait included, hand on which value of the whole they are.
   auto transfer = dyn_cast<CollectiveOpInterface>(op);
   if (transfer && transfer.crossesPrograms()) {
     exchangeKeys(transfer);
+  } else if (op->getNumResults() == 1 &&
+             isa<TokenType>(op->getResult(0).getType())) {
+    for (Value operand : op->getOperands())
+      if (auto key = findKey(operand))
+        ++started[{*key, getComputingOp(op)}];
   } else if (isa<CollectiveOpInterface>(op) &&
              op->getNumResults() == op->getNumOperands()) {
     for (auto [operand, result] :
@@ -344,8 +363,10 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
     Operation *start = op->getOperand(0).getDefiningOp();
     for (auto [operand, result] :
          llvm::zip(start->getOperands(), op->getResults()))
-      if (auto key = findKey(operand))
+      if (auto key = findKey(operand)) {
         keys[result] = *key;
+        --started[{*key, getComputingOp(op)}];
+      }
   }
   for (OpResult result : op->getResults())
     if (isa<RankedTensorType>(result.getType()) &&
@@ -386,6 +407,7 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
   if (found == expected.end())
     return;
   SmallVector<HostTensor> held = collectShards(tensors, number);
+  StringAttr name = getComputingOp(op);
   int64_t numCopies = sharding ? getNumCopies(sharding, op) : 1;
   auto copy = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
   // A copy that is not laid out over the copies is a part of something that
@@ -394,19 +416,22 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
     return;
   if (numCopies > 1) {
     // Copies are the minor places of the mesh.
-    SmallVector<HostTensor> &all =
-        copies[{*key, {sharding, op->getName().getIdentifier()}}];
-    all.resize(held.size() * numCopies, HostTensor(held[0].getType()));
+    Copies &all = copies[{*key, {sharding, name}}];
+    all.tensors.resize(held.size() * numCopies, HostTensor(held[0].getType()));
     for (auto [rank, part] : llvm::enumerate(held))
       for (int64_t i = 0; i < numCopies; ++i)
         if (!copy || copy.getInt() == i)
-          all[rank * numCopies + i] = part;
-    if (copy && copy.getInt() != numCopies - 1)
-      return;
-    held = all;
+          all.tensors[rank * numCopies + i] = part;
+    if (copy) {
+      all.hasLast |= copy.getInt() == numCopies - 1;
+      if (!all.hasLast || started.lookup({*key, name}) > 0)
+        return;
+      all.hasLast = false;
+    }
+    held = all.tensors;
   }
-  auto all = gather(op->getParentOfType<func::FuncOp>(), *key, sharding,
-                    op->getName().getIdentifier(), held);
+  auto all =
+      gather(op->getParentOfType<func::FuncOp>(), *key, sharding, name, held);
   if (all)
     compare(sharding ? spread(*all, sharding, op) : *all, sharding,
             found->second, op->getName().getStringRef(), getOriginName(op));
@@ -546,42 +571,4 @@ mlir::dist::checkPartition(ModuleOp global, ModuleOp local,
     checks.push_back(*check);
   }
   return checks;
-}
-
-bool mlir::dist::isEqual(const std::vector<FunctionCheck> &checks) {
-  return llvm::none_of(checks, [](const FunctionCheck &check) {
-    return check.first.has_value();
-  });
-}
-
-std::string mlir::dist::formatCheck(const std::vector<FunctionCheck> &checks) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const FunctionCheck &check : checks) {
-    os << "@" << check.function << ": " << check.comparedOps
-       << " values compared, largest difference "
-       << llvm::formatv("{0:e2}", check.largestDifference);
-    if (!check.largestPlace.empty())
-      os << " at '" << check.largestPlace << "'";
-    if (check.compressedGradients)
-      os << "; " << check.compressedGradients
-         << " compressed gradients and what is left of them add up";
-    os << "\n";
-    if (!check.first)
-      continue;
-    const Divergence &first = *check.first;
-    os << "  diverges first at " << first.op << " of '" << first.place << "': ";
-    if (first.copiesDiffer) {
-      os << "ranks that should hold copies differ by "
-         << llvm::formatv("{0:e2}", first.difference) << "\n";
-      continue;
-    }
-    os << "element [";
-    llvm::interleaveComma(first.index, os);
-    os << "] is " << llvm::formatv("{0}", first.actual) << ", but "
-       << llvm::formatv("{0}", first.expected)
-       << " on one device (relative difference "
-       << llvm::formatv("{0:e2}", first.difference) << ")\n";
-  }
-  return text;
 }

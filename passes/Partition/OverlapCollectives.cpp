@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Passes.h"
 
@@ -120,6 +121,8 @@ static Operation *split(const Candidate &candidate,
   for (StringRef of : {DistDialect::kOrigin, DistDialect::kShardings})
     if (Attribute attribute = attributes.erase(of))
       ofResults.set(of, attribute);
+  if (Attribute copy = attributes.get(kMicrobatchAttr))
+    ofResults.set(kMicrobatchAttr, copy);
   state.addAttributes(attributes);
   Operation *start = builder.create(state);
   behind = start;

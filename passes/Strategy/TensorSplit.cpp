@@ -9,6 +9,7 @@
 #include "passes/Strategy/SplitDims.h"
 #include "passes/Strategy/SplitPatterns.h"
 #include "passes/Strategy/SplitRule.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Regex.h"
 
