@@ -13,11 +13,11 @@
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/ExplainChain.h"
+#include "passes/Analysis/ExplainMemory.h"
 #include "passes/Analysis/ExplainOps.h"
 #include "passes/Analysis/KnownValues.h"
 #include "passes/Analysis/StageAssignment.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
@@ -36,7 +36,6 @@ private:
   void addTransfer(CollectiveOpInterface op);
   void addArgument(BlockArgument argument);
   void addCosts();
-  void addActivations();
 
   func::FuncOp function;
   MeshOp mesh;
@@ -141,102 +140,6 @@ void EntryExplainer::addCosts() {
   for (auto &[name, count] : recomputed)
     report.recomputed += (report.recomputed.empty() ? "" : ", ") +
                          std::to_string(count) + " " + name.str();
-}
-
-/// Peak of what is live between ops, each value in a buffer of its own.
-void EntryExplainer::addActivations() {
-  Block &block = function.front();
-  MemoryReport &memory = report.memory;
-  llvm::SmallPtrSet<void *, 32> gradients, buckets;
-  for (Operation &op : block)
-    if (isa<AllReduceOp, AllReduceStartOp>(op)) {
-      for (Value operand : op.getOperands()) {
-        buckets.insert(operand.getAsOpaquePointer());
-        memory.communication += getByteSize(operand.getType());
-      }
-      // Reduced in place: the result needs nothing of its own.
-      Operation *gives =
-          isa<AllReduceOp>(op) ? &op : *op.getResult(0).user_begin();
-      for (Value result : gives->getResults())
-        gradients.insert(result.getAsOpaquePointer());
-    }
-  // Copies of the host's variables are there for the step only; to the host
-  // gradients come as they are reduced.
-  for (Operation &op : block)
-    if (isa<HostBroadcastOp, HostReduceOp>(op)) {
-      bool given = isa<HostReduceOp>(op) && op.getNumOperands() > 0;
-      for (Value value :
-           given ? ValueRange(op.getOperands()) : ValueRange(op.getResults())) {
-        buckets.insert(value.getAsOpaquePointer());
-        memory.communication += getByteSize(value.getType());
-      }
-    }
-  llvm::SmallPtrSet<void *, 16> state;
-  for (auto [i, operand] :
-       llvm::enumerate(block.getTerminator()->getOperands()))
-    if (function.getResultAttr(i, "graph.variable"))
-      state.insert(operand.getAsOpaquePointer());
-  // A trainable variable that the entry writes had a gradient of its size.
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto variable = variables.ofResult(i))
-      if (variable.getTrainable())
-        memory.gradients += getByteSize(function.getResultTypes()[i]);
-
-  auto counts = [&](Value value) {
-    void *key = value.getAsOpaquePointer();
-    if (isa<BlockArgument>(value) || isa<TokenType>(value.getType()) ||
-        gradients.contains(key) || state.contains(key) || buckets.contains(key))
-      return false;
-    Operation *op = value.getDefiningOp();
-    return !isKnown(op) && !isa<graph::AfterOp>(op);
-  };
-  // What waits is the value itself.
-  auto getUsers = [](Value value) {
-    SmallVector<Operation *> users(value.getUsers());
-    for (Operation *user : value.getUsers())
-      if (isa<graph::AfterOp>(user) && user->getOperand(0) == value)
-        llvm::append_range(users, user->getUsers());
-    return users;
-  };
-  // What is gathered has a buffer as long as it is read.
-  int64_t live = 0, peak = 0, gathered = 0, gathers = 0, activations = 0;
-  auto add = [&](Value value, int64_t sign) {
-    int64_t bytes = sign * getByteSize(value.getType());
-    live += bytes;
-    if (isGathered(value))
-      gathered += bytes;
-  };
-  for (Operation &op : block) {
-    for (Value result : op.getResults())
-      if (counts(result))
-        add(result, 1);
-    peak = std::max(peak, live);
-    gathers = std::max(gathers, gathered);
-    activations = std::max(activations, live - gathered);
-    llvm::SmallPtrSet<void *, 4> seen;
-    for (Value operand : op.getOperands()) {
-      if (auto after = operand.getDefiningOp<graph::AfterOp>())
-        operand = after.getOperand();
-      if (!counts(operand) || !seen.insert(operand.getAsOpaquePointer()).second)
-        continue;
-      bool last = llvm::all_of(getUsers(operand), [&](Operation *user) {
-        return user == &op || user->isBeforeInBlock(&op);
-      });
-      if (last)
-        add(operand, -1);
-    }
-    for (Value result : op.getResults())
-      if (result.use_empty() && counts(result))
-        add(result, -1);
-  }
-  // Gradients that no all-reduce gives were live among the activations.
-  int64_t counted =
-      std::max<int64_t>(0, memory.gradients - memory.communication);
-  memory.activations = std::max<int64_t>(0, activations - counted);
-  memory.peak = memory.parameters + memory.slots + memory.otherState +
-                memory.inputs + std::max<int64_t>(0, peak - counted) +
-                std::max(memory.gradients, memory.communication);
-  memory.communication += gathers;
 }
 
 /// What dist-split-stages says of a stage's function.
@@ -348,7 +251,7 @@ EntryReport EntryExplainer::run() {
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
   function.walk([&](CollectiveOpInterface op) { addTransfer(op); });
-  addActivations();
+  addLiveMemory(function, variables, report.memory);
   addCosts();
   return report;
 }
