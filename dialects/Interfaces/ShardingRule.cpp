@@ -70,3 +70,22 @@ FailureOr<Operation *> mlir::dist::cloneWithLocalTypes(Operation *op,
   builder.insert(clone);
   return clone;
 }
+
+bool mlir::dist::sumsProducts(Operation *op) {
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!sharded || op->getNumOperands() < 2)
+    return false;
+  ShardingRule rule = sharded.getShardingRule();
+  return llvm::any_of(llvm::enumerate(rule.factors), [&](auto indexed) {
+    const auto &[f, factor] = indexed;
+    if (factor.kind == FactorKind::PassThrough ||
+        factor.kind == FactorKind::NeedReplication)
+      return false;
+    unsigned count = 0;
+    for (const TensorFactors &tensor : rule.operands)
+      count += llvm::any_of(tensor, [&, f = f](const DimFactors &dim) {
+        return llvm::is_contained(dim, unsigned(f));
+      });
+    return count >= 2;
+  });
+}

@@ -95,6 +95,10 @@ FailureOr<Operation *> cloneWithLocalTypes(Operation *op, OpBuilder &builder,
                                            ValueRange operands,
                                            TypeRange resultTypes);
 
+/// Whether the op sums products of operands: a factor that is summed over, or
+/// by which windows slide, is of two of them.
+bool sumsProducts(Operation *op);
+
 } // namespace mlir::dist
 
 #include "dialects/Interfaces/ShardingRule.h.inc"

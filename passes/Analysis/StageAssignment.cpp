@@ -7,6 +7,7 @@
 #include "passes/Analysis/StageAssignment.h"
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "passes/Analysis/StageBoundary.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -131,5 +132,6 @@ StageAssignment mlir::dist::assignStages(func::FuncOp function) {
     }
     stages.home[&op] = home;
   }
+  moveBehindSends(block, stages);
   return stages;
 }

@@ -55,7 +55,8 @@ struct StageAssignment {
 /// The assignment from the variables' stages. A forward op belongs to the last
 /// stage of what it reads. A backward one belongs to the last of: the stages of
 /// forward values that it reads, and of the variables whose update its tensor
-/// reaches.
+/// reaches; or to a later one that has all that it reads, if then less is sent
+/// (moveBehindSends).
 StageAssignment assignStages(func::FuncOp function);
 
 } // namespace mlir::dist

@@ -71,31 +71,11 @@ bool mlir::dist::canRecompute(Operation *op) {
          op->getNumOperands() > 0 && !isa<CollectiveOpInterface, AfterOp>(op);
 }
 
-/// Sums products of two operands over a factor, as in mixed precision.
-static bool isContraction(Operation *op) {
-  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!sharded || op->getNumOperands() < 2)
-    return false;
-  ShardingRule rule = sharded.getShardingRule();
-  return llvm::any_of(llvm::enumerate(rule.factors), [&](auto indexed) {
-    const auto &[f, factor] = indexed;
-    if (factor.kind == FactorKind::PassThrough ||
-        factor.kind == FactorKind::NeedReplication)
-      return false;
-    unsigned count = 0;
-    for (const TensorFactors &tensor : rule.operands)
-      count += llvm::any_of(tensor, [&, f = f](const DimFactors &dim) {
-        return llvm::is_contained(dim, unsigned(f));
-      });
-    return count >= 2;
-  });
-}
-
 /// Whether it is worth while to run the op again: what is not takes as long as
 /// what it frees is large.
 static bool isCheap(Operation *op) {
   auto elemental = dyn_cast<ElementalOpInterface>(op);
-  return elemental && !isContraction(op) &&
+  return elemental && !sumsProducts(op) &&
          (elemental.isElemental() || isa<DecomposableOpInterface>(op));
 }
 

@@ -165,8 +165,11 @@ def PipelineStagesPass : Pass<"dist-pipeline-stages", "::mlir::ModuleOp"> {
   let description = [{
     The forward ops of the training step (else of prediction) are cut before
     ops with parameters into `stages` x `chunks` runs, so that the slowest of
-    them, with what it receives, is as fast as can be: a dynamic program over
-    the ops' predicted times and the bytes that cross. Variables get
+    them, with its part of the backward pass and of the update, and with what it
+    receives, is as fast as can be: a dynamic program over the ops' predicted
+    times. Of cuts that are nearly as fast, the one over which the fewest bytes
+    go. Biases and norms stay with their products where there are enough other
+    places. Variables get
     `dist.stage`: slots that of their parameter, metrics and statistics that of
     the op that computes them; scalars like the step counter none, every stage
     keeps its own. The stages of ops follow from them (dist-split-stages). With

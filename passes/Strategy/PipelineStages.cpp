@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
+#include "dialects/Interfaces/ShardingRule.h"
 #include "passes/Analysis/Explain.h"
 #include "passes/Analysis/StageAssignment.h"
 #include "passes/Strategy/Passes.h"
+#include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_PIPELINESTAGESPASS
@@ -21,13 +24,15 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// The forward ops from the first use of a parameter to the next one's: what is
-/// never cut.
+/// The ops from the first use of a parameter to the next one's, and what
+/// follows from them: what is never cut.
 struct Segment {
   SmallVector<graph::VariableOp> variables;
   double seconds = 0;
   /// Of the values that come from before and are read here or later.
   double bytesBefore = 0;
+  /// It begins with what a kernel does behind a product: a bias, a norm.
+  bool followsProduct = false;
 };
 
 struct PipelineStagesPass
@@ -42,6 +47,7 @@ private:
                       Builder(&getContext()).getI64IntegerAttr(stage));
   }
   SmallVector<Segment> findSegments(func::FuncOp function);
+  void addCosts(func::FuncOp function, SmallVector<Segment> &segments);
   void placeOthers();
 };
 } // namespace
@@ -56,13 +62,37 @@ func::FuncOp PipelineStagesPass::findReference() {
   return functions.empty() ? func::FuncOp() : *functions.begin();
 }
 
+/// Whether a kernel that reads the only result computes it, too: nothing is
+/// written.
+static bool isFused(Operation *op) {
+  if (op->getNumResults() != 1 || !op->hasOneUse() || sumsProducts(op))
+    return false;
+  Operation *user = *op->user_begin();
+  return !user->hasTrait<OpTrait::IsTerminator>() && !sumsProducts(user);
+}
+
+/// Whether an op that reads a parameter is what a kernel does behind a product,
+/// once it has given the parameter the result's shape.
+static bool followsProduct(Operation *op, const StageAssignment &assignment) {
+  while (op->hasOneUse() && llvm::none_of(op->getOperands(), [](Value operand) {
+           return operand.getDefiningOp();
+         }))
+    op = *op->user_begin();
+  return !sumsProducts(op) && llvm::any_of(op->getOperands(), [&](Value v) {
+    Operation *product = v.getDefiningOp();
+    return product && sumsProducts(product) &&
+           llvm::count_if(v.getUsers(), [&](Operation *user) {
+             return assignment.forward.contains(user);
+           }) == 1;
+  });
+}
+
 SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
   // As if there were no stages yet: this only finds the forward ops.
   StageAssignment assignment = assignStages(function);
   PortVariables ports(function);
   SmallVector<Segment> segments;
   DenseSet<Operation *> seen;
-  DenseMap<Operation *, size_t> segmentOf;
   for (Operation &op : function.front().without_terminator()) {
     if (!assignment.forward.contains(&op))
       continue;
@@ -73,70 +103,142 @@ SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
           if (variable.getGroup() == "parameter" && !isKeptByAll(variable) &&
               seen.insert(variable).second)
             variables.push_back(variable);
-    if (!variables.empty() || segments.empty())
+    if (!variables.empty()) {
       segments.emplace_back();
-    segments.back().variables.append(variables);
-    segments.back().seconds += predictSeconds(&op, MachineModel());
-    segmentOf[&op] = segments.size() - 1;
-  }
-  // A value is carried over every cut between where it is made and its last
-  // use.
-  for (auto &[op, segment] : segmentOf)
-    for (Value result : op->getResults()) {
-      size_t last = segment;
-      for (Operation *user : result.getUsers())
-        if (auto found = segmentOf.find(user); found != segmentOf.end())
-          last = std::max(last, found->second);
-      for (size_t i = segment + 1; i <= last; ++i)
-        segments[i].bytesBefore += getByteSize(result.getType());
+      segments.back().variables = variables;
+      segments.back().followsProduct = followsProduct(&op, assignment);
     }
-  // What comes before the first parameter belongs to its stage.
-  if (segments.size() > 1 && segments.front().variables.empty()) {
-    segments[1].seconds += segments.front().seconds;
-    segments.erase(segments.begin());
   }
+  addCosts(function, segments);
   return segments;
 }
 
-/// The first segment of each chunk, so that the slowest chunk is fastest:
-/// its ops, and the values that it receives.
-static SmallVector<size_t> cut(ArrayRef<Segment> segments, int64_t chunks) {
-  MachineModel machine;
-  constexpr double never = std::numeric_limits<double>::infinity();
-  size_t n = segments.size();
-  SmallVector<double> sum(n + 1, 0);
-  for (size_t i = 0; i < n; ++i)
-    sum[i + 1] = sum[i] + segments[i].seconds;
-  auto getCost = [&](size_t begin, size_t end) {
-    double moved = begin == 0 ? 0
-                              : machine.transferLatency +
-                                    segments[begin].bytesBefore /
-                                        machine.transferBytesPerSecond;
-    return sum[end] - sum[begin] + moved;
+/// Leaves biases and norms with their products.
+static SmallVector<Segment> joinProducts(ArrayRef<Segment> segments) {
+  SmallVector<Segment> joined;
+  for (const Segment &segment : segments) {
+    if (joined.empty() || !segment.followsProduct) {
+      joined.push_back(segment);
+      continue;
+    }
+    joined.back().variables.append(segment.variables);
+    joined.back().seconds += segment.seconds;
+  }
+  return joined;
+}
+
+/// What each segment takes and receives as a stage of its own, with its part of
+/// the backward pass and of the update.
+void PipelineStagesPass::addCosts(func::FuncOp function,
+                                  SmallVector<Segment> &segments) {
+  for (auto [i, segment] : llvm::enumerate(segments))
+    for (graph::VariableOp variable : segment.variables)
+      setStage(variable, i);
+  placeOthers();
+  StageAssignment assignment = assignStages(function);
+  for (Operation &op : function.front().without_terminator()) {
+    int64_t home = assignment.home.lookup(&op);
+    if (home < 0)
+      continue;
+    if (!isFused(&op))
+      segments[home].seconds += predictSeconds(&op, MachineModel());
+    if (!assignment.forward.contains(&op))
+      continue;
+    // A value is carried over every cut between where it is made and its last
+    // use.
+    for (Value result : op.getResults()) {
+      int64_t last = home;
+      for (Operation *user : result.getUsers())
+        if (assignment.forward.contains(user))
+          last = std::max(last, assignment.home.lookup(user));
+      for (int64_t i = home + 1; i <= last; ++i)
+        segments[i].bytesBefore += getByteSize(result.getType());
+    }
+  }
+  for (auto variable : getOperation().getOps<graph::VariableOp>())
+    variable->removeAttr(kStageAttr);
+}
+
+namespace {
+/// Cuts segments into chunks that follow one another.
+class Cutter {
+public:
+  Cutter(ArrayRef<Segment> segments, int64_t chunks)
+      : segments(segments), chunks(chunks), sum(segments.size() + 1, 0) {
+    for (size_t i = 0; i < segments.size(); ++i)
+      sum[i + 1] = sum[i] + segments[i].seconds;
+  }
+  /// The first segment of each chunk.
+  SmallVector<size_t> run();
+
+private:
+  /// Of the first segments in some chunks: the slowest, and what is moved.
+  struct Cost {
+    double seconds = std::numeric_limits<double>::infinity(), bytes = 0;
   };
-  // best[k][i]: the slowest of k chunks of the first i segments; of equals the
-  // one with the least sum of what is moved.
-  using Cost = std::pair<double, double>;
-  std::vector<std::vector<Cost>> best(chunks + 1,
-                                      std::vector<Cost>(n + 1, {never, never}));
+  using IsBetter = llvm::function_ref<bool(const Cost &, const Cost &)>;
+  Cost solve(double limit, IsBetter isBetter, SmallVector<size_t> &starts);
+  double getSeconds(size_t begin, size_t end) const;
+
+  ArrayRef<Segment> segments;
+  int64_t chunks;
+  SmallVector<double> sum;
+};
+} // namespace
+
+/// Of a chunk: its ops, and the values that it receives.
+double Cutter::getSeconds(size_t begin, size_t end) const {
+  MachineModel machine;
+  double moved =
+      begin == 0 ? 0
+                 : machine.transferLatency + segments[begin].bytesBefore /
+                                                 machine.transferBytesPerSecond;
+  return sum[end] - sum[begin] + moved;
+}
+
+/// The best cut without a chunk slower than `limit`.
+Cutter::Cost Cutter::solve(double limit, IsBetter isBetter,
+                           SmallVector<size_t> &starts) {
+  size_t n = segments.size();
+  std::vector<std::vector<Cost>> best(chunks + 1, std::vector<Cost>(n + 1));
   std::vector<std::vector<size_t>> from(chunks + 1,
                                         std::vector<size_t>(n + 1, 0));
   best[0][0] = {0, 0};
   for (int64_t k = 1; k <= chunks; ++k)
     for (size_t end = k; end <= n; ++end)
       for (size_t begin = k - 1; begin < end; ++begin) {
-        Cost cost = {std::max(best[k - 1][begin].first, getCost(begin, end)),
-                     best[k - 1][begin].second +
-                         (begin ? segments[begin].bytesBefore : 0)};
-        if (cost < best[k][end]) {
+        const Cost &before = best[k - 1][begin];
+        Cost cost{std::max(before.seconds, getSeconds(begin, end)),
+                  before.bytes + (begin ? segments[begin].bytesBefore : 0)};
+        if (cost.seconds <= limit && isBetter(cost, best[k][end])) {
           best[k][end] = cost;
           from[k][end] = begin;
         }
       }
-  SmallVector<size_t> starts(chunks);
+  starts.resize(chunks);
   size_t end = n;
   for (int64_t k = chunks; k > 0; --k)
     end = starts[k - 1] = from[k][end];
+  return best[chunks][n];
+}
+
+SmallVector<size_t> Cutter::run() {
+  // What two predictions of time differ by less than says nothing; what is
+  // moved is certain.
+  constexpr double kNearly = 1.02;
+  SmallVector<size_t> starts;
+  Cost fastest = solve(
+      std::numeric_limits<double>::max(),
+      [](const Cost &a, const Cost &b) { return a.seconds < b.seconds; },
+      starts);
+  solve(
+      kNearly * fastest.seconds,
+      [](const Cost &a, const Cost &b) {
+        if (std::isinf(b.seconds))
+          return true;
+        return std::tie(a.bytes, a.seconds) < std::tie(b.bytes, b.seconds);
+      },
+      starts);
   return starts;
 }
 
@@ -209,7 +311,9 @@ void PipelineStagesPass::runOnOperation() {
                           << segments.size() << "; use fewer";
     return signalPassFailure();
   }
-  SmallVector<size_t> starts = cut(segments, count);
+  if (auto joined = joinProducts(segments); int64_t(joined.size()) >= count)
+    segments = joined;
+  SmallVector<size_t> starts = Cutter(segments, count).run();
   int64_t chunk = 0;
   for (auto [i, segment] : llvm::enumerate(segments)) {
     if (chunk + 1 < count && starts[chunk + 1] == i)
