@@ -71,13 +71,9 @@ static bool isFused(Operation *op) {
   return !user->hasTrait<OpTrait::IsTerminator>() && !sumsProducts(user);
 }
 
-/// Whether an op that reads a parameter is what a kernel does behind a product,
-/// once it has given the parameter the result's shape.
+/// Whether an op is what a kernel does behind a product that nothing else
+/// reads.
 static bool followsProduct(Operation *op, const StageAssignment &assignment) {
-  while (op->hasOneUse() && llvm::none_of(op->getOperands(), [](Value operand) {
-           return operand.getDefiningOp();
-         }))
-    op = *op->user_begin();
   return !sumsProducts(op) && llvm::any_of(op->getOperands(), [&](Value v) {
     Operation *product = v.getDefiningOp();
     return product && sumsProducts(product) &&
@@ -87,27 +83,53 @@ static bool followsProduct(Operation *op, const StageAssignment &assignment) {
   });
 }
 
+/// Forward ops that read no input, but parameters and constants alone: weights
+/// in another type, a bias as rows. Where such an op stands says nothing.
+static DenseSet<Operation *> findPreparations(func::FuncOp function,
+                                              PortVariables &ports) {
+  DenseSet<Operation *> found;
+  for (Operation &op : function.front().without_terminator())
+    if (llvm::all_of(op.getOperands(), [&](Value operand) {
+          if (auto argument = dyn_cast<BlockArgument>(operand))
+            return bool(ports.ofArgument(argument.getArgNumber()));
+          return found.contains(operand.getDefiningOp());
+        }))
+      found.insert(&op);
+  return found;
+}
+
 SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
   // As if there were no stages yet: this only finds the forward ops.
   StageAssignment assignment = assignStages(function);
   PortVariables ports(function);
+  DenseSet<Operation *> preparations = findPreparations(function, ports);
   SmallVector<Segment> segments;
   DenseSet<Operation *> seen;
   for (Operation &op : function.front().without_terminator()) {
-    if (!assignment.forward.contains(&op))
+    if (!assignment.forward.contains(&op) || preparations.contains(&op))
       continue;
     SmallVector<graph::VariableOp> variables;
-    for (Value operand : op.getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand))
-        if (auto variable = ports.ofArgument(argument.getArgNumber()))
+    // The op, and what first prepares parameters for it.
+    SmallVector<Operation *> ops{&op};
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (Value operand : ops[i]->getOperands()) {
+        auto argument = dyn_cast<BlockArgument>(operand);
+        if (!argument) {
+          Operation *definition = operand.getDefiningOp();
+          if (preparations.contains(definition) &&
+              seen.insert(definition).second)
+            ops.push_back(definition);
+        } else if (auto variable = ports.ofArgument(argument.getArgNumber())) {
           if (variable.getGroup() == "parameter" && !isKeptByAll(variable) &&
               seen.insert(variable).second)
             variables.push_back(variable);
-    if (!variables.empty()) {
-      segments.emplace_back();
-      segments.back().variables = variables;
-      segments.back().followsProduct = followsProduct(&op, assignment);
-    }
+        }
+      }
+    if (variables.empty())
+      continue;
+    segments.emplace_back();
+    segments.back().variables = variables;
+    segments.back().followsProduct = followsProduct(&op, assignment);
   }
   addCosts(function, segments);
   return segments;

@@ -30,3 +30,20 @@ func.func @train_step(%x: tensor<64x16xf32>, %a: tensor<16x16xf32> {graph.variab
   %7 = graph.add %s, %one : tensor<f32>
   return %5, %6, %7 : tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Weights in another type are made where the function begins: the stages are
+// those of the layers that read them, not of the place of the conversions.
+// CHECK: graph.variable @a {{.*}}dist.stage = 0
+// CHECK: graph.variable @b {{.*}}dist.stage = 1
+graph.variable @a : tensor<16x16xf32> trainable = dense<0.1> : tensor<16x16xf32>
+graph.variable @b : tensor<16x16xf32> trainable = dense<0.1> : tensor<16x16xf32>
+func.func @predict(%x: tensor<64x16xbf16>, %a: tensor<16x16xf32> {graph.variable = @a},
+    %b: tensor<16x16xf32> {graph.variable = @b}) -> (tensor<64x16xbf16> {graph.role = "output"}) {
+  %0 = graph.convert %b : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+  %1 = graph.convert %a : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+  %2 = graph.dot_general %x, %1 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x16xbf16>, tensor<16x16xbf16>) -> tensor<64x16xbf16>
+  %3 = graph.dot_general %2, %0 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x16xbf16>, tensor<16x16xbf16>) -> tensor<64x16xbf16>
+  return %3 : tensor<64x16xbf16>
+}
