@@ -66,6 +66,20 @@ static bool isForwardResult(func::FuncOp function, PortVariables &variables,
          (role != "gradient" && role != "learning_rate" && role != "finite");
 }
 
+/// Whether the operand says for all elements together which of two values they
+/// take, as `finite` does where a step may be skipped: it depends on all
+/// gradients, and makes none of what it chooses among a part of the backward
+/// pass.
+static bool isFlag(OpOperand &operand) {
+  if (!isa<graph::SelectOp>(operand.getOwner()) ||
+      operand.getOperandNumber() != 0)
+    return false;
+  Value flag = operand.get();
+  if (auto copies = flag.getDefiningOp<graph::BroadcastOp>())
+    flag = copies.getOperand();
+  return hasOneElement(flag.getType());
+}
+
 StageAssignment mlir::dist::assignStages(func::FuncOp function) {
   StageAssignment stages;
   PortVariables variables(function);
@@ -85,7 +99,9 @@ StageAssignment mlir::dist::assignStages(func::FuncOp function) {
     if (llvm::any_of(op.getResults(),
                      [&](Value result) { return wanted.contains(result); })) {
       stages.forward.insert(&op);
-      wanted.insert(op.operand_begin(), op.operand_end());
+      for (OpOperand &operand : op.getOpOperands())
+        if (!isFlag(operand))
+          wanted.insert(operand.get());
     }
 
   // The last stage whose variables' updates a value's elements reach. A scalar
