@@ -59,6 +59,9 @@ int64_t mlir::dist::graph::findResult(func::FuncOp entry, StringRef role) {
 BlockArgument mlir::dist::graph::addArgument(func::FuncOp entry, Type type,
                                              const Port &port, Location loc) {
   unsigned index = entry.getNumArguments();
+  // What passes make of it is told by its name.
+  if (!port.name.empty())
+    loc = NameLoc::get(StringAttr::get(entry.getContext(), port.name), loc);
   LogicalResult inserted = entry.insertArgument(
       index, type, getAttributes(entry.getContext(), port), loc);
   (void)inserted;

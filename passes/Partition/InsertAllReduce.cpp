@@ -297,11 +297,15 @@ std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
   return reason;
 }
 
-/// What made the value a sum caused `op`: the operand that is split.
+/// What made the value a sum caused `op`: the operand that is split, or that it
+/// is given as one.
 void AxisReducer::explain(Operation *op, Value value) const {
   Operation *source = sources.lookup(value);
   if (!rows.isKept())
     return;
+  if (isa<BlockArgument>(value))
+    if (int32_t row = rows.find(value, axis); row >= 0)
+      return addCauses(op, row);
   if (!source)
     source = value.getDefiningOp();
   if (source)

@@ -54,8 +54,8 @@ private:
   bool extend(PropagationState &state, const AxisLists &dims, Operation *op,
               int32_t result, llvm::function_ref<std::string()> describe,
               llvm::function_ref<int32_t(unsigned, StringAttr)> findRow);
-  void decide(PropagationState &state, int32_t result, StringRef name,
-              Attribute known,
+  void decide(PropagationState &state, bool isGiven, int32_t result,
+              StringRef name, Attribute known,
               llvm::function_ref<std::string(StringAttr)> explain);
   int32_t findRow(const PropagationState &state, StringAttr axis) const;
   std::string getDecision(StringAttr axis) const;
@@ -107,24 +107,30 @@ int32_t PropagateShardingPass::findRow(const PropagationState &state,
 }
 
 /// Rows of what is split before anything spreads: those of an earlier round, or
-/// the decision that `explain` gives.
+/// the decision that `explain` gives. What is given to the function may also be
+/// a sum: a variable that each rank adds its part to.
 void PropagateShardingPass::decide(
-    PropagationState &state, int32_t result, StringRef name, Attribute known,
-    llvm::function_ref<std::string(StringAttr)> explain) {
+    PropagationState &state, bool isGiven, int32_t result, StringRef name,
+    Attribute known, llvm::function_ref<std::string(StringAttr)> explain) {
   if (!table)
     return;
   Builder builder(&getContext());
+  auto add = [&](StringAttr axis, int32_t dim) {
+    if (findRow(state, axis) >= 0)
+      return;
+    int32_t row = earlier.find(known, result, axis);
+    if (row < 0)
+      row = table->add({axis, builder.getStringAttr(name), dim, result,
+                        builder.getStringAttr(""),
+                        builder.getStringAttr(explain(axis)), -1});
+    state.sources.push_back(row);
+  };
   for (auto [dim, axes] : llvm::enumerate(state.dims))
-    for (StringAttr axis : axes) {
-      if (findRow(state, axis) >= 0)
-        continue;
-      int32_t row = earlier.find(known, result, axis);
-      if (row < 0)
-        row = table->add({axis, builder.getStringAttr(name), int32_t(dim),
-                          result, builder.getStringAttr(""),
-                          builder.getStringAttr(explain(axis)), -1});
-      state.sources.push_back(row);
-    }
+    for (StringAttr axis : axes)
+      add(axis, dim);
+  if (isGiven)
+    for (StringAttr axis : state.unreduced)
+      add(axis, -1);
 }
 
 bool PropagateShardingPass::extend(
@@ -160,7 +166,7 @@ LogicalResult PropagateShardingPass::readVariables() {
     PropagationState &state = variables[variable.getSymNameAttr()];
     state = PropagationState(type, sharding);
     auto why = variable->getAttrOfType<DictionaryAttr>(kWhyAttr);
-    decide(state, 0, ("variable '" + variable.getSymName() + "'").str(),
+    decide(state, true, 0, ("variable '" + variable.getSymName() + "'").str(),
            variable->getAttr(kSourcesAttr), [&](StringAttr axis) {
              auto reason = why ? why.getAs<StringAttr>(axis) : StringAttr();
              return reason ? reason.str() : getDecision(axis);
@@ -217,8 +223,8 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
               kept.push_back(row);
       state.sources.append(kept);
     }
-    decide(state, result ? result.getResultNumber() : 0, describeValue(value),
-           findSources(value), [&](StringAttr axis) {
+    decide(state, !result, result ? result.getResultNumber() : 0,
+           describeValue(value), findSources(value), [&](StringAttr axis) {
              return asked ? asked.getReason().str() : getDecision(axis);
            });
     return success();
@@ -257,7 +263,7 @@ LogicalResult PropagateShardingPass::readResults(func::FuncOp function) {
       return failure();
     PropagationState &state = results[{function, i}];
     state = PropagationState(type, sharding);
-    decide(state, 0, describeResult(function, i),
+    decide(state, false, 0, describeResult(function, i),
            function.getResultAttr(i, kSourcesAttr),
            [&](StringAttr axis) { return getDecision(axis); });
   }
