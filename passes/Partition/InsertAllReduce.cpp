@@ -53,6 +53,8 @@ private:
   LogicalResult makeUnreduced(OpOperand &use);
   LogicalResult shareOut(OpOperand &use);
   int64_t getLocalBytes(Value value) const;
+  bool sumsOverExamples();
+  int64_t getPrice(Value value) const;
   void addUse(OpOperand &use, unsigned sink);
   void choose();
   void insert();
@@ -71,6 +73,7 @@ private:
   MeshOp mesh;
   StringAttr axis;
   SourceTable rows;
+  bool ofExamples = false;
   /// Sums over the axis.
   DenseSet<Value> unreduced;
   /// Whole values of which each rank takes its share.
@@ -213,6 +216,31 @@ int64_t AxisReducer::getLocalBytes(Value value) const {
   return getByteSize(type);
 }
 
+/// Whether the batch is split over the axis.
+bool AxisReducer::sumsOverExamples() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      "graph.batch_dim");
+    ShardingAttr sharding = findSharding(argument);
+    if (dim && sharding &&
+        llvm::is_contained(sharding.getAxes(dim.getInt()), axis))
+      return true;
+  }
+  return false;
+}
+
+/// Of an all-reduce of the value. Sums over examples stay f32 in mixed
+/// precision, as they are on one device: what is narrower is widened first, if
+/// it is at all. (Activations' partial products are sent as they are.)
+int64_t AxisReducer::getPrice(Value value) const {
+  // Twice the bytes: a reduce-scatter costs half.
+  int64_t price = 2 * getLocalBytes(value);
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value));
+  if (!ofExamples || !type || type.getWidth() >= 32)
+    return price;
+  return price * (32 / type.getWidth()) + 1;
+}
+
 void AxisReducer::addUse(OpOperand &use, unsigned sink) {
   Operation *op = use.getOwner();
   unsigned wanted = nodes[use.get()].wanted;
@@ -250,6 +278,7 @@ void AxisReducer::addUse(OpOperand &use, unsigned sink) {
 void AxisReducer::choose() {
   cut = MinimumCut();
   nodes.clear();
+  ofExamples = sumsOverExamples();
   unsigned source = cut.addNode(), sink = cut.addNode();
   SmallVector<Value> values;
   auto add = [&](Value value, bool isOrigin) {
@@ -259,8 +288,7 @@ void AxisReducer::choose() {
     Nodes &own = nodes[value];
     own.fromWhole = cut.addNode();
     own.wanted = cut.addNode();
-    // Twice the bytes: a reduce-scatter costs half.
-    cut.addEdge(own.fromWhole, own.wanted, 2 * getLocalBytes(value));
+    cut.addEdge(own.fromWhole, own.wanted, getPrice(value));
     bool keptPartial = llvm::any_of(value.getUses(), [&](OpOperand &use) {
       return isa<func::ReturnOp>(use.getOwner()) &&
              isWantedUnreduced(use.getOperandNumber());

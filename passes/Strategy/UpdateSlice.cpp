@@ -21,6 +21,15 @@ static bool isElementwise(Operation *op) {
   });
 }
 
+/// Whether the op gives floats a wider type.
+static bool widens(Operation *op) {
+  if (!isa<graph::ConvertOp>(op))
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op->getOperand(0)));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state,
                          const VariableTable &table)
     : entry(entry) {
@@ -51,6 +60,11 @@ UpdateSlice::UpdateSlice(func::FuncOp entry, ArrayRef<graph::VariableOp> state,
     Operation *op = value.getDefiningOp();
     // Constants and broadcast scalars (rates, masks) are cut as asked for.
     bool hasOperand = llvm::any_of(op->getOperands(), hasShape);
+    // In mixed precision the gradient is what is f32 again: sums stay so.
+    if (widens(op)) {
+      entering.insert(value);
+      continue;
+    }
     if (!isElementwise(op)) {
       if (hasOperand || llvm::any_of(op->getOperands(), [](Value operand) {
             auto type = dyn_cast<RankedTensorType>(operand.getType());
