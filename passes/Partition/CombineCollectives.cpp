@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
@@ -89,13 +90,22 @@ static bool isForResults(Operation *op) {
   });
 }
 
+/// The variable's argument that an op gathers, as it is or in another type.
+static Value findVariable(Operation *op) {
+  Value value = op->getOperand(0);
+  if (auto convert = value.getDefiningOp<graph::ConvertOp>())
+    value = convert.getOperand();
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && cast<func::FuncOp>(op->getParentOp())
+                         .getArgAttr(argument.getArgNumber(), "graph.variable")
+             ? value
+             : Value();
+}
+
 /// Whether an op gathers a variable to compute with.
 static bool isForUse(Operation *op) {
-  if (!isa<AllGatherOp>(op) || op->getNumOperands() != 1 || isForResults(op))
-    return false;
-  auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
-  return argument && cast<func::FuncOp>(op->getParentOp())
-                         .getArgAttr(argument.getArgNumber(), "graph.variable");
+  return isa<AllGatherOp>(op) && op->getNumOperands() == 1 &&
+         !isForResults(op) && findVariable(op);
 }
 
 /// Whether something that a bucket of both would hold back is sent between
@@ -226,7 +236,7 @@ void CombineCollectivesPass::gatherAhead(ArrayRef<Operation *> gathers) {
   for (Operation *op : gathers) {
     // What the backward pass gathers again was not to be kept for it; nor is
     // it to be there before the forward pass is over.
-    bool again = !gathered.insert(op->getOperand(0)).second;
+    bool again = !gathered.insert(findVariable(op)).second;
     // Of what is gathered, not sent: that is what is held. It is the same at
     // all ranks, too, which must agree on buckets.
     int64_t bytes = getBytes(op->getResultTypes());
@@ -239,6 +249,9 @@ void CombineCollectivesPass::gatherAhead(ArrayRef<Operation *> gathers) {
                                   op->getOperand(0))) {
       *bucket = {op, 0, again};
     } else {
+      Operation *narrowed = op->getOperand(0).getDefiningOp();
+      if (narrowed && bucket->op->isBeforeInBlock(narrowed))
+        narrowed->moveBefore(bucket->op);
       OpBuilder builder(bucket->op);
       bucket->op = replaceBoth(builder, bucket->op, op);
       bucket->ahead += bytes;

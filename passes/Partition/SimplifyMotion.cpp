@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "passes/Partition/SimplifyCollectives.h"
@@ -234,10 +235,47 @@ struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
   }
   MeshOp mesh;
 };
+/// What is gathered only to be read as a narrower type is narrowed first: the
+/// same elements, in fewer bytes.
+struct GatherAfterNarrowing : OpRewritePattern<AllGatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AllGatherOp gather,
+                                PatternRewriter &rewriter) const override {
+    if (gather->getNumOperands() != 1 || gather->use_empty())
+      return rewriter.notifyMatchFailure(gather, "a bucket");
+    Value part = gather.getInputs()[0], whole = gather->getResult(0);
+    auto first = dyn_cast<graph::ConvertOp>(*whole.user_begin());
+    if (!first || getByteSize(first.getType()) >= getByteSize(whole.getType()))
+      return rewriter.notifyMatchFailure(gather, "not narrowed");
+    for (Operation *user : whole.getUsers())
+      if (!isa<graph::ConvertOp>(user) ||
+          user->getResult(0).getType() != first.getType() ||
+          user->getBlock() != gather->getBlock())
+        return rewriter.notifyMatchFailure(gather, "read otherwise, too");
+    Type element = getElementTypeOrSelf(first.getType());
+    auto narrow = graph::ConvertOp::create(
+        rewriter, first->getLoc(),
+        cast<RankedTensorType>(part.getType()).clone(element), part);
+    if (Attribute number = first->getAttr(DistDialect::kOrigin))
+      narrow->setAttr(DistDialect::kOrigin, number);
+    setSharding(narrow.getResult(), findSharding(part));
+    auto after = AllGatherOp::create(
+        rewriter, gather.getLoc(), TypeRange{first.getType()},
+        ValueRange{narrow.getResult()}, gather.getDims(), gather.getMesh(),
+        gather.getAxes(), gather.getReason(), gather.getOrigin());
+    addExplanation(after, gather);
+    setSharding(after->getResult(0), findSharding(whole));
+    for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
+      rewriter.replaceOp(user, after);
+    rewriter.eraseOp(gather);
+    return success();
+  }
+};
 } // namespace
 
 void mlir::dist::populateCollectiveMotionPatterns(RewritePatternSet &patterns,
                                                   MeshOp mesh) {
-  patterns.add<ReduceAfterLinearOp>(patterns.getContext());
+  patterns.add<ReduceAfterLinearOp, GatherAfterNarrowing>(
+      patterns.getContext());
   patterns.add<SliceBeforeOp>(patterns.getContext(), mesh);
 }

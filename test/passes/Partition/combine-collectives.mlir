@@ -201,3 +201,20 @@ func.func @large_variables(%a: tensor<4xf32> {graph.variable = @a}, %w: tensor<1
   %5 = graph.exp %4 : tensor<8xf32>
   return %1, %3, %5 : tensor<8xf32>, tensor<256x257xf32>, tensor<8xf32>
 }
+
+// So are those in a narrower type, which is made before.
+// CHECK-LABEL: func @narrowed
+// CHECK-SAME: %[[A:[^:]+]]: tensor<4xf32> {{.*}}, %[[B:[^:]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[NA:.+]] = graph.convert %[[A]]
+// CHECK-NEXT: %[[NB:.+]] = graph.convert %[[B]]
+// CHECK-NEXT: dist.all_gather %[[NA]], %[[NB]] over
+// CHECK-NOT: dist.all_gather
+func.func @narrowed(%a: tensor<4xf32> {graph.variable = @a}, %b: tensor<4xf32> {graph.variable = @b}) -> (tensor<8xbf16>, tensor<8xbf16>) {
+  %0 = graph.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  %1 = dist.all_gather %0 over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "a"} : (tensor<4xbf16>) -> tensor<8xbf16>
+  %2 = graph.exp %1 : tensor<8xbf16>
+  %3 = graph.convert %b : (tensor<4xf32>) -> tensor<4xbf16>
+  %4 = dist.all_gather %3 over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "b"} : (tensor<4xbf16>) -> tensor<8xbf16>
+  %5 = graph.exp %4 : tensor<8xbf16>
+  return %2, %5 : tensor<8xbf16>, tensor<8xbf16>
+}

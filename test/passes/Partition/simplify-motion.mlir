@@ -135,3 +135,27 @@ func.func @cut_stays(%a: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, 
   %3 = dist.all_slice %2 over @mesh ["x"] {dims = array<i64: 0>, reason = "part", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}]>]} : (tensor<4x6xf32>) -> tensor<2x6xf32>
   return %1, %2, %3 : tensor<4x2xf32>, tensor<4x6xf32>, tensor<2x6xf32>
 }
+
+// What is gathered to be read as a narrower type is narrowed first; not what is
+// read as it is, too.
+// CHECK-LABEL: func @gather_narrowed
+// EQUAL: @gather_narrowed: equal
+func.func @gather_narrowed(%a: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> (tensor<4xbf16>, tensor<4xbf16>) {
+  // CHECK-NEXT: %[[N:.+]] = graph.convert %arg0 {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : (tensor<2xf32>) -> tensor<2xbf16>
+  // CHECK-NEXT: %[[G:.+]] = dist.all_gather %[[N]] over @mesh ["x"] {{.*}} : (tensor<2xbf16>) -> tensor<4xbf16>
+  // CHECK-NEXT: return %[[G]], %[[G]]
+  %0 = dist.all_gather %a over @mesh ["x"] {dims = array<i64: 0>, reason = "whole", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<2xf32>) -> tensor<4xf32>
+  %1 = graph.convert %0 {dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<4xf32>) -> tensor<4xbf16>
+  %2 = graph.convert %0 {dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<4xf32>) -> tensor<4xbf16>
+  return %1, %2 : tensor<4xbf16>, tensor<4xbf16>
+}
+
+// CHECK-LABEL: func @gather_both
+// EQUAL: @gather_both: equal
+func.func @gather_both(%a: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> (tensor<4xbf16>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[G:.+]] = dist.all_gather %arg0
+  // CHECK-NEXT: graph.convert %[[G]]
+  %0 = dist.all_gather %a over @mesh ["x"] {dims = array<i64: 0>, reason = "whole", origin = "f", dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<2xf32>) -> tensor<4xf32>
+  %1 = graph.convert %0 {dist.shardings = [#dist.sharding<@mesh, [{}]>]} : (tensor<4xf32>) -> tensor<4xbf16>
+  return %1, %0 : tensor<4xbf16>, tensor<4xf32>
+}
