@@ -106,9 +106,8 @@ int32_t PropagateShardingPass::findRow(const PropagationState &state,
   return -1;
 }
 
-/// Rows of what is split before anything spreads: those of an earlier round, or
-/// the decision that `explain` gives. What is given to the function may also be
-/// a sum: a variable that each rank adds its part to.
+/// Rows of what is split before anything spreads, or given as a sum: those of
+/// an earlier round, or the decision that `explain` gives.
 void PropagateShardingPass::decide(
     PropagationState &state, bool isGiven, int32_t result, StringRef name,
     Attribute known, llvm::function_ref<std::string(StringAttr)> explain) {
@@ -128,9 +127,8 @@ void PropagateShardingPass::decide(
   for (auto [dim, axes] : llvm::enumerate(state.dims))
     for (StringAttr axis : axes)
       add(axis, dim);
-  if (isGiven)
-    for (StringAttr axis : state.unreduced)
-      add(axis, -1);
+  for (StringAttr axis : isGiven ? state.unreduced : AxisList())
+    add(axis, -1);
 }
 
 bool PropagateShardingPass::extend(
