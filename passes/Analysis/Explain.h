@@ -72,8 +72,8 @@ struct MemoryReport {
 struct OpDetail {
   std::string name, kind, type, sharding;
   /// Bytes live while it runs, beside what is there for the whole step:
-  /// activations, and values in buffers of reductions (gradients).
-  int64_t activations = 0, communication = 0;
+  /// activations, and gradients and buffers of collectives.
+  int64_t activations = 0, others = 0;
   /// When that is, as a part of the entry's time.
   double when = 0;
   int64_t transfer = -1; // its row

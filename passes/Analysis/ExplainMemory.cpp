@@ -7,218 +7,358 @@
 #include "passes/Analysis/ExplainMemory.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
-#include "passes/Analysis/ExplainOps.h"
 #include "passes/Analysis/KnownValues.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
+/// What a value's memory is for.
+enum class Use {
+  None, // it has none of its own
+  Activation,
+  Gradient,
+  Bucket, // a gradient in a buffer of a reduction
+  Whole,  // a gradient of which each rank keeps a part
+  Part,   // that part
+  Buffer  // of another collective
+};
+
+/// Of the ops that only move or compute elements one by one: the values that
+/// they start from (two say as much as more), and whether a variable is among
+/// them.
+struct Origin {
+  SmallVector<Value, 2> roots;
+  bool ofState = false;
+  void add(const Origin &other) {
+    ofState |= other.ofState;
+    for (Value root : other.roots)
+      if (roots.size() < 2 && !llvm::is_contained(roots, root))
+        roots.push_back(root);
+  }
+};
+
 class LiveMemory {
 public:
   LiveMemory(func::FuncOp function, PortVariables &variables)
-      : block(function.front()), function(function), variables(variables) {}
-  void run(MemoryReport &memory);
+      : block(function.front()), function(function), variables(variables) {
+    for (Operation &op : block)
+      numbers[&op] = numbers.size();
+  }
+  std::vector<LiveBytes> run(MemoryReport &memory);
 
 private:
-  void findBuffers(MemoryReport &memory);
-  void findScattered();
-  bool findUpdates(Value part);
-  void simulate();
-  void define(Operation &op);
-  void release(Operation &op);
-  void add(Value value, int64_t sign);
+  void findOrigins();
+  void findUpdates();
+  bool isUpdate(Operation *op) const {
+    return updates.contains(op) && !shards.contains(op);
+  }
+  void markGradient(Value value);
+  void findUses();
+  int64_t findBegin(Value value) const;
+  int64_t findEnd(Value value);
   bool counts(Value value) const;
 
   Block &block;
   func::FuncOp function;
   PortVariables &variables;
-
-  /// What has no place among what is live: it is in buffers of reductions, or
-  /// it is a variable.
-  llvm::DenseSet<Value> buffers;
-  /// Gradients that ranks reduce to a part each: before, and the parts.
-  llvm::SetVector<Value> whole, parts;
-  /// The results of the function that come of such parts.
-  llvm::DenseSet<unsigned> ofParts;
-
-  /// At a time, and the most of each.
-  struct Bytes {
-    int64_t all = 0, gathered = 0, whole = 0, activations = 0;
-  } live, most;
+  DenseMap<Operation *, int64_t> numbers;
+  DenseMap<Value, Origin> origins;
+  /// Sums of several values, such as of the gradients of microbatches.
+  DenseSet<Operation *> sums;
+  /// Ops whose elements go nowhere but into new values of variables, which one
+  /// kernel a variable computes in place; true: of trainable ones, or of what
+  /// is kept for them.
+  DenseMap<Operation *, bool> updates;
+  /// The last of them, where what they give is a part that has to be gathered.
+  DenseSet<Operation *> shards;
+  llvm::MapVector<Value, Use> uses;
+  DenseMap<Value, int64_t> ends;
 };
 } // namespace
 
+/// What began the transfer that the op waits for, or the op itself.
+static Operation *getStart(Operation *op) {
+  return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+}
+
+/// The results of a collective, or of the wait for it.
 static ValueRange getResults(Operation *op) {
   if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()))
     op = *op->getResult(0).user_begin();
   return op->getResults();
 }
 
-void LiveMemory::findBuffers(MemoryReport &memory) {
-  auto addBuffer = [&](Value value) {
-    buffers.insert(value);
-    memory.communication += getByteSize(value.getType());
-  };
-  for (Operation &op : block) {
-    if (isa<AllReduceOp, AllReduceStartOp>(op)) {
-      llvm::for_each(op.getOperands(), addBuffer);
-      // Reduced in place: the result needs nothing of its own.
-      buffers.insert_range(getResults(&op));
-    }
-    // Copies of the host's variables are there for the step only; to the host
-    // gradients come as they are reduced.
-    if (isa<HostReduceOp>(op) && op.getNumOperands() > 0)
-      llvm::for_each(op.getOperands(), addBuffer);
-    else if (isa<HostBroadcastOp, HostReduceOp>(op))
-      llvm::for_each(op.getResults(), addBuffer);
-  }
-  for (auto [i, operand] :
-       llvm::enumerate(block.getTerminator()->getOperands()))
-    if (function.getResultAttr(i, "graph.variable"))
-      buffers.insert(operand);
+static bool isAllReduce(Operation *op) {
+  return isa_and_nonnull<AllReduceOp, AllReduceStartOp>(op);
+}
+static bool isReduceScatter(Operation *op) {
+  return isa_and_nonnull<ReduceScatterOp, ReduceScatterStartOp>(op);
+}
+static bool isAllGather(Operation *op) {
+  return isa_and_nonnull<AllGatherOp, AllGatherStartOp>(op);
 }
 
-/// Whether a value leads, element by element, to the new value of a trainable
-/// variable, or of one that is gathered then.
-bool LiveMemory::findUpdates(Value part) {
-  bool found = false;
-  llvm::SmallSetVector<Value, 16> reached;
-  reached.insert(part);
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (OpOperand &use : reached[i].getUses()) {
-      Operation *user = use.getOwner();
-      unsigned number = use.getOperandNumber();
-      if (user == block.getTerminator()) {
-        if (auto variable = variables.ofResult(number);
-            variable && variable.getTrainable()) {
-          ofParts.insert(number);
-          found = true;
-        }
+/// Whether a kernel that computes elements takes the op into itself.
+static bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<graph::BroadcastOp, graph::ReshapeOp, graph::SliceOp, AllSliceOp>(
+             op);
+}
+
+static bool hasOneElement(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Which values are what
+//===----------------------------------------------------------------------===//
+
+void LiveMemory::findOrigins() {
+  for (BlockArgument argument : block.getArguments())
+    if (variables.ofArgument(argument.getArgNumber()))
+      origins[argument].ofState = true;
+  for (Operation &op : block) {
+    Origin origin;
+    if (isElementwise(&op)) {
+      for (Value operand : op.getOperands())
+        if (!hasOneElement(operand))
+          origin.add(origins.lookup(operand));
+      if (origin.ofState || origin.roots.size() < 2) {
+        for (Value result : op.getResults())
+          origins[result] = origin;
         continue;
       }
-      bool isGather = isa<AllGatherOp, AllGatherStartOp>(user);
-      for (auto [j, result] : llvm::enumerate(getResults(user)))
-        if (isGather ? j == number && buffers.contains(result)
-                     : result.getType() == reached[i].getType())
-          reached.insert(result);
+      sums.insert(&op);
     }
-  return found;
+    if (!isKnown(&op))
+      for (Value result : op.getResults())
+        origins[result].roots = {result};
+  }
 }
 
-void LiveMemory::findScattered() {
-  for (Operation &op : block)
-    if (isa<ReduceScatterOp, ReduceScatterStartOp>(op))
-      for (auto [operand, part] : llvm::zip(op.getOperands(), getResults(&op)))
-        if (findUpdates(part)) {
-          whole.insert(operand);
-          parts.insert(part);
-        }
-}
-
-bool LiveMemory::counts(Value value) const {
-  if (isa<BlockArgument>(value) || isa<TokenType>(value.getType()) ||
-      buffers.contains(value))
-    return false;
-  Operation *op = value.getDefiningOp();
-  return !isKnown(op) && !isa<graph::AfterOp>(op);
-}
-
-void LiveMemory::add(Value value, int64_t sign) {
-  int64_t bytes = sign * getByteSize(value.getType());
-  live.all += bytes;
-  // What is gathered has a buffer as long as it is read.
-  if (isGathered(value))
-    live.gathered += bytes;
-  else if (whole.contains(value))
-    live.whole += bytes;
-  else if (!parts.contains(value))
-    live.activations += bytes;
-}
-
-void LiveMemory::define(Operation &op) {
-  for (Value result : op.getResults())
-    if (counts(result))
-      add(result, 1);
-  most.all = std::max(most.all, live.all);
-  most.gathered = std::max(most.gathered, live.gathered);
-  most.whole = std::max(most.whole, live.whole);
-  most.activations = std::max(most.activations, live.activations);
-}
-
-void LiveMemory::release(Operation &op) {
-  // What waits is the value itself.
-  auto getUsers = [](Value value) {
-    SmallVector<Operation *> users(value.getUsers());
-    for (Operation *user : value.getUsers())
-      if (isa<graph::AfterOp>(user) && user->getOperand(0) == value)
-        llvm::append_range(users, user->getUsers());
-    return users;
-  };
-  llvm::SmallDenseSet<Value, 4> seen;
-  for (Value operand : op.getOperands()) {
-    if (auto after = operand.getDefiningOp<graph::AfterOp>())
-      operand = after.getOperand();
-    if (!counts(operand) || !seen.insert(operand).second)
+void LiveMemory::findUpdates() {
+  for (Operation &op : llvm::reverse(block)) {
+    if (!isElementwise(&op) || sums.contains(&op) || isKnown(&op))
       continue;
-    bool last = llvm::all_of(getUsers(operand), [&](Operation *user) {
-      return user == &op || user->isBeforeInBlock(&op);
-    });
-    if (last)
-      add(operand, -1);
+    bool only = true, ofTrained = false, isShard = false;
+    auto follow = [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (user == block.getTerminator()) {
+        auto variable = variables.ofResult(use.getOperandNumber());
+        only &= bool(variable);
+        ofTrained |=
+            variable && (variable.getTrainable() || variable.getSlotOf());
+      } else if (auto found = updates.find(user); found != updates.end()) {
+        ofTrained |= found->second;
+      } else {
+        only = false;
+      }
+    };
+    for (OpOperand &use : op.getUses())
+      if (isAllGather(use.getOwner())) {
+        isShard = true;
+        for (OpOperand &next :
+             getResults(use.getOwner())[use.getOperandNumber()].getUses())
+          follow(next);
+      } else {
+        follow(use);
+      }
+    if (only && !op.use_empty()) {
+      updates[&op] = ofTrained;
+      if (isShard)
+        shards.insert(&op);
+    }
   }
 }
 
-void LiveMemory::simulate() {
+void LiveMemory::markGradient(Value value) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || !counts(value) || hasOneElement(value))
+    return;
+  auto [it, isNew] = uses.insert({value, Use::Gradient});
+  if (!isNew && (it->second == Use::Whole || it->second == Use::Part))
+    return;
+  Operation *start = getStart(definition);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (isReduceScatter(start)) {
+    uses[value] = Use::Part;
+    uses[start->getOperand(number)] = Use::Whole;
+  } else if (isAllReduce(start)) {
+    Value operand = start->getOperand(number);
+    if (!counts(operand)) {
+      uses[value] = Use::Bucket;
+      return;
+    }
+    markGradient(operand);
+    Use &use = uses[operand];
+    if (use != Use::Part)
+      use = Use::Bucket;
+    uses[value] = Use::None;
+  } else if (isAllGather(start)) {
+    uses[value] = Use::Bucket;
+    markGradient(start->getOperand(number));
+  } else if (isNew && sums.contains(definition)) {
+    for (Value operand : definition->getOperands())
+      markGradient(operand);
+  }
+}
+
+/// Whether the value has memory at all.
+bool LiveMemory::counts(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && !isa<TokenType>(value.getType()) && !isKnown(op) &&
+         !isa<graph::AfterOp>(op) && !isUpdate(op);
+}
+
+void LiveMemory::findUses() {
+  // A gradient is what an update of what is trained reads.
+  for (auto [op, ofTrained] : updates)
+    if (ofTrained)
+      for (Value operand : op->getOperands())
+        if (Operation *definition = operand.getDefiningOp()) {
+          if (isa<graph::AfterOp>(definition))
+            operand = definition->getOperand(0);
+          markGradient(operand);
+        }
   for (Operation &op : block) {
-    // A part stays where it was reduced.
-    bool scatters = isa<ReduceScatterOp>(op);
-    if (scatters)
-      release(op);
-    define(op);
-    if (!scatters)
-      release(op);
-    for (Value result : op.getResults())
-      if (result.use_empty() && counts(result))
-        add(result, -1);
+    for (Value result : op.getResults()) {
+      if (!counts(result)) {
+        uses[result] = Use::None;
+        continue;
+      }
+      bool isBuffer = isAllGather(getStart(&op)) || shards.contains(&op) ||
+                      (isa<HostBroadcastOp>(op) && op.getNumOperands() == 0);
+      uses.insert({result, isBuffer ? Use::Buffer : Use::Activation});
+    }
+    // Reduced in place, but for what is not the step's own.
+    if (isAllReduce(&op))
+      for (auto [operand, result] :
+           llvm::zip(op.getOperands(), getResults(&op))) {
+        bool inPlace = counts(operand);
+        if (inPlace)
+          uses[result] = Use::None;
+        auto [it, isNew] =
+            uses.insert({inPlace ? operand : result, Use::Buffer});
+        if (!isNew && it->second == Use::Activation)
+          it->second = Use::Buffer;
+      }
+    // To the host gradients come as they are reduced.
+    if (isa<HostReduceOp>(op)) {
+      for (Value operand : op.getOperands())
+        uses[operand] = hasOneElement(operand) ? Use::Buffer : Use::Bucket;
+      for (Value result : op.getResults())
+        uses[result] = hasOneElement(result) ? Use::Buffer : Use::Bucket;
+    }
   }
+  // New values of variables are written into these.
+  for (auto [i, operand] :
+       llvm::enumerate(block.getTerminator()->getOperands()))
+    if (variables.ofResult(i))
+      uses[operand] = Use::None;
+  for (BlockArgument argument : block.getArguments())
+    uses[argument] = Use::None;
 }
 
-void LiveMemory::run(MemoryReport &memory) {
-  findBuffers(memory);
-  findScattered();
-  simulate();
-  // A trainable variable that the entry writes had a gradient of its size.
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto variable = variables.ofResult(i))
-      if (variable.getTrainable() && !ofParts.contains(i))
-        memory.gradients += getByteSize(function.getResultTypes()[i]);
-  // Gradients that no all-reduce gives were live among the activations.
-  int64_t counted =
-      std::max<int64_t>(0, memory.gradients - memory.communication);
-  memory.activations = std::max<int64_t>(0, most.activations - counted);
-  memory.peak = memory.parameters + memory.slots + memory.otherState +
-                memory.inputs + std::max<int64_t>(0, most.all - counted) +
-                std::max(memory.gradients, memory.communication);
-  memory.communication += most.gathered;
+//===----------------------------------------------------------------------===//
+// From when to when
+//===----------------------------------------------------------------------===//
+
+/// In half ops, as findEnd.
+int64_t LiveMemory::findBegin(Value value) const {
+  Operation *op = getStart(value.getDefiningOp());
+  int64_t begin = numbers.lookup(op);
+  // A bucket is there as a whole from its first value on.
+  for (Operation *user : value.getUsers())
+    if (isAllReduce(user))
+      for (Value other : user->getOperands())
+        if (Operation *definition = other.getDefiningOp())
+          begin = std::min(begin, numbers.lookup(getStart(definition)));
+  return 2 * begin;
+}
+
+int64_t LiveMemory::findEnd(Value value) {
+  if (auto found = ends.find(value); found != ends.end())
+    return found->second;
+  int64_t end = 0;
+  if (Operation *definition = value.getDefiningOp())
+    end = 2 * numbers.lookup(definition) + 1;
+  auto extend = [&](int64_t to) { end = std::max(end, to); };
+  for (Operation *user : value.getUsers()) {
+    int64_t number = 2 * numbers.lookup(user);
+    bool isStart = user->getNumResults() == 1 &&
+                   isa<TokenType>(user->getResult(0).getType());
+    if (isStart)
+      extend(2 * numbers.lookup(*user->getResult(0).user_begin()) + 1);
+    // Read by now, and a part stays where it was reduced.
+    else if (isa<ReduceScatterOp>(user))
+      extend(number - 1);
+    else
+      extend(number + 1);
+    // Elements of it are still to be read in what they are then.
+    if (isAllReduce(user) || isUpdate(user) ||
+        (isa<graph::AfterOp>(user) && user->getOperand(0) == value))
+      for (Value result : getResults(user))
+        if (!isUpdate(user) ||
+            llvm::any_of(result.getUsers(), [&](Operation *next) {
+              return next != block.getTerminator();
+            }))
+          extend(findEnd(result));
+  }
+  return ends[value] = end;
+}
+
+std::vector<LiveBytes> LiveMemory::run(MemoryReport &memory) {
+  findOrigins();
+  findUpdates();
+  findUses();
+  // At each half op, what comes and what goes, by use.
+  struct Bytes {
+    int64_t of[size_t(Use::Buffer) + 1] = {};
+    int64_t operator[](Use use) const { return of[size_t(use)]; }
+  };
+  std::vector<Bytes> changes(2 * numbers.size() + 2);
+  int64_t wholes = 0;
+  for (auto [value, use] : uses) {
+    if (use == Use::None)
+      continue;
+    int64_t bytes = getByteSize(value.getType());
+    changes[findBegin(value)].of[size_t(use)] += bytes;
+    changes[findEnd(value) + 1].of[size_t(use)] -= bytes;
+    wholes += use == Use::Whole ? bytes : 0;
+  }
+  Bytes live;
+  std::vector<LiveBytes> ops;
+  int64_t gradients = 0, kept = 0, buffers = 0, whole = 0, all = 0;
+  for (size_t i = 0; i < 2 * numbers.size(); ++i) {
+    for (size_t use = 0; use < std::size(live.of); ++use)
+      live.of[use] += changes[i].of[use];
+    if (i % 2)
+      continue;
+    int64_t own = live[Use::Gradient] + live[Use::Bucket] + live[Use::Part];
+    int64_t others = own + live[Use::Whole] + live[Use::Buffer];
+    ops.push_back({live[Use::Activation], others});
+    memory.activations = std::max(memory.activations, live[Use::Activation]);
+    kept = std::max(kept, own);
+    gradients = std::max(gradients, own + live[Use::Whole]);
+    buffers = std::max(buffers, live[Use::Buffer] + live[Use::Bucket]);
+    whole = std::max(whole, live[Use::Whole]);
+    all = std::max(all, live[Use::Activation] + others);
+  }
   // Where not all are there at once, whole ones are in a buffer until they are
   // reduced, and their parts are what stays.
-  auto sum = [](const llvm::SetVector<Value> &values) {
-    int64_t bytes = 0;
-    for (Value value : values)
-      bytes += getByteSize(value.getType());
-    return bytes;
-  };
-  if (most.whole < sum(whole)) {
-    memory.communication += most.whole;
-    memory.gradients += sum(parts);
-  } else {
-    memory.gradients += sum(whole);
-  }
+  bool inBuckets = whole < wholes;
+  memory.gradients = inBuckets ? kept : gradients;
+  memory.communication = buffers + (inBuckets ? whole : 0);
+  memory.peak = memory.parameters + memory.slots + memory.otherState +
+                memory.inputs + all;
+  return ops;
 }
 
-void mlir::dist::addLiveMemory(func::FuncOp function, PortVariables &variables,
-                               MemoryReport &memory) {
-  LiveMemory(function, variables).run(memory);
+std::vector<LiveBytes> mlir::dist::addLiveMemory(func::FuncOp function,
+                                                 PortVariables &variables,
+                                                 MemoryReport &memory) {
+  return LiveMemory(function, variables).run(memory);
 }

@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
+#include "passes/Analysis/ExplainMemory.h"
 #include "passes/Analysis/KnownValues.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -30,90 +31,16 @@ static std::string describeSharding(ShardingAttr sharding) {
   return text;
 }
 
-namespace {
-/// Where a value's buffer begins and ends, by numbers of ops.
-class Lifetimes {
-public:
-  explicit Lifetimes(func::FuncOp function) {
-    int64_t number = 0;
-    for (Operation &op : function.front())
-      numbers[&op] = number++;
-    for (auto [i, operand] :
-         llvm::enumerate(function.front().getTerminator()->getOperands()))
-      if (function.getResultAttr(i, "graph.variable"))
-        state.insert(operand);
-  }
-  /// Bytes that come to life at each op less those that die behind it.
-  void add(Value value, int64_t OpDetail::*part) {
-    Operation *op = value.getDefiningOp();
-    if (isa<TokenType>(value.getType()) || state.contains(value))
-      return;
-    int64_t bytes = getByteSize(value.getType());
-    auto &list = changes[part == &OpDetail::communication];
-    list[numbers.lookup(op)] += bytes;
-    list[getLast(value) + 1] -= bytes;
-  }
-  int64_t getChange(bool communication, int64_t number) {
-    auto found = changes[communication].find(number);
-    return found == changes[communication].end() ? 0 : found->second;
-  }
-
-private:
-  int64_t getLast(Value value) {
-    int64_t last = numbers.lookup(value.getDefiningOp());
-    for (Operation *user : value.getUsers()) {
-      last = std::max(last, numbers.lookup(user));
-      // A reduction happens in place: what it gives is the same buffer.
-      if (isa<AllReduceOp, AllReduceStartOp>(user))
-        for (Operation *reader : user->getUsers()) {
-          last = std::max(last, numbers.lookup(reader));
-          if (isa<WaitOp>(reader))
-            for (Operation *next : reader->getUsers())
-              last = std::max(last, numbers.lookup(next));
-        }
-    }
-    return last;
-  }
-
-  DenseMap<Operation *, int64_t> numbers;
-  DenseSet<Value> state;
-  DenseMap<int64_t, int64_t> changes[2];
-};
-} // namespace
-
-/// What began the transfer that the op waits for, or the op itself.
-static Operation *getStart(Operation *op) {
-  return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
-}
-
-bool mlir::dist::isGathered(Value value) {
-  return isa_and_nonnull<AllGatherOp, AllGatherStartOp>(
-      getStart(value.getDefiningOp()));
-}
-
-static bool isReduction(Operation *op) {
-  return isa<AllReduceOp, AllReduceStartOp>(op);
-}
-
 std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
                                           const ProgramTimeline &timeline) {
-  Lifetimes lifetimes(function);
-  for (Operation &op : function.front())
-    for (Value result : op.getResults()) {
-      // In place.
-      if (isReduction(getStart(&op)) || isKnown(&op))
-        continue;
-      bool sent =
-          isGathered(result) || llvm::any_of(result.getUsers(), isReduction);
-      lifetimes.add(result,
-                    sent ? &OpDetail::communication : &OpDetail::activations);
-    }
+  PortVariables variables(function);
+  MemoryReport memory;
+  std::vector<LiveBytes> live = addLiveMemory(function, variables, memory);
   std::vector<OpDetail> ops;
   DenseMap<Operation *, size_t> places;
-  int64_t activations = 0, communication = 0, transfer = 0, number = 0;
+  int64_t transfer = 0, number = 0;
   for (Operation &op : function.front().without_terminator()) {
-    activations += lifetimes.getChange(false, number);
-    communication += lifetimes.getChange(true, number++);
+    const LiveBytes &bytes = live[number++];
     // As the rows of the table are numbered.
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     bool isRow = collective && !collective.isLocal() && !isa<RecvOp>(op);
@@ -134,8 +61,8 @@ std::vector<OpDetail> mlir::dist::listOps(func::FuncOp function,
     if (op.getNumResults())
       detail.sharding = describeSharding(findSharding(op.getResult(0)));
     detail.transfer = row;
-    detail.activations = activations;
-    detail.communication = communication;
+    detail.activations = bytes.activations;
+    detail.others = bytes.others;
     if (auto copy = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       detail.microbatch = copy.getInt();
     places[&op] = ops.size();

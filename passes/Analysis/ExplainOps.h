@@ -12,9 +12,6 @@
 
 namespace mlir::dist {
 
-/// Whether the value is what an all-gather gives.
-bool isGathered(Value value);
-
 /// The ops of a function in their order, but for constants: when they run, and
 /// what is live then.
 std::vector<OpDetail> listOps(func::FuncOp function,

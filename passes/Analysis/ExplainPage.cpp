@@ -92,23 +92,24 @@ static Array formatSpans(const EntryReport &entry) {
   return all;
 }
 
-/// When, activations, gradients: the largest of each of `kSteps` parts.
+/// When, activations, gradients and buffers: the largest of each of `kSteps`
+/// parts.
 static Array formatLive(const EntryReport &entry) {
   Array points;
   double length = entry.predictedSeconds, begin = -1;
-  int64_t activations = 0, communication = 0;
+  int64_t activations = 0, others = 0;
   auto flush = [&] {
     if (begin >= 0)
-      points.push_back(Array{begin * length, activations, communication});
+      points.push_back(Array{begin * length, activations, others});
   };
   for (const OpDetail &op : entry.ops) {
     if (begin < 0 || op.when - begin >= 1 / kSteps) {
       flush();
       begin = op.when;
-      activations = communication = 0;
+      activations = others = 0;
     }
     activations = std::max(activations, op.activations);
-    communication = std::max(communication, op.communication);
+    others = std::max(others, op.others);
   }
   flush();
   return points;

@@ -196,7 +196,7 @@ function memory(e) {
       ` Planned, after fusion, with the weights as kernels read them: ${bytes(m.needed)}.`),
     legend([...base.map(b => [b[0], `${b[1]} ${bytes(b[2])}`]),
       ["m3", "activations, up to " + bytes(Math.max(0, ...e.live.map(p => p[1])))],
-      ["m4", "gradients in buffers of reductions, up to " + bytes(Math.max(0, ...e.live.map(p => p[2])))]]), svg);
+      ["m4", "gradients and buffers, up to " + bytes(Math.max(0, ...e.live.map(p => p[2])))]]), svg);
 }
 function step(s) {
   const times = s.times ? ` (× ${s.times})` : "", dim = `dim ${s.dim}`;

@@ -11,6 +11,7 @@ def memory(path):
 
 
 before, after = memory(sys.argv[2]), memory(sys.argv[3])
-for part in ("activations", "communication", "peak"):
-    word = "less" if after[part] < before[part] else "not less"
-    print(f"{part} {word}: {after[part]:.0f} instead of {before[part]:.0f}")
+for parts in (("activations",), ("activations", "communication"), ("peak",)):
+    old, new = (sum(one[part] for part in parts) for one in (before, after))
+    word = "less" if new < old else "not less"
+    print(f"{' and '.join(parts)} {word}: {new:.0f} instead of {old:.0f}")

@@ -34,10 +34,11 @@ func.func @train_step(
 }
 
 // What is gathered is in buffers of its own for as long as it is read: the
-// larger one of 256 bytes is not beside the other of 128.
+// larger one of 256 bytes is not beside the other of 128. What it is gathered from
+// is read until the wait for it.
 // CHECK: @gathers
 // CHECK: peak
-// CHECK-NEXT: {{^ *}}64 B {{ *}}0 B {{ *}}0 B {{ *}}0 B {{ *}}128 B {{ *}}192 B {{ *}}256 B {{ *}}448 B
+// CHECK-NEXT: {{^ *}}64 B {{ *}}0 B {{ *}}0 B {{ *}}0 B {{ *}}128 B {{ *}}192 B {{ *}}256 B {{ *}}576 B
 func.func @gathers(
     %x: tensor<4x8xf32> {graph.role = "input"},
     %w: tensor<4x4xf32> {graph.role = "variable", graph.variable = @w}) -> tensor<8x8xf32> {
