@@ -7,6 +7,7 @@
 #include "passes/Lowering/CollectiveCalls.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
 #include "passes/Lowering/MemoryPlan.h"
 
 using namespace mlir;
@@ -58,6 +59,13 @@ ResultRange mlir::dist::getCollectiveResults(Operation *op) {
   return op->getResults();
 }
 
+/// Whether all ranks of the group run this program, and so have its buffers at
+/// the same places; a place that takes its share of the batch has others.
+static bool isOneProgram(CollectiveOpInterface op) {
+  std::optional<Share> share = findShare(op->getParentOfType<func::FuncOp>());
+  return !share || !llvm::is_contained(op.getGroupAxes(), share->axis);
+}
+
 /// Makes `next` a part of `last`; the bytes between them are reduced, too, and
 /// mean nothing.
 static bool append(CollectiveBuffer &last, const CollectiveBuffer &next) {
@@ -86,9 +94,9 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
     return op->emitOpError(
         "the runtime has no call for it; the lowering has no rule for this op");
   SmallVector<CollectiveBuffer> merged;
+  bool merges = *kind == rt::CollectiveKind::AllReduce && isOneProgram(op);
   for (const CollectiveBuffer &buffer : buffers)
-    if (*kind != rt::CollectiveKind::AllReduce || merged.empty() ||
-        !append(merged.back(), buffer))
+    if (!merges || merged.empty() || !append(merged.back(), buffer))
       merged.push_back(buffer);
   SmallVector<Value> from, to;
   SmallVector<Attribute> pieces;
