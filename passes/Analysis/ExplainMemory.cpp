@@ -185,7 +185,9 @@ void LiveMemory::markGradient(Value value) {
   unsigned number = cast<OpResult>(value).getResultNumber();
   if (isReduceScatter(start)) {
     uses[value] = Use::Part;
-    uses[start->getOperand(number)] = Use::Whole;
+    Value operand = start->getOperand(number);
+    markGradient(operand);
+    uses[operand] = Use::Whole;
   } else if (isAllReduce(start)) {
     Value operand = start->getOperand(number);
     if (!counts(operand)) {

@@ -265,6 +265,10 @@ def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::F
     %2 = graph.tanh %1 : tensor<2xf32>
     ```
   }];
+  let options = [
+    Option<"sumFirst", "sum-first", "std::string", "\"\"",
+      "A mesh axis over which values are summed before they are scattered over others">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 

@@ -89,7 +89,7 @@ void SimplifyCollectivesPass::runOnOperation() {
   if (!mesh || function.isExternal())
     return;
   RewritePatternSet patterns(&getContext());
-  populateCollectivePairPatterns(patterns, mesh);
+  populateCollectivePairPatterns(patterns, mesh, sumFirst);
   populateCollectiveMotionPatterns(patterns, mesh);
   FrozenRewritePatternSet frozen(std::move(patterns));
   // Constants keep the shardings that the check reads: nothing is folded here.

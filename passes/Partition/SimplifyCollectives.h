@@ -19,8 +19,11 @@ using AxisNames = SmallVector<StringAttr>;
 /// its being a constant) says.
 bool isUniform(Value value, ArrayRef<StringAttr> axes);
 
-/// Collectives of collectives that are one, or none.
-void populateCollectivePairPatterns(RewritePatternSet &patterns, MeshOp mesh);
+/// Collectives of collectives that are one, or none. Over the axis `sumFirst`,
+/// if any (the patterns refer to it), values are summed before they are
+/// scattered over others.
+void populateCollectivePairPatterns(RewritePatternSet &patterns, MeshOp mesh,
+                                    StringRef sumFirst);
 /// Reductions after linear ops, cuts before any.
 void populateCollectiveMotionPatterns(RewritePatternSet &patterns, MeshOp mesh);
 

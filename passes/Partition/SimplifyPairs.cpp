@@ -121,6 +121,42 @@ struct SliceOfReduce : OpRewritePattern<AllSliceOp> {
   }
 };
 
+/// all_reduce over `axis` of a reduce_scatter: summed first, and then scattered
+/// once, not on each rank of the axis.
+struct ReduceOfScatter : OpRewritePattern<AllReduceOp> {
+  ReduceOfScatter(MLIRContext *context, StringRef axis)
+      : OpRewritePattern(context), axis(axis) {}
+  LogicalResult matchAndRewrite(AllReduceOp reduce,
+                                PatternRewriter &rewriter) const override {
+    AxisNames axes = reduce.getGroupAxes();
+    if (axes.size() != 1 || axes.front().getValue() != axis)
+      return rewriter.notifyMatchFailure(reduce, "over other axes");
+    auto scatter = findOperand<ReduceScatterOp>(reduce);
+    if (!scatter || !scatter->hasOneUse() ||
+        scatter.getReduction() != reduce.getReduction())
+      return rewriter.notifyMatchFailure(
+          reduce, "not of a reduce_scatter that nobody else reads");
+    Value input = scatter.getInputs()[0];
+    ShardingAttr sharding = findSharding(reduce->getResult(0)), whole;
+    if (ShardingAttr before = findSharding(input)) {
+      AxisNames left;
+      llvm::copy_if(before.getUnreduced(), std::back_inserter(left),
+                    [&](StringAttr other) { return other != axes.front(); });
+      whole = before.withUnreduced(left);
+    }
+    auto sum =
+        createLike<AllReduceOp>(rewriter, reduce, nullptr, input.getType(),
+                                input, axes, whole, reduce.getReduction());
+    rewriter.replaceOp(
+        reduce, createLike<ReduceScatterOp>(
+                    rewriter, scatter, nullptr, reduce->getResult(0).getType(),
+                    sum->getResult(0), scatter.getGroupAxes(), sharding,
+                    scatter.getDims(), scatter.getReduction()));
+    return success();
+  }
+  StringRef axis;
+};
+
 /// all_slice of all_gather: what is gathered only to be cut again is not
 /// gathered; along another dim it is an all_to_all.
 struct SliceOfGather : OpRewritePattern<AllSliceOp> {
@@ -249,9 +285,12 @@ struct PermutePair : OpRewritePattern<PermuteOp> {
 } // namespace
 
 void mlir::dist::populateCollectivePairPatterns(RewritePatternSet &patterns,
-                                                MeshOp mesh) {
+                                                MeshOp mesh,
+                                                StringRef sumFirst) {
   MLIRContext *context = patterns.getContext();
   patterns.add<GroupOfOne>(context, mesh);
+  if (!sumFirst.empty())
+    patterns.add<ReduceOfScatter>(context, sumFirst);
   patterns.add<SliceOfReduce, SliceOfGather, GatherOfSlice, GatherOfScatter,
                AllToAllPair, PermutePair>(context);
 }

@@ -205,7 +205,11 @@ void mlir::dist::buildPartitionPipeline(
   pm.addPass(createPartitionPass());
   // What only stands side by side once reshards are collectives. Before copies
   // are made and buckets: it is one collective that is a cut, or read twice.
-  pm.nest<func::FuncOp>().addPass(createSimplifyCollectivesPass());
+  SimplifyCollectivesPassOptions simplify;
+  // Microbatches of which whole gradients may stay are scattered together.
+  if (options.stages > 0 && !options.freeGradients)
+    simplify.sumFirst = kMicrobatchAxis;
+  pm.nest<func::FuncOp>().addPass(createSimplifyCollectivesPass(simplify));
   // Microbatches are ranks of an axis until here: now they are copies, which
   // the stages' schedule orders. Buckets come last: they are of one stage.
   pm.addPass(createUnrollMicrobatchesPass());

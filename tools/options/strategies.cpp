@@ -57,7 +57,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
        "in shards",
        "slots or variables fill the devices' memory",
-       "stages 1 and 2 as mirrored; stage 3 half as much again",
+       "stages 1 and 2 as mirrored, but stage 2 of a pipeline scatters each "
+       "microbatch's gradients; stage 3 half as much again",
        "variables without a dim that divides are padded; whole where half "
        "would be padding, where tensor-split has split the dim to pad, and "
        "with --strict-divisibility",
