@@ -68,6 +68,7 @@ public:
     DIST_RETURN_IF_ERROR(enter(c));
     switch (what.kind) {
     case CollectiveKind::AllSlice:
+      team.inBackground = what.background;
       for (int64_t i = 0; i < what.pieces.size; ++i)
         team.pull(what.pieces[i], from[i], c.mine, to[i], 0);
       return Status();
@@ -184,7 +185,11 @@ private:
       inOrder &= i == 0 || what.axes[i - 1] < axis;
       mask |= 1u << axis;
     }
-    team.inBackground = what.background;
+    // A slice meets nobody, and may come while a started collective is under
+    // way, to which all of this belongs.
+    bool meets = what.kind != CollectiveKind::AllSlice;
+    if (meets)
+      team.inBackground = what.background;
     // The host's own group is the last; it has all axes.
     c.place = &places[mask];
     bool reachesHost = what.kind == CollectiveKind::Reduce ||
@@ -202,9 +207,11 @@ private:
                     StatusCode::Internal);
     }
     c.call.betweenPrograms = c.withHost;
-    c.place->patient = isHost();
-    c.place->spinMicroseconds =
-        what.background || isHost() ? 0 : shared.options.spinMicroseconds;
+    if (meets) {
+      c.place->patient = isHost();
+      c.place->spinMicroseconds =
+          what.background || isHost() ? 0 : shared.options.spinMicroseconds;
+    }
     int size = c.place->size();
     int devices = size - c.withHost;
     for (int member = 0; member < size; ++member) {
@@ -215,7 +222,8 @@ private:
                   shared.coordinate(c.place->group->members[member], axis);
       if (member == devices)
         place = devices;
-      memberAt[place] = member;
+      if (meets)
+        memberAt[place] = member;
       if (member == c.place->index)
         c.mine = place;
     }
