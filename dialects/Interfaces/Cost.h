@@ -26,6 +26,9 @@ OpCost getElementwiseCost(Operation *op);
 /// Bytes of a value of a statically shaped tensor type.
 int64_t getByteSize(Type type);
 
+/// Whether it is a tensor of one element, of whatever rank.
+bool hasOneElement(Type type);
+
 } // namespace mlir::dist
 
 #include "dialects/Interfaces/Cost.h.inc"

@@ -30,6 +30,11 @@ int64_t mlir::dist::getByteSize(Type type) {
   return tensor.getNumElements() * ((bits + 7) / 8);
 }
 
+bool mlir::dist::hasOneElement(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 1;
+}
+
 OpCost mlir::dist::getElementwiseCost(Operation *op) {
   OpCost cost;
   for (Type type : op->getOperandTypes())

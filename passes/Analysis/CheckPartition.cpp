@@ -335,9 +335,7 @@ void FunctionChecker::exchangeKeys(CollectiveOpInterface transfer) {
 /// The op that computes: for a start and its wait, what both together are. Of
 /// the microbatches' collectives some are started ahead, some are not.
 static StringAttr getComputingOp(Operation *op) {
-  if (isa<WaitOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  StringRef name = op->getName().getStringRef();
+  StringRef name = getStart(op)->getName().getStringRef();
   name.consume_back("_start");
   return StringAttr::get(op->getContext(), name);
 }
@@ -348,8 +346,7 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
   auto transfer = dyn_cast<CollectiveOpInterface>(op);
   if (transfer && transfer.crossesPrograms()) {
     exchangeKeys(transfer);
-  } else if (op->getNumResults() == 1 &&
-             isa<TokenType>(op->getResult(0).getType())) {
+  } else if (isStart(op)) {
     for (Value operand : op->getOperands())
       if (auto key = findKey(operand))
         ++started[{*key, getComputingOp(op)}];
@@ -360,7 +357,7 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
       if (auto key = findKey(operand))
         keys[result] = *key;
   } else if (isa<WaitOp>(op)) {
-    Operation *start = op->getOperand(0).getDefiningOp();
+    Operation *start = getStart(op);
     for (auto [operand, result] :
          llvm::zip(start->getOperands(), op->getResults()))
       if (auto key = findKey(operand)) {

@@ -300,7 +300,7 @@ LogicalResult RankEvaluator::evaluate(Operation *op) {
   } else {
     return op->emitOpError() << "cannot be evaluated";
   }
-  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType())) {
+  if (isStart(op)) {
     values[op->getResult(0)] = results;
   } else {
     for (OpResult result : op->getResults()) {

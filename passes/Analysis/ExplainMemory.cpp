@@ -78,18 +78,6 @@ private:
 };
 } // namespace
 
-/// What began the transfer that the op waits for, or the op itself.
-static Operation *getStart(Operation *op) {
-  return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
-}
-
-/// The results of a collective, or of the wait for it.
-static ValueRange getResults(Operation *op) {
-  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()))
-    op = *op->getResult(0).user_begin();
-  return op->getResults();
-}
-
 static bool isAllReduce(Operation *op) {
   return isa_and_nonnull<AllReduceOp, AllReduceStartOp>(op);
 }
@@ -107,11 +95,6 @@ static bool isElementwise(Operation *op) {
              op);
 }
 
-static bool hasOneElement(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getNumElements() == 1;
-}
-
 //===----------------------------------------------------------------------===//
 // Which values are what
 //===----------------------------------------------------------------------===//
@@ -124,7 +107,7 @@ void LiveMemory::findOrigins() {
     Origin origin;
     if (isElementwise(&op)) {
       for (Value operand : op.getOperands())
-        if (!hasOneElement(operand))
+        if (!hasOneElement(operand.getType()))
           origin.add(origins.lookup(operand));
       if (origin.ofState || origin.roots.size() < 2) {
         for (Value result : op.getResults())
@@ -161,7 +144,8 @@ void LiveMemory::findUpdates() {
       if (isAllGather(use.getOwner())) {
         isShard = true;
         for (OpOperand &next :
-             getResults(use.getOwner())[use.getOperandNumber()].getUses())
+             getCollectiveResults(use.getOwner())[use.getOperandNumber()]
+                 .getUses())
           follow(next);
       } else {
         follow(use);
@@ -176,7 +160,7 @@ void LiveMemory::findUpdates() {
 
 void LiveMemory::markGradient(Value value) {
   Operation *definition = value.getDefiningOp();
-  if (!definition || !counts(value) || hasOneElement(value))
+  if (!definition || !counts(value) || hasOneElement(value.getType()))
     return;
   auto [it, isNew] = uses.insert({value, Use::Gradient});
   if (!isNew && (it->second == Use::Whole || it->second == Use::Part))
@@ -238,7 +222,7 @@ void LiveMemory::findUses() {
     // Reduced in place, but for what is not the step's own.
     if (isAllReduce(&op))
       for (auto [operand, result] :
-           llvm::zip(op.getOperands(), getResults(&op))) {
+           llvm::zip(op.getOperands(), getCollectiveResults(&op))) {
         bool inPlace = counts(operand);
         if (inPlace)
           uses[result] = Use::None;
@@ -250,9 +234,11 @@ void LiveMemory::findUses() {
     // To the host gradients come as they are reduced.
     if (isa<HostReduceOp>(op)) {
       for (Value operand : op.getOperands())
-        uses[operand] = hasOneElement(operand) ? Use::Buffer : Use::Bucket;
+        uses[operand] =
+            hasOneElement(operand.getType()) ? Use::Buffer : Use::Bucket;
       for (Value result : op.getResults())
-        uses[result] = hasOneElement(result) ? Use::Buffer : Use::Bucket;
+        uses[result] =
+            hasOneElement(result.getType()) ? Use::Buffer : Use::Bucket;
     }
   }
   // New values of variables are written into these.
@@ -290,9 +276,7 @@ int64_t LiveMemory::findEnd(Value value) {
   auto extend = [&](int64_t to) { end = std::max(end, to); };
   for (Operation *user : value.getUsers()) {
     int64_t number = 2 * numbers.lookup(user);
-    bool isStart = user->getNumResults() == 1 &&
-                   isa<TokenType>(user->getResult(0).getType());
-    if (isStart)
+    if (isStart(user))
       extend(2 * numbers.lookup(*user->getResult(0).user_begin()) + 1);
     // Read by now, and a part stays where it was reduced.
     else if (isa<ReduceScatterOp>(user))
@@ -302,7 +286,7 @@ int64_t LiveMemory::findEnd(Value value) {
     // Elements of it are still to be read in what they are then.
     if (isAllReduce(user) || isUpdate(user) ||
         (isa<graph::AfterOp>(user) && user->getOperand(0) == value))
-      for (Value result : getResults(user))
+      for (Value result : getCollectiveResults(user))
         if (!isUpdate(user) ||
             llvm::any_of(result.getUsers(), [&](Operation *next) {
               return next != block.getTerminator();

@@ -7,6 +7,7 @@
 #include "passes/Analysis/StageAssignment.h"
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/StageBoundary.h"
 
 using namespace mlir;
@@ -30,11 +31,6 @@ graph::VariableOp PortVariables::ofResult(unsigned result) {
 int64_t mlir::dist::getStage(graph::VariableOp variable) {
   auto stage = variable->getAttrOfType<IntegerAttr>(kStageAttr);
   return stage ? stage.getInt() : -1;
-}
-
-static bool hasOneElement(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getNumElements() == 1;
 }
 
 bool mlir::dist::isKeptByAll(graph::VariableOp variable) {

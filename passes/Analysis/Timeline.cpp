@@ -215,12 +215,10 @@ bool Runner::step(Operation *op, bool mayWait) {
       return false;
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     if (mesh && !collective.isLocal()) {
-      bool isStarted = op->getNumResults() == 1 &&
-                       isa<TokenType>(op->getResult(0).getType());
-      if (!meet(collective, isStarted, mayWait))
+      if (!meet(collective, isStart(op), mayWait))
         return false;
       double done = transfer(collective);
-      if (isStarted)
+      if (isStart(op))
         started[op->getResult(0)] = done;
       else
         waitFor(op, done);

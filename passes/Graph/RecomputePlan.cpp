@@ -79,11 +79,6 @@ static bool isCheap(Operation *op) {
          (elemental.isElemental() || isa<DecomposableOpInterface>(op));
 }
 
-static bool isScalar(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getNumElements() == 1;
-}
-
 //===----------------------------------------------------------------------===//
 // The cut
 //===----------------------------------------------------------------------===//
@@ -152,7 +147,7 @@ OpSet Chooser::cut() {
     bool repeated = isRepeatedAnyway(op);
     bool may = (canRecompute(op) || repeated) && !kept.contains(op) &&
                (choice.contractions || repeated || isCheap(op)) &&
-               !llvm::all_of(op->getResultTypes(), isScalar);
+               !llvm::all_of(op->getResultTypes(), hasOneElement);
     // What only the backward pass wants runs once in any case.
     double seconds =
         repeated || backward.isOnlyFor(op) ? 0 : predictSeconds(op, machine);

@@ -53,12 +53,6 @@ DictionaryAttr mlir::dist::describeTransfer(CollectiveOpInterface op,
            "origin", attributes.getStringAttr(op.getCollectiveOrigin()))});
 }
 
-ResultRange mlir::dist::getCollectiveResults(Operation *op) {
-  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()))
-    return op->getResult(0).user_begin()->getResults();
-  return op->getResults();
-}
-
 /// Whether all ranks of the group run this program, and so have its buffers at
 /// the same places; a place that takes its share of the batch has others.
 static bool isOneProgram(CollectiveOpInterface op) {

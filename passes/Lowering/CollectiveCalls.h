@@ -21,9 +21,6 @@ struct CollectiveBuffer {
   int64_t fromOffset = -1, toOffset = -1;
 };
 
-/// The tensors that a collective gives: of one that is started, its wait's.
-ResultRange getCollectiveResults(Operation *op);
-
 /// The axes of its groups as numbers of the mesh's.
 SmallVector<int64_t> getAxisNumbers(CollectiveOpInterface op);
 

@@ -96,15 +96,10 @@ static func::ReturnOp getReturn(func::FuncOp entry) {
   return cast<func::ReturnOp>(entry.front().getTerminator());
 }
 
-static bool isScalar(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getNumElements() <= 1;
-}
-
 /// A sum over ranks that may be a gradient's.
 static bool isSum(Operation *op) {
   if (!isa<AllReduceOp, ReduceScatterOp>(op) || op->getNumOperands() != 1 ||
-      isScalar(op->getOperandTypes()[0]) ||
+      hasOneElement(op->getOperandTypes()[0]) ||
       !isa<FloatType>(getElementTypeOrSelf(op->getOperand(0))))
     return false;
   if (auto reduce = dyn_cast<AllReduceOp>(op))
@@ -132,7 +127,7 @@ SmallVector<GradientSum> EntryCompressor::findSums() {
   for (Operation &op : llvm::reverse(entry.front().without_terminator())) {
     Use use;
     for (Value result : op.getResults()) {
-      if (isScalar(result.getType()))
+      if (hasOneElement(result.getType()))
         continue;
       Use other = uses.lookup(result);
       use.sum |= other.sum;
@@ -168,7 +163,7 @@ Value EntryCompressor::findStepIsFinite() {
     if (auto all = condition.getDefiningOp<graph::BroadcastOp>())
       condition = all->getOperand(0);
     auto old = dyn_cast<BlockArgument>(select.getOperand(2));
-    if (!old || !isScalar(condition.getType()))
+    if (!old || !hasOneElement(condition.getType()))
       return WalkResult::advance();
     auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(old.getArgNumber(),
                                                           "graph.variable");

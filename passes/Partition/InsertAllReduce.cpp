@@ -33,7 +33,8 @@ namespace {
 class AxisReducer {
 public:
   AxisReducer(func::FuncOp function, MeshOp mesh, StringAttr axis)
-      : function(function), mesh(mesh), axis(axis), rows(mesh) {}
+      : function(function), mesh(mesh), axis(axis), rows(mesh),
+        ofExamples(sumsOverExamples()) {}
   LogicalResult run();
 
 private:
@@ -73,7 +74,7 @@ private:
   MeshOp mesh;
   StringAttr axis;
   SourceTable rows;
-  bool ofExamples = false;
+  bool ofExamples;
   /// Sums over the axis.
   DenseSet<Value> unreduced;
   /// Whole values of which each rank takes its share.
@@ -278,7 +279,6 @@ void AxisReducer::addUse(OpOperand &use, unsigned sink) {
 void AxisReducer::choose() {
   cut = MinimumCut();
   nodes.clear();
-  ofExamples = sumsOverExamples();
   unsigned source = cut.addNode(), sink = cut.addNode();
   SmallVector<Value> values;
   auto add = [&](Value value, bool isOrigin) {

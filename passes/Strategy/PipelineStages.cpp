@@ -11,7 +11,6 @@
 #include "passes/Analysis/Explain.h"
 #include "passes/Analysis/StageAssignment.h"
 #include "passes/Strategy/Passes.h"
-#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -196,7 +195,7 @@ public:
 private:
   /// Of the first segments in some chunks: the slowest, and what is moved.
   struct Cost {
-    double seconds = std::numeric_limits<double>::infinity(), bytes = 0;
+    double seconds = std::numeric_limits<double>::infinity(), bytes = seconds;
   };
   using IsBetter = llvm::function_ref<bool(const Cost &, const Cost &)>;
   Cost solve(double limit, IsBetter isBetter, SmallVector<size_t> &starts);
@@ -256,8 +255,6 @@ SmallVector<size_t> Cutter::run() {
   solve(
       kNearly * fastest.seconds,
       [](const Cost &a, const Cost &b) {
-        if (std::isinf(b.seconds))
-          return true;
         return std::tie(a.bytes, a.seconds) < std::tie(b.bytes, b.seconds);
       },
       starts);

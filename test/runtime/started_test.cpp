@@ -7,6 +7,7 @@
 
 #include "runtime/comm/local/local.h"
 #include "runtime/core/started.h"
+#include <atomic>
 #include <gtest/gtest.h>
 
 namespace dist {
@@ -22,9 +23,12 @@ protected:
     LocalOptions options;
     options.mesh = {ranks};
     options.timeout = timeout;
+    open(options);
+  }
+  void open(LocalOptions options) {
     options.spinMicroseconds = 0;
     ASSERT_TRUE(LocalWorld::create(options, &world).ok());
-    started = std::vector<StartedCollectives>(ranks);
+    started = std::vector<StartedCollectives>(world->ranks());
   }
   void onRanks(const std::function<void(int)> &body) {
     std::vector<std::thread> threads;
@@ -90,6 +94,67 @@ TEST_F(StartedTest, StartsAgain) {
       ASSERT_EQ(data.back(), 2 * step + 1);
     }
   });
+}
+
+thread_local bool hasTeam = false;
+std::atomic<int> teamsMisused;
+
+void onTeam(dist_rt_kernel kernel, void **buffers, int64_t n, int32_t chunks) {
+  teamsMisused += !hasTeam;
+  for (int32_t i = 0; i < chunks; ++i)
+    kernel(buffers, n * i / chunks, n * (i + 1) / chunks, i);
+}
+
+// A rank looks for its own part of a tensor while its started collective, of
+// other axes, is under way: neither the collective's places nor whose team
+// works change.
+TEST_F(StartedTest, SlicesLeaveItAlone) {
+  LocalOptions options;
+  options.mesh = {2, 3};
+  options.threadsPerRank = 2;
+  options.parallelFor = onTeam;
+  open(options);
+  teamsMisused = 0;
+  constexpr int64_t count = 200000;
+  onRanks([&](int rank) {
+    hasTeam = true;
+    int64_t inner = 1, reversed[] = {1, 0};
+    int row = rank / 3, place = rank % 3 * 2 + row;
+    Piece part{};
+    part.type = manifest::I32;
+    part.outer = part.rows = 1;
+    part.bytes = part.to_place = 4 * count;
+    Collective gather;
+    gather.kind = CollectiveKind::AllGather;
+    gather.op = 1;
+    gather.axes = {&inner, 1};
+    gather.pieces = {&part, 1};
+    Piece own = part;
+    own.bytes = own.from_place = 4;
+    own.to_place = 0;
+    Collective slice = gather;
+    slice.kind = CollectiveKind::AllSlice;
+    slice.op = 2;
+    slice.axes = {reversed, 2};
+    slice.pieces = {&own, 1};
+    int32_t values[6];
+    for (int round = 0; round < 20; ++round) {
+      std::vector<int32_t> mine(count, 10 * round + rank), all(3 * count);
+      void *from = mine.data(), *to = all.data();
+      started[rank].start(world->rank(rank), gather, &from, &to);
+      // Some of it before, and some while the others are met and read.
+      for (int i = 0; i < 2000; ++i) {
+        void *at = nullptr, *start = values;
+        ASSERT_TRUE(world->rank(rank).share(slice, &start, &at).ok());
+        ASSERT_EQ(at, values + place);
+      }
+      Status status = started[rank].wait(1);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (int64_t i = 0; i < 3 * count; i += count / 4)
+        ASSERT_EQ(all[i], 10 * round + 3 * row + i / count);
+    }
+  });
+  EXPECT_EQ(teamsMisused, 0);
 }
 
 TEST_F(StartedTest, FailuresReachTheWait) {

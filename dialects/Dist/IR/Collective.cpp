@@ -39,10 +39,27 @@ LogicalResult mlir::dist::verifyCollective(Operation *op,
     return op->emitOpError() << "expected a reason";
   if (collective.getCollectiveOrigin().empty())
     return op->emitOpError() << "expected an origin";
-  if (op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType()) &&
-      !op->getResult(0).hasOneUse())
+  if (isStart(op) && !op->getResult(0).hasOneUse())
     return op->emitOpError() << "expected its token to be waited for once";
   return collective.verifyShapes(mesh.getGroupSize(axes));
+}
+
+//===----------------------------------------------------------------------===//
+// What is started, and waited for later
+//===----------------------------------------------------------------------===//
+
+bool mlir::dist::isStart(Operation *op) {
+  return op->getNumResults() == 1 && isa<TokenType>(op->getResult(0).getType());
+}
+
+Operation *mlir::dist::getStart(Operation *op) {
+  return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+}
+
+ResultRange mlir::dist::getCollectiveResults(Operation *op) {
+  if (isStart(op))
+    return op->getResult(0).user_begin()->getResults();
+  return op->getResults();
 }
 
 //===----------------------------------------------------------------------===//
@@ -51,9 +68,9 @@ LogicalResult mlir::dist::verifyCollective(Operation *op,
 
 /// What a start op's wait gives counts as its results.
 static SmallVector<Type> getOutputTypes(Operation *op) {
-  if (op->getNumResults() == 1)
-    if (auto token = dyn_cast<TokenType>(op->getResult(0).getType()))
-      return llvm::to_vector(token.getResults());
+  if (isStart(op))
+    return llvm::to_vector(
+        cast<TokenType>(op->getResult(0).getType()).getResults());
   return llvm::to_vector(op->getResultTypes());
 }
 

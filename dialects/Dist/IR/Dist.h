@@ -31,6 +31,12 @@
 namespace mlir::dist {
 /// The one verifier of all collectives: mesh, axes, reason, origin, shapes.
 LogicalResult verifyCollective(Operation *op, SymbolTableCollection &tables);
+/// Whether the op starts a collective whose results its wait gives.
+bool isStart(Operation *op);
+/// What began the transfer that the op waits for, or the op itself; null stays.
+Operation *getStart(Operation *op);
+/// The tensors that a collective gives: of one that is started, its wait's.
+ResultRange getCollectiveResults(Operation *op);
 } // namespace mlir::dist
 
 #define GET_OP_CLASSES

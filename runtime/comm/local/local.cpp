@@ -66,9 +66,9 @@ public:
              void *const *to) override {
     Collected c{what, from, to};
     DIST_RETURN_IF_ERROR(enter(c));
+    prepare(c);
     switch (what.kind) {
     case CollectiveKind::AllSlice:
-      team.inBackground = what.background;
       for (int64_t i = 0; i < what.pieces.size; ++i)
         team.pull(what.pieces[i], from[i], c.mine, to[i], 0);
       return Status();
@@ -117,6 +117,7 @@ public:
         addresses[i] = at(what.pieces[i], from[i]);
       return Status();
     }
+    prepare(c);
     // It is another call than the one that moves the same. Whoever leaves first
     // reuses the array it came with, so the addresses travel as data; those
     // that are too many are read before anybody leaves.
@@ -160,13 +161,36 @@ private:
     Place *place = nullptr;
     int mine = 0; // my place in the group, by the order of axes
     bool withHost = false;
-    int64_t bytes = 0; // of all pieces, packed
+    bool inOrder = true; // places are the members' numbers
+    int64_t bytes = 0;   // of all pieces, packed
     bool small = false;
     Algorithm algorithm = Algorithm::Auto;
     Call call{};
   };
 
-  /// Finds the group and the order of its ranks.
+  /// A member's place in the group, by the order of axes; the host's is last.
+  int64_t placeOf(const Collected &c, int member) const {
+    if (c.inOrder || (c.withHost && member == c.place->size() - 1))
+      return member;
+    int64_t place = 0;
+    for (int64_t axis : c.what.axes)
+      place = place * shared.options.mesh[axis] +
+              shared.coordinate(c.place->group->members[member], axis);
+    return place;
+  }
+
+  /// Takes over what one call at a time has. What meets nobody may come while a
+  /// started collective is under way, and leaves this alone.
+  void prepare(const Collected &c) {
+    team.inBackground = c.what.background;
+    c.place->patient = isHost();
+    c.place->spinMicroseconds =
+        c.what.background || isHost() ? 0 : shared.options.spinMicroseconds;
+    for (int member = 0; member < c.place->size(); ++member)
+      memberAt[placeOf(c, member)] = member;
+  }
+
+  /// Finds the group and the order of its ranks. Changes nothing.
   Status enter(Collected &c) {
     const Collective &what = c.what;
     c.call.kind = what.kind;
@@ -185,11 +209,6 @@ private:
       inOrder &= i == 0 || what.axes[i - 1] < axis;
       mask |= 1u << axis;
     }
-    // A slice meets nobody, and may come while a started collective is under
-    // way, to which all of this belongs.
-    bool meets = what.kind != CollectiveKind::AllSlice;
-    if (meets)
-      team.inBackground = what.background;
     // The host's own group is the last; it has all axes.
     c.place = &places[mask];
     bool reachesHost = what.kind == CollectiveKind::Reduce ||
@@ -207,26 +226,9 @@ private:
                     StatusCode::Internal);
     }
     c.call.betweenPrograms = c.withHost;
-    if (meets) {
-      c.place->patient = isHost();
-      c.place->spinMicroseconds =
-          what.background || isHost() ? 0 : shared.options.spinMicroseconds;
-    }
+    c.inOrder = inOrder;
+    c.mine = placeOf(c, c.place->index);
     int size = c.place->size();
-    int devices = size - c.withHost;
-    for (int member = 0; member < size; ++member) {
-      int64_t place = inOrder ? member : 0;
-      if (!inOrder)
-        for (int64_t axis : what.axes)
-          place = place * shared.options.mesh[axis] +
-                  shared.coordinate(c.place->group->members[member], axis);
-      if (member == devices)
-        place = devices;
-      if (meets)
-        memberAt[place] = member;
-      if (member == c.place->index)
-        c.mine = place;
-    }
     bool reduces = what.kind == CollectiveKind::AllReduce ||
                    what.kind == CollectiveKind::ReduceScatter ||
                    what.kind == CollectiveKind::Reduce;
