@@ -14,6 +14,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/ShardingRule.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/Partition/SimplifyCollectives.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"

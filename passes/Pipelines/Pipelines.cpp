@@ -136,6 +136,7 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
       split.rules.assign(options.split.begin(), options.split.end());
       split.preset = options.splitPreset;
       split.strictDivisibility = options.strictDivisibility;
+      split.wholeAxes = options.wholeAxes;
       pm.addPass(createTensorSplitPass(split));
       if (!options.sequenceParallel)
         continue;

@@ -162,6 +162,10 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
       *this, "strict-divisibility",
       llvm::cl::desc("Dims that do not divide are errors, not padded"),
       llvm::cl::init(false)};
+  Option<bool> wholeAxes{
+      *this, "whole-axes",
+      llvm::cl::desc("No preset splits over a part of an axis"),
+      llvm::cl::init(false)};
 };
 
 /// Of an imported module: folds shape arithmetic, makes activations

@@ -77,7 +77,9 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     a bias follows its weight. It is an error if nothing fits. A preset prefers
     dims that the axis divides; others are padded later (dist-pad-indivisible)
     unless half or more of the parts would be padding, which is an error of a
-    rule.
+    rule. Heads of attention, between which padding would stand, are split over
+    a part of the axis where they do not divide by all of it (6 heads over
+    model:(1)2 of 4 ranks; the mesh is refined, see dist.mesh).
 
     Lookups along rows that are now split become `graph.gather_rows`, their
     gradients `graph.scatter_add_rows`, and softmaxes and losses over split
@@ -95,6 +97,8 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
       "auto, mlp, transformer, conv or vocab, or several, without rules">,
     Option<"strictDivisibility", "strict-divisibility", "bool", "false",
       "A dim that the axis does not divide is an error, not padded">,
+    Option<"wholeAxes", "whole-axes", "bool", "false",
+      "Heads that the axis does not divide stay whole">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

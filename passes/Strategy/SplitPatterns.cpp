@@ -291,10 +291,12 @@ static void findTables(func::FuncOp entry, const VariableTable &table,
   }
 }
 
-void mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
-                            int64_t parts, bool mayPad, StringRef preset,
-                            PatternDims &found) {
-  bool isVocabulary = preset == "vocab";
+/// What findSplits says, of patterns that `isWanted`.
+static void
+findPatterns(func::FuncOp entry, const VariableTable &table, int64_t parts,
+             bool mayPad, bool isVocabulary,
+             llvm::function_ref<bool(const SplitPattern &)> isWanted,
+             PatternDims &found) {
   for (Operation *op : findLayers(entry, table, /*lastOnly=*/isVocabulary)) {
     ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
     // Of a weight's dims, those that are the result's.
@@ -308,7 +310,7 @@ void mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
         auto pattern = followSplit(argument, table, dim, parts, mayPad,
                                    /*anyEnd=*/isVocabulary);
         // Column first: the row dim of a pair is found from its column's.
-        if (failed(pattern) || !fits(*pattern, preset) ||
+        if (failed(pattern) || !isWanted(*pattern) ||
             llvm::any_of(pattern->variables,
                          [&](auto &one) { return found.contains(one.first); }))
           continue;
@@ -318,6 +320,27 @@ void mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
       }
     }
   }
+}
+
+void mlir::dist::findSplits(func::FuncOp entry, const VariableTable &table,
+                            int64_t parts, bool mayPad, StringRef preset,
+                            PatternDims &found) {
+  bool isVocabulary = preset == "vocab";
+  findPatterns(
+      entry, table, parts, mayPad, isVocabulary,
+      [&](const SplitPattern &pattern) { return fits(pattern, preset); },
+      found);
   if (isVocabulary)
     findTables(entry, table, parts, mayPad, found);
+}
+
+void mlir::dist::findAttentionSplits(func::FuncOp entry,
+                                     const VariableTable &table, int64_t parts,
+                                     StringRef preset, PatternDims &found) {
+  findPatterns(
+      entry, table, parts, /*mayPad=*/false, /*isVocabulary=*/false,
+      [&](const SplitPattern &pattern) {
+        return pattern.hasAttention && fits(pattern, preset);
+      },
+      found);
 }

@@ -61,6 +61,10 @@ using PatternDims = llvm::MapVector<graph::VariableOp, unsigned>;
 void findSplits(func::FuncOp entry, const VariableTable &table, int64_t parts,
                 bool mayPad, StringRef preset, PatternDims &found);
 
+/// The same of attention alone.
+void findAttentionSplits(func::FuncOp entry, const VariableTable &table,
+                         int64_t parts, StringRef preset, PatternDims &found);
+
 } // namespace mlir::dist
 
 #endif // PASSES_STRATEGY_SPLITPATTERNS_H

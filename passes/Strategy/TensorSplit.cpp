@@ -30,6 +30,8 @@ struct TensorSplitPass
 private:
   LogicalResult applyRule(const SplitRule &rule);
   LogicalResult applyPresets();
+  LogicalResult splitHeads(func::FuncOp entry, StringRef preset,
+                           PatternDims &found);
   LogicalResult applyModel();
   LogicalResult split(graph::VariableOp variable, unsigned dim, StringRef over,
                       const Twine &rule, int64_t priority = 0);
@@ -131,6 +133,36 @@ LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
                                "their names";
 }
 
+/// Heads that the axis does not divide are split over a part of it, the largest
+/// that they divide by: the ranks of the rest compute the same. (Padding would
+/// stand between the heads of a weight's dim.)
+LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
+                                          PatternDims &found) {
+  int64_t ranks = mesh.getGroupSize(findAxes(mesh, axis));
+  AxisPart part = AxisPart::parse(axis).value_or(AxisPart{axis, 1, ranks});
+  for (int64_t parts = ranks / 2; parts > 1; --parts) {
+    if (ranks % parts)
+      continue;
+    size_t before = found.size();
+    findAttentionSplits(entry, *table, parts, preset, found);
+    if (found.size() == before)
+      continue;
+    part.size = parts;
+    std::string over = part.getName();
+    if (failed(refineMesh(getOperation(), {over}, [&] {
+          return getOperation().emitError() << "--split-preset: ";
+        })))
+      return failure();
+    table.emplace(getOperation());
+    for (auto &[variable, dim] : llvm::drop_begin(found.getArrayRef(), before))
+      if (failed(split(variable, dim, over,
+                       "--split-preset " + preset +
+                           " (heads do not divide by " + Twine(ranks) + ")")))
+        return failure();
+  }
+  return success();
+}
+
 LogicalResult TensorSplitPass::applyPresets() {
   ModuleOp module = getOperation();
   func::FuncOp entry = findEntry(module);
@@ -146,6 +178,11 @@ LogicalResult TensorSplitPass::applyPresets() {
     findSplits(entry, *table, parts, /*mayPad=*/false, one, found);
     if (found.size() == before)
       findSplits(entry, *table, parts, /*mayPad=*/true, one, found);
+    for (auto &[variable, dim] : llvm::drop_begin(found.getArrayRef(), before))
+      if (failed(split(variable, dim, axis, "--split-preset " + one)))
+        return failure();
+    if (!wholeAxes && failed(splitHeads(entry, one, found)))
+      return failure();
     if (found.size() == before)
       return module.emitError()
              << "--split-preset " << one
@@ -153,9 +190,6 @@ LogicalResult TensorSplitPass::applyPresets() {
              << axis << "' (" << parts
              << " ranks) so that what follows computes on parts; give --split "
                 "'REGEX=DIM:AXIS' rules, or choose another strategy";
-    for (auto &[variable, dim] : llvm::drop_begin(found.getArrayRef(), before))
-      if (failed(split(variable, dim, axis, "--split-preset " + one)))
-        return failure();
   }
   return success();
 }

@@ -235,6 +235,7 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   if (!options.splitPreset.empty())
     annotate.splitPreset = options.splitPreset;
   annotate.strictDivisibility = options.strictDivisibility;
+  annotate.wholeAxes = options.wholeAxes;
 }
 
 int Compilation::print(bool bytecode) {

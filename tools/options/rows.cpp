@@ -173,7 +173,7 @@ static void addStrategyOptions(Table &table, Options &o) {
              &o.strictDivisibility);
   table.flag("--whole-axes",
              "tensor-split: what a reshape cannot split over all of an axis is "
-             "gathered there, not split over a part of it",
+             "gathered there, not split over a part of it; so are heads",
              &o.wholeAxes);
   table.text("--machine", "FILE",
              "measured figures that predictions use; dist-run bench "
