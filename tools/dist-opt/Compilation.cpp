@@ -33,6 +33,7 @@ using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::StatusCode;
 using ::dist::tools::formatGiB;
+using ::dist::tools::formatNeededGiB;
 using ::dist::tools::Options;
 
 Compilation::Compilation(const Options &options,
@@ -444,10 +445,16 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
     if (bytes > 0)
       list +=
           (list.empty() ? "" : ", ") + (what + " ").str() + formatGiB(bytes);
-  bool mayRecompute = !options.loss.empty() && options.recompute.empty();
+  // What only predicts or evaluates keeps nothing for a backward pass.
+  bool trains =
+      llvm::any_of(std::initializer_list<StringRef>{"train_step", "gradients"},
+                   [&](StringRef name) {
+                     return StringRef(largest->name).starts_with(name);
+                   });
+  bool mayRecompute = trains && options.recompute.empty();
   return module->emitError()
          << "--memory-limit: '" << largest->name << "' needs "
-         << formatGiB(memory.getNeeded()) << " of each device, not "
+         << formatNeededGiB(memory.getNeeded()) << " of each device, not "
          << formatGiB(limit) << ": " << list
          << "; choose a strategy that splits the largest part"
          << (mayRecompute ? ", or --recompute auto" : "");

@@ -196,6 +196,7 @@ void mlir::dist::weigh(Candidate &candidate, TrainedModels &trained,
   }
   if (double limit = options.memoryLimitGiB * (1 << 30);
       limit > 0 && candidate.peak > limit)
-    candidate.refused =
-        "needs " + ::dist::tools::formatGiB(candidate.peak) + " of each device";
+    candidate.refused = "needs " +
+                        ::dist::tools::formatNeededGiB(candidate.peak) +
+                        " of each device";
 }

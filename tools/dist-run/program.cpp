@@ -363,7 +363,7 @@ static Status checkMemory(const Options &options, const Program &program) {
       return Status::error(StatusCode::InvalidInput,
                            "the program exceeds --memory-limit",
                            "entry '" + entry.name() + "'",
-                           "each device needs " + formatGiB(needed) +
+                           "each device needs " + formatNeededGiB(needed) +
                                (parts.empty() ? "" : ": " + parts),
                            "lower --batch-size or raise the limit");
     }

@@ -27,6 +27,14 @@ std::string formatGiB(double bytes) {
   return text;
 }
 
+std::string formatNeededGiB(double bytes) {
+  double size = bytes / (1 << 30);
+  double unit = size > 0 ? std::pow(10, std::floor(std::log10(size)) - 3) : 1;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g GiB", std::ceil(size / unit) * unit);
+  return text;
+}
+
 Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo) {
   return Status::error(StatusCode::InvalidArgument, "wrong option value",

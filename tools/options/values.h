@@ -40,6 +40,8 @@ Status parseMetrics(const std::string &text, std::vector<std::string> *out);
 
 /// As --memory-limit counts: `0.0131 GiB`.
 std::string formatGiB(double bytes);
+/// The same rounded up: a limit that is enough.
+std::string formatNeededGiB(double bytes);
 
 Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo);
