@@ -10,6 +10,8 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/RandomInputs.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <deque>
@@ -44,12 +46,16 @@ private:
                                         int64_t numRanks);
   void compareValue(Operation *op, unsigned result,
                     ArrayRef<RankTensors> tensors);
+  void compareHeld(OpResult result, Key key, ArrayRef<HostTensor> held,
+                   int64_t when);
+  void compareIncomplete();
   std::optional<SmallVector<HostTensor>> gather(Operation *part, Key key,
                                                 ShardingAttr sharding,
                                                 StringAttr op,
                                                 ArrayRef<HostTensor> held);
   void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
-               const HostTensor &expected, StringRef op, StringRef place);
+               const HostTensor &expected, StringRef op, StringRef place,
+               int64_t when);
   std::optional<Key> findKey(Value value) const;
   void exchangeKeys(CollectiveOpInterface transfer);
 
@@ -68,23 +74,27 @@ private:
   std::map<std::pair<std::string, int64_t>,
            std::deque<SmallVector<std::optional<Key>>>>
       given;
-  /// The copies of values that microbatches compute, until all are there. A
-  /// value and its reshard are the same of the whole: told apart by op and
-  /// layout.
+  /// The copies of values that microbatches compute, in whatever order. A value
+  /// and its reshard are the same of the whole: told apart by op and layout.
   struct Copies {
     SmallVector<HostTensor> tensors;
-    bool hasLast = false;
+    /// Those that are not there yet; each that is computed again is compared
+    /// with the others as they were.
+    llvm::BitVector missing;
+    /// The last in number, and when it came.
+    OpResult last;
+    int64_t when = 0;
   };
-  DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>, Copies> copies;
-  /// How many collectives of a value are started and not waited for: of copies
-  /// the last in number is then not the last that is there.
-  DenseMap<std::pair<Key, StringAttr>, int64_t> started;
+  llvm::MapVector<std::pair<Key, std::pair<Attribute, StringAttr>>, Copies>
+      copies;
   /// Where each place has a share of the examples: what programs hold of a
   /// value, by program, until all have computed it.
   DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
            std::vector<std::deque<SmallVector<HostTensor>>>>
       shares;
   FunctionCheck check;
+  /// Ops so far, and how many there were when check.first came.
+  int64_t now = 0, firstWhen = 0;
 };
 } // namespace
 
@@ -125,7 +135,7 @@ static double getTolerance(Type elementType, const CheckOptions &options) {
 
 void FunctionChecker::compare(ArrayRef<HostTensor> shards,
                               ShardingAttr sharding, const HostTensor &whole,
-                              StringRef op, StringRef place) {
+                              StringRef op, StringRef place, int64_t when) {
   double copyDifference = 0;
   HostTensor actual =
       sharding ? joinShards(shards, sharding, getMeshOf(sharding, local),
@@ -171,7 +181,8 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
     check.largestDifference = worst;
     check.largestPlace = place.str();
   }
-  if (check.first || (relative <= tolerance && !copiesDiffer))
+  if ((check.first && firstWhen <= when) ||
+      (relative <= tolerance && !copiesDiffer))
     return;
   Divergence divergence;
   divergence.op = op.str();
@@ -185,6 +196,7 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
   divergence.difference = worst;
   divergence.copiesDiffer = relative <= tolerance;
   check.first = divergence;
+  firstWhen = when;
 }
 
 /// An argument's or result's place in the whole entry.
@@ -286,7 +298,7 @@ LogicalResult FunctionChecker::checkCompression() {
     ++check.compressedGradients;
     compare(addUp(sum.arrived, sum.left, type), {},
             addUp(value->second, sum.leftBefore, type), "compression",
-            sum.place);
+            sum.place, now);
     BlockArgument arrived =
         whole->front().addArgument(gradient.getType(), gradient.getLoc());
     gradient.replaceAllUsesWith(arrived);
@@ -342,28 +354,17 @@ static StringAttr getComputingOp(Operation *op) {
 
 LogicalResult FunctionChecker::compareOp(Operation *op,
                                          ArrayRef<RankTensors> results) {
-  // Collectives, a wait included, hand on which value of the whole they are.
+  ++now;
+  // Collectives hand on which value of the whole they are.
   auto transfer = dyn_cast<CollectiveOpInterface>(op);
   if (transfer && transfer.crossesPrograms()) {
     exchangeKeys(transfer);
-  } else if (isStart(op)) {
-    for (Value operand : op->getOperands())
-      if (auto key = findKey(operand))
-        ++started[{*key, getComputingOp(op)}];
-  } else if (isa<CollectiveOpInterface>(op) &&
-             op->getNumResults() == op->getNumOperands()) {
+  } else if (transfer &&
+             getCollectiveResults(op).size() == op->getNumOperands()) {
     for (auto [operand, result] :
-         llvm::zip(op->getOperands(), op->getResults()))
+         llvm::zip(op->getOperands(), getCollectiveResults(op)))
       if (auto key = findKey(operand))
         keys[result] = *key;
-  } else if (isa<WaitOp>(op)) {
-    Operation *start = getStart(op);
-    for (auto [operand, result] :
-         llvm::zip(start->getOperands(), op->getResults()))
-      if (auto key = findKey(operand)) {
-        keys[result] = *key;
-        --started[{*key, getComputingOp(op)}];
-      }
   }
   for (OpResult result : op->getResults())
     if (isa<RankedTensorType>(result.getType()) &&
@@ -400,8 +401,7 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
   ShardingAttr sharding = findSharding(result);
   if (!key || (mesh && !sharding))
     return;
-  auto found = expected.find(*key);
-  if (found == expected.end())
+  if (!expected.contains(*key))
     return;
   SmallVector<HostTensor> held = collectShards(tensors, number);
   StringAttr name = getComputingOp(op);
@@ -420,18 +420,43 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
         if (!copy || copy.getInt() == i)
           all.tensors[rank * numCopies + i] = part;
     if (copy) {
-      all.hasLast |= copy.getInt() == numCopies - 1;
-      if (!all.hasLast || started.lookup({*key, name}) > 0)
+      if (all.missing.empty())
+        all.missing.resize(numCopies, true);
+      all.missing.reset(copy.getInt());
+      if (copy.getInt() == numCopies - 1) {
+        all.last = op->getResult(number);
+        all.when = now;
+      }
+      if (all.missing.any())
         return;
-      all.hasLast = false;
     }
     held = all.tensors;
   }
-  auto all =
-      gather(op->getParentOfType<func::FuncOp>(), *key, sharding, name, held);
+  compareHeld(op->getResult(number), *key, held, now);
+}
+
+void FunctionChecker::compareHeld(OpResult result, Key key,
+                                  ArrayRef<HostTensor> held, int64_t when) {
+  Operation *op = result.getOwner();
+  ShardingAttr sharding = findSharding(result);
+  auto all = gather(op->getParentOfType<func::FuncOp>(), key, sharding,
+                    getComputingOp(op), held);
   if (all)
     compare(sharding ? spread(*all, sharding, op) : *all, sharding,
-            found->second, op->getName().getStringRef(), getOriginName(op));
+            expected.find(key)->second, op->getName().getStringRef(),
+            getOriginName(op), when);
+}
+
+/// A copy that never came is an error of when the last one did; but stages may
+/// need a value of some microbatches only.
+void FunctionChecker::compareIncomplete() {
+  for (auto &[where, all] : copies) {
+    if (!all.last || all.missing.none())
+      continue;
+    auto transfer = dyn_cast<CollectiveOpInterface>(all.last.getOwner());
+    if (!transfer || !transfer.crossesPrograms())
+      compareHeld(all.last, where.first, all.tensors, all.when);
+  }
 }
 
 LogicalResult FunctionChecker::compareResults(func::FuncOp part,
@@ -464,7 +489,7 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
                       StringAttr::get(part.getContext(), "return"), shards);
     if (all)
       compare(sharding ? spread(*all, sharding, part) : *all, sharding,
-              globalResults[position], "return", name);
+              globalResults[position], "return", name, now);
   }
   return success();
 }
@@ -513,6 +538,7 @@ LogicalResult FunctionChecker::runLocal() {
       });
   if (failed(results))
     return failure();
+  compareIncomplete();
   for (auto [part, tensors] : llvm::zip(parts, *results))
     if (failed(compareResults(part, tensors)))
       return failure();
