@@ -45,7 +45,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "batch is too small to split",
        "2 all-reduces of a layer's activations a pair of layers and step",
        "dims that the axis does not divide are padded (refused where half "
-       "would be padding, and with --strict-divisibility)",
+       "would be padding, and with --strict-divisibility); heads are split "
+       "over a part of it that divides them",
        "model",
        {{"sequence-parallel",
          "norms and residual sums between split layers on parts of the tokens: "
@@ -61,7 +62,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "microbatch's gradients; stage 3 half as much again",
        "variables without a dim that divides are padded; whole where half "
        "would be padding, where tensor-split has split the dim to pad, and "
-       "with --strict-divisibility",
+       "with --strict-divisibility; shards are of the axis data alone (with "
+       "host=N before it each host has all)",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
       {"pipeline",
