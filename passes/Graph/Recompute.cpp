@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "mlir/IR/IRMapping.h"
+#include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/ActivationGradients.h"
 #include "dialects/Graph/IR/GraphOrder.h"
@@ -13,6 +13,8 @@
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Graph/RecomputePlan.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Regex.h"
 #include <limits>
 
@@ -50,6 +52,7 @@ struct RecomputePass : dist::impl::RecomputePassBase<RecomputePass> {
   void runOnOperation() override;
 
 private:
+  bool runTogether(ArrayRef<func::FuncOp> entries, const llvm::Regex *regex);
   OpSet chooseByName(func::FuncOp entry, const BackwardPass &backward,
                      const llvm::Regex &regex);
   OpSet chooseByCost(func::FuncOp entry, const BackwardPass &backward);
@@ -176,6 +179,16 @@ OpSet RecomputePass::chooseByName(func::FuncOp entry,
   return chosen;
 }
 
+/// The ops of `copy` that stand where the chosen ones of `entry` do.
+static OpSet findSame(func::FuncOp entry, func::FuncOp copy,
+                      const OpSet &chosen) {
+  OpSet same;
+  for (auto [from, to] : llvm::zip_equal(entry.front(), copy.front()))
+    if (chosen.contains(&from))
+      same.insert(&to);
+  return same;
+}
+
 /// Each choice is tried on a copy: what the peak is only the whole step shows.
 OpSet RecomputePass::chooseByCost(func::FuncOp entry,
                                   const BackwardPass &backward) {
@@ -205,12 +218,7 @@ OpSet RecomputePass::chooseByCost(func::FuncOp entry,
     func::FuncOp copy = entry.clone();
     entry->getBlock()->getOperations().insert(std::next(entry->getIterator()),
                                               copy);
-    // The same ops, by their places.
-    OpSet copied;
-    for (auto [from, to] : llvm::zip_equal(entry.front(), copy.front()))
-      if (chosen.contains(&from))
-        copied.insert(&to);
-    Recomputer(copy, BackwardPass(copy), copied).run();
+    Recomputer(copy, BackwardPass(copy), findSame(entry, copy, chosen)).run();
     int64_t peak = explainMemory(copy).peak;
     double flops = countFlops(copy);
     copy.erase();
@@ -228,6 +236,47 @@ OpSet RecomputePass::chooseByCost(func::FuncOp entry,
   return best;
 }
 
+static bool haveSameOps(func::FuncOp a, func::FuncOp b) {
+  auto name = [](Operation &op) { return op.getName(); };
+  return llvm::equal(llvm::map_range(a.front(), name),
+                     llvm::map_range(b.front(), name));
+}
+
+/// Whether anything is computed again. Programs of unequal devices are of one
+/// mind: their collectives must stay in one order, and the largest one needs
+/// the memory.
+bool RecomputePass::runTogether(ArrayRef<func::FuncOp> entries,
+                                const llvm::Regex *regex) {
+  func::FuncOp largest = entries.front();
+  if (entries.size() > 1)
+    largest = *llvm::max_element(entries, [](func::FuncOp a, func::FuncOp b) {
+      return explainMemory(a).peak < explainMemory(b).peak;
+    });
+  bool matched = false;
+  OpSet first;
+  if (!regex)
+    first = chooseByCost(largest, BackwardPass(largest));
+  SmallVector<OpSet> all;
+  for (func::FuncOp entry : entries) {
+    BackwardPass backward(entry);
+    if (regex)
+      all.push_back(chooseByName(entry, backward, *regex));
+    else if (haveSameOps(largest, entry))
+      all.push_back(findSame(largest, entry, first));
+    else
+      all.push_back(chooseByCost(entry, backward));
+  }
+  for (auto [share, chosen] : llvm::zip_equal(entries, all)) {
+    func::FuncOp entry = share;
+    matched |= llvm::any_of(
+        chosen, [](Operation *op) { return !isRepeatedAnyway(op); });
+    if (!chosen.empty())
+      Recomputer(entry, BackwardPass(entry), chosen).run();
+    entry.walk([](Operation *op) { op->removeDiscardableAttr(kCotangent); });
+  }
+  return matched;
+}
+
 void RecomputePass::runOnOperation() {
   bool automatic = ops == "auto";
   llvm::Regex regex(automatic ? StringRef() : StringRef(ops));
@@ -240,10 +289,9 @@ void RecomputePass::runOnOperation() {
     return signalPassFailure();
   }
   bool trains = false, matched = false;
+  llvm::MapVector<Attribute, SmallVector<func::FuncOp, 1>> groups;
   for (auto entry : getOperation().getOps<func::FuncOp>()) {
-    if (entry.isExternal())
-      continue;
-    if (!BackwardPass(entry).isThere())
+    if (entry.isExternal() || !BackwardPass(entry).isThere())
       continue;
     trains = true;
     // As kernels will read them: what masks need not is not there to be freed.
@@ -253,15 +301,12 @@ void RecomputePass::runOnOperation() {
     entry.walk([](MaxPoolGradOp op) {
       op->removeDiscardableAttr(DistDialect::kOrigin);
     });
-    BackwardPass backward(entry);
-    OpSet chosen = automatic ? chooseByCost(entry, backward)
-                             : chooseByName(entry, backward, regex);
-    matched |= llvm::any_of(
-        chosen, [](Operation *op) { return !isRepeatedAnyway(op); });
-    if (!chosen.empty())
-      Recomputer(entry, backward, chosen).run();
-    entry.walk([](Operation *op) { op->removeDiscardableAttr(kCotangent); });
+    groups[findShare(entry) ? entry->getAttr(kEntryAttr)
+                            : Attribute(entry.getSymNameAttr())]
+        .push_back(entry);
   }
+  for (auto &[name, entries] : groups)
+    matched |= runTogether(entries, automatic ? nullptr : &regex);
   if (trains && !automatic && !matched) {
     getOperation().emitError()
         << "--recompute: no op of the forward pass that can be computed again "
