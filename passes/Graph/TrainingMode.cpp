@@ -131,6 +131,11 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
   if (type.getDimSize(0) != *batch)
     return op.emitOpError() << "expected dim 0 to be the batch of " << *batch
                             << " in training, but got " << type;
+  if (rows > 1 && !llvm::all_equal(*weights))
+    return op.emitOpError()
+           << "has statistics per replica, over equal parts of the batch, but "
+              "--device-weights makes unequal ones; add --sync-batch-norm, or "
+              "leave --device-weights out";
   if (*batch % rows)
     return op.emitOpError() << "cannot split a batch of " << *batch << " over "
                             << rows << " replicas; pad it to a multiple";

@@ -349,23 +349,7 @@ LogicalResult Compilation::train() {
     if (!why.empty())
       (*module)->setAttr(kPredictFullBatches, StringAttr::get(&context, why));
   }
-  return failure(failed(dropFullEntries()) || failed(checkStatistics()));
-}
-
-/// Statistics of each replica's examples are what groups of equal size have.
-LogicalResult Compilation::checkStatistics() {
-  if (strategy.weights.empty())
-    return success();
-  bool fails = false;
-  module->walk([&](graph::BatchNormOp op) {
-    if (op.getGroups() == 1 || fails)
-      return;
-    fails = true;
-    op.emitOpError() << "has statistics per replica, over equal parts of the "
-                        "batch, but --device-weights makes unequal ones; add "
-                        "--sync-batch-norm, or leave --device-weights out";
-  });
-  return failure(fails);
+  return dropFullEntries();
 }
 
 LogicalResult Compilation::annotate() {

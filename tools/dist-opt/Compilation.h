@@ -85,7 +85,6 @@ private:
   /// `--memory-limit`: refused before anything runs, with the parts.
   LogicalResult checkMemory(const ExplainReport &report);
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
-  LogicalResult checkStatistics();
   LogicalResult dropFullEntries();
   /// Leaves the entries that a step runs.
   void keepStepEntries();
