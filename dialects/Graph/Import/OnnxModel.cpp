@@ -133,6 +133,7 @@ LogicalResult OnnxModel::chooseBatch() {
   // Whether some input (not all: axes and scales have no batch) is of that
   // size.
   bool fixed = false;
+  std::optional<int64_t> first;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (initializers.count(input.name()) ||
         options.bindings.count(input.name()))
@@ -146,20 +147,28 @@ LogicalResult OnnxModel::chooseBatch() {
         batchLeads = at == 0;
       }
     }
-    fixed |= dims.size() > 0 && dims[0].has_dim_value() &&
-             dims[0].dim_value() == options.batchSize;
+    if (dims.size() == 0 || !dims[0].has_dim_value())
+      continue;
+    fixed |= dims[0].dim_value() == options.batchSize;
+    if (!first)
+      first = dims[0].dim_value();
   }
   if (options.batchSize < 0 || options.batchSize > kMaxBatch)
     return error("cannot import the model", "a batch of " +
                                                 llvm::Twine(options.batchSize) +
                                                 " is not possible");
-  if (options.batchSize && !batchName && !fixed)
-    return error(
-        "cannot import the model",
-        "its inputs have no symbolic dim, and their first dim is not " +
-            llvm::Twine(options.batchSize),
-        "leave --batch-size out or export the model with a symbolic "
-        "batch dim");
+  if (options.batchSize && !batchName && !fixed) {
+    std::string dim, advice;
+    if (first) {
+      dim = std::to_string(*first) + ", ";
+      advice = "give --batch-size " + std::to_string(*first) +
+               " and as many replicas as divide it, or ";
+    }
+    return error("cannot import the model",
+                 "its inputs have no symbolic dim, and their first dim is " +
+                     dim + "not " + llvm::Twine(options.batchSize),
+                 advice + "export the model with a symbolic batch dim");
+  }
   return success();
 }
 

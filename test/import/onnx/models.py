@@ -131,6 +131,9 @@ def unary(op, *extra, inputs=("x",), opset=17, **attributes):
 
 
 MODELS = {
+    "fixed-batch": lambda: model(node("Relu", ["x"], ["h"], "act"),
+                                 node("MatMul", ["h", "w"], ["y"], "fc"), tensor("w", [4, 2], [0.5] * 8),
+                                 value(11, "x", [6, 4]), value(12, "y", [6, 2])),
     "mlp": mlp,
     "shapes": shapes,
     "inputs": inputs,
