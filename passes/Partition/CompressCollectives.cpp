@@ -237,6 +237,22 @@ void EntryCompressor::setState(StringRef name, Value value) {
   getReturn(entry)->insertOperands(index, value);
 }
 
+/// What pads the gradient up to equal shards: zeros at the ends of dims that
+/// nothing else splits.
+static graph::PadOp findPadding(Value gradient) {
+  auto pad = gradient.getDefiningOp<graph::PadOp>();
+  auto isZero = [](int64_t n) { return n == 0; };
+  if (!pad || !graph::isZero(pad.getValue()) ||
+      !llvm::all_of(pad.getLow(), isZero) ||
+      !llvm::all_of(pad.getInterior(), isZero))
+    return {};
+  ShardingAttr own = findSharding(gradient);
+  for (auto [dim, high] : llvm::enumerate(pad.getHigh()))
+    if (high < 0 || (own && !own.getAxes(dim).empty()))
+      return {};
+  return pad;
+}
+
 void EntryCompressor::compress(const GradientSum &sum) {
   Operation *op = sum.op;
   auto collective = cast<CollectiveOpInterface>(op);
@@ -278,19 +294,38 @@ void EntryCompressor::compress(const GradientSum &sum) {
   if (ShardingAttr own = findSharding(op->getOperand(0)))
     for (unsigned dim = 0; dim < own.getNumDims(); ++dim)
       sharding = sharding.withDim(dim, own.getAxes(dim));
-  RankedTensorType whole = getGlobalType(type, sharding, mesh);
+  // Padding was sent in full: what is left is of the variable's own shape, and
+  // fits any number of devices.
+  graph::PadOp pad = findPadding(op->getOperand(0));
+  RankedTensorType kept =
+      pad ? type.clone(pad.getOperand().getType().getShape()) : type;
+  RankedTensorType whole = getGlobalType(kept, sharding, mesh);
   std::string error = one.getName("error");
-  Value left = addState(error, type,
+  Value left = addState(error, kept,
                         DenseElementsAttr::get(
                             whole, builder.getZeroAttr(whole.getElementType())),
                         sharding, Synchronization::OnRead, Aggregation::Sum,
                         sum.variable);
+  auto resize = [&](Value value, ArrayRef<int64_t> high) {
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    return g.make<graph::PadOp>(value, g.zeros(scalar), pad.getLow(), high,
+                                pad.getInterior());
+  };
+  if (pad)
+    left = resize(left, pad.getHigh());
   Value wanted = g.add(x, left);
   // For --check: nothing of the gradient is lost.
   auto keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
   wanted.getDefiningOp()->setAttr(kCompressedAttr, keeper);
   CompressedGradient compressed = spec.method->compress(one, wanted);
-  setState(error, g.sub(wanted, compressed.sent));
+  Value rest = g.sub(wanted, compressed.sent);
+  if (pad) {
+    SmallVector<int64_t> crop;
+    for (int64_t high : pad.getHigh())
+      crop.push_back(-high);
+    rest = resize(rest, crop);
+  }
+  setState(error, rest);
   Value arrived = g.convert(compressed.sum, given.getElementType());
   arrived.getDefiningOp()->setAttr(kCompressedAttr, keeper);
   if (ShardingAttr sharding = findSharding(op->getResult(0)))
