@@ -90,8 +90,12 @@ int32_t rt_collective(dist_rt_context *context,
                       const dist_rt_collective *description, void **buffers) {
   // At a barrier nothing moves: others have yet to read what was shared.
   bool waits = description->kind == DIST_RT_BARRIER;
-  Timed timed(context, waits ? "wait" : "collective", nullptr,
-              static_cast<int32_t>(description->op));
+  bool slices = description->kind == DIST_RT_ALL_SLICE;
+  Timed timed(context,
+              waits    ? "wait"
+              : slices ? "slice"
+                       : "collective",
+              nullptr, static_cast<int32_t>(description->op));
   // All ranks of a group make their calls in one order.
   if (!context->started.idle()) {
     Status status = context->started.waitForAll();
@@ -191,6 +195,10 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
       event.name = kind + " " + rank.kernels[span.index]->implementation();
     } else if (event.category == "wait") {
       event.name = "wait for " + transferName(rank.entry, span.index);
+    } else if (event.category == "slice") {
+      // No transfer, and no row of the manifest's.
+      event.name = (rank.entry ? rank.entry->name() + ": " : std::string()) +
+                   "its own part";
     } else if (event.category == "collective" || event.category == "started") {
       event.name = transferName(rank.entry, span.index);
     } else {

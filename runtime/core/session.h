@@ -32,8 +32,8 @@ struct TraceEvent {
   int rank;
   std::string name;
   /// "kernel", "library", "collective", "wait" for one that was started or for
-  /// others to read what is shared, and "started": a collective beside the
-  /// others.
+  /// others to read what is shared, "started": a collective beside the others,
+  /// and "slice": a rank's own part, which moves nothing between ranks.
   std::string category;
   double begin, end;
 };
