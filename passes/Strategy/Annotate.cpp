@@ -270,8 +270,8 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
   if (batch % parts) {
     int64_t padded = (batch + replicas - 1) / replicas * replicas;
     return fail() << ": a batch of " << batch << " cannot be split over "
-                  << replicas << " replicas; compile a partial entry for "
-                  << padded << " examples, of which a mask tells the real ones",
+                  << replicas << " replicas; give the model a batch that they "
+                  << "divide, such as " << padded << ", or other replicas",
            ShardingAttr();
   }
   // Outputs may stay split as they come: the runtime puts them together.

@@ -389,7 +389,12 @@ Status Trainer::run() {
   while (state.step < lastStep) {
     DIST_RETURN_IF_ERROR(
         launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
-    bool epochEnds = state.step % stepsPerEpoch == 0 || state.step == lastStep;
+    bool stopsWithin =
+        state.step == lastStep && state.step % stepsPerEpoch != 0;
+    // Who resumes goes on with the sums of the epoch.
+    if (stopsWithin)
+      DIST_RETURN_IF_ERROR(save());
+    bool epochEnds = state.step % stepsPerEpoch == 0 || stopsWithin;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());
     bool due =

@@ -1,6 +1,6 @@
 // RUN: dist-opt %s --dist-replicate=axes=data:2 -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{argument 0 ("x"): a batch of 7 cannot be split over 2 replicas; compile a partial entry for 8 examples}}
+// expected-error @+1 {{argument 0 ("x"): a batch of 7 cannot be split over 2 replicas; give the model a batch that they divide, such as 8, or other replicas}}
 func.func @batch(%x: tensor<7x6xf32> {graph.name = "x", graph.batch_dim = 0 : i64}) { return }
 
 // -----
