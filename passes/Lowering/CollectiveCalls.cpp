@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/CollectiveCalls.h"
-#include "dialects/Interfaces/Cost.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
+#include "dialects/Interfaces/Cost.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Lowering/MemoryPlan.h"
 
 using namespace mlir;
