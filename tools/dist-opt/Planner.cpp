@@ -23,7 +23,7 @@ using ::dist::tools::Strategy;
 
 /// Predictions are no better than this: of plans that differ by less, the one
 /// listed first is the simplest.
-static constexpr double alike = 0.02;
+static constexpr double alike = 0.01;
 
 /// Variants that the model does not allow, once a reason: rows of them all
 /// would hide the others.
