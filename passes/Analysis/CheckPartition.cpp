@@ -347,9 +347,7 @@ void FunctionChecker::exchangeKeys(CollectiveOpInterface transfer) {
 /// The op that computes: for a start and its wait, what both together are. Of
 /// the microbatches' collectives some are started ahead, some are not.
 static StringAttr getComputingOp(Operation *op) {
-  StringRef name = getStart(op)->getName().getStringRef();
-  name.consume_back("_start");
-  return StringAttr::get(op->getContext(), name);
+  return StringAttr::get(op->getContext(), getUnstartedName(getStart(op)));
 }
 
 LogicalResult FunctionChecker::compareOp(Operation *op,

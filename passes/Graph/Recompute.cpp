@@ -17,6 +17,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Regex.h"
 #include <limits>
+#include <vector>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_RECOMPUTEPASS
@@ -247,32 +248,42 @@ static bool haveSameOps(func::FuncOp a, func::FuncOp b) {
 /// the memory.
 bool RecomputePass::runTogether(ArrayRef<func::FuncOp> entries,
                                 const llvm::Regex *regex) {
-  func::FuncOp largest = entries.front();
-  if (entries.size() > 1)
-    largest = *llvm::max_element(entries, [](func::FuncOp a, func::FuncOp b) {
-      return explainMemory(a).peak < explainMemory(b).peak;
-    });
-  bool matched = false;
-  OpSet first;
-  if (!regex)
-    first = chooseByCost(largest, BackwardPass(largest));
-  SmallVector<OpSet> all;
-  for (func::FuncOp entry : entries) {
-    BackwardPass backward(entry);
-    if (regex)
-      all.push_back(chooseByName(entry, backward, *regex));
-    else if (haveSameOps(largest, entry))
-      all.push_back(findSame(largest, entry, first));
-    else
-      all.push_back(chooseByCost(entry, backward));
+  struct Program {
+    func::FuncOp entry;
+    BackwardPass backward;
+    OpSet chosen;
+  };
+  std::vector<Program> programs;
+  for (func::FuncOp entry : entries)
+    programs.push_back({entry, BackwardPass(entry), {}});
+  Program *largest = &programs.front();
+  if (!regex && programs.size() > 1) {
+    auto peak = [](const Program &one) {
+      return explainMemory(one.entry).peak;
+    };
+    largest = &*llvm::max_element(
+        programs, [&](auto &a, auto &b) { return peak(a) < peak(b); });
   }
-  for (auto [share, chosen] : llvm::zip_equal(entries, all)) {
-    func::FuncOp entry = share;
+  if (!regex)
+    largest->chosen = chooseByCost(largest->entry, largest->backward);
+  for (Program &one : programs) {
+    if (regex)
+      one.chosen = chooseByName(one.entry, one.backward, *regex);
+    else if (&one == largest)
+      continue;
+    else if (haveSameOps(largest->entry, one.entry))
+      one.chosen = findSame(largest->entry, one.entry, largest->chosen);
+    else
+      one.chosen = chooseByCost(one.entry, one.backward);
+  }
+  bool matched = false;
+  for (Program &one : programs) {
     matched |= llvm::any_of(
-        chosen, [](Operation *op) { return !isRepeatedAnyway(op); });
-    if (!chosen.empty())
-      Recomputer(entry, BackwardPass(entry), chosen).run();
-    entry.walk([](Operation *op) { op->removeDiscardableAttr(kCotangent); });
+        one.chosen, [](Operation *op) { return !isRepeatedAnyway(op); });
+    if (!one.chosen.empty())
+      Recomputer(one.entry, one.backward, one.chosen).run();
+    one.entry.walk(
+        [](Operation *op) { op->removeDiscardableAttr(kCotangent); });
   }
   return matched;
 }

@@ -38,8 +38,7 @@ DictionaryAttr mlir::dist::describeTransfer(CollectiveOpInterface op,
   int64_t bytes = 0;
   for (Value operand : operands)
     bytes += getByteSize(operand.getType());
-  StringRef kind = op->getName().stripDialect();
-  kind.consume_back("_start");
+  StringRef kind = getUnstartedName(op);
   Builder attributes(op->getContext());
   return attributes.getDictionaryAttr(
       {attributes.getNamedAttr("id", attributes.getI64IntegerAttr(id)),
@@ -80,8 +79,7 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
                                          CollectiveOpInterface op, int64_t id,
                                          const CollectiveCall &call,
                                          ArrayRef<CollectiveBuffer> buffers) {
-  StringRef name = op->getName().stripDialect();
-  bool start = name.consume_back("_start");
+  StringRef name = getUnstartedName(op);
   // To the runtime the host is a place like others.
   name.consume_front("host_");
   auto kind = rt::symbolizeCollectiveKind(name);
@@ -107,6 +105,6 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
                            from, to, builder.getArrayAttr(pieces),
                            static_cast<int64_t>(call.reduction),
                            static_cast<int64_t>(call.algorithm), call.peer,
-                           call.tag, call.sources, start);
+                           call.tag, call.sources, isStart(op));
   return success();
 }

@@ -63,9 +63,7 @@ static int64_t getBytes(Operation *op) {
 }
 
 static bool isScalar(Operation *op) {
-  return llvm::all_of(op->getOperandTypes(), [](Type type) {
-    return cast<RankedTensorType>(type).getNumElements() == 1;
-  });
+  return llvm::all_of(op->getOperandTypes(), hasOneElement);
 }
 
 /// Whether one transfer can do both: they differ in nothing but their tensors

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/SharedScalars.h"
+#include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -18,8 +19,7 @@ static bool isScalarWork(Operation *op) {
   if (!isa<ShardingRuleOpInterface>(op) || !isPure(op))
     return false;
   return llvm::all_of(op->getOperands(), [](Value operand) {
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (type && type.getNumElements() == 1)
+    if (hasOneElement(operand.getType()))
       return true;
     Operation *definition = operand.getDefiningOp();
     return definition && definition->getNumOperands() == 0 &&
@@ -32,8 +32,8 @@ void mlir::dist::copySharedScalarWork(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (op.getNumResults() != 1 || !isScalarWork(&op))
       continue;
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!type || type.getNumElements() == 1)
+    Type type = op.getResult(0).getType();
+    if (!isa<RankedTensorType>(type) || hasOneElement(type))
       continue;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : op.getResult(0).getUses())

@@ -430,14 +430,11 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
       list +=
           (list.empty() ? "" : ", ") + (what + " ").str() + formatGiB(bytes);
   // What only predicts or evaluates keeps nothing for a backward pass.
-  bool trains =
-      llvm::any_of(std::initializer_list<StringRef>{"train_step", "gradients"},
-                   [&](StringRef name) {
-                     return StringRef(largest->name).starts_with(name);
-                   });
+  StringRef name = largest->name;
+  bool trains = name.starts_with("train_step") || name.starts_with("gradients");
   bool mayRecompute = trains && options.recompute.empty();
   return module->emitError()
-         << "--memory-limit: '" << largest->name << "' needs "
+         << "--memory-limit: '" << name << "' needs "
          << formatNeededGiB(memory.getNeeded()) << " of each device, not "
          << formatGiB(limit) << ": " << list
          << "; choose a strategy that splits the largest part"

@@ -56,6 +56,13 @@ Operation *mlir::dist::getStart(Operation *op) {
   return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
 }
 
+StringRef mlir::dist::getUnstartedName(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (isStart(op))
+    name.consume_back("_start");
+  return name;
+}
+
 ResultRange mlir::dist::getCollectiveResults(Operation *op) {
   if (isStart(op))
     return op->getResult(0).user_begin()->getResults();

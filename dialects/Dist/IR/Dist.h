@@ -35,6 +35,8 @@ LogicalResult verifyCollective(Operation *op, SymbolTableCollection &tables);
 bool isStart(Operation *op);
 /// What began the transfer that the op waits for, or the op itself; null stays.
 Operation *getStart(Operation *op);
+/// The op's name without its dialect; of a start, that of what it starts.
+StringRef getUnstartedName(Operation *op);
 /// The tensors that a collective gives: of one that is started, its wait's.
 ResultRange getCollectiveResults(Operation *op);
 } // namespace mlir::dist

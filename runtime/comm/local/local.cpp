@@ -200,13 +200,12 @@ private:
                            shared.opName(what.op));
     };
     uint32_t mask = 0;
-    bool inOrder = true;
     for (int64_t i = 0; i < what.axes.size; ++i) {
       int64_t axis = what.axes[i];
       if (axis < 0 || axis >= int64_t(shared.options.mesh.size()) ||
           (mask >> axis & 1))
         return refuse("axes that the mesh has not", StatusCode::Internal);
-      inOrder &= i == 0 || what.axes[i - 1] < axis;
+      c.inOrder &= i == 0 || what.axes[i - 1] < axis;
       mask |= 1u << axis;
     }
     // The host's own group is the last; it has all axes.
@@ -226,7 +225,6 @@ private:
                     StatusCode::Internal);
     }
     c.call.betweenPrograms = c.withHost;
-    c.inOrder = inOrder;
     c.mine = placeOf(c, c.place->index);
     int size = c.place->size();
     bool reduces = what.kind == CollectiveKind::AllReduce ||
