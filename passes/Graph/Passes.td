@@ -56,6 +56,27 @@ def ChannelsLastPass : Pass<"graph-channels-last", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
 
+def IndexInputsPass : Pass<"graph-index-inputs", "::mlir::ModuleOp"> {
+  let summary = "Says of inputs that index a dim how many elements that has";
+  let description = [{
+    Compiled kernels clamp indices that are out of range, so what runs them is
+    told which are: every integer of an input that reaches the indices of an op
+    as it is. Of several dims the smallest counts. Before other entries are made
+    from @predict, so that they inherit it.
+
+    Before:
+    ```mlir
+    func.func @predict(%ids: tensor<2x6xi64> {graph.role = "input"}, ...) {
+      %0 = graph.gather %table, %ids {axis = 0 : i64} : (tensor<8x16xf32>, ...
+    ```
+    After:
+    ```mlir
+    func.func @predict(%ids: tensor<2x6xi64> {graph.index_count = 8 : i64,
+                                              graph.role = "input"}, ...) {
+    ```
+  }];
+}
+
 def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
   let summary = "Clones @predict to the forward part of @train_step";
   let description = [{

@@ -22,6 +22,7 @@ void mlir::dist::buildImportPipeline(OpPassManager &pm) {
   pm.addPass(createChannelsLastPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createIndexInputsPass());
 }
 
 void mlir::dist::buildTrainPipeline(OpPassManager &pm,

@@ -7,6 +7,7 @@
 
 #include "runtime/core/entry_plan.h"
 #include "runtime/comm/local/reduce.h"
+#include "runtime/core/indices.h"
 #include <algorithm>
 
 namespace dist {
@@ -116,7 +117,7 @@ Status EntryPlan::mergeBindings(const Package &package) {
         continue;
       at[position] = ports.size();
       Port &port = ports.emplace_back();
-      port.name = binding.name();
+      port.binding = &binding;
       DIST_RETURN_IF_ERROR(Distribution::create(
           m.mesh(), binding.global_type(), binding.local_type(),
           binding.sharding(), whole->name() + ": " + binding.name(),
@@ -200,13 +201,14 @@ Status EntryPlan::begin(const std::vector<TensorView> &tensors,
     const Distribution &d = inputs[i].distribution;
     if (tensor.type != d.type || tensor.shape != d.globalShape)
       return Status::error(StatusCode::InvalidArgument, "an input does not fit",
-                           whole->name() + ": " + inputs[i].name,
+                           whole->name() + ": " + inputs[i].binding->name(),
                            std::string("expected ") + name(d.type) +
                                toString(d.globalShape) + ", but got " +
                                name(tensor.type) + toString(tensor.shape));
     if (!tensor.data && d.globalBytes != 0)
       return Status::error(StatusCode::InvalidArgument, "an input has no data",
-                           whole->name() + ": " + inputs[i].name);
+                           whole->name() + ": " + inputs[i].binding->name());
+    DIST_RETURN_IF_ERROR(checkIndices(*inputs[i].binding, tensor));
   }
   results->resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -50,7 +50,7 @@ public:
 private:
   /// A tensor of the caller's.
   struct Port {
-    std::string name;
+    const manifest::Binding *binding;
     Distribution distribution;
   };
   /// Where a program has one.

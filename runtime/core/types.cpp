@@ -33,6 +33,11 @@ size_t byteSize(DataType type) {
   }
 }
 
+bool isUnsigned(DataType type) {
+  return type == manifest::U8 || type == manifest::U16 ||
+         type == manifest::U32 || type == manifest::U64;
+}
+
 const char *name(DataType type) {
   static const char *const names[] = {"unknown", "f32", "f64", "f16", "bf16",
                                       "bool",    "i8",  "i16", "i32", "i64",

@@ -21,6 +21,8 @@ using manifest::DataType;
 
 /// Bytes of one element (bool: 1).
 size_t byteSize(DataType type);
+/// Whether it is one of the integers without a sign.
+bool isUnsigned(DataType type);
 /// "f32", "i64", "bool", ...
 const char *name(DataType type);
 /// Product of the dims (1 for a scalar).

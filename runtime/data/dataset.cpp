@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/data/dataset.h"
+#include "runtime/core/indices.h"
 #include "runtime/data/shuffle.h"
 #include "runtime/data/source.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace dist {
 
@@ -234,40 +236,82 @@ static Status setPreprocessing(const DataOptions &options, Column &column,
   return Status();
 }
 
-/// Labels in a file may have any number type; as classes they must be integers
-/// within range. Checked once, so that no step has to.
-static Status checkLabels(const Column &column, int64_t classes) {
-  if (isFloat(column.type) && classes == 0)
-    return Status();
-  int64_t n = elementCount(column.array.shape);
+namespace {
+/// An element that a program's argument cannot take.
+struct Misfit {
+  std::string example; // "example 3"; empty: there is none
+  std::string value;
+};
+} // namespace
+
+static std::string exampleOf(const Column &column, int64_t element) {
   int64_t width = std::max<int64_t>(column.exampleElements(), 1);
+  return "example " + std::to_string(element / width);
+}
+
+/// The first that is no integer from `low` to below `end`.
+static Misfit findMisfit(const Column &column, double low, double end) {
+  int64_t n = elementCount(column.array.shape);
   for (int64_t i = 0; i < n; ++i) {
     double value = elementAsDouble(column.array.type, column.array.data, i);
-    bool whole = std::nearbyint(value) == value;
-    if (whole && (classes == 0 || (value >= 0 && value < double(classes))))
+    if (std::nearbyint(value) == value && value >= low && value < end)
       continue;
     char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return unfit("labels out of range", column.name,
-                 "example " + std::to_string(i / width) + " has label " + text +
-                     (classes ? ", expected integers from 0 to " +
-                                    std::to_string(classes - 1)
-                              : ", expected integers"),
-                 "check the label file and the model's number of classes");
+    std::snprintf(text, sizeof text, "%.12g", value);
+    return {exampleOf(column, i), text};
   }
-  return Status();
+  return {};
+}
+
+/// The same of integers, of which a file may hold very many.
+static Misfit findMisfit(const Column &column, IntegerRange range) {
+  if (isFloat(column.array.type) || column.array.type == manifest::BOOL)
+    return findMisfit(column, range.low, range.end);
+  Stray stray = findStray(column.array.view(), range);
+  if (stray.position < 0)
+    return {};
+  return {exampleOf(column, stray.position), stray.value};
+}
+
+/// Labels in a file may have any number type; as classes they must be integers
+/// within range. Checked once, before a step does.
+static Status checkLabels(const Column &column, IntegerRange classes) {
+  if (isFloat(column.type) && classes.empty())
+    return Status();
+  constexpr double any = std::numeric_limits<double>::infinity();
+  Misfit misfit = classes.empty() ? findMisfit(column, -any, any)
+                                  : findMisfit(column, classes);
+  if (misfit.example.empty())
+    return Status();
+  return unfit("labels out of range", column.name,
+               misfit.example + " has label " + misfit.value + ", " +
+                   (classes.empty() ? "expected integers" : describe(classes)),
+               "check the label file and the model's number of classes");
+}
+
+/// Integers that index a table of the model.
+static Status checkRows(const Column &column, IntegerRange rows) {
+  if (rows.empty() || isFloat(column.type))
+    return Status();
+  Misfit misfit = findMisfit(column, rows);
+  if (misfit.example.empty())
+    return Status();
+  return unfit("indices out of range", column.name,
+               misfit.example + " holds " + misfit.value + " for a table of " +
+                   std::to_string(rows.end) + " rows, " + describe(rows),
+               "check how the file was numbered against the size of the "
+               "model's table");
 }
 
 namespace {
-/// The integers from `low` to below `end`.
-struct IntegerRange {
+/// The numbers from `low` to below `end`.
+struct TypeRange {
   double low, end;
 };
-IntegerRange rangeOf(DataType type) {
-  bool isSigned = type == manifest::I8 || type == manifest::I16 ||
-                  type == manifest::I32 || type == manifest::I64;
-  int bits = 8 * int(byteSize(type)) - isSigned;
-  return {isSigned ? -std::ldexp(1.0, bits) : 0.0, std::ldexp(1.0, bits)};
+TypeRange rangeOf(DataType type) {
+  int bits = 8 * int(byteSize(type)) - !isUnsigned(type);
+  return {isUnsigned(type) ? 0.0 : -std::ldexp(1.0, bits),
+          std::ldexp(1.0, bits)};
 }
 } // namespace
 
@@ -278,25 +322,17 @@ static Status checkIntegers(const Column &column) {
   if (from == column.type || from == manifest::BOOL || isFloat(column.type) ||
       column.type == manifest::BOOL)
     return Status();
-  IntegerRange range = rangeOf(column.type);
+  TypeRange range = rangeOf(column.type);
   if (!isFloat(from) && rangeOf(from).low >= range.low &&
       rangeOf(from).end <= range.end)
     return Status();
-  int64_t n = elementCount(column.array.shape);
-  int64_t width = std::max<int64_t>(column.exampleElements(), 1);
-  for (int64_t i = 0; i < n; ++i) {
-    double value = elementAsDouble(from, column.array.data, i);
-    if (std::nearbyint(value) == value && value >= range.low &&
-        value < range.end)
-      continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.12g", value);
-    return unfit("data do not fit the model", column.name,
-                 "example " + std::to_string(i / width) + " holds " + text +
-                     ", and the input is of type " + name(column.type),
-                 "give numbers that the type can hold");
-  }
-  return Status();
+  Misfit misfit = findMisfit(column, range.low, range.end);
+  if (misfit.example.empty())
+    return Status();
+  return unfit("data do not fit the model", column.name,
+               misfit.example + " holds " + misfit.value +
+                   ", and the input is of type " + name(column.type),
+               "give numbers that the type can hold");
 }
 
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
@@ -341,10 +377,12 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     column.type = type.type();
     column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
     DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));
-    if (label)
-      DIST_RETURN_IF_ERROR(checkLabels(column, binding.class_count()));
-    else
+    if (label) {
+      DIST_RETURN_IF_ERROR(checkLabels(column, indexRange(binding)));
+    } else {
       DIST_RETURN_IF_ERROR(checkIntegers(column));
+      DIST_RETURN_IF_ERROR(checkRows(column, indexRange(binding)));
+    }
     if (!label)
       first = false;
     int64_t examples = column.array.shape[0];
@@ -414,14 +452,13 @@ std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
     size_t n = elementCount(column.array.shape);
     auto bytes = std::make_shared<std::string>(n * byteSize(column.type), '\0');
     std::vector<double> values(n);
-    double range =
-        binding.class_count() > 0 ? double(binding.class_count()) : 2;
+    int64_t end = indexRange(binding).end;
+    double range = end > 0 ? double(end) : 2;
     for (double &value : values) {
       uint64_t bits = mixBits(seed, 0, counter++) >> 11;
       double unit = double(bits) / double(uint64_t(1) << 53);
-      value = isFloat(column.type) && binding.class_count() == 0
-                  ? unit
-                  : std::floor(unit * range);
+      value =
+          isFloat(column.type) && end == 0 ? unit : std::floor(unit * range);
     }
     convertElements(manifest::F64, values.data(), column.type, bytes->data(),
                     n);

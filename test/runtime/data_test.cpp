@@ -1,75 +1,22 @@
-//===- data_test.cpp - Data sets and batches -*- C++ -*-===//
+//===- data_test.cpp - Data sets -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/folder_test.h"
-#include "runtime/data/batches.h"
 #include "runtime/data/shuffle.h"
 #include "runtime/data/source.h"
-#include "runtime/formats/npy.h"
+#include "test/runtime/data_fixture.h"
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <numeric>
 
 using namespace dist;
+using namespace dist::test;
 
 namespace {
-
-struct DataTest : FolderTest {
-  std::string file(const std::string &name) { return folder / name; }
-  template <typename T>
-  std::string npy(const std::string &name, DataType type,
-                  std::vector<int64_t> shape, const std::vector<T> &values) {
-    EXPECT_TRUE(writeNpy(file(name), {type, shape, values.data()}).ok());
-    return file(name);
-  }
-  static manifest::Entry entry(std::vector<int64_t> input,
-                               std::vector<int64_t> label = {4},
-                               DataType labelType = manifest::I64,
-                               int64_t classes = 10) {
-    manifest::Entry entry;
-    auto *x = entry.add_arguments();
-    x->set_name("image");
-    x->mutable_global_type()->set_type(manifest::F32);
-    for (int64_t dim : input)
-      x->mutable_global_type()->add_shape(dim);
-    auto *y = entry.add_arguments();
-    y->set_role(manifest::Binding::LABEL);
-    y->set_name("label");
-    y->mutable_global_type()->set_type(labelType);
-    for (int64_t dim : label)
-      y->mutable_global_type()->add_shape(dim);
-    y->set_class_count(classes);
-    auto *w = entry.add_arguments();
-    w->set_role(manifest::Binding::VARIABLE);
-    return entry;
-  }
-  std::string error(const DataOptions &options, const manifest::Entry &entry) {
-    std::unique_ptr<Dataset> data;
-    Status status = Dataset::open(options, entry, &data);
-    EXPECT_FALSE(status.ok());
-    EXPECT_NE(status.code(), StatusCode::Internal);
-    return status.message();
-  }
-  std::unique_ptr<Dataset> opened(const DataOptions &options,
-                                  const manifest::Entry &entry) {
-    std::unique_ptr<Dataset> data;
-    Status status = Dataset::open(options, entry, &data);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return data;
-  }
-  static std::vector<float> example(const Dataset &data, int64_t index) {
-    const Column &column = data.columns()[0];
-    std::vector<float> out(column.exampleElements());
-    column.gather(&index, 1, reinterpret_cast<char *>(out.data()));
-    return out;
-  }
-};
 
 std::vector<uint8_t> counting(size_t n) {
   std::vector<uint8_t> values(n);
@@ -203,6 +150,31 @@ TEST_F(DataTest, IntegerInputsTakeWhatTheyCanHold) {
   EXPECT_EQ(out[1], INT32_MIN);
 }
 
+TEST_F(DataTest, IndicesStayInTheirTable) {
+  auto y = npy("y.npy", manifest::U8, {2}, counting(2));
+  auto tokens = entry({2, 2}, {2});
+  tokens.mutable_arguments(0)->mutable_global_type()->set_type(manifest::I64);
+  tokens.mutable_arguments(0)->set_index_count(8);
+  DataOptions options;
+  options.spec = "x=" + file("x.npy") + ",y=" + y;
+  npy("x.npy", manifest::I16, {2, 2}, std::vector<int16_t>{1, -8, 3, 7});
+  opened(options, tokens);
+  npy("x.npy", manifest::I16, {2, 2}, std::vector<int16_t>{1, -8, 3, 8});
+  EXPECT_EQ(error(options, tokens),
+            "indices out of range ('image'): example 1 holds 8 for a table of "
+            "8 rows, expected integers from -8 to 7; check how the file was "
+            "numbered against the size of the model's table");
+  npy("x.npy", manifest::F32, {2, 2}, std::vector<float>{1, -9, 3, 7});
+  EXPECT_NE(error(options, tokens).find("example 0 holds -9"),
+            std::string::npos);
+  // Random ones reach all rows.
+  auto random = Dataset::random(tokens, 100, 1);
+  auto *drawn =
+      reinterpret_cast<const int64_t *>(random->columns()[0].array.data);
+  EXPECT_EQ(*std::min_element(drawn, drawn + 200), 0);
+  EXPECT_EQ(*std::max_element(drawn, drawn + 200), 7);
+}
+
 TEST_F(DataTest, FindsNonfiniteExamples) {
   std::vector<float> values(12, 1.f);
   values[7] = NAN;
@@ -235,163 +207,6 @@ TEST(Shuffle, IsAPermutationOfSeedAndPass) {
   std::sort(a.begin(), a.end());
   for (int64_t i = 0; i < 1000; ++i)
     EXPECT_EQ(a[i], i);
-}
-
-struct BatchTest : DataTest {
-  std::unique_ptr<Dataset> numbers(int64_t n) {
-    DataOptions options;
-    std::vector<float> values(n);
-    std::iota(values.begin(), values.end(), 0.f);
-    options.spec = "x=" + npy("x.npy", manifest::F32, {n, 1}, values) + ",y=" +
-                   npy("y.npy", manifest::I64, {n}, std::vector<int64_t>(n));
-    return opened(options, entry({4, 1}));
-  }
-  static std::vector<float> rows(const Batch &batch) {
-    const float *data = static_cast<const float *>(batch.tensors[0].data);
-    return {data, data + batch.tensors[0].shape[0]};
-  }
-};
-
-TEST_F(BatchTest, FullBatchesPointIntoTheFile) {
-  auto data = numbers(8);
-  BatchPlan plan;
-  plan.batch = plan.rows = 4;
-  plan.endBatch = 2;
-  BatchStream stream(*data, plan);
-  const Batch *first = stream.next();
-  ASSERT_TRUE(first);
-  EXPECT_FALSE(first->partial);
-  EXPECT_EQ(first->tensors[0].data, data->columns()[0].array.data);
-  const Batch *second = stream.next();
-  EXPECT_EQ(rows(*second), (std::vector<float>{4, 5, 6, 7}));
-  EXPECT_TRUE(second->lastOfPass);
-  EXPECT_EQ(stream.next(), nullptr);
-}
-
-TEST_F(BatchTest, ShortBatchIsSharedOutAndMasked) {
-  auto data = numbers(7);
-  BatchPlan plan;
-  plan.batch = plan.rows = 4;
-  plan.replicas = 2;
-  plan.prefetch = 0;
-  BatchStream stream(*data, plan);
-  stream.next();
-  const Batch *last = stream.next();
-  EXPECT_TRUE(last->partial);
-  EXPECT_EQ(last->count, 3.f);
-  EXPECT_EQ(rows(*last), (std::vector<float>{4, 5, 6, 6}));
-  EXPECT_EQ(last->mask, (std::vector<char>{1, 1, 1, 0}));
-  // The next pass starts anew.
-  const Batch *again = stream.next();
-  EXPECT_EQ(again->pass, 1);
-  EXPECT_EQ(rows(*again), (std::vector<float>{0, 1, 2, 3}));
-}
-
-TEST_F(BatchTest, AReplicaWithoutExamplesCopiesAnothers) {
-  auto data = numbers(1);
-  BatchPlan plan;
-  plan.batch = plan.rows = 4;
-  plan.replicas = 2;
-  BatchStream stream(*data, plan);
-  const Batch *only = stream.next();
-  EXPECT_EQ(rows(*only), (std::vector<float>{0, 0, 0, 0}));
-  EXPECT_EQ(only->mask, (std::vector<char>{1, 0, 0, 0}));
-}
-
-// Unequal devices: by weight, and what is left one by one; each finds room for
-// its part of any number of examples.
-TEST_F(BatchTest, SharesFollowTheWeights) {
-  BatchPlan plan;
-  plan.batch = plan.rows = 8;
-  plan.replicas = 3;
-  plan.weights = {1, 2, 1};
-  auto shares = [&](int64_t examples) {
-    std::vector<int64_t> all;
-    for (int64_t r = 0; r < plan.replicas; ++r)
-      all.push_back(BatchStream::shareOf(examples, plan, r));
-    return all;
-  };
-  EXPECT_EQ(shares(8), (std::vector<int64_t>{2, 4, 2}));
-  EXPECT_EQ(shares(5), (std::vector<int64_t>{2, 2, 1}));
-  EXPECT_EQ(shares(3), (std::vector<int64_t>{1, 2, 0}));
-  EXPECT_EQ(shares(1), (std::vector<int64_t>{1, 0, 0}));
-  for (plan.weights = {7, 1, 3}, plan.rows = 22; plan.rows <= 110;
-       plan.rows += 22)
-    for (int64_t examples = 0; examples <= plan.rows; ++examples) {
-      int64_t sum = 0;
-      for (int64_t r = 0; r < plan.replicas; ++r) {
-        EXPECT_LE(shares(examples)[r], BatchStream::rowsOf(plan, r));
-        sum += shares(examples)[r];
-      }
-      EXPECT_EQ(sum, examples);
-    }
-  // Equal weights are as none.
-  plan.rows = 9;
-  plan.weights = {1, 1, 1};
-  auto equal = shares(8);
-  plan.weights.clear();
-  EXPECT_EQ(shares(8), equal);
-}
-
-TEST_F(BatchTest, ShortBatchOfUnequalShares) {
-  auto data = numbers(11);
-  BatchPlan plan;
-  plan.batch = plan.rows = 8;
-  plan.replicas = 2;
-  plan.weights = {3, 1};
-  plan.prefetch = 0;
-  BatchStream stream(*data, plan);
-  EXPECT_FALSE(stream.next()->partial);
-  const Batch *last = stream.next();
-  EXPECT_TRUE(last->partial);
-  EXPECT_EQ(last->count, 3.f);
-  // Two and one left over for the first; the second copies an example.
-  EXPECT_EQ(rows(*last), (std::vector<float>{8, 9, 10, 8, 8, 8, 8, 8}));
-  EXPECT_EQ(last->mask, (std::vector<char>{1, 1, 1, 0, 0, 0, 0, 0}));
-}
-
-TEST_F(BatchTest, IndivisibleBatchIsAlwaysPartial) {
-  auto data = numbers(10);
-  BatchPlan plan;
-  plan.batch = 5;
-  plan.rows = 6;
-  plan.replicas = 2;
-  BatchStream stream(*data, plan);
-  const Batch *first = stream.next();
-  EXPECT_TRUE(first->partial);
-  EXPECT_EQ(rows(*first), (std::vector<float>{0, 1, 2, 3, 4, 3}));
-  EXPECT_EQ(first->mask, (std::vector<char>{1, 1, 1, 1, 1, 0}));
-}
-
-TEST_F(BatchTest, TheOrderDoesNotDependOnPrefetchNorOnTheStart) {
-  auto data = numbers(23);
-  auto order = [&](int64_t prefetch, int64_t first) {
-    BatchPlan plan;
-    plan.batch = plan.rows = 4;
-    plan.shuffle = 3;
-    plan.prefetch = prefetch;
-    plan.firstBatch = first;
-    plan.endBatch = 15;
-    BatchStream stream(*data, plan);
-    std::vector<std::vector<int64_t>> all;
-    while (const Batch *batch = stream.next()) {
-      EXPECT_EQ(batch->number, first + int64_t(all.size()));
-      all.push_back(batch->indices);
-    }
-    return all;
-  };
-  auto whole = order(2, 0);
-  EXPECT_EQ(whole.size(), 15u);
-  EXPECT_EQ(order(0, 0), whole);
-  EXPECT_EQ(order(5, 8), decltype(whole)(whole.begin() + 8, whole.end()));
-}
-
-TEST_F(BatchTest, DroppedRemainder) {
-  BatchPlan plan;
-  plan.batch = plan.rows = 4;
-  EXPECT_EQ(BatchStream::batchesPerPass(7, plan), 2);
-  plan.dropRemainder = true;
-  EXPECT_EQ(BatchStream::batchesPerPass(7, plan), 1);
 }
 
 } // namespace

@@ -1,0 +1,86 @@
+//===- indices.cpp - Integers that count classes or rows ------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/indices.h"
+#include <algorithm>
+#include <type_traits>
+
+namespace dist {
+
+using manifest::Binding;
+
+IntegerRange indexRange(const Binding &binding) {
+  if (binding.role() == Binding::LABEL)
+    return {0, binding.class_count()};
+  // Negative indices count from the end.
+  int64_t count = binding.index_count();
+  return {isUnsigned(binding.global_type().type()) ? 0 : -count, count};
+}
+
+std::string describe(IntegerRange range) {
+  return "expected integers from " + std::to_string(range.low) + " to " +
+         std::to_string(range.end - 1);
+}
+
+template <typename T>
+static Stray findStray(const void *data, int64_t count, IntegerRange range) {
+  auto *values = static_cast<const T *>(data);
+  if (std::is_unsigned_v<T>)
+    range.low = std::max<int64_t>(range.low, 0);
+  // One comparison an element: what lies below wraps around.
+  uint64_t size = uint64_t(range.end) - uint64_t(range.low);
+  for (int64_t i = 0; i < count; ++i)
+    if (uint64_t(values[i]) - uint64_t(range.low) >= size)
+      return {i, std::to_string(values[i])};
+  return {};
+}
+
+Stray findStray(const TensorView &tensor, IntegerRange range) {
+  int64_t n = elementCount(tensor.shape);
+  switch (tensor.type) {
+  case manifest::I8:
+    return findStray<int8_t>(tensor.data, n, range);
+  case manifest::I16:
+    return findStray<int16_t>(tensor.data, n, range);
+  case manifest::I32:
+    return findStray<int32_t>(tensor.data, n, range);
+  case manifest::I64:
+    return findStray<int64_t>(tensor.data, n, range);
+  case manifest::U8:
+    return findStray<uint8_t>(tensor.data, n, range);
+  case manifest::U16:
+    return findStray<uint16_t>(tensor.data, n, range);
+  case manifest::U32:
+    return findStray<uint32_t>(tensor.data, n, range);
+  case manifest::U64:
+    return findStray<uint64_t>(tensor.data, n, range);
+  default:
+    return {};
+  }
+}
+
+Status checkIndices(const Binding &binding, const TensorView &tensor) {
+  IntegerRange range = indexRange(binding);
+  Stray stray = range.empty() ? Stray() : findStray(tensor, range);
+  if (stray.position < 0)
+    return Status();
+  std::string place;
+  int64_t at = stray.position;
+  for (size_t d = tensor.shape.size(); d-- > 0; at /= tensor.shape[d])
+    place = std::to_string(at % tensor.shape[d]) +
+            (place.empty() ? "" : ", " + place);
+  bool label = binding.role() == Binding::LABEL;
+  return Status::error(
+      StatusCode::InvalidInput,
+      label ? "a label is no class of the model" : "an index is out of range",
+      binding.name() + "[" + place + "]",
+      "it is " + stray.value + ", " + describe(range),
+      label ? "check the labels and the model's number of classes"
+            : "check how the input was numbered against the size of the "
+              "model's table");
+}
+
+} // namespace dist

@@ -1,0 +1,44 @@
+//===- indices.h - Integers that count classes or rows ----------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiled kernels clamp indices, for they must not read elsewhere. A label
+// that is no class, and an index beyond its table, are errors before that.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_INDICES_H
+#define RUNTIME_CORE_INDICES_H
+
+#include "runtime/core/status.h"
+#include "runtime/core/types.h"
+
+namespace dist {
+
+/// The integers from `low` to below `end`.
+struct IntegerRange {
+  int64_t low = 0, end = 0;
+  bool empty() const { return low == end; }
+};
+
+/// What an argument's integers may be; empty where they are not checked.
+IntegerRange indexRange(const manifest::Binding &binding);
+/// "expected integers from 0 to 9".
+std::string describe(IntegerRange range);
+
+/// An element that is out of range.
+struct Stray {
+  int64_t position = -1; // -1: there is none
+  std::string value;
+};
+/// The first of a tensor; none where it holds other things than integers.
+Stray findStray(const TensorView &tensor, IntegerRange range);
+
+/// An error that names the argument, and where the integer stands.
+Status checkIndices(const manifest::Binding &binding, const TensorView &tensor);
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_INDICES_H

@@ -1,0 +1,37 @@
+// RUN: dist-opt %s --graph-index-inputs | FileCheck %s
+
+// What reaches indices as it is, through views and wider types.
+// CHECK-LABEL: func @lookup
+// CHECK-SAME: %arg0: tensor<2x3xi32> {graph.index_count = 8 : i64, graph.role = "input"}
+func.func @lookup(%ids: tensor<2x3xi32> {graph.role = "input"}, %table: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %0 = graph.convert %ids : (tensor<2x3xi32>) -> tensor<2x3xi64>
+  %1 = graph.reshape %0 : (tensor<2x3xi64>) -> tensor<6xi64>
+  %2 = graph.gather %table, %1 {axis = 0 : i64} : (tensor<8x4xf32>, tensor<6xi64>) -> tensor<6x4xf32>
+  return %2 : tensor<6x4xf32>
+}
+
+// Of two tables the smaller one, along the dim that is indexed.
+// CHECK-LABEL: func @smallest
+// CHECK-SAME: %arg0: tensor<3xi64> {graph.index_count = 4 : i64, graph.role = "input"}
+func.func @smallest(%ids: tensor<3xi64> {graph.role = "input"}, %a: tensor<8x4xf32>) -> (tensor<3x4xf32>, tensor<8x3xf32>) {
+  %0 = graph.gather %a, %ids {axis = 0 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %1 = graph.gather %a, %ids {axis = 1 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<8x3xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<8x3xf32>
+}
+
+// What is computed first, cut out or made smaller may be anything; so may what
+// is indexed itself, and an argument that is no input.
+// CHECK-LABEL: func @anything
+// CHECK-NOT: graph.index_count
+// CHECK: return
+func.func @anything(%ids: tensor<3xi64> {graph.role = "input"}, %x: tensor<8xi64> {graph.role = "input"}, %other: tensor<3xi64>) -> (tensor<3xi64>, tensor<2xi64>, tensor<3xi64>, tensor<3xi64>) {
+  %two = graph.constant dense<2> : tensor<3xi64>
+  %0 = graph.add %ids, %two : tensor<3xi64>
+  %1 = graph.gather %x, %0 {axis = 0 : i64} : (tensor<8xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %2 = graph.slice %ids {starts = array<i64: 0>, limits = array<i64: 2>, strides = array<i64: 1>} : (tensor<3xi64>) -> tensor<2xi64>
+  %3 = graph.gather %x, %2 {axis = 0 : i64} : (tensor<8xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %4 = graph.convert %ids : (tensor<3xi64>) -> tensor<3xi8>
+  %5 = graph.gather %x, %4 {axis = 0 : i64} : (tensor<8xi64>, tensor<3xi8>) -> tensor<3xi64>
+  %6 = graph.gather %x, %other {axis = 0 : i64} : (tensor<8xi64>, tensor<3xi64>) -> tensor<3xi64>
+  return %1, %3, %5, %6 : tensor<3xi64>, tensor<2xi64>, tensor<3xi64>, tensor<3xi64>
+}

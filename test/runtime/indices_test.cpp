@@ -1,0 +1,86 @@
+//===- indices_test.cpp - Integers that count classes or rows -------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/indices.h"
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace dist;
+
+namespace {
+
+manifest::Binding ids(DataType type, int64_t rows) {
+  manifest::Binding binding;
+  binding.set_name("ids");
+  binding.mutable_global_type()->set_type(type);
+  binding.set_index_count(rows);
+  return binding;
+}
+
+manifest::Binding classes(int64_t count) {
+  manifest::Binding binding;
+  binding.set_name("y");
+  binding.set_role(manifest::Binding::LABEL);
+  binding.mutable_global_type()->set_type(manifest::I64);
+  binding.set_class_count(count);
+  return binding;
+}
+
+template <typename T>
+std::string check(const manifest::Binding &binding, DataType type,
+                  std::vector<T> values, std::vector<int64_t> shape = {}) {
+  if (shape.empty())
+    shape = {int64_t(values.size())};
+  Status status = checkIndices(binding, {type, shape, values.data()});
+  EXPECT_TRUE(status.ok() || status.code() == StatusCode::InvalidInput);
+  return status.message();
+}
+
+TEST(Indices, OfATableCountFromBothEnds) {
+  EXPECT_EQ(check<int64_t>(ids(manifest::I64, 8), manifest::I64, {0, 7, -8}),
+            "");
+  EXPECT_EQ(check<int32_t>(ids(manifest::I32, 8), manifest::I32,
+                           {0, 1, 2, 3, 8, 5}, {3, 2}),
+            "an index is out of range (ids[2, 0]): it is 8, expected integers "
+            "from -8 to 7; check how the input was numbered against the size "
+            "of the model's table");
+  EXPECT_NE(check<int64_t>(ids(manifest::I64, 8), manifest::I64, {-9})
+                .find("it is -9"),
+            std::string::npos);
+  for (int64_t far : {std::numeric_limits<int64_t>::min(),
+                      std::numeric_limits<int64_t>::max()})
+    EXPECT_NE(check<int64_t>(ids(manifest::I64, 8), manifest::I64, {far}), "");
+}
+
+// Without a sign there is nothing to count from the end.
+TEST(Indices, WithoutSign) {
+  EXPECT_EQ(check<uint8_t>(ids(manifest::U8, 8), manifest::U8, {0, 7}), "");
+  EXPECT_NE(check<uint8_t>(ids(manifest::U8, 8), manifest::U8, {255}), "");
+  // Nor in a file that has another type than the input.
+  EXPECT_NE(check<uint64_t>(ids(manifest::I64, 8), manifest::U64,
+                            {std::numeric_limits<uint64_t>::max()}),
+            "");
+  EXPECT_EQ(indexRange(ids(manifest::U16, 8)).low, 0);
+}
+
+TEST(Indices, OfClasses) {
+  EXPECT_EQ(check<int64_t>(classes(3), manifest::I64, {0, 2}), "");
+  EXPECT_EQ(check<int64_t>(classes(3), manifest::I64, {0, 3}),
+            "a label is no class of the model (y[1]): it is 3, expected "
+            "integers from 0 to 2; check the labels and the model's number of "
+            "classes");
+  EXPECT_NE(check<int64_t>(classes(3), manifest::I64, {-1}), "");
+}
+
+TEST(Indices, OfWhatIndexesNothingAreNotChecked) {
+  EXPECT_EQ(check<int64_t>(ids(manifest::I64, 0), manifest::I64, {1 << 30}),
+            "");
+  EXPECT_EQ(check<int64_t>(classes(0), manifest::I64, {-5}), "");
+  EXPECT_EQ(check<float>(ids(manifest::F32, 8), manifest::F32, {99}), "");
+}
+
+} // namespace
