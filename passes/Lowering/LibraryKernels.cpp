@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Lowering.h"
-#include "runtime/device/cpu/team.h"
+#include "runtime/device/cpu/cpus.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/rank_threads.h"
+#include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include "runtime/device/cpu/team.h"
 #include <optional>
@@ -26,11 +27,14 @@ RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
     : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
       withHost(withHost) {
   int64_t busy = 0;
-  for (int rank = 0; rank < ranks - withHost; ++rank)
+  for (int rank = 0; rank < ranks - withHost; ++rank) {
+    firstSeat.push_back(busy);
     busy += threadsOfRank[rank];
+  }
   int64_t cpus = cpu::usableCpus().size();
   roomy = busy <= cpus;
   roomyWithHost = !withHost || busy + threadsOfRank.back() <= cpus;
+  seats = cpu::chooseSeats(busy);
   for (int rank = 1; rank < ranks; ++rank)
     threads.emplace_back([this, rank] { loop(rank); });
 }
@@ -42,6 +46,17 @@ RankThreads::~RankThreads() {
     thread.join();
 }
 
+const int *RankThreads::seatsOf(int rank) const {
+  bool isHost = withHost && rank == ranks - 1;
+  return seats.empty() || isHost ? nullptr : &seats[firstSeat[rank]];
+}
+
+void RankThreads::runJob(int rank) {
+  if (const int *own = seatsOf(rank))
+    cpu::sitOn(*own);
+  job(rank, data);
+}
+
 void RankThreads::loop(int rank) {
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
@@ -50,7 +65,7 @@ void RankThreads::loop(int rank) {
   if (isHost)
     loops.emplace(threadsOfRank[rank]);
   cpu::TeamScope team(threadsOfRank[isHost ? 0 : rank],
-                      isHost ? &*loops : nullptr);
+                      isHost ? &*loops : nullptr, seatsOf(rank));
   uint64_t seen = 0;
   while (true) {
     start.wait([&] { return generation.load() != seen || stopping.load(); },
@@ -58,22 +73,22 @@ void RankThreads::loop(int rank) {
     if (stopping.load())
       return;
     ++seen;
-    job(rank, data);
+    runJob(rank);
     if (running.fetch_sub(1) == 1)
       done.notify();
   }
 }
 
 void RankThreads::run(void (*newJob)(int, void *), void *newData) {
-  cpu::TeamScope team(threadsOfRank[0]);
+  cpu::TeamScope team(threadsOfRank[0], nullptr, seatsOf(0));
+  job = newJob;
+  data = newData;
   if (ranks > 1) {
-    job = newJob;
-    data = newData;
     running.store(ranks - 1);
     generation.fetch_add(1);
     start.notify();
   }
-  newJob(0, newData);
+  runJob(0);
   if (ranks > 1)
     done.wait([&] { return running.load() == 0; }, never, spinForAll());
 }

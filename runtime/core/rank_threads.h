@@ -15,9 +15,10 @@ namespace dist {
 
 /// Rank 0 runs on the caller's thread, so that one device costs no wake-up and
 /// several are exactly as many threads as devices; each other rank has a thread
-/// of its own, with a team of its own. None is bound to cores: the caller's
-/// thread is the app's, and on cores shared with others a bound thread would
-/// make all ranks wait.
+/// of its own, with a team of its own. Ranks that together want all CPUs have
+/// each their own, where they begin their steps (cpus.h). None is bound to
+/// cores: the caller's thread is the app's, and on cores shared with others a
+/// bound thread would make all ranks wait.
 class RankThreads {
 public:
   /// The threads of each rank's team. With a host, the last rank works while
@@ -42,8 +43,13 @@ public:
 
 private:
   void loop(int rank);
+  /// The CPUs of a rank's team; null: it has no seats, as the host.
+  const int *seatsOf(int rank) const;
+  /// The rank's part of a step.
+  void runJob(int rank);
 
   std::vector<int> threadsOfRank;
+  std::vector<int> seats, firstSeat; // of all ranks' teams; by rank
   int ranks;
   bool withHost, roomy, roomyWithHost;
   void (*job)(int, void *) = nullptr;

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/rank_threads.h"
+#include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/team.h"
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <sched.h>
 #include <set>
 
 extern "C" int omp_get_max_threads(void);
@@ -66,6 +68,67 @@ TEST(UsableCpus, AreSomeAndDifferent) {
   std::vector<int> cpus = cpu::usableCpus();
   ASSERT_FALSE(cpus.empty());
   EXPECT_EQ(std::set<int>(cpus.begin(), cpus.end()).size(), cpus.size());
+}
+
+/// Limits the calling thread to `count` CPUs while it lives.
+class Limited {
+public:
+  explicit Limited(int count) {
+    sched_getaffinity(0, sizeof before, &before);
+    cpu_set_t some;
+    CPU_ZERO(&some);
+    for (int cpu = 0; cpu < CPU_SETSIZE && count > 0; ++cpu)
+      if (CPU_ISSET(cpu, &before)) {
+        CPU_SET(cpu, &some);
+        --count;
+      }
+    sched_setaffinity(0, sizeof some, &some);
+  }
+  ~Limited() { sched_setaffinity(0, sizeof before, &before); }
+
+private:
+  cpu_set_t before;
+};
+
+// Seats are all CPUs or none: who wants fewer leaves the choice to the system.
+TEST(Seats, AreForThoseWhoWantAllCpus) {
+  std::vector<int> cpus = cpu::usableCpus();
+  int count = cpus.size();
+  std::vector<int> seats = cpu::chooseSeats(count);
+  if (!seats.empty())
+    EXPECT_EQ(std::set<int>(seats.begin(), seats.end()),
+              std::set<int>(cpus.begin(), cpus.end()));
+  EXPECT_TRUE(cpu::chooseSeats(count + 1).empty());
+  EXPECT_TRUE(cpu::chooseSeats(1).empty());
+  if (count < 2)
+    GTEST_SKIP() << "one CPU has no second seat";
+  Limited limited(2);
+  EXPECT_EQ(cpu::chooseSeats(2).size(), 2);
+  EXPECT_TRUE(cpu::chooseSeats(3).empty());
+  Limited one(1);
+  EXPECT_TRUE(cpu::chooseSeats(2).empty());
+}
+
+// Who sits down is on that CPU, and may still be moved.
+TEST(Seats, MoveAThreadWithoutBindingIt) {
+  cpu_set_t before, after;
+  sched_getaffinity(0, sizeof before, &before);
+  for (int cpu : cpu::usableCpus()) {
+    bool seated = false;
+    // The system may move it away again before it looks.
+    for (int attempt = 0; attempt < 100 && !seated; ++attempt) {
+      cpu::sitOn(cpu);
+      seated = sched_getcpu() == cpu;
+    }
+    EXPECT_TRUE(seated) << cpu;
+  }
+  sched_getaffinity(0, sizeof after, &after);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  // It cannot sit where the process may not run.
+  Limited limited(1);
+  int own = sched_getcpu();
+  cpu::sitOn(CPU_SETSIZE - 1);
+  EXPECT_EQ(sched_getcpu(), own);
 }
 
 // All ranks run each job, rank 0 on the caller, each with its own team.

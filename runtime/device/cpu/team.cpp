@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/team.h"
+#include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/loop.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include <algorithm>
-#include <cstdio>
-#include <sched.h>
 #ifdef DIST_THREAD_SANITIZER
 #include <thread>
 #endif
@@ -29,25 +28,37 @@ namespace dist::cpu {
 namespace {
 /// Runs the calling thread's loops; null: libgomp does.
 thread_local SleepingTeam *loopTeam = nullptr;
+/// The seats of the calling thread's team; null: it has none.
+thread_local const int *teamSeats = nullptr;
 } // namespace
 
-TeamScope::TeamScope(int threads, SleepingTeam *loops)
-    : before(omp_get_max_threads()), loopsBefore(loopTeam) {
+TeamScope::TeamScope(int threads, SleepingTeam *loops, const int *seats)
+    : before(omp_get_max_threads()), loopsBefore(loopTeam),
+      seatsBefore(teamSeats) {
   if (threads != before)
     omp_set_num_threads(threads);
   loopTeam = loops;
+  teamSeats = seats;
 }
 
 TeamScope::~TeamScope() {
   if (omp_get_max_threads() != before)
     omp_set_num_threads(before);
   loopTeam = loopsBefore;
+  teamSeats = seatsBefore;
 }
 
 namespace {
 #ifndef DIST_THREAD_SANITIZER
+struct SeatedLoop {
+  const Loop &loop;
+  const int *seats;
+};
+
 void runShare(void *data) {
-  const Loop &loop = *static_cast<const Loop *>(data);
+  auto [loop, seats] = *static_cast<const SeatedLoop *>(data);
+  if (seats)
+    sitOn(seats[omp_get_thread_num()]);
   // Usually one range a thread; the team may be smaller than asked for.
   int step = omp_get_num_threads();
   for (int chunk = omp_get_thread_num(); chunk < loop.chunks; chunk += step)
@@ -76,32 +87,9 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
   for (std::thread &thread : threads)
     thread.join();
 #else
-  GOMP_parallel(runShare, &loop, std::min(chunks, omp_get_max_threads()), 0);
+  SeatedLoop seated{loop, teamSeats};
+  GOMP_parallel(runShare, &seated, std::min(chunks, omp_get_max_threads()), 0);
 #endif
-}
-
-std::vector<int> usableCpus() {
-  std::vector<int> cpus;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        cpus.push_back(cpu);
-  if (cpus.empty())
-    cpus.push_back(0);
-  // A container's quota: "max 100000", or microseconds of each period.
-  if (std::FILE *file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
-    long long quota = 0, period = 0;
-    if (std::fscanf(file, "%lld %lld", &quota, &period) == 2 && quota > 0 &&
-        period > 0) {
-      size_t count = std::max<long long>(1, (quota + period - 1) / period);
-      if (count < cpus.size())
-        cpus.resize(count);
-    }
-    std::fclose(file);
-  }
-  return cpus;
 }
 
 } // namespace dist::cpu

@@ -15,7 +15,6 @@
 #define RUNTIME_DEVICE_CPU_TEAM_H
 
 #include "runtime/abi/abi.h"
-#include <vector>
 
 namespace dist::cpu {
 
@@ -24,8 +23,10 @@ class SleepingTeam;
 /// Gives the calling thread a team of `threads` threads while it lives.
 class TeamScope {
 public:
-  /// Generated loops run on `loops` where there is one.
-  explicit TeamScope(int threads, SleepingTeam *loops = nullptr);
+  /// Generated loops run on `loops` where there is one. `seats` are a CPU for
+  /// each thread (cpus.h), alive as long as this; null: the system's choice.
+  explicit TeamScope(int threads, SleepingTeam *loops = nullptr,
+                     const int *seats = nullptr);
   ~TeamScope();
   TeamScope(const TeamScope &) = delete;
   TeamScope &operator=(const TeamScope &) = delete;
@@ -33,16 +34,13 @@ public:
 private:
   int before;
   SleepingTeam *loopsBefore;
+  const int *seatsBefore;
 };
 
 /// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
 /// contiguous ranges on the calling thread's team.
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
                  int32_t chunks);
-
-/// Numbers of the CPUs this process may use: its affinity, cut down to its
-/// cgroup's quota.
-std::vector<int> usableCpus();
 
 } // namespace dist::cpu
 

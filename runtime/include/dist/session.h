@@ -10,7 +10,10 @@
 |* global: the runtime cuts batches and puts results together. A device of
 |* several threads computes on libgomp's, which wait awake for milliseconds at a
 |* kernel's end: where other programs want the CPUs, start the app with
-|* GOMP_SPINCOUNT=5000 in its environment, as dist-run does for itself.
+|* GOMP_SPINCOUNT=5000 in its environment, as dist-run does for itself. Devices
+|* that want all of the process's CPUs begin each step on one of their own;
+their
+|* threads, the calling one included, are not bound to it.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_SESSION_H

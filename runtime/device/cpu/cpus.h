@@ -1,0 +1,38 @@
+//===- cpus.h - Which CPUs a process has, and who computes where -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Threads that wait for each other within microseconds wait awake. Where other
+// programs want the CPUs, too, the system may put two of them on one, where
+// whoever waits is in the way of whom it waits for, at every kernel, and leave
+// them there for long. So each has a seat: a CPU that it goes to when it finds
+// itself elsewhere. It is not bound to it, so that the system can move it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_DEVICE_CPU_CPUS_H
+#define RUNTIME_DEVICE_CPU_CPUS_H
+
+#include <vector>
+
+namespace dist::cpu {
+
+/// Numbers of the CPUs this process may use: its affinity, cut down to its
+/// cgroup's quota.
+std::vector<int> usableCpus();
+
+/// A CPU for each of `threads` threads, those of one package and core next to
+/// each other. None where they are not as many as the process's CPUs: beside
+/// fewer there may be another program's, that would choose the same; under a
+/// quota no CPU is the process's own.
+std::vector<int> chooseSeats(int threads);
+
+/// Moves the calling thread to a CPU, if it is on another.
+void sitOn(int cpu);
+
+} // namespace dist::cpu
+
+#endif // RUNTIME_DEVICE_CPU_CPUS_H
