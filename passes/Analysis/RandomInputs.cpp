@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/RandomInputs.h"
-#include "dialects/Graph/IR/GraphRows.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "passes/Analysis/IndexUses.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <limits>
 
@@ -43,15 +44,8 @@ int64_t mlir::dist::findIntegerRange(Value value) {
       if (auto loss = dyn_cast<graph::CrossEntropyOp>(op)) {
         if (use.getOperandNumber() == 1)
           range = std::min(range, loss.getLogits().getType().getShape().back());
-      } else if (isa<graph::GatherOp, graph::GatherElementsOp>(op)) {
-        int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-        if (use.getOperandNumber() == 1)
-          range = std::min(range,
-                           cast<RankedTensorType>(op->getOperand(0).getType())
-                               .getDimSize(axis));
-      } else if (auto lookup = dyn_cast<graph::GatherRowsOp>(op)) {
-        if (use.getOperandNumber() == 1)
-          range = std::min<int64_t>(range, lookup.getNumRows());
+      } else if (int64_t size = getIndexedSize(use)) {
+        range = std::min(range, size);
       } else if (auto compare = dyn_cast<graph::CompareOp>(op)) {
         // A one-hot encoding: labels against 0, 1, 2, ...
         Value other = op->getOperand(1 - use.getOperandNumber());

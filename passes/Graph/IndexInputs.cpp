@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Analysis/IndexUses.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_INDEXINPUTSPASS
@@ -23,18 +23,6 @@ struct IndexInputsPass : dist::impl::IndexInputsPassBase<IndexInputsPass> {
   void runOnOperation() override;
 };
 } // namespace
-
-/// Size of the dim that `use` indexes; 0 where it is no index.
-static int64_t getIndexedSize(OpOperand &use) {
-  return llvm::TypeSwitch<Operation *, int64_t>(use.getOwner())
-      .Case<GatherOp, GatherElementsOp, ScatterAddOp, ScatterElementsOp>(
-          [&](auto op) -> int64_t {
-            if (&use != &op.getIndicesMutable())
-              return 0;
-            return op.getOperand().getType().getDimSize(op.getAxis());
-          })
-      .Default(int64_t(0));
-}
 
 /// Whether the op's result has all its operand's integers, as they are.
 static bool keepsIntegers(Operation *op) {

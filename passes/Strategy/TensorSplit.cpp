@@ -135,7 +135,8 @@ LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
 
 /// Heads that the axis does not divide are split over a part of it, the largest
 /// that they divide by: the ranks of the rest compute the same. (Padding would
-/// stand between the heads of a weight's dim.)
+/// stand between the heads of a weight's dim.) Of those that no part divides
+/// the user is told: every rank computes them all.
 LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
                                           PatternDims &found) {
   int64_t ranks = mesh.getGroupSize(findAxes(mesh, axis));
@@ -160,6 +161,14 @@ LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
                            " (heads do not divide by " + Twine(ranks) + ")")))
         return failure();
   }
+  PatternDims whole = found;
+  findAttentionSplits(entry, *table, /*parts=*/1, preset, whole);
+  if (whole.size() > found.size())
+    (whole.begin() + found.size())->first.emitWarning()
+        << "--split-preset " << preset << ": heads that no part of '" << axis
+        << "' (" << ranks
+        << " ranks) divides stay whole on each of its ranks; an axis that "
+           "divides their number splits them";
   return success();
 }
 

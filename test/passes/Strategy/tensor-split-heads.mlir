@@ -4,10 +4,17 @@
 // RUN: dist-opt %s --dist-create-mesh=axes=model:4 --dist-tensor-split=strict-divisibility=true | FileCheck %s
 // RUN: dist-opt %s --dist-create-mesh=axes=model:12 --dist-tensor-split | FileCheck %s --check-prefix=TWELVE
 // RUN: dist-opt %s --dist-create-mesh=axes=model:5 --dist-tensor-split | FileCheck %s --check-prefix=FIVE
+// RUN: dist-opt %s --dist-create-mesh=axes=model:5 --dist-tensor-split 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: dist-opt %s --dist-create-mesh=axes=model:4 --dist-tensor-split 2>&1 >/dev/null | FileCheck %s --check-prefix=UNSAID --allow-empty
+// RUN: dist-opt %s --dist-create-mesh=axes=model:5 --dist-tensor-split=whole-axes=true 2>&1 >/dev/null | FileCheck %s --check-prefix=UNSAID --allow-empty
+// RUN: dist-opt %s --dist-create-mesh=axes=model:5 --dist-tensor-split=preset=mlp 2>&1 >/dev/null | FileCheck %s --check-prefix=UNSAID --allow-empty
 
 // 6 heads of 2 over 4 ranks: two of the ranks share them, 3 each, and the other
 // two do the same. Layers that 4 divides are split over all of them. Over 12,
-// the largest part that divides the heads has 6.
+// the largest part that divides the heads has 6. No part of 5 does, which is
+// said where nobody asked for whole heads.
+// SAID: warning: --split-preset auto: heads that no part of 'model' (5 ranks) divides stay whole on each of its ranks; an axis that divides their number splits them
+// UNSAID-NOT: warning
 // CHECK: dist.mesh @mesh ["model:(1)2"=2, "model:(2)2"=2]
 // WHOLE: dist.mesh @mesh ["model"=4]
 // TWELVE: dist.mesh @mesh ["model:(1)6"=6, "model:(6)2"=2]
