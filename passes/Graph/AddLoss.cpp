@@ -32,8 +32,9 @@ private:
   FailureOr<unsigned> findOutput(func::FuncOp entry);
   FailureOr<LossInputs> getInputs(GraphBuilder &g, func::FuncOp entry,
                                   Value output);
-  void addMetric(GraphBuilder &g, func::FuncOp entry, StringRef name, Value sum,
-                 Value count);
+  void addToVariable(GraphBuilder &g, StringRef name, StringRef part,
+                     Value increment, NewVariable properties);
+  void addMean(GraphBuilder &g, StringRef name, Value sum, Value count);
 
   /// Null: `none`.
   const Loss *lossRow = nullptr;
@@ -162,7 +163,17 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
   return inputs;
 }
 
-/// The sum over the examples that count of the mean over an example's values.
+/// The sum over the examples that count.
+static Value sumRows(GraphBuilder &g, Value values, const Examples &examples) {
+  // Padded rows are copies of real examples: finite, but not to be counted.
+  if (examples.mask)
+    values =
+        g.select(g.broadcast(examples.mask, typeOf(values).getShape(), {0}),
+                 values, g.like(values, 0));
+  return g.sum(values, {0});
+}
+
+/// The same of the mean over an example's values.
 static Value sumExamples(GraphBuilder &g, Value values,
                          const Examples &examples) {
   RankedTensorType type = typeOf(values);
@@ -172,31 +183,36 @@ static Value sumExamples(GraphBuilder &g, Value values,
     double each = double(type.getNumElements()) / type.getDimSize(0);
     values = g.mul(g.sum(values, dims), 1 / each);
   }
-  // Padded rows are copies of real examples: finite, but not to be counted.
-  if (examples.mask)
-    values = g.select(examples.mask, values, g.like(values, 0));
-  return g.sum(values, {0});
+  return sumRows(g, values, examples);
 }
 
-/// Adds to a metric's two variables. The count is the same on every replica,
-/// so only the total needs a sum over them when it is read.
-void AddLossPass::addMetric(GraphBuilder &g, func::FuncOp entry, StringRef name,
-                            Value sum, Value count) {
-  auto scalar = RankedTensorType::get({}, g.getBuilder().getF32Type());
-  auto bump = [&](StringRef part, Value increment, NewVariable properties) {
-    properties.group = "metric";
-    std::string symbol = ("metric/" + name + "/" + part).str();
-    auto variable = addVariable(getOperation(), symbol, scalar, properties);
-    auto reference = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-    Value old = g.make<ReadOp>(scalar, reference);
-    g.create<AssignOp>(reference, g.add(old, increment));
-  };
-  NewVariable total, number;
+void AddLossPass::addToVariable(GraphBuilder &g, StringRef name, StringRef part,
+                                Value increment, NewVariable properties) {
+  properties.group = "metric";
+  std::string symbol = ("metric/" + name + "/" + part).str();
+  auto type = typeOf(increment).clone(g.getBuilder().getF32Type());
+  auto variable = addVariable(getOperation(), symbol, type, properties);
+  auto reference = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  Value old = g.make<ReadOp>(type, reference);
+  g.create<AssignOp>(reference,
+                     g.add(old, g.convert(increment, type.getElementType())));
+}
+
+static NewVariable getTotal() {
+  NewVariable total;
   total.synchronization = Synchronization::OnRead;
   total.aggregation = Aggregation::Sum;
+  return total;
+}
+
+/// Adds to the two variables of a mean. The count is the same on every replica,
+/// so only the total needs a sum over them when it is read.
+void AddLossPass::addMean(GraphBuilder &g, StringRef name, Value sum,
+                          Value count) {
+  NewVariable number;
   number.aggregation = Aggregation::OnlyFirst;
-  bump("total", g.convert(sum, scalar.getElementType()), total);
-  bump("count", count, number);
+  addToVariable(g, name, "total", sum, getTotal());
+  addToVariable(g, name, "count", count, number);
 }
 
 LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
@@ -249,14 +265,17 @@ LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
     mean = values;
     sum = g.mul(mean, double(*rows));
   }
-  addMetric(g, entry, "loss", sum, examples.count);
+  addMean(g, "loss", sum, examples.count);
   for (const auto &[name, spec] : metricSpecs) {
-    Value each = findMetric(spec.getName())->build(g, inputs, spec, [&]() {
-      return entry.emitError();
-    });
+    const Metric *metric = findMetric(spec.getName());
+    Value each =
+        metric->build(g, inputs, spec, [&]() { return entry.emitError(); });
     if (!each)
       return failure();
-    addMetric(g, entry, name, sumExamples(g, each, examples), examples.count);
+    if (metric->state == MetricState::Curve)
+      addToVariable(g, name, "counts", sumRows(g, each, examples), getTotal());
+    else
+      addMean(g, name, sumExamples(g, each, examples), examples.count);
   }
   eraseResults(entry,
                [&](unsigned i) { return getResultRole(entry, i) == "output"; });

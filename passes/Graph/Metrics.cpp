@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Formulas of Keras 3. To add a metric that is a mean over examples: a function
-// and a row of the table.
+// Formulas of Keras 3. To add a metric: a function and a row of the table.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Graph/Metrics.h"
@@ -135,6 +134,46 @@ static Value buildMaeMetric(GraphBuilder &g, const LossInputs &in,
   return g.make<AbsOp>(g.sub(in.prediction, in.label));
 }
 
+/// The output as probabilities, one an element.
+static Value getProbabilities(GraphBuilder &g, const LossInputs &in) {
+  Operation *last = in.prediction.getDefiningOp();
+  while (isa_and_nonnull<ConvertOp>(last))
+    last = last->getOperand(0).getDefiningOp();
+  bool isLogit = in.logits && !isa_and_nonnull<LogisticOp, SoftmaxOp>(last);
+  return isLogit ? g.make<LogisticOp>(in.logits) : in.prediction;
+}
+
+/// Thresholds are evenly spaced from just below 0 to just above 1: a
+/// probability lies between the last one below it and the next.
+static Value buildAuc(GraphBuilder &g, const LossInputs &in,
+                      const TrainingSpec &spec, EmitError emitError) {
+  if (!checkDense(in, spec, emitError))
+    return nullptr;
+  Value probability = getProbabilities(g, in);
+  RankedTensorType type = typeOf(probability);
+  int64_t bins = int64_t(spec.get("thresholds")) - 1;
+  Value bin = g.add(g.make<CeilOp>(g.mul(probability, double(bins))), -1.0);
+  bin = g.max(g.min(bin, g.like(bin, double(bins - 1))), g.like(bin, 0));
+  // By example, element, class (positive or not) and bin.
+  int64_t rows = type.getDimSize(0),
+          width = type.getNumElements() / std::max<int64_t>(rows, 1);
+  SmallVector<int64_t> flat = {rows, width}, all = {rows, width, bins};
+  Value isIn = toNumber(
+      g,
+      g.compare(ComparePredicate::EQ,
+                g.broadcastOver(g.reshape(bin, flat), all, {2}),
+                g.iota(RankedTensorType::get(all, type.getElementType()), 2)),
+      in);
+  Value label = g.reshape(g.convert(in.label, type.getElementType()), flat);
+  Value isPositive =
+      toNumber(g, g.compare(ComparePredicate::NE, label, g.like(label, 0)), in);
+  Value positives = g.mul(isIn, g.broadcastOver(isPositive, all, {2}));
+  Value counts[] = {g.sum(positives, {1}), g.sum(g.sub(isIn, positives), {1})};
+  for (Value &each : counts)
+    each = g.reshape(each, {rows, 1, bins});
+  return g.make<ConcatOp>(ValueRange(counts), /*axis=*/1);
+}
+
 static constexpr StringRef kAccuracySource =
     "keras/src/metrics/accuracy_metrics.py";
 static constexpr StringRef kRegressionSource =
@@ -162,6 +201,12 @@ static ArrayRef<Metric> getMetrics() {
        buildTopK},
       {{"mse", {}, "mean((p - y)^2)", kRegressionSource}, buildMseMetric},
       {{"mae", {}, "mean(|p - y|)", kRegressionSource}, buildMaeMetric},
+      {{"auc",
+        {{"thresholds", 200, 2, 1e5, true}},
+        "area under the ROC curve, by trapezoids between thresholds",
+        "keras/src/metrics/confusion_metrics.py"},
+       buildAuc,
+       MetricState::Curve},
   };
   return table;
 }

@@ -11,13 +11,25 @@
 
 namespace mlir::dist::graph {
 
+/// What a metric keeps over the batches of an epoch.
+enum class MetricState {
+  /// The sum of the examples' means, and how many they are.
+  Mean,
+  /// How many predictions of positives and of negatives lie between each two
+  /// thresholds, `counts` [2, thresholds - 1]; what reads them takes the area
+  /// under the curve of true positives over false positives.
+  Curve,
+};
+
 struct Metric {
   TrainingChoice choice;
-  /// f32 values (f64 for f64) with the batch as dim 0; the metric is their
-  /// mean. Null after an error given through `emitError`.
+  /// f32 values (f64 for f64) with the batch as dim 0: those to take the mean
+  /// of, or each example's counts. Null after an error given through
+  /// `emitError`.
   Value (*build)(GraphBuilder &g, const LossInputs &inputs,
                  const TrainingSpec &spec,
                  llvm::function_ref<InFlightDiagnostic()> emitError);
+  MetricState state = MetricState::Mean;
 };
 
 const Metric *findMetric(StringRef name);

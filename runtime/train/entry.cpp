@@ -207,6 +207,22 @@ BatchPlan EntryPair::plan(const manifest::Manifest &manifest) const {
 // Metrics
 //===----------------------------------------------------------------------===//
 
+double areaUnderCurve(const TensorView &counts) {
+  int64_t bins = counts.shape.back();
+  auto at = [&](int64_t row, int64_t bin) {
+    return elementAsDouble(counts.type, counts.data, row * bins + bin);
+  };
+  // From the highest threshold, where nothing counts as positive, downwards.
+  double right = 0, wrong = 0, area = 0;
+  for (int64_t bin = bins; bin-- > 0;) {
+    double more = at(0, bin);
+    area += at(1, bin) * (right + more / 2);
+    right += more;
+    wrong += at(1, bin);
+  }
+  return right > 0 && wrong > 0 ? area / right / wrong : 0;
+}
+
 Metrics::Metrics(Session &session) : session(session) {
   const auto &variables = session.manifest().variables();
   for (int i = 0; i < variables.size(); ++i) {
@@ -224,8 +240,10 @@ Metrics::Metrics(Session &session) : session(session) {
     if (it == items.end())
       // The loss leads every row.
       it = items.insert(metric == "loss" ? items.begin() : items.end(),
-                        Item{metric, -1, -1});
-    (part == "count" ? it->count : it->total) = i;
+                        Item{metric});
+    (part == "count"    ? it->count
+     : part == "counts" ? it->counts
+                        : it->total) = i;
   }
 }
 
@@ -242,6 +260,12 @@ Status Metrics::read(std::vector<std::pair<std::string, double>> *values) {
     return Status();
   };
   for (const Item &item : items) {
+    if (item.counts >= 0) {
+      Tensor counts;
+      DIST_RETURN_IF_ERROR(session.readVariable(item.counts, &counts));
+      values->emplace_back(item.name, areaUnderCurve(counts.view()));
+      continue;
+    }
     double total = NAN, count = 1;
     if (item.total >= 0)
       DIST_RETURN_IF_ERROR(scalar(item.total, &total));
@@ -254,7 +278,7 @@ Status Metrics::read(std::vector<std::pair<std::string, double>> *values) {
 
 Status Metrics::reset() {
   for (const Item &item : items)
-    for (int index : {item.total, item.count}) {
+    for (int index : {item.total, item.count, item.counts}) {
       if (index < 0)
         continue;
       const auto &type = session.manifest().variables(index).global_type();

@@ -76,8 +76,14 @@ void setReplicas(const manifest::Manifest &manifest,
                  const manifest::Entry &entry, BatchPlan *plan);
 int64_t batchRows(const manifest::Entry &entry);
 
-/// Metric variables, `metric/NAME/total` and `metric/NAME/count`: reading
-/// gives total / count over all ranks.
+/// Area under the curve of true over false positives: of [2, bins], how many
+/// positives and how many negatives are predicted between each two thresholds
+/// (the lowest first). 0 where one of them is missing, as in Keras.
+double areaUnderCurve(const TensorView &counts);
+
+/// Metric variables, over all ranks: `metric/NAME/total` and
+/// `metric/NAME/count`, which are read as total / count, or
+/// `metric/NAME/counts`, which are read as the area under their curve.
 class Metrics {
 public:
   explicit Metrics(Session &session);
@@ -89,7 +95,7 @@ public:
 private:
   struct Item {
     std::string name;
-    int total = -1, count = -1;
+    int total = -1, count = -1, counts = -1; // variables; -1: it has none
   };
   Session &session;
   std::vector<Item> items;

@@ -71,6 +71,21 @@ struct TrainTest : FolderTest {
   }
 };
 
+// Pairs of a positive and a negative: in order they count, in one bin half.
+TEST(AreaUnderCurve, CountsPairsInOrder) {
+  auto area = [](std::vector<float> counts) {
+    return areaUnderCurve(
+        {manifest::F32, {2, int64_t(counts.size() / 2)}, counts.data()});
+  };
+  EXPECT_EQ(area({0, 0, 3, /*negatives*/ 2, 0, 0}), 1);
+  EXPECT_EQ(area({3, 0, 0, /*negatives*/ 0, 0, 2}), 0);
+  EXPECT_EQ(area({0, 3, 0, /*negatives*/ 0, 2, 0}), 0.5);
+  // Of 2 * 3 pairs, 2 are in order and 3 are in one bin.
+  EXPECT_DOUBLE_EQ(area({1, 0, 1, /*negatives*/ 2, 0, 1}), 3.5 / 6);
+  // One class alone has no pairs.
+  EXPECT_EQ(area({1, 1, /*negatives*/ 0, 0}), 0);
+}
+
 TEST_F(TrainTest, LearnsAndReports) {
   FakeSession session(8, 8);
   auto train = data(session, 20);

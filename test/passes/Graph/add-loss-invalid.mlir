@@ -16,6 +16,10 @@
 // OUTPUT: error: --loss-output: the model has no output 'z'; it has 'y'
 // RUN: not dist-opt %s --graph-add-loss='loss=sparse-categorical-crossentropy metrics=mse' 2>&1 | FileCheck %s --check-prefix=DENSE
 // DENSE: error: --metrics: 'mse' needs labels like the output
+// RUN: not dist-opt %s --graph-add-loss='loss=sparse-categorical-crossentropy metrics=auc' 2>&1 | FileCheck %s --check-prefix=CURVE
+// CURVE: error: --metrics: 'auc' needs labels like the output
+// RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=auc:thresholds=1' 2>&1 | FileCheck %s --check-prefix=THRESHOLDS
+// THRESHOLDS: error: --metrics: expected 'thresholds' of 'auc' to be an integer, at least 2, at most 100000, but got '1'
 // RUN: not dist-opt %s --graph-add-loss='loss=none metrics=mse' 2>&1 | FileCheck %s --check-prefix=LABELS
 // LABELS: error: --metrics: 'mse' needs labels, which --loss none has not
 func.func @predict(%x: tensor<4x6xf32> {graph.role = "input", graph.batch_dim = 0 : i64})

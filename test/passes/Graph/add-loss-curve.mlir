@@ -1,0 +1,34 @@
+// RUN: dist-opt %s --graph-add-loss='loss=binary-crossentropy metrics=auc:thresholds=5' | FileCheck %s
+// RUN: dist-opt %s --graph-add-loss='loss=binary-crossentropy metrics=auc:thresholds=5 partial=true' | FileCheck %s --check-prefix=PART
+
+// Four bins, by the probability: of the output, which is a logit, the sigmoid.
+// How many positives and negatives are in each is added up; replicas' counts
+// are summed when they are read.
+// CHECK: graph.variable @"metric/auc/counts" : tensor<2x4xf32>
+// CHECK-SAME: aggregation = 1
+// CHECK-SAME: group = "metric"
+// CHECK-SAME: synchronization = 1
+// CHECK-LABEL: func @eval_step
+// CHECK: %[[P:.+]] = graph.logistic %{{.+}} : tensor<3x2xf32>
+// CHECK: %[[SCALED:.+]] = graph.mul %[[P]]
+// CHECK: graph.ceil %[[SCALED]]
+// CHECK: graph.compare eq
+// CHECK-SAME: tensor<3x2x4xf32>
+// CHECK: graph.compare ne
+// CHECK: %[[EACH:.+]] = graph.concat
+// CHECK-SAME: tensor<3x2x4xf32>
+// CHECK: %[[COUNTS:.+]] = graph.reduce sum, %[[EACH]] {dims = array<i64: 0>}
+// CHECK: %[[OLD:.+]] = graph.read @"metric/auc/counts"
+// CHECK: %[[NEW:.+]] = graph.add %[[OLD]], %[[COUNTS]]
+// CHECK: graph.assign @"metric/auc/counts", %[[NEW]]
+
+// Rows that are no examples are in no bin.
+// PART-LABEL: func @eval_step_partial
+// PART: %[[EACH:.+]] = graph.concat
+// PART: %[[KEPT:.+]] = graph.select %{{.+}}, %[[EACH]]
+// PART: graph.reduce sum, %[[KEPT]] {dims = array<i64: 0>}
+func.func @predict(%x: tensor<3x2xf32> {graph.role = "input", graph.batch_dim = 0 : i64})
+    -> (tensor<3x2xf32> {graph.role = "output", graph.name = "y"}) {
+  %0 = graph.tanh %x : tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
