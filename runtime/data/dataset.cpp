@@ -6,21 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/data/dataset.h"
 #include "runtime/core/indices.h"
+#include "runtime/data/column_checks.h"
 #include "runtime/data/shuffle.h"
 #include "runtime/data/source.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace dist {
-
-static Status unfit(const std::string &what, const std::string &name,
-                    const std::string &why, const std::string &todo) {
-  return Status::error(StatusCode::InvalidInput, what, "'" + name + "'", why,
-                       todo);
-}
 
 //===----------------------------------------------------------------------===//
 // Preprocessing
@@ -236,105 +230,6 @@ static Status setPreprocessing(const DataOptions &options, Column &column,
   return Status();
 }
 
-namespace {
-/// An element that a program's argument cannot take.
-struct Misfit {
-  std::string example; // "example 3"; empty: there is none
-  std::string value;
-};
-} // namespace
-
-static std::string exampleOf(const Column &column, int64_t element) {
-  int64_t width = std::max<int64_t>(column.exampleElements(), 1);
-  return "example " + std::to_string(element / width);
-}
-
-/// The first that is no integer from `low` to below `end`.
-static Misfit findMisfit(const Column &column, double low, double end) {
-  int64_t n = elementCount(column.array.shape);
-  for (int64_t i = 0; i < n; ++i) {
-    double value = elementAsDouble(column.array.type, column.array.data, i);
-    if (std::nearbyint(value) == value && value >= low && value < end)
-      continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.12g", value);
-    return {exampleOf(column, i), text};
-  }
-  return {};
-}
-
-/// The same of integers, of which a file may hold very many.
-static Misfit findMisfit(const Column &column, IntegerRange range) {
-  if (isFloat(column.array.type) || column.array.type == manifest::BOOL)
-    return findMisfit(column, range.low, range.end);
-  Stray stray = findStray(column.array.view(), range);
-  if (stray.position < 0)
-    return {};
-  return {exampleOf(column, stray.position), stray.value};
-}
-
-/// Labels in a file may have any number type; as classes they must be integers
-/// within range. Checked once, before a step does.
-static Status checkLabels(const Column &column, IntegerRange classes) {
-  if (isFloat(column.type) && classes.empty())
-    return Status();
-  constexpr double any = std::numeric_limits<double>::infinity();
-  Misfit misfit = classes.empty() ? findMisfit(column, -any, any)
-                                  : findMisfit(column, classes);
-  if (misfit.example.empty())
-    return Status();
-  return unfit("labels out of range", column.name,
-               misfit.example + " has label " + misfit.value + ", " +
-                   (classes.empty() ? "expected integers" : describe(classes)),
-               "check the label file and the model's number of classes");
-}
-
-/// Integers that index a table of the model.
-static Status checkRows(const Column &column, IntegerRange rows) {
-  if (rows.empty() || isFloat(column.type))
-    return Status();
-  Misfit misfit = findMisfit(column, rows);
-  if (misfit.example.empty())
-    return Status();
-  return unfit("indices out of range", column.name,
-               misfit.example + " holds " + misfit.value + " for a table of " +
-                   std::to_string(rows.end) + " rows, " + describe(rows),
-               "check how the file was numbered against the size of the "
-               "model's table");
-}
-
-namespace {
-/// The numbers from `low` to below `end`.
-struct TypeRange {
-  double low, end;
-};
-TypeRange rangeOf(DataType type) {
-  int bits = 8 * int(byteSize(type)) - !isUnsigned(type);
-  return {isUnsigned(type) ? 0.0 : -std::ldexp(1.0, bits),
-          std::ldexp(1.0, bits)};
-}
-} // namespace
-
-/// Data of an input of integers may have another type, but no fractions, and
-/// nothing beyond the input's range. Checked once, so that no step has to.
-static Status checkIntegers(const Column &column) {
-  DataType from = column.array.type;
-  if (from == column.type || from == manifest::BOOL || isFloat(column.type) ||
-      column.type == manifest::BOOL)
-    return Status();
-  TypeRange range = rangeOf(column.type);
-  if (!isFloat(from) && rangeOf(from).low >= range.low &&
-      rangeOf(from).end <= range.end)
-    return Status();
-  Misfit misfit = findMisfit(column, range.low, range.end);
-  if (misfit.example.empty())
-    return Status();
-  return unfit("data do not fit the model", column.name,
-               misfit.example + " holds " + misfit.value +
-                   ", and the input is of type " + name(column.type),
-               "give numbers that the type can hold");
-}
-
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out) {
   std::vector<NamedArray> arrays;
@@ -377,12 +272,7 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     column.type = type.type();
     column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
     DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));
-    if (label) {
-      DIST_RETURN_IF_ERROR(checkLabels(column, indexRange(binding)));
-    } else {
-      DIST_RETURN_IF_ERROR(checkIntegers(column));
-      DIST_RETURN_IF_ERROR(checkRows(column, indexRange(binding)));
-    }
+    DIST_RETURN_IF_ERROR(checkValues(column, binding));
     if (!label)
       first = false;
     int64_t examples = column.array.shape[0];

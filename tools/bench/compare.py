@@ -32,12 +32,12 @@ import sys
 import tempfile
 import time
 
+import compare_plans
+from programs import OPTIMIZERS, TOP, last_json, run
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
 PEERS = os.environ.get("DIST_PEERS", os.path.expanduser("~/.cache/dist-peers"))
 PACKAGES = {"tf": ["tensorflow-cpu", "onnx", "onnxruntime"], "jt": ["jax[cpu]", "optax", "flax", "torch==2.13.0"]}
-OPTIMIZERS = {"mnist-cnn": "adam:lr=1e-3", "mnist-mlp": "sgd:lr=0.01",
-              "resnet18-cifar": "momentum:lr=0.1,momentum=0.9", "gpt-6x384": "adamw:lr=3e-4"}
 SHAPES = {"mnist-cnn": [1, 28, 28], "mnist-mlp": [784]}  # of `epoch`'s data
 EPOCH_STEPS = 100
 
@@ -99,17 +99,6 @@ def python_of(peer):
         subprocess.run([sys.executable, "-m", "venv", f"{PEERS}/{name}"], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES[name]], check=True)
     return python
-
-
-def run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stderr.strip()[-2000:]}")
-    return done.stdout
-
-
-def last_json(command):
-    return json.loads(run(command).strip().splitlines()[-1])
 
 
 class Spec:
@@ -241,7 +230,6 @@ def main():
     args.models = args.models or f"{args.build}/bench-models"
     os.environ.setdefault("OMP_NUM_THREADS", "2")  # the floor's and ONNX Runtime's; ours and the others are told
     if args.suite == "plans":
-        import compare_plans
         if not os.path.isdir(args.models):
             make_models(args.models)
         sys.exit(compare_plans.main([*sum((workload.split() for workload in PLANS), []), "--rounds", str(args.rounds), "--seconds",

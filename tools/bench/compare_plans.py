@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 
-from compare import OPTIMIZERS, TOP, last_json, run
+from programs import OPTIMIZERS, TOP, last_json, run
 
 DEFAULT = ["mnist-mlp", "128", "mnist-cnn", "128"]
 ROW = re.compile(r"^([* ]) (\S+?)(?: on (\S+?))?(, --split rules)?(?:, --split-preset (\S+))? +([\d.]+) ms")
