@@ -347,7 +347,10 @@ void FunctionChecker::exchangeKeys(CollectiveOpInterface transfer) {
 /// The op that computes: for a start and its wait, what both together are. Of
 /// the microbatches' collectives some are started ahead, some are not.
 static StringAttr getComputingOp(Operation *op) {
-  return StringAttr::get(op->getContext(), getUnstartedName(getStart(op)));
+  Operation *start = getStart(op);
+  return StringAttr::get(op->getContext(),
+                         start->getName().getDialectNamespace() + "." +
+                             getUnstartedName(start));
 }
 
 LogicalResult FunctionChecker::compareOp(Operation *op,

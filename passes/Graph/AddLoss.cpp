@@ -140,7 +140,8 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
       inputs.logits = logSoftmax.getOperand();
     else if (sigmoid && lossRow->activation == FusedActivation::Sigmoid)
       inputs.logits = sigmoid.getOperand();
-    else if (!softmax && !sigmoid)
+    else if (!softmax && !sigmoid &&
+             lossRow->activation != FusedActivation::None)
       inputs.logits = output;
   }
   // Losses of 16-bit outputs are summed in f32.

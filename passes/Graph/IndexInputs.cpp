@@ -24,25 +24,31 @@ struct IndexInputsPass : dist::impl::IndexInputsPassBase<IndexInputsPass> {
 };
 } // namespace
 
-/// Whether the op's result has all its operand's integers, as they are.
-static bool keepsIntegers(Operation *op) {
-  if (auto convert = dyn_cast<ConvertOp>(op)) {
-    Type from = getElementTypeOrSelf(convert.getOperand());
-    Type to = getElementTypeOrSelf(convert.getResult());
-    return from.isInteger() && to.isInteger() && !to.isInteger(1) &&
-           to.isUnsignedInteger() == from.isUnsignedInteger() &&
-           to.getIntOrFloatBitWidth() >= from.getIntOrFloatBitWidth();
-  }
-  return isa<ReshapeOp, TransposeOp, BroadcastOp>(op);
+/// Whether all integers of type `from` that index `count` elements are the same
+/// in type `to`. Negative ones count from the end, unless they become large.
+static bool keepsIndices(Type from, Type to, int64_t count) {
+  if (!from.isInteger() || !to.isInteger() || from.isInteger(1) ||
+      to.isInteger(1))
+    return false;
+  unsigned bits = to.getIntOrFloatBitWidth() - !to.isUnsignedInteger();
+  bool same = from.isUnsignedInteger() == to.isUnsignedInteger();
+  bool wider = to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
+  return (same || (from.isUnsignedInteger() && wider)) &&
+         (bits >= 63 || count <= int64_t(1) << bits);
 }
 
 /// The smallest dim that all of `value` indexes; 0 if it indexes none.
 static int64_t findIndexCount(Value value) {
   int64_t least = 0;
   for (OpOperand &use : value.getUses()) {
-    int64_t count = keepsIntegers(use.getOwner())
-                        ? findIndexCount(use.getOwner()->getResult(0))
-                        : getIndexedSize(use);
+    Operation *user = use.getOwner();
+    int64_t count = getIndexedSize(use);
+    if (isa<ConvertOp, ReshapeOp, TransposeOp, BroadcastOp>(user)) {
+      count = findIndexCount(user->getResult(0));
+      if (!keepsIndices(getElementTypeOrSelf(value),
+                        getElementTypeOrSelf(user->getResult(0)), count))
+        count = 0;
+    }
     if (count > 0 && (least == 0 || count < least))
       least = count;
   }

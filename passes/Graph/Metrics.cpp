@@ -139,6 +139,8 @@ static Value getProbabilities(GraphBuilder &g, const LossInputs &in) {
   Operation *last = in.prediction.getDefiningOp();
   while (isa_and_nonnull<ConvertOp>(last))
     last = last->getOperand(0).getDefiningOp();
+  if (isa_and_nonnull<LogSoftmaxOp>(last))
+    return g.exp(in.prediction);
   bool isLogit = in.logits && !isa_and_nonnull<LogisticOp, SoftmaxOp>(last);
   return isLogit ? g.make<LogisticOp>(in.logits) : in.prediction;
 }
@@ -154,24 +156,20 @@ static Value buildAuc(GraphBuilder &g, const LossInputs &in,
   int64_t bins = int64_t(spec.get("thresholds")) - 1;
   Value bin = g.add(g.make<CeilOp>(g.mul(probability, double(bins))), -1.0);
   bin = g.max(g.min(bin, g.like(bin, double(bins - 1))), g.like(bin, 0));
-  // By example, element, class (positive or not) and bin.
+  bin = g.convert(bin, g.getBuilder().getI64Type());
+  // Each example's row: the bins of positives, then those of negatives.
+  Value label = g.convert(in.label, type.getElementType());
+  Value isPositive = g.compare(ComparePredicate::NE, label, g.like(label, 0));
+  Value place = g.select(isPositive, bin, g.add(bin, double(bins)));
   int64_t rows = type.getDimSize(0),
           width = type.getNumElements() / std::max<int64_t>(rows, 1);
-  SmallVector<int64_t> flat = {rows, width}, all = {rows, width, bins};
-  Value isIn = toNumber(
-      g,
-      g.compare(ComparePredicate::EQ,
-                g.broadcastOver(g.reshape(bin, flat), all, {2}),
-                g.iota(RankedTensorType::get(all, type.getElementType()), 2)),
-      in);
-  Value label = g.reshape(g.convert(in.label, type.getElementType()), flat);
-  Value isPositive =
-      toNumber(g, g.compare(ComparePredicate::NE, label, g.like(label, 0)), in);
-  Value positives = g.mul(isIn, g.broadcastOver(isPositive, all, {2}));
-  Value counts[] = {g.sum(positives, {1}), g.sum(g.sub(isIn, positives), {1})};
-  for (Value &each : counts)
-    each = g.reshape(each, {rows, 1, bins});
-  return g.make<ConcatOp>(ValueRange(counts), /*axis=*/1);
+  auto number = type.getElementType();
+  Value counts = g.make<ScatterElementsOp>(
+      ScatterKind::Add,
+      g.zeros(RankedTensorType::get({rows, 2 * bins}, number)),
+      g.reshape(place, {rows, width}),
+      g.splat(RankedTensorType::get({rows, width}, number), 1), /*axis=*/1);
+  return g.reshape(counts, {rows, 2, bins});
 }
 
 static constexpr StringRef kAccuracySource =

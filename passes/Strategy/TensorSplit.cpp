@@ -161,14 +161,17 @@ LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
                            " (heads do not divide by " + Twine(ranks) + ")")))
         return failure();
   }
-  PatternDims whole = found;
-  findAttentionSplits(entry, *table, /*parts=*/1, preset, whole);
-  if (whole.size() > found.size())
-    (whole.begin() + found.size())->first.emitWarning()
-        << "--split-preset " << preset << ": heads that no part of '" << axis
-        << "' (" << ranks
-        << " ranks) divides stay whole on each of its ranks; an axis that "
-           "divides their number splits them";
+  PatternDims all;
+  findAttentionSplits(entry, *table, /*parts=*/1, preset, all);
+  for (auto &[variable, dim] : all)
+    if (!found.contains(variable)) {
+      variable.emitWarning()
+          << "--split-preset " << preset << ": attention stays whole on each "
+          << "of the " << ranks << " ranks of '" << axis
+          << "': no part of the axis divides its heads, or a weight of it is "
+             "split with another layer; --split rules say how to split it";
+      break;
+    }
   return success();
 }
 

@@ -208,8 +208,13 @@ Status EntryPlan::begin(const std::vector<TensorView> &tensors,
     if (!tensor.data && d.globalBytes != 0)
       return Status::error(StatusCode::InvalidArgument, "an input has no data",
                            whole->name() + ": " + inputs[i].binding->name());
-    DIST_RETURN_IF_ERROR(checkIndices(*inputs[i].binding, tensor));
   }
+  const bool *mask = nullptr;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].binding->role() == Binding::MASK)
+      mask = static_cast<const bool *>(tensors[i].data);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    DIST_RETURN_IF_ERROR(checkIndices(*inputs[i].binding, tensors[i], mask));
   results->resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor &tensor = (*results)[i];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/core/indices.h"
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 namespace dist {
@@ -27,14 +28,17 @@ std::string describe(IntegerRange range) {
 
 template <typename T>
 static Stray findStray(const void *data, int64_t count, IntegerRange range) {
-  auto *values = static_cast<const T *>(data);
+  auto *bytes = static_cast<const char *>(data);
   if (std::is_unsigned_v<T>)
     range.low = std::max<int64_t>(range.low, 0);
   // One comparison an element: what lies below wraps around.
   uint64_t size = uint64_t(range.end) - uint64_t(range.low);
-  for (int64_t i = 0; i < count; ++i)
-    if (uint64_t(values[i]) - uint64_t(range.low) >= size)
-      return {i, std::to_string(values[i])};
+  for (int64_t i = 0; i < count; ++i) {
+    T value; // of a file, where it may be unaligned
+    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+    if (uint64_t(value) - uint64_t(range.low) >= size)
+      return {i, std::to_string(value)};
+  }
   return {};
 }
 
@@ -62,9 +66,29 @@ Stray findStray(const TensorView &tensor, IntegerRange range) {
   }
 }
 
-Status checkIndices(const Binding &binding, const TensorView &tensor) {
+/// The first in a row that is an example.
+static Stray findStray(const TensorView &tensor, IntegerRange range,
+                       const bool *mask) {
+  TensorView row = tensor;
+  row.shape[0] = 1;
+  int64_t width = elementCount(row.shape);
+  for (int64_t i = 0; i < tensor.shape[0]; ++i) {
+    row.data = static_cast<const char *>(tensor.data) + i * row.bytes();
+    Stray stray = mask[i] ? findStray(row, range) : Stray();
+    if (stray.position >= 0)
+      return {i * width + stray.position, stray.value};
+  }
+  return {};
+}
+
+Status checkIndices(const Binding &binding, const TensorView &tensor,
+                    const bool *mask) {
   IntegerRange range = indexRange(binding);
-  Stray stray = range.empty() ? Stray() : findStray(tensor, range);
+  if (range.empty())
+    return Status();
+  bool masked = mask && binding.batch_dim() == 0 && !tensor.shape.empty();
+  Stray stray =
+      masked ? findStray(tensor, range, mask) : findStray(tensor, range);
   if (stray.position < 0)
     return Status();
   std::string place;

@@ -36,8 +36,10 @@ struct Stray {
 /// The first of a tensor; none where it holds other things than integers.
 Stray findStray(const TensorView &tensor, IntegerRange range);
 
-/// An error that names the argument, and where the integer stands.
-Status checkIndices(const manifest::Binding &binding, const TensorView &tensor);
+/// An error that names the argument, and where the integer stands. With a mask
+/// (a bool a row; null: none) only those rows are checked that are examples.
+Status checkIndices(const manifest::Binding &binding, const TensorView &tensor,
+                    const bool *mask = nullptr);
 
 } // namespace dist
 

@@ -51,21 +51,20 @@ const int *RankThreads::seatsOf(int rank) const {
   return seats.empty() || isHost ? nullptr : &seats[firstSeat[rank]];
 }
 
-void RankThreads::runJob(int rank) {
-  if (const int *own = seatsOf(rank))
+void RankThreads::runJob(int rank, cpu::SleepingTeam *loops) {
+  const int *own = seated ? seatsOf(rank) : nullptr;
+  if (own && rank > 0)
     cpu::sitOn(*own);
+  // The library's kernels are made for the threads of a device; the host's
+  // loops are cut for those of all.
+  cpu::TeamScope team(threadsOfRank[loops ? 0 : rank], loops, own);
   job(rank, data);
 }
 
 void RankThreads::loop(int rank) {
-  // The library's kernels are made for the threads of a device; the host's
-  // loops are cut for those of all.
-  bool isHost = withHost && rank == ranks - 1;
   std::optional<cpu::SleepingTeam> loops;
-  if (isHost)
+  if (withHost && rank == ranks - 1)
     loops.emplace(threadsOfRank[rank]);
-  cpu::TeamScope team(threadsOfRank[isHost ? 0 : rank],
-                      isHost ? &*loops : nullptr, seatsOf(rank));
   uint64_t seen = 0;
   while (true) {
     start.wait([&] { return generation.load() != seen || stopping.load(); },
@@ -73,22 +72,24 @@ void RankThreads::loop(int rank) {
     if (stopping.load())
       return;
     ++seen;
-    runJob(rank);
+    runJob(rank, loops ? &*loops : nullptr);
     if (running.fetch_sub(1) == 1)
       done.notify();
   }
 }
 
 void RankThreads::run(void (*newJob)(int, void *), void *newData) {
-  cpu::TeamScope team(threadsOfRank[0], nullptr, seatsOf(0));
   job = newJob;
   data = newData;
+  // Others that sit down where the caller must stay would be in its way.
+  const int *own = seatsOf(0);
+  seated = own && cpu::sitOn(*own);
   if (ranks > 1) {
     running.store(ranks - 1);
     generation.fetch_add(1);
     start.notify();
   }
-  runJob(0);
+  runJob(0, nullptr);
   if (ranks > 1)
     done.wait([&] { return running.load() == 0; }, never, spinForAll());
 }

@@ -12,13 +12,16 @@
 #include <vector>
 
 namespace dist {
+namespace cpu {
+class SleepingTeam;
+}
 
 /// Rank 0 runs on the caller's thread, so that one device costs no wake-up and
 /// several are exactly as many threads as devices; each other rank has a thread
 /// of its own, with a team of its own. Ranks that together want all CPUs have
-/// each their own, where they begin their steps (cpus.h). None is bound to
-/// cores: the caller's thread is the app's, and on cores shared with others a
-/// bound thread would make all ranks wait.
+/// each their own, where they begin each run (cpus.h), unless the caller's
+/// thread may not go to its. None is bound to cores: that thread is the app's,
+/// and on cores shared with others a bound thread would make all ranks wait.
 class RankThreads {
 public:
   /// The threads of each rank's team. With a host, the last rank works while
@@ -45,13 +48,14 @@ private:
   void loop(int rank);
   /// The CPUs of a rank's team; null: it has no seats, as the host.
   const int *seatsOf(int rank) const;
-  /// The rank's part of a step.
-  void runJob(int rank);
+  /// The rank's part of a run.
+  void runJob(int rank, cpu::SleepingTeam *loops);
 
   std::vector<int> threadsOfRank;
   std::vector<int> seats, firstSeat; // of all ranks' teams; by rank
   int ranks;
   bool withHost, roomy, roomyWithHost;
+  bool seated = false; // in this run
   void (*job)(int, void *) = nullptr;
   void *data = nullptr;
   std::atomic<uint64_t> generation{0};

@@ -1,4 +1,4 @@
-//===- column_checks.cpp - Whether data are what a program can take -------===//
+//===- column_checks.cpp - What a program can take of data ----------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,9 @@
 #include "runtime/data/column_checks.h"
 #include "runtime/core/indices.h"
 #include "runtime/formats/convert.h"
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 namespace dist {
@@ -56,7 +58,7 @@ static Misfit findMisfit(const Column &column, IntegerRange range) {
 }
 
 /// Labels in a file may have any number type; as classes they must be integers
-/// within range. Checked once, before a step does.
+/// within range.
 static Status checkLabels(const Column &column, IntegerRange classes) {
   if (isFloat(column.type) && classes.empty())
     return Status();

@@ -1,5 +1,4 @@
-//===- column_checks.h - Whether data are what a program can take -*- C++
-//-*-===//
+//===- column_checks.h - What a program can take of data --------*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +17,8 @@ Status unfit(const std::string &what, const std::string &name,
              const std::string &why, const std::string &todo);
 
 /// Labels must be classes, indices rows of their table, and integers within
-/// what the argument's type holds. Each is checked once, when files are opened:
-/// an error names the first example that does not fit.
+/// what the argument's type holds. For files when they are opened, so that an
+/// error names the example; what apps give is checked in each step (indices.h).
 Status checkValues(const Column &column, const manifest::Binding &binding);
 
 } // namespace dist

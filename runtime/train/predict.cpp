@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/predict.h"
+#include "runtime/core/indices.h"
 #include "runtime/formats/convert.h"
 #include "runtime/formats/npy.h"
 #include "runtime/formats/onnx_tensor.h"
@@ -102,6 +103,7 @@ Status predict(Session &session,
       rows = fitted[0];
       batch = shape[0];
     }
+    DIST_RETURN_IF_ERROR(checkIndices(binding, array.view()));
     inputs.push_back(std::move(array));
     bindings.push_back(&binding);
   }

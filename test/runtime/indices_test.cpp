@@ -7,7 +7,9 @@
 
 #include "runtime/core/indices.h"
 #include <gtest/gtest.h>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 using namespace dist;
 
@@ -74,6 +76,31 @@ TEST(Indices, OfClasses) {
             "integers from 0 to 2; check the labels and the model's number of "
             "classes");
   EXPECT_NE(check<int64_t>(classes(3), manifest::I64, {-1}), "");
+}
+
+// Rows that are no examples may hold anything.
+TEST(Indices, OfMaskedRowsAreNotChecked) {
+  manifest::Binding y = classes(3);
+  std::vector<int64_t> values = {0, 2, -1, 7, 1, 3};
+  TensorView rows = {manifest::I64, {3, 2}, values.data()};
+  const bool none[] = {true, false, false}, last[] = {true, false, true};
+  EXPECT_TRUE(checkIndices(y, rows, none).ok());
+  EXPECT_NE(checkIndices(y, rows, last).message().find("(y[2, 1]): it is 3"),
+            std::string::npos);
+  // An argument without a batch has no such rows.
+  y.set_batch_dim(-1);
+  EXPECT_FALSE(checkIndices(y, rows, none).ok());
+}
+
+// Data in a mapped file begin where its header ends.
+TEST(Indices, MayBeUnaligned) {
+  std::vector<char> bytes(1 + 2 * sizeof(int64_t));
+  int64_t values[] = {2, 9};
+  std::memcpy(bytes.data() + 1, values, sizeof values);
+  Stray stray =
+      findStray({manifest::I64, {2}, bytes.data() + 1}, IntegerRange{0, 3});
+  EXPECT_EQ(stray.position, 1);
+  EXPECT_EQ(stray.value, "9");
 }
 
 TEST(Indices, OfWhatIndexesNothingAreNotChecked) {

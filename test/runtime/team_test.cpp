@@ -95,9 +95,10 @@ TEST(Seats, AreForThoseWhoWantAllCpus) {
   std::vector<int> cpus = cpu::usableCpus();
   int count = cpus.size();
   std::vector<int> seats = cpu::chooseSeats(count);
-  if (!seats.empty())
+  if (!seats.empty()) {
     EXPECT_EQ(std::set<int>(seats.begin(), seats.end()),
               std::set<int>(cpus.begin(), cpus.end()));
+  }
   EXPECT_TRUE(cpu::chooseSeats(count + 1).empty());
   EXPECT_TRUE(cpu::chooseSeats(1).empty());
   if (count < 2)
@@ -117,7 +118,7 @@ TEST(Seats, MoveAThreadWithoutBindingIt) {
     bool seated = false;
     // The system may move it away again before it looks.
     for (int attempt = 0; attempt < 100 && !seated; ++attempt) {
-      cpu::sitOn(cpu);
+      EXPECT_TRUE(cpu::sitOn(cpu));
       seated = sched_getcpu() == cpu;
     }
     EXPECT_TRUE(seated) << cpu;
@@ -127,7 +128,7 @@ TEST(Seats, MoveAThreadWithoutBindingIt) {
   // It cannot sit where the process may not run.
   Limited limited(1);
   int own = sched_getcpu();
-  cpu::sitOn(CPU_SETSIZE - 1);
+  EXPECT_FALSE(cpu::sitOn(CPU_SETSIZE - 1));
   EXPECT_EQ(sched_getcpu(), own);
 }
 

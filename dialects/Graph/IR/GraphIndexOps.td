@@ -9,8 +9,8 @@
 include "dialects/Graph/IR/GraphBase.td"
 
 // Negative indices count from the end (as in ONNX). Out of range, the compiled
-// kernels clamp, and what runs them checks the inputs before (`graph-index-inputs`);
-// the evaluator gives an error.
+// kernels clamp; the evaluator gives an error. Inputs that are indices of one
+// dim are checked before they run (`graph-index-inputs`).
 
 def Graph_GatherOp : Graph_Op<"gather", [InferTypeOpAdaptor]> {
   let summary = "operand slices along `axis` at `indices`: shape = operand[:axis] + indices + operand[axis+1:]";

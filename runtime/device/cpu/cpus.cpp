@@ -1,4 +1,4 @@
-//===- cpus.cpp - Which CPUs a process has, and who computes where --------===//
+//===- cpus.cpp - A process's CPUs, and who computes where ----------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,15 +74,17 @@ std::vector<int> chooseSeats(int threads) {
   return cpus;
 }
 
-void sitOn(int cpu) {
+bool sitOn(int cpu) {
   if (sched_getcpu() == cpu)
-    return;
+    return true;
   cpu_set_t before, seat;
   CPU_ZERO(&seat);
   CPU_SET(cpu, &seat);
-  if (sched_getaffinity(0, sizeof before, &before) == 0 &&
-      CPU_ISSET(cpu, &before) && sched_setaffinity(0, sizeof seat, &seat) == 0)
-    sched_setaffinity(0, sizeof before, &before);
+  if (sched_getaffinity(0, sizeof before, &before) != 0 ||
+      !CPU_ISSET(cpu, &before) || sched_setaffinity(0, sizeof seat, &seat) != 0)
+    return false;
+  sched_setaffinity(0, sizeof before, &before);
+  return true;
 }
 
 } // namespace dist::cpu

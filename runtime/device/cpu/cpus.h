@@ -1,5 +1,4 @@
-//===- cpus.h - Which CPUs a process has, and who computes where -*- C++
-//-*-===//
+//===- cpus.h - A process's CPUs, and who computes where -------*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,8 +29,9 @@ std::vector<int> usableCpus();
 /// quota no CPU is the process's own.
 std::vector<int> chooseSeats(int threads);
 
-/// Moves the calling thread to a CPU, if it is on another.
-void sitOn(int cpu);
+/// Moves the calling thread to a CPU, if it is on another. False: it may not
+/// run there.
+bool sitOn(int cpu);
 
 } // namespace dist::cpu
 

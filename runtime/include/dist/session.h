@@ -11,9 +11,9 @@
 |* several threads computes on libgomp's, which wait awake for milliseconds at a
 |* kernel's end: where other programs want the CPUs, start the app with
 |* GOMP_SPINCOUNT=5000 in its environment, as dist-run does for itself. Devices
-|* that want all of the process's CPUs begin each step on one of their own;
-their
-|* threads, the calling one included, are not bound to it.
+|* that want all of the process's CPUs compute on one of their own each; their
+|* threads, the calling one included, go there when they find themselves
+|* elsewhere, but are not bound to it.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_SESSION_H

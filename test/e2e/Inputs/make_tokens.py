@@ -9,7 +9,7 @@ rows = int(sys.argv[1])
 good = [i * 7 % rows for i in range(8 * 64)]
 ends = [token - rows if i % 3 == 0 else token for i, token in enumerate(good)]
 beyond = list(good)
-beyond[100] = rows
+beyond[6 * 64 + 36] = rows
 for name, tokens in (("good", good), ("ends", ends), ("beyond", beyond)):
     head = b"{'descr': '<i8', 'fortran_order': False, 'shape': (8, 64), }".ljust(117) + b"\n"
     with open(f"{name}.npy", "wb") as f:

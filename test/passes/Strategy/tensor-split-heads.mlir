@@ -13,7 +13,7 @@
 // two do the same. Layers that 4 divides are split over all of them. Over 12,
 // the largest part that divides the heads has 6. No part of 5 does, which is
 // said where nobody asked for whole heads.
-// SAID: warning: --split-preset auto: heads that no part of 'model' (5 ranks) divides stay whole on each of its ranks; an axis that divides their number splits them
+// SAID: warning: --split-preset auto: attention stays whole on each of the 5 ranks of 'model': no part of the axis divides its heads
 // UNSAID-NOT: warning
 // CHECK: dist.mesh @mesh ["model:(1)2"=2, "model:(2)2"=2]
 // WHOLE: dist.mesh @mesh ["model"=4]
