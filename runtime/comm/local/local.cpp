@@ -85,15 +85,17 @@ public:
     if (c.bytes == 0 && what.kind != CollectiveKind::Barrier)
       return Status();
     bool together = c.place->size() > 1;
+    if (together)
+      hold(c);
     if (together && c.algorithm != Algorithm::Auto)
       return allReduceInSteps(c);
     if (together)
-      DIST_RETURN_IF_ERROR(shared.meet(*c.place, c.call, from, to,
+      DIST_RETURN_IF_ERROR(shared.meet(*c.place, c.call, c.from, c.to,
                                        [&](char *small) { pack(c, small); }));
     work(c);
     // Nobody's buffers may change before all have read them.
     if (together && !c.small && what.kind != CollectiveKind::Barrier)
-      return shared.meet(*c.place, c.call, from, to, [](char *) {});
+      return shared.meet(*c.place, c.call, c.from, c.to, [](char *) {});
     return Status();
   }
 
@@ -124,8 +126,9 @@ public:
     c.call.digest = ~c.call.digest;
     size_t bytes = what.pieces.size * sizeof(void *);
     bool packed = bytes <= inlineBytes;
+    hold(c);
     auto meet = [&] {
-      return shared.meet(*c.place, c.call, from, nullptr, [&](char *small) {
+      return shared.meet(*c.place, c.call, c.from, nullptr, [&](char *small) {
         if (packed && bytes > 0)
           std::memcpy(small, from, bytes);
       });
@@ -328,6 +331,19 @@ private:
     }
   }
 
+  /// Others read where this rank's buffers are. Its own list goes with it when
+  /// it gives up and leaves; the buffers stay as long as the session.
+  void hold(Collected &c) {
+    auto keep = [&](void *const *&list, std::vector<void *> &held) {
+      if (!list)
+        return;
+      held.assign(list, list + c.what.pieces.size);
+      list = held.data();
+    };
+    keep(c.from, heldFrom);
+    keep(c.to, heldTo);
+  }
+
   /// Rank `index`'s part of `count` elements, cut at cache lines.
   static std::pair<int64_t, int64_t> part(int64_t count, int64_t elementBytes,
                                           int index, int size) {
@@ -475,6 +491,7 @@ private:
   int myRank, numRanks;
   std::vector<Place> places; // by mask of axes
   std::vector<void *> scratch;
+  std::vector<void *> heldFrom, heldTo; // what others read of a collective
   Team team;
   std::vector<int> memberAt; // the group's members by place, in a collective
 };
