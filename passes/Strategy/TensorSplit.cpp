@@ -135,8 +135,8 @@ LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
 
 /// Heads that the axis does not divide are split over a part of it, the largest
 /// that they divide by: the ranks of the rest compute the same. (Padding would
-/// stand between the heads of a weight's dim.) Of those that no part divides
-/// the user is told: every rank computes them all.
+/// stand between the heads of a weight's dim.) Of attention that stays
+/// whole the user is told: every rank computes it all.
 LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
                                           PatternDims &found) {
   int64_t ranks = mesh.getGroupSize(findAxes(mesh, axis));

@@ -43,27 +43,12 @@ static Stray findStray(const void *data, int64_t count, IntegerRange range) {
 }
 
 Stray findStray(const TensorView &tensor, IntegerRange range) {
-  int64_t n = elementCount(tensor.shape);
-  switch (tensor.type) {
-  case manifest::I8:
-    return findStray<int8_t>(tensor.data, n, range);
-  case manifest::I16:
-    return findStray<int16_t>(tensor.data, n, range);
-  case manifest::I32:
-    return findStray<int32_t>(tensor.data, n, range);
-  case manifest::I64:
-    return findStray<int64_t>(tensor.data, n, range);
-  case manifest::U8:
-    return findStray<uint8_t>(tensor.data, n, range);
-  case manifest::U16:
-    return findStray<uint16_t>(tensor.data, n, range);
-  case manifest::U32:
-    return findStray<uint32_t>(tensor.data, n, range);
-  case manifest::U64:
-    return findStray<uint64_t>(tensor.data, n, range);
-  default:
-    return {};
-  }
+  Stray stray;
+  withIntegerType(tensor.type, [&](auto zero) {
+    stray = findStray<decltype(zero)>(tensor.data, elementCount(tensor.shape),
+                                      range);
+  });
+  return stray;
 }
 
 /// The first in a row that is an example.

@@ -47,13 +47,12 @@ RankThreads::~RankThreads() {
 }
 
 const int *RankThreads::seatsOf(int rank) const {
-  bool isHost = withHost && rank == ranks - 1;
-  return seats.empty() || isHost ? nullptr : &seats[firstSeat[rank]];
+  return seats.empty() || isHost(rank) ? nullptr : &seats[firstSeat[rank]];
 }
 
 void RankThreads::runJob(int rank, cpu::SleepingTeam *loops) {
   const int *own = seated ? seatsOf(rank) : nullptr;
-  if (own && rank > 0)
+  if (own)
     cpu::sitOn(*own);
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
@@ -63,7 +62,7 @@ void RankThreads::runJob(int rank, cpu::SleepingTeam *loops) {
 
 void RankThreads::loop(int rank) {
   std::optional<cpu::SleepingTeam> loops;
-  if (withHost && rank == ranks - 1)
+  if (isHost(rank))
     loops.emplace(threadsOfRank[rank]);
   uint64_t seen = 0;
   while (true) {

@@ -46,6 +46,7 @@ public:
 
 private:
   void loop(int rank);
+  bool isHost(int rank) const { return withHost && rank == ranks - 1; }
   /// The CPUs of a rank's team; null: it has no seats, as the host.
   const int *seatsOf(int rank) const;
   /// The rank's part of a run.

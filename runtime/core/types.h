@@ -23,6 +23,29 @@ using manifest::DataType;
 size_t byteSize(DataType type);
 /// Whether it is one of the integers without a sign.
 bool isUnsigned(DataType type);
+/// Calls use(a value of the type) where it is an integer, else does nothing.
+template <typename Use> void withIntegerType(DataType type, Use use) {
+  switch (type) {
+  case manifest::I8:
+    return use(int8_t());
+  case manifest::I16:
+    return use(int16_t());
+  case manifest::I32:
+    return use(int32_t());
+  case manifest::I64:
+    return use(int64_t());
+  case manifest::U8:
+    return use(uint8_t());
+  case manifest::U16:
+    return use(uint16_t());
+  case manifest::U32:
+    return use(uint32_t());
+  case manifest::U64:
+    return use(uint64_t());
+  default:
+    return;
+  }
+}
 /// "f32", "i64", "bool", ...
 const char *name(DataType type);
 /// Product of the dims (1 for a scalar).

@@ -107,24 +107,8 @@ template <typename Use> void withType(DataType type, Use use) {
     return use(Bfloat());
   case manifest::BOOL:
     return use(Bool());
-  case manifest::I8:
-    return use(int8_t());
-  case manifest::I16:
-    return use(int16_t());
-  case manifest::I32:
-    return use(int32_t());
-  case manifest::I64:
-    return use(int64_t());
-  case manifest::U8:
-    return use(uint8_t());
-  case manifest::U16:
-    return use(uint16_t());
-  case manifest::U32:
-    return use(uint32_t());
-  case manifest::U64:
-    return use(uint64_t());
   default:
-    return;
+    withIntegerType(type, use);
   }
 }
 

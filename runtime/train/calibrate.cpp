@@ -7,8 +7,8 @@
 #include "runtime/train/calibrate.h"
 #include "runtime/comm/local/local.h"
 #include "runtime/core/memory.h"
-#include "runtime/device/cpu/library_kernel.h"
 #include "runtime/device/cpu/cpus.h"
+#include "runtime/device/cpu/library_kernel.h"
 #include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <chrono>

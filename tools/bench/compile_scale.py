@@ -13,7 +13,8 @@ import os
 import subprocess
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from programs import TOP
+
 sys.path.insert(0, os.path.join(TOP, "examples", "models"))
 from make_models import transformer  # noqa: E402
 
