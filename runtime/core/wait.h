@@ -40,7 +40,8 @@ public:
   }
 
   /// True when `ready()` became true, false at the deadline. Spins for
-  /// `spinMicroseconds` before it sleeps.
+  /// `spinMicroseconds` before it sleeps. While the process is suspended, the
+  /// time that is left stands still: nobody can have come.
   template <typename Ready>
   bool wait(Ready ready, Clock::time_point deadline, int spinMicroseconds) {
     if (ready())
@@ -57,21 +58,27 @@ public:
     } while (Clock::now() < awake);
     sleepers.fetch_add(1);
     bool result = true;
+    Clock::time_point last = start;
+    Clock::duration planned = awake - start;
     while (true) {
       uint32_t seen = epoch.load();
       if (ready())
         break;
       Clock::time_point now = Clock::now();
+      Clock::duration late = now - last - planned;
+      if (late > suspended && deadline != Clock::time_point::max())
+        deadline += late;
       if (now >= deadline) {
         result = false;
         break;
       }
       // Slices, so that a far deadline needs no arithmetic on its type.
-      auto slice = std::min<Clock::duration>(deadline - now,
-                                             std::chrono::milliseconds(200));
+      last = now;
+      planned = std::min<Clock::duration>(deadline - now,
+                                          std::chrono::milliseconds(200));
       timespec time;
       auto ns =
-          std::chrono::duration_cast<std::chrono::nanoseconds>(slice).count();
+          std::chrono::duration_cast<std::chrono::nanoseconds>(planned).count();
       time.tv_sec = ns / 1000000000;
       time.tv_nsec = ns % 1000000000;
       syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
@@ -81,6 +88,9 @@ public:
   }
 
 private:
+  /// Beyond what a busy machine adds to a sleep.
+  static constexpr std::chrono::milliseconds suspended{1000};
+
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
