@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/KernelEmitter.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -257,4 +258,40 @@ std::optional<ClusterInfo> mlir::dist::analyzeBody(Block &body) {
       ops.push_back(&op);
   }
   return analyzeCluster(ops);
+}
+
+/// Whether rows are added up in sums of that many terms.
+static bool hasOuterSums(const ClusterInfo &info, int64_t terms) {
+  int64_t points = ShapedType::getNumElements(info.domain);
+  return llvm::any_of(info.kinds, [&](const auto &entry) {
+    auto reduce = dyn_cast<graph::ReduceOp>(entry.first);
+    return reduce && entry.second == MemberKind::OuterReduction &&
+           reduce.getKind() == graph::ReduceKind::Sum &&
+           points >= terms * reduce.getType().getNumElements();
+  });
+}
+
+std::pair<int64_t, int64_t> mlir::dist::chooseRows(const ClusterInfo &info,
+                                                   int64_t threads) {
+  int64_t elements = ShapedType::getNumElements(info.domain);
+  // Below this a fork and join costs more than it saves.
+  bool parallel =
+      threads > 1 && elements * int64_t(info.kinds.size() + 4) > 64 * 1024;
+  int64_t rowDims = info.fixedRowDims;
+  int64_t rows = 1;
+  if (rowDims < 0) {
+    rowDims = 0;
+    int64_t wanted = parallel ? 8 * threads : 1;
+    // Long sums are made of those of blocks of rows.
+    if (hasOuterSums(info, kLongSumTerms))
+      wanted = std::max(wanted, 64 * (parallel ? threads : 1));
+    while (rowDims < info.maxRowDims && rows < wanted)
+      rows *= info.domain[rowDims++];
+  } else {
+    rows =
+        ShapedType::getNumElements(ArrayRef(info.domain).take_front(rowDims));
+  }
+  if (!parallel || rows < threads)
+    return {rowDims, 1};
+  return {rowDims, threads};
 }

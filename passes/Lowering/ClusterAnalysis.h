@@ -26,6 +26,11 @@
 
 namespace mlir::dist {
 
+/// More members or buffers than this make kernels that spill and compile
+/// slowly.
+constexpr size_t kMaxKernelOps = 96;
+constexpr size_t kMaxKernelBuffers = 48;
+
 enum class MemberKind { Full, InnerReduction, Row, OuterReduction };
 
 struct ClusterInfo {
@@ -49,6 +54,10 @@ std::optional<ClusterInfo> analyzeCluster(ArrayRef<Operation *> ops);
 
 /// The same for the body of a kernel, where floating ops may be in between.
 std::optional<ClusterInfo> analyzeBody(Block &body);
+
+/// How many leading dims are rows, and how many ranges of rows run at once.
+std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
+                                       int64_t threads);
 
 } // namespace mlir::dist
 

@@ -51,8 +51,6 @@ private:
   LogicalResult emit(Node *node, OpBuilder &builder);
   Value cloneInto(Value value, OpBuilder &builder, Block *body,
                   SmallVectorImpl<Value> &inputs, IRMapping &mapping);
-  bool canFlatten(Node *node,
-                  const llvm::SmallPtrSetImpl<Operation *> &members);
   bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &in);
 
   func::FuncOp func;

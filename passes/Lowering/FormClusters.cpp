@@ -25,10 +25,6 @@ namespace mlir::dist {
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
-/// More members than this make kernels that spill and compile slowly.
-constexpr size_t maxMembers = 96;
-constexpr size_t maxBuffers = 48;
-
 /// The values behind `value` that a kernel really reads.
 void ClusterFormer::collectBases(Value value,
                                  llvm::SmallSetVector<Value, 8> &bases) {
@@ -186,7 +182,7 @@ static size_t countBuffers(ArrayRef<Operation *> ops) {
 /// Merges `b` into `a` if they make one kernel.
 bool ClusterFormer::tryMerge(Node *a, Node *b) {
   if (a == b || !a->info || !b->info ||
-      a->ops.size() + b->ops.size() > maxMembers)
+      a->ops.size() + b->ops.size() > kMaxKernelOps)
     return false;
   // A kernel over both sides of a send or recv would hold up the other rank.
   if (epoch[a->ops.front()] != epoch[b->ops.front()])
@@ -197,7 +193,7 @@ bool ClusterFormer::tryMerge(Node *a, Node *b) {
     return position[l] < position[r];
   });
   std::optional<ClusterInfo> info = analyzeCluster(ops);
-  if (!info || countBuffers(ops) > maxBuffers)
+  if (!info || countBuffers(ops) > kMaxKernelBuffers)
     return false;
   if (hasOtherPath(a, b) || hasOtherPath(b, a))
     return false;
@@ -252,13 +248,26 @@ void ClusterFormer::mergeNodes() {
   }
 }
 
+/// Whether the value is a reshape of what the kernel does not compute itself.
+static bool isViewOfMemory(Value value, const IRMapping &mapping) {
+  if (!value.getDefiningOp<graph::ReshapeOp>())
+    return false;
+  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
+    value = view.getOperand();
+  if (Operation *def = value.getDefiningOp(); def && isFloating(def))
+    return false;
+  Value known = mapping.lookupOrNull(value);
+  return !known || isa<BlockArgument>(known);
+}
+
 Value ClusterFormer::cloneInto(Value value, OpBuilder &builder, Block *body,
                                SmallVectorImpl<Value> &inputs,
                                IRMapping &mapping) {
   if (mapping.contains(value))
     return mapping.lookup(value);
   Operation *def = value.getDefiningOp();
-  if (def && isFloating(def)) {
+  // A view of memory is memory: inside, its indices would be divided apart.
+  if (def && isFloating(def) && !isViewOfMemory(value, mapping)) {
     for (Value operand : def->getOperands())
       cloneInto(operand, builder, body, inputs, mapping);
     builder.clone(*def, mapping);
@@ -283,92 +292,6 @@ bool ClusterFormer::isUsedOutside(
       return isUsedOutside(user->getResult(0), in);
     return true;
   });
-}
-
-/// Whether every point of the domain is computed alike, from nothing but its
-/// own elements and scalars: then the dims are one, and loops over it are long
-/// whatever the shape (filters end in dims of 3).
-bool ClusterFormer::canFlatten(
-    Node *node, const llvm::SmallPtrSetImpl<Operation *> &members) {
-  if (node->info->domain.size() < 2)
-    return false;
-  for (Operation *op : node->ops) {
-    if (!op->hasTrait<OpTrait::Elementwise>() ||
-        node->info->kinds.lookup(op) != MemberKind::Full)
-      return false;
-    for (Value operand : op->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (!def || members.contains(def) || !isFloating(def) ||
-          isa<graph::ConstantOp>(def))
-        continue;
-      auto broadcast = dyn_cast<graph::BroadcastOp>(def);
-      if (!broadcast || !broadcast.getDims().empty())
-        return false;
-    }
-  }
-  return true;
-}
-
-static Type flatten(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return RankedTensorType::get({tensor.getNumElements()},
-                               tensor.getElementType());
-}
-
-/// Gives all ops of a kernel's body their flat types.
-static void flattenBody(Block &body, ArrayRef<int64_t> domain) {
-  for (BlockArgument argument : body.getArguments())
-    if (cast<RankedTensorType>(argument.getType()).getRank() != 0)
-      argument.setType(flatten(argument.getType()));
-  for (Operation &op : body.without_terminator()) {
-    // Shardings are of the dims that were.
-    op.removeDiscardableAttr(DistDialect::kShardings);
-    for (Value result : op.getResults()) {
-      if (cast<RankedTensorType>(result.getType()).getShape() != domain)
-        continue;
-      auto flat = cast<RankedTensorType>(flatten(result.getType()));
-      if (auto constant = dyn_cast<graph::ConstantOp>(op))
-        constant.setValueAttr(
-            cast<DenseElementsAttr>(constant.getValue()).resizeSplat(flat));
-      result.setType(flat);
-    }
-  }
-}
-
-/// Whether rows are added up in sums of that many terms.
-static bool hasOuterSums(const ClusterInfo &info, int64_t terms) {
-  int64_t points = ShapedType::getNumElements(info.domain);
-  return llvm::any_of(info.kinds, [&](const auto &entry) {
-    auto reduce = dyn_cast<graph::ReduceOp>(entry.first);
-    return reduce && entry.second == MemberKind::OuterReduction &&
-           reduce.getKind() == graph::ReduceKind::Sum &&
-           points >= terms * reduce.getType().getNumElements();
-  });
-}
-
-/// How many leading dims are rows, and how many ranges of rows run at once.
-static std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
-                                              size_t members, int64_t threads) {
-  int64_t elements = ShapedType::getNumElements(info.domain);
-  // Below this a fork and join costs more than it saves.
-  bool parallel = threads > 1 && elements * int64_t(members + 4) > 64 * 1024;
-  int64_t rowDims = info.fixedRowDims;
-  int64_t rows = 1;
-  if (rowDims < 0) {
-    rowDims = 0;
-    int64_t wanted = parallel ? 8 * threads : 1;
-    // Long sums are made of those of blocks of rows.
-    if (hasOuterSums(info, kLongSumTerms))
-      wanted = std::max(wanted, 64 * (parallel ? threads : 1));
-    while (rowDims < info.maxRowDims && rows < wanted)
-      rows *= info.domain[rowDims++];
-  } else {
-    rows =
-        ShapedType::getNumElements(ArrayRef(info.domain).take_front(rowDims));
-  }
-  if (!parallel || rows < threads)
-    return {rowDims, 1};
-  return {rowDims, threads};
 }
 
 /// The type in which a sum over rows is kept between chunks.
@@ -409,13 +332,7 @@ LogicalResult ClusterFormer::emit(Node *node, OpBuilder &builder) {
   ClusterInfo &info = *node->info;
   llvm::SmallPtrSet<Operation *, 16> members(node->ops.begin(),
                                              node->ops.end());
-  SmallVector<int64_t> wholeDomain = info.domain;
-  bool flat = canFlatten(node, members);
-  if (flat) {
-    info.domain.assign({ShapedType::getNumElements(wholeDomain)});
-    info.maxRowDims = 1;
-  }
-  auto [rowDims, chunks] = chooseRows(info, node->ops.size(), threads);
+  auto [rowDims, chunks] = chooseRows(info, threads);
   auto body = std::make_unique<Region>();
   Block *block = new Block;
   body->push_back(block);
@@ -446,17 +363,6 @@ LogicalResult ClusterFormer::emit(Node *node, OpBuilder &builder) {
     }
   }
   rt::YieldOp::create(inner, node->ops.back()->getLoc(), yielded);
-  if (flat) {
-    // Reshapes are views: they cost nothing.
-    flattenBody(*block, wholeDomain);
-    for (auto [input, argument] :
-         llvm::zip_equal(inputs, block->getArguments()))
-      if (input.getType() != argument.getType())
-        input = graph::ReshapeOp::create(builder, input.getLoc(),
-                                         argument.getType(), input);
-    for (Type &type : types)
-      type = flatten(type);
-  }
   auto fused = rt::FusedOp::create(
       builder, FusedLoc::get(builder.getContext(), locs), types, inputs,
       builder.getDenseI64ArrayAttr(info.domain),
@@ -467,10 +373,7 @@ LogicalResult ClusterFormer::emit(Node *node, OpBuilder &builder) {
   for (auto pair : llvm::zip_equal(outputs, fused.getOutputs())) {
     Value output = std::get<0>(pair), result = std::get<1>(pair);
     Value replacement = result;
-    if (flat) {
-      replacement = graph::ReshapeOp::create(builder, output.getLoc(),
-                                             output.getType(), result);
-    } else if (result.getType() != output.getType()) {
+    if (result.getType() != output.getType()) {
       auto reduce = cast<graph::ReduceOp>(output.getDefiningOp());
       auto partial = cast<RankedTensorType>(result.getType());
       auto sumType = RankedTensorType::get(partial.getShape().drop_front(),

@@ -99,6 +99,41 @@ def FormClustersPass : Pass<"graph-form-clusters", "::mlir::ModuleOp"> {
   ];
 }
 
+def RecomputeElementsPass : Pass<"rt-recompute-elements", "::mlir::ModuleOp"> {
+  let summary = "kernels compute again what is further away in memory";
+  let description = [{
+    What a kernel stores for others is chosen by a minimum cut between what it
+    reads and what they want of it: bytes written and read, against instructions
+    that are repeated. Reductions and contractions run once. What others read
+    as well (a contraction, a collective) is stored in any case.
+    ```mlir
+    %0:2 = rt.fused(%x) ... { %a = graph.mul %x, %x; %b = graph.exp %a; rt.yield %a, %b }
+    %1 = rt.fused(%0#0, %g) ... { (%a, %g): %c = graph.mul %a, %g; rt.yield %c }
+    // becomes
+    %0 = rt.fused(%x) ... { %a = graph.mul %x, %x; %b = graph.exp %a; rt.yield %b }
+    %1 = rt.fused(%x, %g) ... { (%x, %g): %a = graph.mul %x, %x; %c = graph.mul %a, %g; rt.yield %c }
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::dist::graph::GraphDialect"];
+}
+
+def FlattenKernelsPass : Pass<"rt-flatten-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernels whose elements are all computed alike run over one dim";
+  let description = [{
+    Loops over it are long whatever the shape: filters end in dims of 3.
+    ```mlir
+    %0 = rt.fused(%x) domain [64, 32, 3, 3] ...
+    // becomes
+    %1 = graph.reshape %x : (tensor<64x32x3x3xf32>) -> tensor<18432xf32>
+    %0 = rt.fused(%1) domain [18432] ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect", "::mlir::dist::graph::GraphDialect"];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1", "threads of a device">,
+  ];
+}
+
 def ShareReductionsPass : Pass<"rt-share-reductions", "::mlir::ModuleOp"> {
   let summary = "sums of gradients are computed where they are read";
   let description = [{

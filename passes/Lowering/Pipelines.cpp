@@ -87,6 +87,11 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   clusters.threads = options.threads;
   clusters.fuse = options.fuse;
   pm.addPass(createFormClustersPass(clusters));
+  if (options.fuse)
+    pm.addPass(createRecomputeElementsPass());
+  FlattenKernelsPassOptions flat;
+  flat.threads = options.threads;
+  pm.addPass(createFlattenKernelsPass(flat));
 }
 
 void mlir::dist::buildProgramsPipeline(OpPassManager &pm,

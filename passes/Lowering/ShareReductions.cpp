@@ -33,7 +33,6 @@ namespace {
 constexpr int64_t minSharedBytes = 64 * 1024;
 /// More streams than this are more than a core prefetches.
 constexpr int64_t maxPlaces = 8;
-constexpr size_t maxBuffers = 48;
 
 /// The one kernel that reads a result, and as which of its operands.
 struct Reader {
@@ -164,7 +163,7 @@ std::optional<Candidate> Sharer::examine(int64_t id) {
                                              reader->kernel->getNumResults())
             .first->second;
     count += places - 1;
-    if (count > maxBuffers) {
+    if (count > kMaxKernelBuffers) {
       count -= places - 1;
       reader = std::nullopt;
     }

@@ -77,44 +77,17 @@ func.func @no_cycle(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   return %2 : tensor<8x8xf32>
 }
 
-// Where every element is computed from its own elements and scalars, dims do
-// not matter: a filter that ends in 3x3 is one long loop.
-// CHECK-LABEL: func.func @flat
-// CHECK-SAME: %[[X:.+]]: tensor<64x32x3x3xf32>, %[[S:.+]]: tensor<f32>
-// CHECK: %[[V:.+]] = graph.reshape %[[X]] : (tensor<64x32x3x3xf32>) -> tensor<18432xf32>
-// CHECK: %[[F:.+]] = rt.fused(%[[V]], %[[S]]) domain [18432] row_dims 1 chunks 2
-// CHECK: graph.broadcast %{{.+}} {dims = array<i64>} : (tensor<f32>) -> tensor<18432xf32>
-// CHECK: graph.constant dense<2.000000e+00> : tensor<18432xf32>
-// CHECK: %[[R:.+]] = graph.reshape %[[F]] : (tensor<18432xf32>) -> tensor<64x32x3x3xf32>
-// CHECK: return %[[R]]
-func.func @flat(%x: tensor<64x32x3x3xf32>, %s: tensor<f32>) -> tensor<64x32x3x3xf32> {
-  %b = graph.broadcast %s {dims = array<i64>} : (tensor<f32>) -> tensor<64x32x3x3xf32>
-  %0 = graph.mul %x, %b : tensor<64x32x3x3xf32>
-  %c = graph.constant dense<2.0> : tensor<64x32x3x3xf32>
-  %1 = graph.mul %0, %c : tensor<64x32x3x3xf32>
-  return %1 : tensor<64x32x3x3xf32>
-}
-
-// A value a channel needs the dims.
-// CHECK-LABEL: func.func @flat_n1
-// CHECK: rt.fused(%{{.+}}) domain [64, 32, 3, 3]
-func.func @flat_n1(%x: tensor<64x32x3x3xf32>, %s: tensor<32xf32>) -> tensor<64x32x3x3xf32> {
-  %b = graph.broadcast %s {dims = array<i64: 1>} : (tensor<32xf32>) -> tensor<64x32x3x3xf32>
-  %0 = graph.mul %x, %b : tensor<64x32x3x3xf32>
-  return %0 : tensor<64x32x3x3xf32>
-}
-
 graph.variable @w0 : tensor<64x64xf32> trainable {group = "parameter"} = dense<0.0> : tensor<64x64xf32>
 graph.variable @w1 : tensor<64x4x16xf32> trainable {group = "parameter"} = dense<0.0> : tensor<64x4x16xf32>
 // What is made of variables alone comes right before it is read, however early
 // it stands; so does a view of it that stands late. The batch is no variable.
 // CHECK-LABEL: func.func @preparation
-// CHECK: rt.fused({{.*}} -> tensor<512xbf16>
-// CHECK: rt.fused({{.*}} -> tensor<4096xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<8x64xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<64x64xbf16>
 // CHECK-NOT: rt.fused
 // CHECK: rt.library({{.*}}kind = "matmul"
-// CHECK: rt.fused({{.*}} -> tensor<512xbf16>
-// CHECK: rt.fused({{.*}} -> tensor<4096xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<8x64xbf16>
+// CHECK: rt.fused({{.*}} -> tensor<64x4x16xbf16>
 // CHECK: %[[W1:.+]] = graph.reshape %{{.+}} -> tensor<64x64xbf16>
 // CHECK-NOT: rt.fused
 // CHECK: rt.library(%{{.+}}, %[[W1]]) {kind = "matmul"

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --graph-form-clusters --rt-share-reductions -split-input-file | FileCheck %s
+// RUN: dist-opt %s --graph-form-clusters --rt-flatten-kernels --rt-share-reductions -split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-graph-to-rt-pipeline="share-reductions=false" -split-input-file | FileCheck %s --check-prefix=MOVED
 
 // The update adds up itself, in the order of places; who asks last waits for all.

@@ -1,0 +1,502 @@
+//===- RecomputeElements.cpp - What kernels store for each other -*- C++
+//-*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels are formed by what they may compute together: what one gives others
+// is whatever those read of it, often several tensors that are each a few
+// instructions away from one another. Here a minimum cut between all that a
+// kernel reads and all that later ones want of it decides what goes through
+// memory. Contractions and reductions are never repeated.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Cost.h"
+#include "passes/Analysis/MinimumCut.h"
+#include "passes/Lowering/Bindings.h"
+#include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_RECOMPUTEELEMENTSPASS
+#include "passes/Lowering/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+
+/// A vector instruction takes as long as so many bytes an element to or from
+/// memory, where what is stored is larger than the caches; and where it is not.
+constexpr double instructionBytes = 0.25, instructionBytesCached = 1;
+constexpr int64_t cachedBytes = 512 * 1024;
+/// What a value costs that has to stay longer than it would, of its bytes.
+constexpr double holdShare = 0.5;
+/// The same of a variable that is updated before: it would have to be copied.
+constexpr double replacedShare = 4;
+/// Less than this share of what it moves is not worth the change.
+constexpr double leastGain = 0.1;
+
+/// One kernel whose results others read.
+class Giver {
+public:
+  Giver(rt::FusedOp giver, llvm::DenseMap<Operation *, int64_t> &position)
+      : giver(giver), position(position) {}
+
+  /// Whether others compute what it gave them; it still gives it then.
+  bool run();
+  /// The kernel as it is now.
+  rt::FusedOp get() const { return giver; }
+
+private:
+  struct Wanted {
+    rt::FusedOp taker;
+    SmallVector<unsigned> operands; // of the taker, results of the giver
+  };
+
+  void collectTakers();
+  bool staysStored(OpResult result);
+  bool isReplaced(BlockArgument variable, int64_t before);
+  bool isCopyable(Operation *op);
+  double availableCost(Value value);
+  double holdCost(Value operand);
+  bool cut(llvm::SmallSetVector<Value, 8> &stored);
+  void addResults(const llvm::SmallSetVector<Value, 8> &stored);
+  rt::FusedOp rebuild(const Wanted &wanted,
+                      const llvm::SmallSetVector<Value, 8> &stored);
+  Value copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
+             OpBuilder &b, IRMapping &mapping,
+             llvm::function_ref<Value(Value)> read);
+
+  rt::FusedOp giver;
+  llvm::DenseMap<Operation *, int64_t> &position;
+  ClusterInfo info;
+  SmallVector<Wanted> takers;
+  llvm::SmallPtrSet<Operation *, 4> refused;
+  double instruction = instructionBytes;
+};
+
+} // namespace
+
+static ValueRange yieldsOf(rt::FusedOp op) {
+  return op.getBody().front().getTerminator()->getOperands();
+}
+
+/// Other dialects' kernels have buffers in an order of their own.
+static bool isGraphOnly(rt::FusedOp op) {
+  return llvm::all_of(op.getBody().front().without_terminator(),
+                      [](Operation &inner) {
+                        return isa<graph::GraphDialect>(inner.getDialect());
+                      });
+}
+
+static Value stripViews(Value value) {
+  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
+    value = view.getOperand();
+  return value;
+}
+
+/// The input that is the value, perhaps as another view of the same shape.
+template <typename Inputs>
+static std::optional<unsigned> findInput(const Inputs &inputs, Value value) {
+  for (auto [number, input] : llvm::enumerate(inputs))
+    if (input.getType() == value.getType() &&
+        stripViews(input) == stripViews(value))
+      return number;
+  return std::nullopt;
+}
+
+/// The kernel's result that an operand is, looked at through views that end in
+/// the same shape.
+static OpResult getResultOf(Value operand, rt::FusedOp giver) {
+  auto result = dyn_cast<OpResult>(stripViews(operand));
+  return result && result.getOwner() == giver &&
+                 result.getType() == operand.getType()
+             ? result
+             : OpResult();
+}
+
+/// Who reads the value, views looked through.
+static void collectReaders(Value value, SmallVectorImpl<OpOperand *> &readers) {
+  for (OpOperand &use : value.getUses())
+    if (auto view = dyn_cast<graph::ReshapeOp>(use.getOwner()))
+      collectReaders(view.getResult(), readers);
+    else
+      readers.push_back(&use);
+}
+
+void Giver::collectTakers() {
+  takers.clear();
+  llvm::MapVector<Operation *, SmallVector<unsigned>> operands;
+  for (OpResult result : giver->getResults()) {
+    SmallVector<OpOperand *> readers;
+    collectReaders(result, readers);
+    for (OpOperand *use : readers)
+      if (getResultOf(use->get(), giver) == result)
+        operands[use->getOwner()].push_back(use->getOperandNumber());
+  }
+  for (auto &[op, numbers] : operands) {
+    auto taker = dyn_cast<rt::FusedOp>(op);
+    if (!taker || taker == giver || refused.contains(taker) ||
+        taker.getDomain() != giver.getDomain() || !isGraphOnly(taker) ||
+        !analyzeBody(taker.getBody().front()))
+      continue;
+    llvm::sort(numbers);
+    takers.push_back({taker, numbers});
+  }
+}
+
+/// Whether somebody reads the result who cannot compute it.
+bool Giver::staysStored(OpResult result) {
+  SmallVector<OpOperand *> readers;
+  collectReaders(result, readers);
+  return llvm::any_of(readers, [&](OpOperand *use) {
+    return llvm::none_of(takers, [&](const Wanted &wanted) {
+      return wanted.taker == use->getOwner() &&
+             llvm::is_contained(wanted.operands, use->getOperandNumber());
+    });
+  });
+}
+
+bool Giver::isCopyable(Operation *op) {
+  if (isFloating(op))
+    return !isa<graph::TransposeOp, graph::SliceOp>(op);
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+    return false;
+  MemberKind kind = info.kinds.lookup(op);
+  return kind == MemberKind::Full || kind == MemberKind::Row;
+}
+
+/// Whether the variable's new value is there before the given place.
+bool Giver::isReplaced(BlockArgument variable, int64_t before) {
+  auto func = cast<func::FuncOp>(variable.getOwner()->getParentOp());
+  Attribute state = getStateName(func.getArgAttrDict(variable.getArgNumber()));
+  Operation *end = func.front().getTerminator();
+  for (OpOperand &use : end->getOpOperands())
+    if (state &&
+        getStateName(func.getResultAttrDict(use.getOperandNumber())) == state) {
+      Value updated = stripViews(use.get());
+      return updated.getDefiningOp() &&
+             position.lookup(updated.getDefiningOp()) < before;
+    }
+  return false;
+}
+
+/// Of a value that is kept for the takers beyond its last reader.
+double Giver::holdCost(Value value) {
+  value = stripViews(value);
+  int64_t last = 0, wanted = 0;
+  for (Wanted &taker : takers)
+    wanted = std::max(wanted, position.lookup(taker.taker));
+  double bytes = double(getByteSize(value.getType()));
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isReplaced(argument, wanted) ? replacedShare * bytes : 0;
+  SmallVector<OpOperand *> readers;
+  collectReaders(value, readers);
+  for (OpOperand *use : readers)
+    last = std::max(last, position.lookup(use->getOwner()));
+  return wanted > last ? holdShare * bytes : 0;
+}
+
+/// What it costs that takers read the value of the giver's body from memory;
+/// infinite where that cannot be.
+double Giver::availableCost(Value value) {
+  double bytes = double(getByteSize(value.getType()));
+  double reads = double(takers.size()) * bytes;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Value operand = giver.getInputs()[argument.getArgNumber()];
+    bool readAnyway = llvm::all_of(takers, [&](Wanted &wanted) {
+      return findInput(wanted.taker.getInputs(), operand).has_value();
+    });
+    return readAnyway ? 0 : reads + holdCost(operand);
+  }
+  for (auto [result, yielded] :
+       llvm::zip_equal(giver->getResults(), yieldsOf(giver)))
+    if (yielded == value && result.getType() == value.getType() &&
+        staysStored(result))
+      return reads + holdCost(result);
+  Operation *op = value.getDefiningOp();
+  auto kind = info.kinds.find(op);
+  if (kind == info.kinds.end() || kind->second == MemberKind::OuterReduction)
+    return -1;
+  return bytes + reads;
+}
+
+/// Which values of the body takers read from memory; false: those that they do
+/// already, or about as many bytes.
+bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
+  MinimumCut graph;
+  unsigned source = graph.addNode(), sink = graph.addNode();
+  llvm::DenseMap<Value, unsigned> in, out;
+  SmallVector<Value> values;
+  auto add = [&](Value value) {
+    in[value] = graph.addNode();
+    out[value] = graph.addNode();
+    values.push_back(value);
+    double cost = availableCost(value);
+    graph.addEdge(in[value], out[value],
+                  cost < 0 ? MinimumCut::kInfinite : int64_t(cost));
+  };
+  Block &body = giver.getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    add(argument);
+    graph.addEdge(source, in[argument], MinimumCut::kInfinite);
+  }
+  for (Operation &op : body.without_terminator()) {
+    double price = MinimumCut::kInfinite;
+    if (isCopyable(&op)) {
+      auto costed = dyn_cast<CostOpInterface>(&op);
+      auto type = cast<RankedTensorType>(op.getResult(0).getType());
+      price = isFloating(&op)
+                  ? 0
+                  : (costed ? costed.getInstructions() : 1) * instruction *
+                        double(takers.size()) * double(type.getNumElements());
+    }
+    for (Value result : op.getResults()) {
+      add(result);
+      if (price > 0)
+        graph.addEdge(source, in[result], int64_t(price));
+      for (Value operand : op.getOperands())
+        graph.addEdge(out[operand], in[result], MinimumCut::kInfinite);
+    }
+  }
+  double before = 0;
+  llvm::SmallSetVector<Value, 8> wanted;
+  for (Wanted &taker : takers)
+    for (unsigned number : taker.operands)
+      wanted.insert(
+          yieldsOf(giver)[getResultOf(taker.taker.getInputs()[number], giver)
+                              .getResultNumber()]);
+  for (Value value : wanted) {
+    graph.addEdge(out[value], sink, MinimumCut::kInfinite);
+    before += std::max(0.0, availableCost(value));
+  }
+  int64_t after = graph.solve(source, sink);
+  if (double(after) > (1 - leastGain) * before)
+    return false;
+  for (Value value : values)
+    if (graph.isOnSourceSide(in[value]) && !graph.isOnSourceSide(out[value]))
+      stored.insert(value);
+  return true;
+}
+
+/// Gives the kernel results for those of its values that have none.
+void Giver::addResults(const llvm::SmallSetVector<Value, 8> &stored) {
+  SmallVector<Value> added;
+  for (Value value : stored)
+    if (!isa<BlockArgument>(value) &&
+        !llvm::is_contained(yieldsOf(giver), value))
+      added.push_back(value);
+  if (added.empty())
+    return;
+  Operation *yield = giver.getBody().front().getTerminator();
+  yield->insertOperands(yield->getNumOperands(), added);
+  SmallVector<Type> types(giver->getResultTypes());
+  for (Value value : added)
+    types.push_back(value.getType());
+  OpBuilder b(giver);
+  auto grown = rt::FusedOp::create(
+      b, giver.getLoc(), types, giver.getInputs(), giver.getDomainAttr(),
+      giver.getRowDimsAttr(), giver.getChunksAttr());
+  grown.getBody().takeBody(giver.getBody());
+  giver->replaceAllUsesWith(
+      grown->getResults().take_front(giver->getNumResults()));
+  position[grown] = position.lookup(giver);
+  giver.erase();
+  giver = grown;
+}
+
+/// The value in the taker's body, computed there or read.
+Value Giver::copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
+                  OpBuilder &b, IRMapping &mapping,
+                  llvm::function_ref<Value(Value)> read) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  if (stored.contains(value)) {
+    Value argument = read(value);
+    mapping.map(value, argument);
+    return argument;
+  }
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    copy(operand, stored, b, mapping, read);
+  b.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+/// The taker as it reads what is stored and computes the rest; null: that is no
+/// kernel.
+rt::FusedOp Giver::rebuild(const Wanted &wanted,
+                           const llvm::SmallSetVector<Value, 8> &stored) {
+  rt::FusedOp taker = wanted.taker;
+  OpBuilder b(taker);
+  auto changed = cast<rt::FusedOp>(b.clone(*taker));
+  Block &body = changed.getBody().front();
+  SmallVector<Value> inputs(changed.getInputs());
+  b.setInsertionPointToStart(&body);
+  auto read = [&](Value value) -> Value {
+    Value from;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      from = giver.getInputs()[argument.getArgNumber()];
+    } else {
+      auto place = llvm::find(yieldsOf(giver), value);
+      from = giver->getResult(place - yieldsOf(giver).begin());
+    }
+    if (std::optional<unsigned> known = findInput(inputs, from))
+      return body.getArgument(*known);
+    inputs.push_back(from);
+    return body.addArgument(from.getType(), from.getLoc());
+  };
+  IRMapping mapping;
+  llvm::BitVector gone(inputs.size());
+  for (unsigned number : wanted.operands) {
+    Value value = yieldsOf(
+        giver)[getResultOf(taker.getInputs()[number], giver).getResultNumber()];
+    if (stored.contains(value))
+      continue;
+    body.getArgument(number).replaceAllUsesWith(
+        copy(value, stored, b, mapping, read));
+    gone.set(number);
+  }
+  gone.resize(inputs.size());
+  body.eraseArguments(gone);
+  SmallVector<Value> left;
+  for (auto [number, input] : llvm::enumerate(inputs))
+    if (!gone.test(number))
+      left.push_back(input);
+  changed.getInputsMutable().assign(left);
+  std::optional<ClusterInfo> whole = analyzeBody(body);
+  bool fits = whole && whole->domain == taker.getDomain() &&
+              (whole->fixedRowDims < 0 ||
+               whole->fixedRowDims == int64_t(taker.getRowDims())) &&
+              int64_t(taker.getRowDims()) <= whole->maxRowDims &&
+              whole->kinds.size() <= kMaxKernelOps &&
+              left.size() + changed->getNumResults() <= kMaxKernelBuffers;
+  if (fits)
+    return changed;
+  changed.erase();
+  return {};
+}
+
+bool Giver::run() {
+  std::optional<ClusterInfo> analyzed = analyzeBody(giver.getBody().front());
+  if (!analyzed || !isGraphOnly(giver))
+    return false;
+  info = std::move(*analyzed);
+  int64_t bytes = 0;
+  for (Type type : giver->getResultTypes())
+    bytes += getByteSize(type);
+  instruction = bytes < cachedBytes ? instructionBytesCached : instructionBytes;
+  // Without those that turn out not to make kernels, until all do.
+  while (true) {
+    collectTakers();
+    llvm::SmallSetVector<Value, 8> stored;
+    if (takers.empty() || !cut(stored))
+      return false;
+    addResults(stored);
+    SmallVector<rt::FusedOp> changed;
+    for (const Wanted &wanted : takers) {
+      changed.push_back(rebuild(wanted, stored));
+      if (!changed.back())
+        refused.insert(wanted.taker);
+    }
+    bool whole = llvm::all_of(changed, [](rt::FusedOp op) { return bool(op); });
+    for (auto [wanted, op] : llvm::zip_equal(takers, changed)) {
+      if (!op)
+        continue;
+      if (whole) {
+        position[op] = position.lookup(wanted.taker);
+        wanted.taker->replaceAllUsesWith(op->getResults());
+        wanted.taker.erase();
+      } else {
+        op.erase();
+      }
+    }
+    if (whole)
+      return true;
+  }
+}
+
+/// Drops results that nobody reads, and what only they were made of.
+static void dropUnread(rt::FusedOp op) {
+  // Views that nobody reads any more.
+  for (OpResult result : op->getResults())
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      if (isOpTriviallyDead(user))
+        user->erase();
+  Operation *yield = op.getBody().front().getTerminator();
+  SmallVector<Value> kept, results;
+  SmallVector<Type> types;
+  for (auto [result, yielded] :
+       llvm::zip_equal(op->getResults(), yield->getOperands()))
+    if (!result.use_empty()) {
+      kept.push_back(yielded);
+      results.push_back(result);
+      types.push_back(result.getType());
+    }
+  if (kept.size() == op->getNumResults())
+    return;
+  if (kept.empty())
+    return op.erase();
+  yield->setOperands(kept);
+  Block &body = op.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &inner : body.without_terminator())
+    ops.push_back(&inner);
+  for (Operation *inner : llvm::reverse(ops))
+    if (isOpTriviallyDead(inner))
+      inner->erase();
+  SmallVector<Value> inputs;
+  llvm::BitVector unread(body.getNumArguments());
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), op.getInputs()))
+    if (argument.use_empty())
+      unread.set(argument.getArgNumber());
+    else
+      inputs.push_back(input);
+  body.eraseArguments(unread);
+  OpBuilder b(op);
+  auto smaller =
+      rt::FusedOp::create(b, op.getLoc(), types, inputs, op.getDomainAttr(),
+                          op.getRowDimsAttr(), op.getChunksAttr());
+  smaller.getBody().takeBody(op.getBody());
+  for (auto [result, replacement] :
+       llvm::zip_equal(results, smaller->getResults()))
+    result.replaceAllUsesWith(replacement);
+  op.erase();
+}
+
+namespace {
+struct RecomputeElementsPass
+    : mlir::dist::impl::RecomputeElementsPassBase<RecomputeElementsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration())
+        continue;
+      llvm::DenseMap<Operation *, int64_t> position;
+      Block &block = func.front();
+      for (Operation &op : block)
+        position[&op] = position.size() + 1;
+      // Each looks at those that read of it; what those give others comes
+      // later, as they stand by then.
+      SmallVector<rt::FusedOp> changed;
+      for (auto it = block.begin(); it != block.end(); ++it)
+        if (auto kernel = dyn_cast<rt::FusedOp>(*it)) {
+          Giver giver(kernel, position);
+          if (giver.run())
+            changed.push_back(giver.get());
+          it = giver.get()->getIterator();
+        }
+      for (rt::FusedOp kernel : llvm::reverse(changed))
+        dropUnread(kernel);
+    }
+  }
+};
+} // namespace
