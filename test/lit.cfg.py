@@ -41,6 +41,12 @@ config.substitutions.append(("%data", os.path.abspath(data)))
 config.substitutions.append(("%examples", os.path.join(config.dist_source_dir, "examples")))
 config.substitutions.append(("%python", shutil.which("python3") or "python3"))
 
+# Products of bf16 on tile registers, where the library may use them.
+if os.path.exists("/proc/cpuinfo") and "ONEDNN_MAX_CPU_ISA" not in os.environ:
+    with open("/proc/cpuinfo") as info:
+        if "amx_bf16" in info.read():
+            config.available_features.add("tiles")
+
 # `lit -D verify-roundtrip`: every dist-opt run also round-trips its output.
 if lit_config.params.get("verify-roundtrip"):
     config.substitutions.append(("dist-opt", "dist-opt --verify-roundtrip"))

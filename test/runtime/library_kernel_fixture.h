@@ -143,7 +143,8 @@ inline void runKernel(const KernelTable &table, int index, int threads,
   Status status = describe(table, index, threads, &info);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_NE(info.implementation, "");
-  std::vector<char> scratch(info.scratchpadBytes + 64, 0x55);
+  Buffer scratch(info.scratchpadBytes);
+  std::fill(scratch.begin(), scratch.end(), 0x55);
   if (info.scratchpadBytes)
     buffers.push_back(scratch.data());
   std::unique_ptr<LibraryKernel> kernel;

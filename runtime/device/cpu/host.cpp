@@ -48,19 +48,23 @@ static const char *libraryIsa() {
   }
 }
 
+bool hasTiles() {
+  int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
+  return isa == dnnl_cpu_isa_avx512_core_amx ||
+         isa == dnnl_cpu_isa_avx512_core_amx_fp16;
+}
+
 double getMultiplySpeed(manifest::DataType type) {
 #if defined(__x86_64__)
   constexpr double tiles = 8, pairs = 2, apart = 0.5;
   int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
-  bool hasTiles = isa == dnnl_cpu_isa_avx512_core_amx ||
-                  isa == dnnl_cpu_isa_avx512_core_amx_fp16;
   if (type == manifest::F16) {
     if (isa == dnnl_cpu_isa_avx512_core_amx_fp16)
       return tiles;
-    return hasTiles || isa == dnnl_cpu_isa_avx512_core_fp16 ? pairs : apart;
+    return hasTiles() || isa == dnnl_cpu_isa_avx512_core_fp16 ? pairs : apart;
   }
   if (type == manifest::BF16) {
-    if (hasTiles)
+    if (hasTiles())
       return tiles;
     return isa == dnnl_cpu_isa_avx512_core_fp16 ||
                    isa == dnnl_cpu_isa_avx512_core_bf16

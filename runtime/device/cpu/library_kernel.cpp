@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/library_kernel.h"
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/team.h"
+#include "runtime/device/cpu/tile_matmul.h"
 #include <dnnl.hpp>
 
 namespace dist::cpu {
@@ -287,10 +288,29 @@ template <typename Function> Status guarded(Function function) {
   }
 }
 
+/// What a kernel of our own needs: memories as they are described.
+LibraryKernelInfo describeTiles(const Spec &spec, const TileMatmul &tiles) {
+  LibraryKernelInfo info;
+  for (const Spec::Memory &described : spec.memories()) {
+    LibraryKernelInfo::Memory memory;
+    memory.strides = {described.strides().begin(), described.strides().end()};
+    memory.bytes = toDesc(described).get_size();
+    info.memories.push_back(std::move(memory));
+  }
+  info.scratchpadBytes = tiles.scratchpadBytes();
+  info.implementation = TileMatmul::name;
+  return info;
+}
+
 Status describeIn(const KernelTable *table, const Spec &spec, int threads,
                   LibraryKernelInfo *info) {
   return guarded([&]() -> Status {
     TeamScope team(threads);
+    DIST_RETURN_IF_ERROR(check(spec));
+    if (std::optional<TileMatmul> tiles = TileMatmul::create(spec, threads)) {
+      *info = describeTiles(spec, *tiles);
+      return Status();
+    }
     Plan plan;
     DIST_RETURN_IF_ERROR(makePlan(table, spec, &plan));
     *info = LibraryKernelInfo();
@@ -347,6 +367,20 @@ private:
   std::vector<dnnl_exec_arg_t> arguments;
 };
 
+class TileKernel : public LibraryKernel {
+public:
+  explicit TileKernel(TileMatmul matmul) : matmul(std::move(matmul)) {}
+  Status run(void *const *buffers) override {
+    matmul.run(buffers);
+    return Status();
+  }
+  const char *implementation() const override { return TileMatmul::name; }
+  int64_t scratchpadBytes() const override { return matmul.scratchpadBytes(); }
+
+private:
+  TileMatmul matmul;
+};
+
 } // namespace
 
 Status describe(const KernelTable &table, int index, int threads,
@@ -363,8 +397,14 @@ Status LibraryKernel::create(const KernelTable &table, int index, int threads,
                              std::unique_ptr<LibraryKernel> *out) {
   return guarded([&]() -> Status {
     TeamScope team(threads);
+    const Spec &spec = table.Get(index);
+    DIST_RETURN_IF_ERROR(check(spec));
+    if (std::optional<TileMatmul> tiles = TileMatmul::create(spec, threads)) {
+      *out = std::make_unique<TileKernel>(std::move(*tiles));
+      return Status();
+    }
     Plan plan;
-    DIST_RETURN_IF_ERROR(makePlan(&table, table.Get(index), &plan));
+    DIST_RETURN_IF_ERROR(makePlan(&table, spec, &plan));
     *out = std::make_unique<OneDnnKernel>(plan);
     return Status();
   });

@@ -59,6 +59,10 @@ std::string libraryVersion();
 /// avx512f ... library=avx512_core_amx". Names in a fixed order, so that it
 /// compares as text: a package is refused where it differs, too.
 std::string hostIsa();
+/// Whether products of bf16 run on tiles of registers: the CPU has them, the
+/// system lets this process use them, and the library was not told otherwise
+/// (ONEDNN_MAX_CPU_ISA).
+bool hasTiles();
 /// How fast the library multiplies the type (a float) here, beside f32: 8 with
 /// tiles of registers, 2 with instructions for pairs of products, below 1 where
 /// its inner loops take each number apart. Orders of magnitude, by the CPU's

@@ -14,6 +14,25 @@ func.func @dense(%x: tensor<8x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) ->
   return %3 : tensor<8x2xf32>
 }
 
+// A transpose behind a product is where the product writes; by columns, too:
+// then the sides change places.
+// CHECK-LABEL: func.func @transposed_results
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x3x8x4xf32>, %[[Y:[^:]+]]: tensor<2x3x4x16xf32>
+// CHECK: rt.library(%[[X]], %[[Y]]) {kind = "matmul", memories = [{{.+}}, {{.+}}, {dims = array<i64: 2, 3, 8, 16>, strides = array<i64: 384, 16, 48, 1>, type = "f32"}]} : {{.+}} -> tensor<2x8x3x16xf32>
+// CHECK: rt.library(%[[Y]], %[[X]]) {kind = "matmul", memories = [{dims = array<i64: 2, 3, 16, 4>, {{.+}}}, {dims = array<i64: 2, 3, 4, 8>, {{.+}}}, {dims = array<i64: 2, 3, 16, 8>, strides = array<i64: 384, 8, 24, 1>, type = "f32"}]} : {{.+}} -> tensor<2x16x3x8xf32>
+// CHECK: %[[P:.+]] = rt.library({{.+}} -> tensor<2x3x8x16xf32>
+// CHECK: graph.transpose %[[P]]
+// CHECK: return
+func.func @transposed_results(%x: tensor<2x3x8x4xf32>, %y: tensor<2x3x4x16xf32>) -> (tensor<2x8x3x16xf32>, tensor<2x16x3x8xf32>, tensor<2x8x16x3xf32>) {
+  %0 = graph.dot_general %x, %y {lhs_batch = array<i64: 0, 1>, rhs_batch = array<i64: 0, 1>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 2>} : (tensor<2x3x8x4xf32>, tensor<2x3x4x16xf32>) -> tensor<2x3x8x16xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x3x8x16xf32>) -> tensor<2x8x3x16xf32>
+  %2 = graph.dot_general %x, %y {lhs_batch = array<i64: 0, 1>, rhs_batch = array<i64: 0, 1>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 2>} : (tensor<2x3x8x4xf32>, tensor<2x3x4x16xf32>) -> tensor<2x3x8x16xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<2x3x8x16xf32>) -> tensor<2x16x3x8xf32>
+  %4 = graph.dot_general %x, %y {lhs_batch = array<i64: 0, 1>, rhs_batch = array<i64: 0, 1>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 2>} : (tensor<2x3x8x4xf32>, tensor<2x3x4x16xf32>) -> tensor<2x3x8x16xf32>
+  %5 = graph.transpose %4 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x8x16xf32>) -> tensor<2x8x16x3xf32>
+  return %1, %3, %5 : tensor<2x8x3x16xf32>, tensor<2x16x3x8xf32>, tensor<2x8x16x3xf32>
+}
+
 // The library has no kernel for f64 or integers: they stay and are generated.
 // CHECK-LABEL: func.func @generated
 // CHECK: graph.dot_general

@@ -1,0 +1,67 @@
+//===- KernelConverter.h - Contractions become library kernels --*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_KERNELCONVERTER_H
+#define PASSES_LOWERING_KERNELCONVERTER_H
+
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Rt/IR/Rt.h"
+#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Winograd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// What stands behind a forward contraction and can be part of it.
+struct Epilogue {
+  Value bias; // one element a channel; null if none
+  bool relu = false;
+  Value result; // what the kernel replaces
+};
+
+/// Puts the library's kernels in the place of one function's products and
+/// convolutions.
+class KernelConverter {
+public:
+  KernelConverter(func::FuncOp func, const ConvolutionTarget &target)
+      : func(func), target(target), threads(target.threads),
+        b(func.getContext()) {}
+  LogicalResult run();
+
+private:
+  /// With the transpose behind it, where that is nothing but where it writes.
+  void convertDot(graph::DotGeneralOp op, bool mayTranspose = true);
+  void convertConv(graph::ConvOp op);
+  void convertInputGrad(graph::ConvInputGradOp op);
+  void convertFilterGrad(graph::ConvFilterGradOp op);
+  Epilogue findEpilogue(Value contraction, int64_t channelDim);
+  template <typename OpT> SmallVector<NamedAttribute> getConvAttributes(OpT op);
+  DictionaryAttr makeKernel(StringRef kind, ArrayRef<Attribute> memories,
+                            ArrayRef<NamedAttribute> extra);
+  Value reorderTo(Value plain, DictionaryAttr plainMemory,
+                  DictionaryAttr kernel, unsigned memory, int64_t bytes);
+
+  func::FuncOp func;
+  const ConvolutionTarget &target;
+  int64_t threads;
+  OpBuilder b;
+};
+
+/// Whether the library chose the layout that the tensor has anyway.
+bool isPlain(const ::dist::cpu::LibraryKernelInfo::Memory &memory,
+             DictionaryAttr plain);
+
+/// Whether packing the value is paid once: see rt-hoist-preparation. A training
+/// step's weights change, and products pack what they need of them themselves.
+bool isPreparable(Value value);
+
+inline RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_KERNELCONVERTER_H
