@@ -25,7 +25,7 @@ static bool canFlatten(Block &body, const ClusterInfo &info) {
     return false;
   for (Operation &op : body.without_terminator()) {
     auto kind = info.kinds.find(&op);
-    if (isa<graph::ConstantOp>(op))
+    if (isa<graph::ConstantOp>(op) && isFloating(&op))
       continue;
     if (auto broadcast = dyn_cast<graph::BroadcastOp>(op)) {
       if (!broadcast.getDims().empty())

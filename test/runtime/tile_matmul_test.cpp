@@ -134,6 +134,12 @@ TEST(TileMatmul, LeavesTheRestToTheLibrary) {
   turned.mutable_memories(2)->set_strides(0, 1);
   turned.mutable_memories(2)->set_strides(1, 128);
   EXPECT_FALSE(has(turned));
+  Spec backwards = makeSpec(plain);
+  backwards.mutable_memories(0)->set_strides(0, -128);
+  EXPECT_FALSE(has(backwards));
+  Spec apart = makeSpec(plain);
+  apart.mutable_memories(1)->set_dims(0, 64);
+  EXPECT_FALSE(has(apart));
   EXPECT_FALSE(has(makeSpec({{}, 8, 128, 128, false, false, false, false})));
   EXPECT_FALSE(has(makeSpec({{}, 64, 64, 64, false, false, false, false})));
 }

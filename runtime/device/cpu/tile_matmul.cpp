@@ -61,6 +61,9 @@ TileMatmul::create(const manifest::LibraryKernel &spec, int threads) {
     const auto &memory = spec.memories(i);
     if (memory.strides_size() != dims || memory.dims_size() != dims || dims < 2)
       return std::nullopt;
+    for (int64_t stride : memory.strides())
+      if (stride < 0)
+        return std::nullopt;
     sides[i]->rowStride = memory.strides(dims - 2);
     sides[i]->columnStride = memory.strides(dims - 1);
     for (int d = 0; d + 2 < dims; ++d) {
