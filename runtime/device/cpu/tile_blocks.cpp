@@ -11,6 +11,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+// Some of gcc 12's own intrinsics begin with a vector that is its own value.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace dist::cpu {
 
