@@ -169,6 +169,12 @@ bool Giver::isCopyable(Operation *op) {
     return !isa<graph::TransposeOp, graph::SliceOp>(op);
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
     return false;
+  // A narrow value that is stored is rounded there and nowhere else: who
+  // computed it again would have another one.
+  Type element = getElementTypeOrSelf(op->getResult(0));
+  if (isa<FloatType>(element) && getComputeType(element) != element &&
+      !isa<graph::ConvertOp>(op))
+    return false;
   MemberKind kind = info.kinds.lookup(op);
   return kind == MemberKind::Full || kind == MemberKind::Row;
 }

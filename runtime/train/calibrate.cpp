@@ -7,6 +7,7 @@
 #include "runtime/train/calibrate.h"
 #include "runtime/comm/local/local.h"
 #include "runtime/core/memory.h"
+#include "runtime/core/types.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/library_kernel.h"
 #include "runtime/device/cpu/team.h"
@@ -57,12 +58,12 @@ static Status measureKernel(manifest::LibraryKernel kernel, int threads,
   cpu::TeamScope team(threads);
   std::unique_ptr<cpu::LibraryKernel> created;
   DIST_RETURN_IF_ERROR(cpu::LibraryKernel::create(table, 0, threads, &created));
-  std::vector<std::vector<char>> memories;
+  std::vector<Buffer> memories; // aligned, as kernels expect
   std::vector<void *> buffers;
   for (const auto &memory : info.memories)
-    memories.emplace_back(memory.bytes + 64);
-  memories.emplace_back(info.scratchpadBytes + 64);
-  for (std::vector<char> &memory : memories)
+    memories.emplace_back(memory.bytes, char(0));
+  memories.emplace_back(info.scratchpadBytes, char(0));
+  for (Buffer &memory : memories)
     buffers.push_back(memory.data());
   Status status;
   *seconds = bestSeconds(0.04, [&] {

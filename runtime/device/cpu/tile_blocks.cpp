@@ -292,6 +292,8 @@ DIST_TILES void beginTiles() {
     config.rowBytes[tile] = 64;
     config.rows[tile] = 16;
   }
+  // gcc 12 takes the instruction to read 8 bytes, and drops the other stores.
+  __asm__ __volatile__("" : : "r"(&config) : "memory");
   _tile_loadconfig(&config);
 }
 
