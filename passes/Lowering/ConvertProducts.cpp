@@ -58,10 +58,9 @@ struct View {
 struct ResultView : View {
   SmallVector<int64_t> batch, rows, columns; // dims of the product's result
 
-  ResultView(DotGeneralOp op, int64_t numBatch, int64_t numRows,
-             bool mayTranspose)
-      : View(op.getResult()) {
-    value = op.getResult();
+  ResultView(DotGeneralOp op, bool mayTranspose) : View(op.getResult()) {
+    int64_t numBatch = op.getLhsBatch().size();
+    int64_t numRows = op.getLhsFree().size();
     for (int64_t d = 0, rank = sizes.size(); d < rank; ++d)
       (d < numBatch             ? batch
        : d < numBatch + numRows ? rows
@@ -88,7 +87,7 @@ struct ResultView : View {
   bool isTurned() const { return join(columns)->second != 1; }
 };
 
-/// One side of a product: sizes and strides of its dims.
+/// A side or the result of a product: sizes and strides of its dims.
 struct Matrix {
   Value value;
   SmallVector<int64_t> batchStrides;
@@ -96,6 +95,90 @@ struct Matrix {
 };
 
 } // namespace
+
+/// Products of matrices, one for each place of the batch.
+struct mlir::dist::Product {
+  SmallVector<int64_t> batch; // sizes
+  Matrix left, right, result;
+};
+
+/// The operand where its dims line up as the batch's, `first` and `second`;
+/// else it is put in order before.
+static View lineUp(OpBuilder &b, Location loc, Value operand,
+                   ArrayRef<int64_t> batch, ArrayRef<int64_t> first,
+                   ArrayRef<int64_t> second) {
+  View view(operand);
+  if (view.join(first) && view.join(second))
+    return view;
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::concat<const int64_t>(batch, first, second));
+  View dense(operand);
+  dense.value =
+      TransposeOp::create(b, loc, operand, b.getDenseI64ArrayAttr(permutation));
+  SmallVector<int64_t> strides =
+      getRowMajorStrides(getTensorType(dense.value).getShape());
+  // In terms of the operand's dims.
+  for (auto [to, from] : llvm::enumerate(permutation))
+    dense.strides[from] = strides[to];
+  return dense;
+}
+
+static Product makeProduct(DotGeneralOp op, const View &lhs, const View &rhs,
+                           const ResultView &out) {
+  Product product{{},
+                  {lhs.value,
+                   {},
+                   *lhs.join(op.getLhsFree()),
+                   *lhs.join(op.getLhsContract())},
+                  {rhs.value,
+                   {},
+                   *rhs.join(op.getRhsContract()),
+                   *rhs.join(op.getRhsFree())},
+                  {out.value, {}, *out.join(out.rows), *out.join(out.columns)}};
+  auto addBatch = [&](int64_t size, int64_t l, int64_t r, int64_t o) {
+    product.batch.push_back(size);
+    product.left.batchStrides.push_back(l);
+    product.right.batchStrides.push_back(r);
+    product.result.batchStrides.push_back(o);
+  };
+  auto lhsBatch = lhs.join(op.getLhsBatch());
+  auto rhsBatch = rhs.join(op.getRhsBatch());
+  auto outBatch = out.join(out.batch);
+  if (lhsBatch && rhsBatch && outBatch && !op.getLhsBatch().empty())
+    addBatch(lhsBatch->first, lhsBatch->second, rhsBatch->second,
+             outBatch->second);
+  else
+    for (auto [l, r, o] :
+         llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch(), out.batch))
+      addBatch(lhs.sizes[l], lhs.strides[l], rhs.strides[r], out.strides[o]);
+  if (out.isTurned()) { // (l r)' is r' l'
+    std::swap(product.left, product.right);
+    for (Matrix *matrix : {&product.left, &product.right, &product.result})
+      std::swap(matrix->rows, matrix->columns);
+  }
+  return product;
+}
+
+/// A dim of size 1 may have any stride; the library asks for one that could be
+/// a matrix's.
+static DictionaryAttr describe(Type type, ArrayRef<int64_t> batch,
+                               const Matrix &matrix) {
+  auto [rows, rowStride] = matrix.rows;
+  auto [columns, columnStride] = matrix.columns;
+  if (columns == 1 && rowStride != 1)
+    columnStride = 1;
+  if (rows == 1)
+    rowStride = columnStride == 1 ? columns : 1;
+  if (columns == 1 && rowStride == 1 && rows > 1)
+    columnStride = rows;
+  SmallVector<int64_t> dims(batch), strides(matrix.batchStrides);
+  llvm::append_values(dims, rows, columns);
+  llvm::append_values(strides, rowStride, columnStride);
+  for (auto [dim, stride] : llvm::zip(batch, strides))
+    if (dim == 1)
+      stride = rows * columns;
+  return makeMemory(type, dims, ArrayRef<int64_t>(strides));
+}
 
 /// The variable that the value is, rounded to bf16; null if it is none. Where
 /// variables change, each step rounds them anew: a product that packs what it
@@ -113,119 +196,49 @@ static Value getUnrounded(Value value) {
                                                                     : Value();
 }
 
-void KernelConverter::convertDot(DotGeneralOp op, bool mayTranspose) {
+void KernelConverter::convertDot(DotGeneralOp op) {
   b.setInsertionPoint(op);
-  Type element = getTensorType(op.getResult()).getElementType();
-  if (!isa<FloatType>(element) ||
-      getTensorType(op.getResult()).getNumElements() == 0 ||
+  RankedTensorType type = getTensorType(op.getResult());
+  if (!isa<FloatType>(type.getElementType()) || type.getNumElements() == 0 ||
       getTensorType(op.getLhs()).getNumElements() == 0)
     return;
-  auto freeDims = [](int64_t rank, ArrayRef<int64_t> batch,
-                     ArrayRef<int64_t> contract) {
-    SmallVector<int64_t> dims;
-    for (int64_t d = 0; d < rank; ++d)
-      if (!llvm::is_contained(batch, d) && !llvm::is_contained(contract, d))
-        dims.push_back(d);
-    return dims;
-  };
-  View lhs(op.getLhs()), rhs(op.getRhs());
-  SmallVector<int64_t> lhsFree =
-      freeDims(lhs.sizes.size(), op.getLhsBatch(), op.getLhsContract());
-  SmallVector<int64_t> rhsFree =
-      freeDims(rhs.sizes.size(), op.getRhsBatch(), op.getRhsContract());
-  // Where dims do not line up, the operand is put in order first.
-  auto canonical = [&](View &view, Value original, ArrayRef<int64_t> batch,
-                       ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
-    if (view.join(first) && view.join(second))
+  View lhs = lineUp(b, op.getLoc(), op.getLhs(), op.getLhsBatch(),
+                    op.getLhsFree(), op.getLhsContract());
+  View rhs = lineUp(b, op.getLoc(), op.getRhs(), op.getRhsBatch(),
+                    op.getRhsContract(), op.getRhsFree());
+  // The transpose behind it may be nothing but where it writes. Not by the
+  // library's plain loops: they are for what nothing else of it can do.
+  ResultView behind(op, /*mayTranspose=*/true);
+  if (behind.isTransposed()) {
+    Epilogue none;
+    none.result = behind.value;
+    if (convertProduct(op, makeProduct(op, lhs, rhs, behind), none,
+                       /*byLoops=*/false))
       return;
-    SmallVector<int64_t> permutation;
-    llvm::append_range(permutation, batch);
-    llvm::append_range(permutation, first);
-    llvm::append_range(permutation, second);
-    Value moved = TransposeOp::create(b, op.getLoc(), original,
-                                      b.getDenseI64ArrayAttr(permutation));
-    View dense(moved);
-    dense.value = moved;
-    SmallVector<int64_t> strides =
-        getRowMajorStrides(getTensorType(moved).getShape());
-    // In terms of the original's dims.
-    for (auto [to, from] : llvm::enumerate(permutation))
-      dense.sizes[from] = getTensorType(moved).getDimSize(to),
-      dense.strides[from] = strides[to];
-    view = dense;
-  };
-  canonical(lhs, op.getLhs(), op.getLhsBatch(), lhsFree, op.getLhsContract());
-  canonical(rhs, op.getRhs(), op.getRhsBatch(), op.getRhsContract(), rhsFree);
-  auto m = lhs.join(lhsFree), kl = lhs.join(op.getLhsContract());
-  auto kr = rhs.join(op.getRhsContract()), n = rhs.join(rhsFree);
-  if (!m || !kl || !kr || !n)
-    return;
-  // Dims of the result: of the batch, rows, columns.
-  ResultView out(op, op.getLhsBatch().size(), lhsFree.size(), mayTranspose);
-  Matrix left{lhs.value, {}, *m, *kl}, right{rhs.value, {}, *kr, *n};
-  SmallVector<int64_t> batch, outStrides;
-  auto lhsBatch = lhs.join(op.getLhsBatch());
-  auto rhsBatch = rhs.join(op.getRhsBatch());
-  auto outBatch = out.join(out.batch);
-  if (lhsBatch && rhsBatch && outBatch && !op.getLhsBatch().empty()) {
-    batch.push_back(lhsBatch->first);
-    left.batchStrides.push_back(lhsBatch->second);
-    right.batchStrides.push_back(rhsBatch->second);
-    outStrides.push_back(outBatch->second);
-  } else {
-    for (auto [l, r, o] :
-         llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch(), out.batch)) {
-      batch.push_back(lhs.sizes[l]);
-      left.batchStrides.push_back(lhs.strides[l]);
-      right.batchStrides.push_back(rhs.strides[r]);
-      outStrides.push_back(out.strides[o]);
-    }
   }
-  auto outRows = *out.join(out.rows), outColumns = *out.join(out.columns);
-  if (out.isTurned()) { // (l r)' is r' l'
-    std::swap(left, right);
-    std::swap(left.rows, left.columns);
-    std::swap(right.rows, right.columns);
-    std::swap(outRows, outColumns);
+  ResultView plain(op, /*mayTranspose=*/false);
+  Epilogue epilogue = findEpilogue(plain.value, type.getRank() - 1);
+  if (plain.columns.size() != 1) { // the channel is then several dims
+    epilogue = Epilogue();
+    epilogue.result = plain.value;
   }
-  // A dim of size 1 may have any stride; the library asks for one that could
-  // be a matrix's.
-  auto describe = [&](Type type, ArrayRef<int64_t> batchStrides,
-                      std::pair<int64_t, int64_t> rowDim,
-                      std::pair<int64_t, int64_t> columnDim) {
-    auto [rows, rowStride] = rowDim;
-    auto [columns, columnStride] = columnDim;
-    if (columns == 1 && rowStride != 1)
-      columnStride = 1;
-    if (rows == 1)
-      rowStride = columnStride == 1 ? columns : 1;
-    if (columns == 1 && rowStride == 1 && rows > 1)
-      columnStride = rows;
-    SmallVector<int64_t> dims(batch), strides(batchStrides);
-    llvm::append_values(dims, rows, columns);
-    llvm::append_values(strides, rowStride, columnStride);
-    for (auto [dim, stride] : llvm::zip(batch, strides))
-      if (dim == 1)
-        stride = rows * columns;
-    return makeMemory(type, dims, ArrayRef<int64_t>(strides));
-  };
-  auto describeSide = [&](Type type, const Matrix &side) {
-    return describe(type, side.batchStrides, side.rows, side.columns);
-  };
-  Epilogue epilogue =
-      findEpilogue(out.value, getTensorType(op.getResult()).getRank() - 1);
-  if (rhsFree.size() != 1 || out.isTransposed()) {
-    epilogue = Epilogue(); // the channel is then several dims, or not the last
-    epilogue.result = out.value;
-  }
-  SmallVector<Attribute> memories{describeSide(element, left),
-                                  describeSide(element, right)};
+  convertProduct(op, makeProduct(op, lhs, rhs, plain), epilogue,
+                 /*byLoops=*/true);
+}
+
+bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
+                                     const Epilogue &epilogue, bool byLoops) {
+  Type element = getElementTypeOrSelf(op.getResult());
+  const auto &[batch, left, right, out] = product;
+  SmallVector<Attribute> memories{describe(element, batch, left),
+                                  describe(element, batch, right)};
   SmallVector<Value> inputs{left.value, right.value};
   SmallVector<NamedAttribute> extra;
   if (epilogue.bias) {
+    int64_t channels = right.columns.first;
     SmallVector<int64_t> dims(batch.size() + 1, 1);
-    dims.push_back(n->first);
-    SmallVector<int64_t> strides(batch.size() + 1, n->first);
+    dims.push_back(channels);
+    SmallVector<int64_t> strides(batch.size() + 1, channels);
     strides.push_back(1);
     memories.push_back(makeMemory(element, dims, ArrayRef<int64_t>(strides)));
     inputs.push_back(epilogue.bias);
@@ -233,17 +246,14 @@ void KernelConverter::convertDot(DotGeneralOp op, bool mayTranspose) {
   }
   if (epilogue.relu)
     extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
-  memories.push_back(describe(element, outStrides, outRows, outColumns));
+  memories.push_back(describe(element, batch, out));
   DictionaryAttr kernel = makeKernel("matmul", memories, extra);
   auto answer = askLibrary(kernel, threads);
-  // The library's plain loops are for what nothing else of it can do.
-  if (out.isTransposed() &&
-      (!answer || StringRef(answer->implementation).contains("ref")))
-    return convertDot(op, /*mayTranspose=*/false);
-  if (!answer)
-    return;
+  if (!answer ||
+      (!byLoops && StringRef(answer->implementation).contains("ref")))
+    return false;
   if (Value variable = getUnrounded(right.value)) {
-    memories[1] = describeSide(b.getF32Type(), right);
+    memories[1] = describe(b.getF32Type(), batch, right);
     DictionaryAttr rounding = makeKernel("matmul", memories, extra);
     if (askLibrary(rounding, threads)) {
       inputs[1] = variable;
@@ -266,5 +276,6 @@ void KernelConverter::convertDot(DotGeneralOp op, bool mayTranspose) {
   }
   Value result = rt::LibraryOp::create(
       b, op.getLoc(), epilogue.result.getType(), inputs, kernel);
-  epilogue.result.replaceAllUsesWith(result);
+  Value(epilogue.result).replaceAllUsesWith(result);
+  return true;
 }

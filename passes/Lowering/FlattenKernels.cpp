@@ -1,5 +1,4 @@
-//===- FlattenKernels.cpp - Kernels of equal elements over one dim -*- C++
-//-*-===//
+//===- FlattenKernels.cpp - Kernels of equal elements over one dim --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -9,10 +9,9 @@
 // one kernel merge when no path through a third node would make a cycle.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Dist/IR/Mesh.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/ClusterFormer.h"
-#include "passes/Lowering/KernelEmitter.h"
+#include "passes/Lowering/MemoryLayout.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -250,13 +249,11 @@ void ClusterFormer::mergeNodes() {
 
 /// Whether the value is a reshape of what the kernel does not compute itself.
 static bool isViewOfMemory(Value value, const IRMapping &mapping) {
-  if (!value.getDefiningOp<graph::ReshapeOp>())
+  Value memory = getReshaped(value);
+  Operation *def = memory.getDefiningOp();
+  if (memory == value || (def && isFloating(def)))
     return false;
-  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
-    value = view.getOperand();
-  if (Operation *def = value.getDefiningOp(); def && isFloating(def))
-    return false;
-  Value known = mapping.lookupOrNull(value);
+  Value known = mapping.lookupOrNull(memory);
   return !known || isa<BlockArgument>(known);
 }
 

@@ -22,6 +22,8 @@ struct Epilogue {
   Value result; // what the kernel replaces
 };
 
+struct Product;
+
 /// Puts the library's kernels in the place of one function's products and
 /// convolutions.
 class KernelConverter {
@@ -32,8 +34,9 @@ public:
   LogicalResult run();
 
 private:
-  /// With the transpose behind it, where that is nothing but where it writes.
-  void convertDot(graph::DotGeneralOp op, bool mayTranspose = true);
+  void convertDot(graph::DotGeneralOp op);
+  bool convertProduct(graph::DotGeneralOp op, const Product &product,
+                      const Epilogue &epilogue, bool byLoops);
   void convertConv(graph::ConvOp op);
   void convertInputGrad(graph::ConvInputGradOp op);
   void convertFilterGrad(graph::ConvFilterGradOp op);

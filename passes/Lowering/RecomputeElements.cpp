@@ -1,5 +1,4 @@
-//===- RecomputeElements.cpp - What kernels store for each other -*- C++
-//-*-===//
+//===- RecomputeElements.cpp - What kernels store for each other ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,6 +17,8 @@
 #include "passes/Analysis/MinimumCut.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/ClusterAnalysis.h"
+#include "passes/Lowering/KernelEdits.h"
+#include "passes/Lowering/MemoryLayout.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -61,15 +62,16 @@ private:
   };
 
   void collectTakers();
+  Value getValue(const Wanted &wanted, unsigned operand);
   bool staysStored(OpResult result);
   bool isReplaced(BlockArgument variable, int64_t before);
   bool isCopyable(Operation *op);
-  double availableCost(Value value);
+  std::optional<double> availableCost(Value value);
   double holdCost(Value operand);
   bool cut(llvm::SmallSetVector<Value, 8> &stored);
-  void addResults(const llvm::SmallSetVector<Value, 8> &stored);
   rt::FusedOp rebuild(const Wanted &wanted,
                       const llvm::SmallSetVector<Value, 8> &stored);
+  void grow(const llvm::SmallSetVector<Value, 8> &stored);
   Value copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
              OpBuilder &b, IRMapping &mapping,
              llvm::function_ref<Value(Value)> read);
@@ -84,10 +86,6 @@ private:
 
 } // namespace
 
-static ValueRange yieldsOf(rt::FusedOp op) {
-  return op.getBody().front().getTerminator()->getOperands();
-}
-
 /// Other dialects' kernels have buffers in an order of their own.
 static bool isGraphOnly(rt::FusedOp op) {
   return llvm::all_of(op.getBody().front().without_terminator(),
@@ -96,18 +94,12 @@ static bool isGraphOnly(rt::FusedOp op) {
                       });
 }
 
-static Value stripViews(Value value) {
-  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
-    value = view.getOperand();
-  return value;
-}
-
 /// The input that is the value, perhaps as another view of the same shape.
 template <typename Inputs>
 static std::optional<unsigned> findInput(const Inputs &inputs, Value value) {
   for (auto [number, input] : llvm::enumerate(inputs))
     if (input.getType() == value.getType() &&
-        stripViews(input) == stripViews(value))
+        getReshaped(input) == getReshaped(value))
       return number;
   return std::nullopt;
 }
@@ -115,20 +107,11 @@ static std::optional<unsigned> findInput(const Inputs &inputs, Value value) {
 /// The kernel's result that an operand is, looked at through views that end in
 /// the same shape.
 static OpResult getResultOf(Value operand, rt::FusedOp giver) {
-  auto result = dyn_cast<OpResult>(stripViews(operand));
+  auto result = dyn_cast<OpResult>(getReshaped(operand));
   return result && result.getOwner() == giver &&
                  result.getType() == operand.getType()
              ? result
              : OpResult();
-}
-
-/// Who reads the value, views looked through.
-static void collectReaders(Value value, SmallVectorImpl<OpOperand *> &readers) {
-  for (OpOperand &use : value.getUses())
-    if (auto view = dyn_cast<graph::ReshapeOp>(use.getOwner()))
-      collectReaders(view.getResult(), readers);
-    else
-      readers.push_back(&use);
 }
 
 void Giver::collectTakers() {
@@ -150,6 +133,13 @@ void Giver::collectTakers() {
     llvm::sort(numbers);
     takers.push_back({taker, numbers});
   }
+}
+
+/// The value of the giver's body that the operand is.
+Value Giver::getValue(const Wanted &wanted, unsigned operand) {
+  rt::FusedOp taker = wanted.taker;
+  return getYielded(
+      giver)[getResultOf(taker.getInputs()[operand], giver).getResultNumber()];
 }
 
 /// Whether somebody reads the result who cannot compute it.
@@ -187,7 +177,7 @@ bool Giver::isReplaced(BlockArgument variable, int64_t before) {
   for (OpOperand &use : end->getOpOperands())
     if (state &&
         getStateName(func.getResultAttrDict(use.getOperandNumber())) == state) {
-      Value updated = stripViews(use.get());
+      Value updated = getReshaped(use.get());
       return updated.getDefiningOp() &&
              position.lookup(updated.getDefiningOp()) < before;
     }
@@ -196,7 +186,7 @@ bool Giver::isReplaced(BlockArgument variable, int64_t before) {
 
 /// Of a value that is kept for the takers beyond its last reader.
 double Giver::holdCost(Value value) {
-  value = stripViews(value);
+  value = getReshaped(value);
   int64_t last = 0, wanted = 0;
   for (Wanted &taker : takers)
     wanted = std::max(wanted, position.lookup(taker.taker));
@@ -211,8 +201,8 @@ double Giver::holdCost(Value value) {
 }
 
 /// What it costs that takers read the value of the giver's body from memory;
-/// infinite where that cannot be.
-double Giver::availableCost(Value value) {
+/// nothing where that cannot be.
+std::optional<double> Giver::availableCost(Value value) {
   double bytes = double(getByteSize(value.getType()));
   double reads = double(takers.size()) * bytes;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -220,17 +210,17 @@ double Giver::availableCost(Value value) {
     bool readAnyway = llvm::all_of(takers, [&](Wanted &wanted) {
       return findInput(wanted.taker.getInputs(), operand).has_value();
     });
-    return readAnyway ? 0 : reads + holdCost(operand);
+    return readAnyway ? 0.0 : reads + holdCost(operand);
   }
   for (auto [result, yielded] :
-       llvm::zip_equal(giver->getResults(), yieldsOf(giver)))
+       llvm::zip_equal(giver->getResults(), getYielded(giver)))
     if (yielded == value && result.getType() == value.getType() &&
         staysStored(result))
       return reads + holdCost(result);
   Operation *op = value.getDefiningOp();
   auto kind = info.kinds.find(op);
   if (kind == info.kinds.end() || kind->second == MemberKind::OuterReduction)
-    return -1;
+    return std::nullopt;
   return bytes + reads;
 }
 
@@ -245,9 +235,9 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
     in[value] = graph.addNode();
     out[value] = graph.addNode();
     values.push_back(value);
-    double cost = availableCost(value);
+    std::optional<double> cost = availableCost(value);
     graph.addEdge(in[value], out[value],
-                  cost < 0 ? MinimumCut::kInfinite : int64_t(cost));
+                  cost ? int64_t(*cost) : MinimumCut::kInfinite);
   };
   Block &body = giver.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
@@ -276,12 +266,10 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
   llvm::SmallSetVector<Value, 8> wanted;
   for (Wanted &taker : takers)
     for (unsigned number : taker.operands)
-      wanted.insert(
-          yieldsOf(giver)[getResultOf(taker.taker.getInputs()[number], giver)
-                              .getResultNumber()]);
+      wanted.insert(getValue(taker, number));
   for (Value value : wanted) {
     graph.addEdge(out[value], sink, MinimumCut::kInfinite);
-    before += std::max(0.0, availableCost(value));
+    before += availableCost(value).value_or(0);
   }
   int64_t after = graph.solve(source, sink);
   if (double(after) > (1 - leastGain) * before)
@@ -293,29 +281,15 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
 }
 
 /// Gives the kernel results for those of its values that have none.
-void Giver::addResults(const llvm::SmallSetVector<Value, 8> &stored) {
+void Giver::grow(const llvm::SmallSetVector<Value, 8> &stored) {
   SmallVector<Value> added;
   for (Value value : stored)
     if (!isa<BlockArgument>(value) &&
-        !llvm::is_contained(yieldsOf(giver), value))
+        !llvm::is_contained(getYielded(giver), value))
       added.push_back(value);
-  if (added.empty())
-    return;
-  Operation *yield = giver.getBody().front().getTerminator();
-  yield->insertOperands(yield->getNumOperands(), added);
-  SmallVector<Type> types(giver->getResultTypes());
-  for (Value value : added)
-    types.push_back(value.getType());
-  OpBuilder b(giver);
-  auto grown = rt::FusedOp::create(
-      b, giver.getLoc(), types, giver.getInputs(), giver.getDomainAttr(),
-      giver.getRowDimsAttr(), giver.getChunksAttr());
-  grown.getBody().takeBody(giver.getBody());
-  giver->replaceAllUsesWith(
-      grown->getResults().take_front(giver->getNumResults()));
-  position[grown] = position.lookup(giver);
-  giver.erase();
-  giver = grown;
+  int64_t place = position.lookup(giver);
+  giver = addResults(giver, added);
+  position[giver] = place;
 }
 
 /// The value in the taker's body, computed there or read.
@@ -351,8 +325,8 @@ rt::FusedOp Giver::rebuild(const Wanted &wanted,
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       from = giver.getInputs()[argument.getArgNumber()];
     } else {
-      auto place = llvm::find(yieldsOf(giver), value);
-      from = giver->getResult(place - yieldsOf(giver).begin());
+      auto place = llvm::find(getYielded(giver), value);
+      from = giver->getResult(place - getYielded(giver).begin());
     }
     if (std::optional<unsigned> known = findInput(inputs, from))
       return body.getArgument(*known);
@@ -362,8 +336,7 @@ rt::FusedOp Giver::rebuild(const Wanted &wanted,
   IRMapping mapping;
   llvm::BitVector gone(inputs.size());
   for (unsigned number : wanted.operands) {
-    Value value = yieldsOf(
-        giver)[getResultOf(taker.getInputs()[number], giver).getResultNumber()];
+    Value value = getValue(wanted, number);
     if (stored.contains(value))
       continue;
     body.getArgument(number).replaceAllUsesWith(
@@ -405,7 +378,7 @@ bool Giver::run() {
     llvm::SmallSetVector<Value, 8> stored;
     if (takers.empty() || !cut(stored))
       return false;
-    addResults(stored);
+    grow(stored);
     SmallVector<rt::FusedOp> changed;
     for (const Wanted &wanted : takers) {
       changed.push_back(rebuild(wanted, stored));
@@ -427,55 +400,6 @@ bool Giver::run() {
     if (whole)
       return true;
   }
-}
-
-/// Drops results that nobody reads, and what only they were made of.
-static void dropUnread(rt::FusedOp op) {
-  // Views that nobody reads any more.
-  for (OpResult result : op->getResults())
-    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
-      if (isOpTriviallyDead(user))
-        user->erase();
-  Operation *yield = op.getBody().front().getTerminator();
-  SmallVector<Value> kept, results;
-  SmallVector<Type> types;
-  for (auto [result, yielded] :
-       llvm::zip_equal(op->getResults(), yield->getOperands()))
-    if (!result.use_empty()) {
-      kept.push_back(yielded);
-      results.push_back(result);
-      types.push_back(result.getType());
-    }
-  if (kept.size() == op->getNumResults())
-    return;
-  if (kept.empty())
-    return op.erase();
-  yield->setOperands(kept);
-  Block &body = op.getBody().front();
-  SmallVector<Operation *> ops;
-  for (Operation &inner : body.without_terminator())
-    ops.push_back(&inner);
-  for (Operation *inner : llvm::reverse(ops))
-    if (isOpTriviallyDead(inner))
-      inner->erase();
-  SmallVector<Value> inputs;
-  llvm::BitVector unread(body.getNumArguments());
-  for (auto [argument, input] :
-       llvm::zip_equal(body.getArguments(), op.getInputs()))
-    if (argument.use_empty())
-      unread.set(argument.getArgNumber());
-    else
-      inputs.push_back(input);
-  body.eraseArguments(unread);
-  OpBuilder b(op);
-  auto smaller =
-      rt::FusedOp::create(b, op.getLoc(), types, inputs, op.getDomainAttr(),
-                          op.getRowDimsAttr(), op.getChunksAttr());
-  smaller.getBody().takeBody(op.getBody());
-  for (auto [result, replacement] :
-       llvm::zip_equal(results, smaller->getResults()))
-    result.replaceAllUsesWith(replacement);
-  op.erase();
 }
 
 namespace {

@@ -40,8 +40,9 @@ public:
   }
 
   /// True when `ready()` became true, false at the deadline. Spins for
-  /// `spinMicroseconds` before it sleeps. While the process is suspended, the
-  /// time that is left stands still: nobody can have come.
+  /// `spinMicroseconds` before it sleeps. While the process is suspended
+  /// for over a second, the time that is left stands still: nobody can have
+  /// come.
   template <typename Ready>
   bool wait(Ready ready, Clock::time_point deadline, int spinMicroseconds) {
     if (ready())

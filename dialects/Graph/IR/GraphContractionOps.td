@@ -30,6 +30,11 @@ def Graph_DotGeneralOp : Graph_ContractionOp<"dot_general", [InferTypeOpAdaptor]
     DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    /// Dims of a side that are neither of the batch nor contracted, in order.
+    ::llvm::SmallVector<int64_t> getLhsFree();
+    ::llvm::SmallVector<int64_t> getRhsFree();
+  }];
 }
 
 // Layouts are strings with one letter a dim: activations N (batch), C (channel)

@@ -26,11 +26,14 @@ static SmallVector<int64_t> getFreeDims(int64_t rank, ArrayRef<int64_t> batch,
   return free;
 }
 
-static SmallVector<int64_t> getFreeDims(DotGeneralOp op, bool lhs) {
-  return lhs ? getFreeDims(op.getLhs().getType().getRank(), op.getLhsBatch(),
-                           op.getLhsContract())
-             : getFreeDims(op.getRhs().getType().getRank(), op.getRhsBatch(),
-                           op.getRhsContract());
+SmallVector<int64_t> DotGeneralOp::getLhsFree() {
+  return getFreeDims(getLhs().getType().getRank(), getLhsBatch(),
+                     getLhsContract());
+}
+
+SmallVector<int64_t> DotGeneralOp::getRhsFree() {
+  return getFreeDims(getRhs().getType().getRank(), getRhsBatch(),
+                     getRhsContract());
 }
 
 static SmallVector<int64_t> pickSizes(ArrayRef<int64_t> shape,
@@ -148,8 +151,8 @@ LogicalResult DotGeneralOp::differentiate(OpBuilder &builder,
   Value dy = resultCotangents[0];
   bool isFloat = isa<FloatType>(getType().getElementType());
   int64_t numBatch = getLhsBatch().size();
-  SmallVector<int64_t> lhsFree = getFreeDims(*this, true);
-  SmallVector<int64_t> rhsFree = getFreeDims(*this, false);
+  SmallVector<int64_t> lhsFree = getLhsFree();
+  SmallVector<int64_t> rhsFree = getRhsFree();
   auto iota = [](int64_t start, int64_t count) {
     return llvm::to_vector(llvm::seq<int64_t>(start, start + count));
   };
@@ -196,9 +199,9 @@ ShardingRule DotGeneralOp::getShardingRule() {
   for (auto [l, r] : llvm::zip(getLhsBatch(), getRhsBatch()))
     rule.factor(lhsShape[l], {{0, unsigned(l)}, {1, unsigned(r)}},
                 {{0, resultDim++}});
-  for (int64_t dim : getFreeDims(*this, true))
+  for (int64_t dim : getLhsFree())
     rule.factor(lhsShape[dim], {{0, unsigned(dim)}}, {{0, resultDim++}});
-  for (int64_t dim : getFreeDims(*this, false))
+  for (int64_t dim : getRhsFree())
     rule.factor(rhsShape[dim], {{1, unsigned(dim)}}, {{0, resultDim++}});
   for (auto [l, r] : llvm::zip(getLhsContract(), getRhsContract()))
     rule.reduction(lhsShape[l], {{0, unsigned(l)}, {1, unsigned(r)}});
@@ -239,8 +242,8 @@ LogicalResult DotGeneralOp::evaluate(ArrayRef<HostTensor> operands,
   HostTensor result(getType());
   auto lhsBatch = getOffsets(lhs.getShape(), getLhsBatch());
   auto rhsBatch = getOffsets(rhs.getShape(), getRhsBatch());
-  auto lhsFree = getOffsets(lhs.getShape(), getFreeDims(*this, true));
-  auto rhsFree = getOffsets(rhs.getShape(), getFreeDims(*this, false));
+  auto lhsFree = getOffsets(lhs.getShape(), getLhsFree());
+  auto rhsFree = getOffsets(rhs.getShape(), getRhsFree());
   auto lhsSum = getOffsets(lhs.getShape(), getLhsContract());
   auto rhsSum = getOffsets(rhs.getShape(), getRhsContract());
   bool isFloat = result.isFloat();
@@ -279,9 +282,9 @@ Value DotGeneralOp::emitElement(OpBuilder &builder, Location loc,
   unsigned next = 0;
   for (auto [l, r] : llvm::zip(getLhsBatch(), getRhsBatch()))
     lhsIndex[l] = rhsIndex[r] = indices[next++];
-  for (int64_t dim : getFreeDims(*this, true))
+  for (int64_t dim : getLhsFree())
     lhsIndex[dim] = indices[next++];
-  for (int64_t dim : getFreeDims(*this, false))
+  for (int64_t dim : getRhsFree())
     rhsIndex[dim] = indices[next++];
   return emitReductionLoops(
       s, pickSizes(getLhs().getType().getShape(), getLhsContract()),

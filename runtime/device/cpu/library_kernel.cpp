@@ -219,8 +219,8 @@ Status planMatmul(const Spec &spec, const dnnl::primitive_attr &attr,
   return Status();
 }
 
+/// Of a description that check() has passed.
 Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
-  DIST_RETURN_IF_ERROR(check(spec));
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops post;
@@ -253,6 +253,7 @@ Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
           table->Get(other).kind() == Spec::REORDER)
         return unsupported(spec, "expected the kernel that packs for");
       Plan packed;
+      DIST_RETURN_IF_ERROR(check(table->Get(other)));
       DIST_RETURN_IF_ERROR(makePlan(table, table->Get(other), &packed));
       int index = spec.packed_memory();
       if (index < 0 || index >= static_cast<int>(packed.memories.size()))

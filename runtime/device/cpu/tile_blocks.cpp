@@ -35,7 +35,7 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {};
 };
 
-/// The low `count` of 32.
+/// The low `count` bits of 32.
 uint32_t firstOf(int64_t count) {
   return count >= 32 ? ~0u : count <= 0 ? 0 : (1u << count) - 1;
 }
@@ -71,15 +71,15 @@ DIST_TILES inline void transposeDwords(__m512i v[16]) {
 /// Which words make pairs of the same place of two rows: the first 16 places,
 /// and the others.
 struct Pairing {
-  alignas(64) uint16_t low[32], high[32];
-  Pairing() {
+  alignas(64) uint16_t low[32] = {}, high[32] = {};
+  constexpr Pairing() {
     for (int i = 0; i < 32; ++i) {
       low[i] = i / 2 + (i % 2 ? 32 : 0);
       high[i] = low[i] + 16;
     }
   }
 };
-const Pairing pairing;
+constexpr Pairing pairing;
 
 /// The first `count` of 32 numbers as bf16, zeros behind them.
 template <bool wide>
@@ -140,14 +140,29 @@ TileSource transposed(const TileSource &from) {
           from.columnStride, from.rowStride, from.wide};
 }
 
+/// Packs rows of `from` as the terms of a step lie in them (the left side), or
+/// as pairs of terms, row by row (the right side, transposed).
 template <bool wide>
-DIST_TILES void packLeftSide(const TileSource &from, int64_t row,
-                             int64_t panels, int64_t begin, int64_t end,
-                             int64_t panelElements, uint16_t *to) {
+DIST_TILES void packRows(const TileSource &from, bool pairs, int64_t row,
+                         int64_t panels, int64_t begin, int64_t end,
+                         int64_t panelElements, uint16_t *to) {
   __m512i low[16], high[16];
   bool byRows = from.columnStride == 1;
   TileSource turned = transposed(from);
-  for (int64_t step = begin; step < end; step += tileWidth, to += stepElements)
+  for (int64_t step = begin; step < end;
+       step += tileWidth, to += stepElements) {
+    if (!byRows && pairs) {
+      // All columns of a pair of rows, which are next to each other.
+      for (int pair = 0; pair < 16; ++pair)
+        for (int64_t panel = 0; panel < panels; ++panel) {
+          uint16_t *tiles = to + panel * panelElements + pair * 32;
+          pairRows<wide>(turned, step + 2 * pair, end, row + panel * tileWidth,
+                         &low[0], &high[0]);
+          _mm512_store_si512(tiles, low[0]);
+          _mm512_store_si512(tiles + stepElements / 2, high[0]);
+        }
+      continue;
+    }
     for (int64_t panel = 0; panel < panels; ++panel) {
       int64_t first = row + panel * tileWidth;
       if (byRows) {
@@ -157,60 +172,32 @@ DIST_TILES void packLeftSide(const TileSource &from, int64_t row,
         for (int pair = 0; pair < 16; ++pair)
           pairRows<wide>(turned, step + 2 * pair, end, first, &low[pair],
                          &high[pair]);
+      }
+      if (byRows == pairs) {
         transposeDwords(low);
         transposeDwords(high);
       }
       storeTile(low, to + panel * panelElements);
       storeTile(high, to + panel * panelElements + stepElements / 2);
     }
-}
-
-template <bool wide>
-DIST_TILES void packRightSide(const TileSource &from, int64_t column,
-                              int64_t panels, int64_t begin, int64_t end,
-                              int64_t panelElements, uint16_t *to) {
-  __m512i low[16], high[16];
-  bool byRows = from.columnStride == 1;
-  TileSource turned = transposed(from);
-  for (int64_t step = begin; step < end; step += tileWidth, to += stepElements)
-    if (byRows) {
-      // All columns of a pair of rows, which are next to each other.
-      for (int pair = 0; pair < 16; ++pair)
-        for (int64_t panel = 0; panel < panels; ++panel) {
-          uint16_t *tiles = to + panel * panelElements + pair * 32;
-          pairRows<wide>(from, step + 2 * pair, end, column + panel * tileWidth,
-                         &low[0], &high[0]);
-          _mm512_store_si512(tiles, low[0]);
-          _mm512_store_si512(tiles + stepElements / 2, high[0]);
-        }
-    } else {
-      for (int64_t panel = 0; panel < panels; ++panel) {
-        int64_t first = column + panel * tileWidth;
-        loadRows<wide>(turned, first, step, end, low);
-        loadRows<wide>(turned, first + 16, step, end, high);
-        transposeDwords(low);
-        transposeDwords(high);
-        storeTile(low, to + panel * panelElements);
-        storeTile(high, to + panel * panelElements + stepElements / 2);
-      }
-    }
+  }
 }
 
 } // namespace
 
 void packLeft(const TileSource &from, int64_t row, int64_t panels,
               int64_t begin, int64_t end, int64_t panelElements, uint16_t *to) {
-  (from.wide ? packLeftSide<true> : packLeftSide<false>)(from, row, panels,
-                                                         begin, end,
-                                                         panelElements, to);
+  (from.wide ? packRows<true> : packRows<false>)(from, /*pairs=*/false, row,
+                                                 panels, begin, end,
+                                                 panelElements, to);
 }
 
 void packRight(const TileSource &from, int64_t column, int64_t panels,
                int64_t begin, int64_t end, int64_t panelElements,
                uint16_t *to) {
-  (from.wide ? packRightSide<true> : packRightSide<false>)(from, column, panels,
-                                                           begin, end,
-                                                           panelElements, to);
+  (from.wide ? packRows<true> : packRows<false>)(transposed(from),
+                                                 /*pairs=*/true, column, panels,
+                                                 begin, end, panelElements, to);
 }
 
 DIST_TILES void multiplyPanels(const LeftPanel &left, const uint16_t *right,

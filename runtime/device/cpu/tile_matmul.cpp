@@ -124,12 +124,11 @@ void TileMatmul::choose(int threads) {
   }
 
   depth = roundUp(ceilDiv(k, ceilDiv(k, maxDepth)), tileWidth);
-  bool whole = depth >= k;
-  int64_t wholeDepth = roundUp(k, tileWidth);
-  packsRightOnce =
-      roundUp(shareColumns, tileWidth) * wholeDepth * 2 <= packedBytes;
-  blockColumns =
-      std::min(roundUp(shareColumns, tileWidth), int64_t(whole ? 512 : 256));
+  keepsSums = depth < k;
+  wholeDepth = roundUp(k, tileWidth);
+  int64_t allColumns = roundUp(shareColumns, tileWidth);
+  packsRightOnce = allColumns * wholeDepth * 2 <= packedBytes;
+  blockColumns = std::min(allColumns, int64_t(keepsSums ? 256 : 512));
   blockRows = roundUp(shareRows, tileWidth);
   auto limit = [](int64_t bytes, int64_t rowBytes, int64_t *rows) {
     *rows = std::min(
@@ -138,20 +137,19 @@ void TileMatmul::choose(int threads) {
   // Then the left side need not go by but once: no more of it than a panel.
   if (packsRightOnce) {
     blockRows = tileWidth;
-    blockColumns = roundUp(shareColumns, tileWidth);
+    blockColumns = allColumns;
   } else if (packsLeft) {
     limit(packedBytes, wholeDepth * 2, &blockRows);
   }
-  if (!whole) {
+  if (keepsSums) {
     limit(sumBytes, blockRows * 4, &blockColumns);
     limit(sumBytes, blockColumns * 4, &blockRows);
   }
   leftBytes = 2 * (packsLeft ? blockRows * wholeDepth : tileWidth * depth);
   rightBytes =
-      2 * (packsRightOnce ? roundUp(shareColumns, tileWidth) * wholeDepth
-                          : blockColumns * depth);
+      2 * (packsRightOnce ? allColumns * wholeDepth : blockColumns * depth);
   int64_t blockSums =
-      whole ? tileWidth * tileWidth * 4 : blockRows * blockColumns * 4;
+      4 * (keepsSums ? blockRows * blockColumns : tileWidth * tileWidth);
   chunkBytes = leftBytes + rightBytes + blockSums;
 }
 
@@ -162,7 +160,7 @@ LeftPanel TileMatmul::getLeft(const Share &share, const Block &block,
   LeftPanel packed = {reinterpret_cast<const char *>(share.packedLeft), 64,
                       tileBytes, 2 * tileBytes, nullptr};
   if (packsLeft) {
-    packed.data += 2 * ((row - block.row) * roundUp(k, tileWidth) +
+    packed.data += 2 * ((row - block.row) * wholeDepth +
                         block.begin / tileWidth * stepElements);
     return packed;
   }
@@ -199,7 +197,7 @@ void TileMatmul::multiply(const Share &share, const Block &block,
   int64_t panels = panelsOf(block.columns);
   int64_t steps = panelsOf(block.end - block.begin);
   int64_t elementBytes = result.wide ? 4 : 2;
-  bool last = block.end == k, kept = depth < k;
+  bool last = block.end == k;
   float *sums = share.sums;
   for (int64_t row = block.row; row < block.row + block.rows;
        row += tileWidth) {
@@ -215,14 +213,14 @@ void TileMatmul::multiply(const Share &share, const Block &block,
       left.ahead = nullptr;
       if (last)
         store(share, sums, row, column);
-      if (kept)
+      if (keepsSums)
         sums += tileWidth * tileWidth;
     }
   }
 }
 
 void TileMatmul::multiply(const Share &share) const {
-  int64_t panelElements = tileWidth * roundUp(k, tileWidth);
+  int64_t panelElements = tileWidth * wholeDepth;
   if (packsRightOnce)
     packRight(share.right, share.column, panelsOf(share.columns), 0, k,
               panelElements, share.packedRight);

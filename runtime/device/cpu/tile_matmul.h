@@ -71,8 +71,12 @@ private:
   int64_t shareRows = 0, shareColumns = 0;
   /// Left sides that lie by rows are read as they are.
   bool packsLeft = false;
+  /// Terms of a sum, up to the end of the last step.
+  int64_t wholeDepth = 0;
   /// Of a sum, of the left side and of the right side at a time.
   int64_t depth = 0, blockRows = 0, blockColumns = 0;
+  /// A block's sums are kept until all their terms are added.
+  bool keepsSums = false;
   /// The right side is packed once, not again for each block of rows.
   bool packsRightOnce = false;
 };
