@@ -45,6 +45,14 @@ public:
   /// come.
   template <typename Ready>
   bool wait(Ready ready, Clock::time_point deadline, int spinMicroseconds) {
+    return waitUntil(ready, deadline, spinMicroseconds);
+  }
+
+  /// The same, and the deadline is moved by what the process was suspended: for
+  /// those who wait for one of several things, and then for the others.
+  template <typename Ready>
+  bool waitUntil(Ready ready, Clock::time_point &deadline,
+                 int spinMicroseconds) {
     if (ready())
       return true;
     Clock::time_point start = Clock::now();
@@ -63,12 +71,12 @@ public:
     Clock::duration planned = awake - start;
     while (true) {
       uint32_t seen = epoch.load();
-      if (ready())
-        break;
       Clock::time_point now = Clock::now();
       Clock::duration late = now - last - planned;
       if (late > suspended && deadline != Clock::time_point::max())
         deadline += late;
+      if (ready())
+        break;
       if (now >= deadline) {
         result = false;
         break;

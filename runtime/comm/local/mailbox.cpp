@@ -64,7 +64,7 @@ Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
         break;
       }
     }
-    bool came = mailbox.wait.wait(
+    bool came = mailbox.wait.waitUntil(
         [&] {
           return shared.aborted.load() || mailbox.delivered.load() != seen;
         },
