@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/ElementEmitter.h"
+#include "passes/Lowering/ClusterAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -69,10 +70,30 @@ void ElementEmitter::storeMemory(Value memref, ValueRange indices, Value value,
 }
 
 void ElementEmitter::markStored(Value value) {
-  stored.insert(value);
+  rounded.insert(value);
   while (auto reshape = value.getDefiningOp<graph::ReshapeOp>()) {
     value = reshape.getOperand();
-    stored.insert(value);
+    rounded.insert(value);
+  }
+}
+
+/// An element equals the maximum that it is: of both, one may be stored. To a
+/// constant nothing is equal but by chance.
+void ElementEmitter::markCompared(Block &body) {
+  for (auto compare : body.getOps<graph::CompareOp>()) {
+    if (llvm::any_of(compare->getOperands(), [](Value operand) {
+          return operand.getDefiningOp<graph::ConstantOp>();
+        }))
+      continue;
+    for (Value value : compare->getOperands()) {
+      rounded.insert(value);
+      Operation *def = value.getDefiningOp();
+      while (def && def->getNumOperands() == 1 &&
+             (isFloating(def) || isa<graph::ConvertOp>(def))) {
+        rounded.insert(def->getOperand(0));
+        def = def->getOperand(0).getDefiningOp();
+      }
+    }
   }
 }
 
@@ -82,7 +103,7 @@ void ElementEmitter::markStored(Value value) {
 Value ElementEmitter::roundStored(Value value, Value element) {
   Type type = typeOf(value).getElementType();
   if (!isa<FloatType>(type) || element.getType() == type ||
-      !stored.contains(value))
+      !rounded.contains(value))
     return element;
   return emitToCompute(b, loc, emitToStorage(b, loc, element, type), type);
 }

@@ -33,6 +33,8 @@ protected:
   Value getConstantIndex(int64_t value);
   /// Other kernels will read `value` from memory.
   void markStored(Value value);
+  /// Two values of the kernel may be compared.
+  void markCompared(Block &body);
 
   OpBuilder &b;
   Location loc;
@@ -41,14 +43,14 @@ protected:
   llvm::DenseMap<Value, Value> memoryOf;
 
 private:
-  /// `element` as it is after a store, if `value` is stored.
+  /// `element` as it is after a store, if `value` is stored or compared.
   Value roundStored(Value value, Value element);
   Value emitReshaped(graph::ReshapeOp op, ValueRange indices);
   bool isVisible(Value value);
   SmallVector<const void *> makeKey(ValueRange indices);
 
   std::map<std::pair<void *, SmallVector<const void *>>, Value> known;
-  llvm::DenseSet<Value> stored;
+  llvm::DenseSet<Value> rounded;
   llvm::DenseMap<int64_t, Value> constants;
 };
 

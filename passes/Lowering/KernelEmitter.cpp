@@ -549,6 +549,7 @@ FailureOr<func::FuncOp> Emitter::run() {
     outputs.push_back(value);
     markStored(value);
   }
+  markCompared(body);
   if (isWinograd(first)) {
     unsigned numBuffers = func.getNumArguments() - 3;
     KernelBuffers buffers;

@@ -225,6 +225,20 @@ static void addEquals(KernelCases &cases) {
           w + "\n%c = graph.reduce sum, %h {dims = array<i64: 1>} : (" + w +
           ") -> tensor<64xf32>\nreturn %c : tensor<64xf32>",
       0);
+  // A maximum is stored, what it was taken of is not.
+  std::string r = "tensor<64xbf16>";
+  cases.add("equals_maximum", "%x: " + n + ", %y: " + n, "(tensor<64xf32>, " + r + ")",
+            "%a = graph.add %x, %y : " + n +
+                "\n%m = graph.reduce max, %a {dims = array<i64: 1>} : (" + n +
+                ") -> " + r +
+                "\n%b = graph.broadcast %m {dims = array<i64: 0>} : (" + r +
+                ") -> " + n + "\n%e = graph.compare eq, %a, %b : (" + n + ", " +
+                n +
+                ") -> tensor<64x5xi1>\n%f = graph.convert %e : "
+                "(tensor<64x5xi1>) -> " +
+                w + "\n%c = graph.reduce sum, %f {dims = array<i64: 1>} : (" +
+                w + ") -> tensor<64xf32>\nreturn %c, %m : tensor<64xf32>, " + r,
+            0);
 }
 
 TEST(KernelVsEvaluator, ElementwiseAndFused) {
