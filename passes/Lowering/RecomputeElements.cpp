@@ -41,6 +41,9 @@ constexpr int64_t cachedBytes = 512 * 1024;
 constexpr double holdShare = 0.5;
 /// The same of a variable that is updated before: it would have to be copied.
 constexpr double replacedShare = 4;
+/// And of what an all-reduce adds up where it lies, as long as nobody else
+/// reads that: it is copied else.
+constexpr double reducedShare = 2;
 /// Less than this share of what it moves is not worth the change.
 constexpr double leastGain = 0.1;
 
@@ -48,7 +51,7 @@ constexpr double leastGain = 0.1;
 class Giver {
 public:
   Giver(rt::FusedOp giver, llvm::DenseMap<Operation *, int64_t> &position)
-      : giver(giver), position(position) {}
+      : giver(giver), position(position), place(position.lookup(giver)) {}
 
   /// Whether others compute what it gave them; it still gives it then.
   bool run();
@@ -71,13 +74,15 @@ private:
   bool cut(llvm::SmallSetVector<Value, 8> &stored);
   rt::FusedOp rebuild(const Wanted &wanted,
                       const llvm::SmallSetVector<Value, 8> &stored);
-  void grow(const llvm::SmallSetVector<Value, 8> &stored);
+  bool grow(const llvm::SmallSetVector<Value, 8> &stored);
+  void setGiver(rt::FusedOp changed);
   Value copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
              OpBuilder &b, IRMapping &mapping,
              llvm::function_ref<Value(Value)> read);
 
   rt::FusedOp giver;
   llvm::DenseMap<Operation *, int64_t> &position;
+  int64_t place;
   ClusterInfo info;
   SmallVector<Wanted> takers;
   llvm::SmallPtrSet<Operation *, 4> refused;
@@ -169,6 +174,16 @@ bool Giver::isCopyable(Operation *op) {
   return kind == MemberKind::Full || kind == MemberKind::Row;
 }
 
+/// The argument that the value is, or is a part of where that lies.
+static BlockArgument getArgument(Value value) {
+  value = getReshaped(value);
+  auto slice = value.getDefiningOp<AllSliceOp>();
+  if (slice && isView(slice))
+    value = getReshaped(
+        slice->getOperand(cast<OpResult>(value).getResultNumber()));
+  return dyn_cast<BlockArgument>(value);
+}
+
 /// Whether the variable's new value is there before the given place.
 bool Giver::isReplaced(BlockArgument variable, int64_t before) {
   auto func = cast<func::FuncOp>(variable.getOwner()->getParentOp());
@@ -178,6 +193,10 @@ bool Giver::isReplaced(BlockArgument variable, int64_t before) {
     if (state &&
         getStateName(func.getResultAttrDict(use.getOperandNumber())) == state) {
       Value updated = getReshaped(use.get());
+      // Each rank's part of it is written where its old value lies.
+      if (auto gather = updated.getDefiningOp<AllGatherOp>())
+        updated = getReshaped(
+            gather->getOperand(cast<OpResult>(updated).getResultNumber()));
       return updated.getDefiningOp() &&
              position.lookup(updated.getDefiningOp()) < before;
     }
@@ -191,10 +210,13 @@ double Giver::holdCost(Value value) {
   for (Wanted &taker : takers)
     wanted = std::max(wanted, position.lookup(taker.taker));
   double bytes = double(getByteSize(value.getType()));
-  if (auto argument = dyn_cast<BlockArgument>(value))
+  if (BlockArgument argument = getArgument(value))
     return isReplaced(argument, wanted) ? replacedShare * bytes : 0;
   SmallVector<OpOperand *> readers;
   collectReaders(value, readers);
+  if (readers.size() == 1 &&
+      isa<AllReduceOp, AllReduceStartOp>(readers.front()->getOwner()))
+    return (holdShare + reducedShare) * bytes;
   for (OpOperand *use : readers)
     last = std::max(last, position.lookup(use->getOwner()));
   return wanted > last ? holdShare * bytes : 0;
@@ -214,9 +236,8 @@ std::optional<double> Giver::availableCost(Value value) {
   }
   for (auto [result, yielded] :
        llvm::zip_equal(giver->getResults(), getYielded(giver)))
-    if (yielded == value && result.getType() == value.getType() &&
-        staysStored(result))
-      return reads + holdCost(result);
+    if (yielded == value && result.getType() == value.getType())
+      return (staysStored(result) ? 0 : bytes) + reads + holdCost(result);
   Operation *op = value.getDefiningOp();
   auto kind = info.kinds.find(op);
   if (kind == info.kinds.end() || kind->second == MemberKind::OuterReduction)
@@ -280,16 +301,25 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
   return true;
 }
 
-/// Gives the kernel results for those of its values that have none.
-void Giver::grow(const llvm::SmallSetVector<Value, 8> &stored) {
+/// It takes the place of what the giver was.
+void Giver::setGiver(rt::FusedOp changed) {
+  position[changed] = place;
+  giver = changed;
+}
+
+/// Gives the kernel results for those of its values that have none; false: that
+/// would be too many.
+bool Giver::grow(const llvm::SmallSetVector<Value, 8> &stored) {
   SmallVector<Value> added;
   for (Value value : stored)
     if (!isa<BlockArgument>(value) &&
         !llvm::is_contained(getYielded(giver), value))
       added.push_back(value);
-  int64_t place = position.lookup(giver);
-  giver = addResults(giver, added);
-  position[giver] = place;
+  if (giver->getNumOperands() + giver->getNumResults() + added.size() >
+      kMaxKernelBuffers)
+    return false;
+  setGiver(addResults(giver, added));
+  return true;
 }
 
 /// The value in the taker's body, computed there or read.
@@ -376,9 +406,8 @@ bool Giver::run() {
   while (true) {
     collectTakers();
     llvm::SmallSetVector<Value, 8> stored;
-    if (takers.empty() || !cut(stored))
+    if (takers.empty() || !cut(stored) || !grow(stored))
       return false;
-    grow(stored);
     SmallVector<rt::FusedOp> changed;
     for (const Wanted &wanted : takers) {
       changed.push_back(rebuild(wanted, stored));
@@ -399,6 +428,7 @@ bool Giver::run() {
     }
     if (whole)
       return true;
+    setGiver(dropUnread(giver));
   }
 }
 

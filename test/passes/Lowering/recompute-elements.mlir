@@ -144,3 +144,101 @@ func.func @updated_before(%w: tensor<512x512xf32> {graph.variable = @w}, %g: ten
   }
   return %1, %0#0 : tensor<512x512xf32>, tensor<512x512xf32>
 }
+
+// What a sum over rows gives stays as it is; the rest that the taker reads does
+// not hang on it.
+// CHECK-LABEL: func.func @beside_a_sum
+// CHECK-SAME: %[[X:[^:]+]]: tensor<512x512xf32>
+// CHECK: %[[S:.+]] = rt.fused(%[[X]]) {{.*}} -> tensor<512xf32>
+// CHECK: rt.fused(%[[S]], %{{.+}}, %[[X]])
+// CHECK-NOT: graph.reduce
+// CHECK: return
+func.func @beside_a_sum(%x: tensor<512x512xf32>, %g: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0:2 = rt.fused(%x) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>) {
+  ^bb0(%a: tensor<512x512xf32>):
+    %1 = graph.mul %a, %a : tensor<512x512xf32>
+    %2 = graph.reduce sum, %1 {dims = array<i64: 0>} : (tensor<512x512xf32>) -> tensor<512xf32>
+    rt.yield %1, %2 : tensor<512x512xf32>, tensor<512xf32>
+  }
+  %3 = rt.fused(%0#0, %0#1, %g) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>, tensor<512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512xf32>, %c: tensor<512x512xf32>):
+    %4 = graph.broadcast %b {dims = array<i64: 1>} : (tensor<512xf32>) -> tensor<512x512xf32>
+    %5 = graph.sub %a, %4 : tensor<512x512xf32>
+    %6 = graph.mul %5, %c : tensor<512x512xf32>
+    rt.yield %6 : tensor<512x512xf32>
+  }
+  return %3 : tensor<512x512xf32>
+}
+
+// Who reads by columns cannot compute by rows: the kernel before is left as it
+// was, without the sum that was tried.
+// CHECK-LABEL: func.func @by_columns
+// CHECK: %[[F:.+]] = rt.fused(%{{.+}}) {{.*}} -> tensor<512x512xf32>
+// CHECK: rt.fused(%[[F]], %{{[^,]+}}) {{.*}} -> tensor<512x512xf32>
+// CHECK: graph.transpose
+// CHECK: return
+func.func @by_columns(%x: tensor<512x512xf32>, %g: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = rt.fused(%x) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>):
+    %1 = graph.reduce sum, %a {dims = array<i64: 1>} : (tensor<512x512xf32>) -> tensor<512xf32>
+    %2 = graph.broadcast %1 {dims = array<i64: 0>} : (tensor<512xf32>) -> tensor<512x512xf32>
+    %3 = graph.sub %a, %2 : tensor<512x512xf32>
+    rt.yield %3 : tensor<512x512xf32>
+  }
+  %4 = rt.fused(%0, %g) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
+    %5 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    %6 = graph.mul %5, %b : tensor<512x512xf32>
+    rt.yield %6 : tensor<512x512xf32>
+  }
+  return %4 : tensor<512x512xf32>
+}
+
+dist.mesh @mesh ["data"=2]
+
+// Who read what an all-reduce adds up in its place would make it copy that
+// first.
+// CHECK-LABEL: func.func @reduced_in_place
+// CHECK: %[[S:.+]]:2 = rt.fused
+// CHECK: dist.all_reduce %[[S]]#0
+// CHECK: rt.fused(%[[S]]#1, %{{[^,]+}})
+// CHECK: return
+func.func @reduced_in_place(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>, %g: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0:2 = rt.fused(%x, %y) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>, tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
+    %1 = graph.mul %a, %b : tensor<512x512xf32>
+    %2 = graph.mul %1, %1 : tensor<512x512xf32>
+    rt.yield %1, %2 : tensor<512x512xf32>, tensor<512x512xf32>
+  }
+  %3 = dist.all_reduce %0#0 over @mesh ["data"] {reason = "r", origin = "o"} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %4 = rt.fused(%0#1, %g) domain [512, 512] row_dims 1 chunks 1 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
+    %5 = graph.mul %a, %b : tensor<512x512xf32>
+    rt.yield %5 : tensor<512x512xf32>
+  }
+  return %3, %4 : tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// A part of a variable, too, has its new value where the old one was.
+// CHECK-LABEL: func.func @part_updated_before
+// CHECK: %[[S:.+]]:2 = rt.fused
+// CHECK: dist.all_gather %[[S]]#0
+// CHECK: rt.fused(%[[S]]#1, %{{[^,]+}})
+// CHECK: return
+func.func @part_updated_before(%w: tensor<512x512xf32> {graph.variable = @w}, %g: tensor<256x512xf32>, %h: tensor<256x512xf32>)
+    -> (tensor<256x512xf32>, tensor<512x512xf32> {graph.variable = @w}) {
+  %0 = dist.all_slice %w over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<512x512xf32>) -> tensor<256x512xf32>
+  %1:2 = rt.fused(%0, %g) domain [256, 512] row_dims 1 chunks 1 : (tensor<256x512xf32>, tensor<256x512xf32>) -> (tensor<256x512xf32>, tensor<256x512xf32>) {
+  ^bb0(%a: tensor<256x512xf32>, %b: tensor<256x512xf32>):
+    %2 = graph.sub %a, %b : tensor<256x512xf32>
+    %3 = graph.mul %a, %a : tensor<256x512xf32>
+    rt.yield %2, %3 : tensor<256x512xf32>, tensor<256x512xf32>
+  }
+  %4 = dist.all_gather %1#0 over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<256x512xf32>) -> tensor<512x512xf32>
+  %5 = rt.fused(%1#1, %h) domain [256, 512] row_dims 1 chunks 1 : (tensor<256x512xf32>, tensor<256x512xf32>) -> tensor<256x512xf32> {
+  ^bb0(%a: tensor<256x512xf32>, %b: tensor<256x512xf32>):
+    %6 = graph.mul %a, %b : tensor<256x512xf32>
+    rt.yield %6 : tensor<256x512xf32>
+  }
+  return %5, %4 : tensor<256x512xf32>, tensor<512x512xf32>
+}
