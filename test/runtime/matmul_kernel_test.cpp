@@ -207,6 +207,23 @@ TEST(LibraryKernel, Refusals) {
   for (int i = 0; i < 3; ++i)
     *spec.mutable_memories(i) = memory({4, 3}, {3, 1});
   EXPECT_NE(refuse(spec).find("refused by the library"), std::string::npos);
+  for (int i = 0; i < 3; ++i)
+    *spec.mutable_memories(i) = memory({4, 4}, {4, 1});
+  Spec overlapping = spec;
+  for (Dims strides : {Dims{3, 1}, Dims{0, 1}, Dims{1, 1}, Dims{1, 3}}) {
+    *overlapping.mutable_memories(2) = memory({4, 4}, strides);
+    EXPECT_NE(refuse(overlapping).find("lie in one place"), std::string::npos);
+  }
+  Spec huge = spec;
+  for (int64_t size : {int64_t(1) << 25, int64_t(1) << 62}) {
+    *huge.mutable_memories(0) = memory({size, size}, {size, 1});
+    EXPECT_NE(refuse(huge).find("fits into memory"), std::string::npos);
+    *huge.mutable_memories(0) = memory({4, 4}, {int64_t(1) << 62, size});
+    EXPECT_NE(refuse(huge).find("fits into memory"), std::string::npos);
+  }
+  Spec backwards = spec;
+  *backwards.mutable_memories(0) = memory({4, 4}, {-4, 1});
+  EXPECT_NE(refuse(backwards).find("fits into memory"), std::string::npos);
   spec.set_kind(Spec::CONV);
   EXPECT_NE(refuse(spec).find("spatial"), std::string::npos);
   Spec reorder;

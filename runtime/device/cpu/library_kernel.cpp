@@ -9,6 +9,7 @@
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/team.h"
 #include "runtime/device/cpu/tile_matmul.h"
+#include <algorithm>
 #include <dnnl.hpp>
 
 namespace dist::cpu {
@@ -73,6 +74,41 @@ Desc toDesc(const Spec::Memory &memory, size_t numDims = 0) {
   return Desc(dims, type, strides, true);
 }
 
+/// Whether its elements, from the first to the last, can be in memory.
+bool fitsMemory(const Spec::Memory &memory) {
+  constexpr int64_t most = int64_t(1) << 48;
+  int64_t extent = 1, elements = 1;
+  for (int d = 0; d < memory.dims_size(); ++d) {
+    int64_t dim = memory.dims(d), step = 0;
+    if (__builtin_mul_overflow(elements, dim, &elements) || elements > most)
+      return false;
+    if (memory.strides_size() == 0)
+      continue;
+    if (memory.strides(d) < 0 ||
+        __builtin_mul_overflow(dim - 1, memory.strides(d), &step) ||
+        __builtin_add_overflow(extent, step, &extent) || extent > most)
+      return false;
+  }
+  return true;
+}
+
+/// Whether two elements may lie at one place: a dim steps no further than those
+/// with smaller strides reach.
+bool overlaps(const Spec::Memory &memory) {
+  std::vector<std::pair<int64_t, int64_t>> steps; // strides and dims
+  for (int d = 0; d < memory.strides_size(); ++d)
+    if (memory.dims(d) > 1)
+      steps.emplace_back(memory.strides(d), memory.dims(d));
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;
+  for (auto [stride, dim] : steps) {
+    if (stride <= reach)
+      return true;
+    reach += stride * (dim - 1);
+  }
+  return false;
+}
+
 /// Everything about a description that does not need the library.
 Status check(const Spec &spec) {
   bool conv = spec.kind() == Spec::CONV ||
@@ -95,7 +131,12 @@ Status check(const Spec &spec) {
     if (memory.strides_size() != 0 &&
         memory.strides_size() != memory.dims_size())
       return unsupported(spec, "expected one stride a dim");
+    if (!fitsMemory(memory))
+      return unsupported(spec, "expected dims and strides of a tensor that "
+                               "fits into memory");
   }
+  if (overlaps(spec.memories(spec.memories_size() - 1)))
+    return unsupported(spec, "elements of the result lie in one place");
   if (conv) {
     int spatial = spec.memories(0).dims_size() - 2;
     if (spatial < 1 || spatial > 3 || spec.strides_size() != spatial ||
