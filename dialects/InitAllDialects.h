@@ -1,5 +1,4 @@
-//===- InitAllDialects.h - The one header that sees every dialect -*- C++
-//-*-===//
+//===- InitAllDialects.h - The one header that sees every dialect ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- CheckPartition.h - A partitioned program against the whole -*- C++
-//-*-===//
+//===- CheckPartition.h - A partitioned program against the whole ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ExplainOps.cpp - An entry's ops, for pages that draw them -*- C++
-//-*-===//
+//===- ExplainOps.cpp - An entry's ops, for pages that draw them ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

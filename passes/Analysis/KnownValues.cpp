@@ -1,5 +1,4 @@
-//===- KnownValues.cpp - Values that a program has before it runs -*- C++
-//-*-===//
+//===- KnownValues.cpp - Values that a program has before it runs ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- StageAssignment.h - Which stage of a pipeline an op belongs to -*- C++
-//-*-===//
+//===- StageAssignment.h - Which stage of a pipeline an op belongs to -----===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Timeline.h - When a program does what, by the machine's figures -*- C++
-//-*-===//
+//===- Timeline.h - When a program does what, by the machine's figures ----===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

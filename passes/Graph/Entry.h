@@ -1,5 +1,4 @@
-//===- Entry.h - Arguments and results of an entry by their roles -*- C++
-//-*-===//
+//===- Entry.h - Arguments and results of an entry by their roles ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

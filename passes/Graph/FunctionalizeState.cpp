@@ -1,5 +1,4 @@
-//===- FunctionalizeState.cpp - Variables as arguments and results -*- C++
-//-*-===//
+//===- FunctionalizeState.cpp - Variables as arguments and results --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RecomputePlan.h - What is computed again, and what is kept -*- C++
-//-*-===//
+//===- RecomputePlan.h - What is computed again, and what is kept ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TrainingTables.h - Losses, optimizers, metrics, schedules -*- C++
-//-*-===//
+//===- TrainingTables.h - Losses, optimizers, metrics, schedules ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- PlanMemory.cpp - Functions become programs over one arena -*- C++
-//-*-===//
+//===- PlanMemory.cpp - Functions become programs over one arena ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

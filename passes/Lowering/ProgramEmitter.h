@@ -1,5 +1,4 @@
-//===- ProgramEmitter.h - A function with a layout becomes a program -*- C++
-//-*-===//
+//===- ProgramEmitter.h - A function with a layout becomes a program ------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -179,8 +179,8 @@ static BlockArgument getArgument(Value value) {
   value = getReshaped(value);
   auto slice = value.getDefiningOp<AllSliceOp>();
   if (slice && isView(slice))
-    value = getReshaped(
-        slice->getOperand(cast<OpResult>(value).getResultNumber()));
+    value =
+        getReshaped(slice->getOperand(cast<OpResult>(value).getResultNumber()));
   return dyn_cast<BlockArgument>(value);
 }
 

@@ -1,5 +1,4 @@
-//===- WidenContractions.cpp - Narrow floats where they are slow -*- C++
-//-*-===//
+//===- WidenContractions.cpp - Narrow floats where they are slow ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- FactorSharding.h - Shardings of dims as shardings of factors -*- C++
-//-*-===//
+//===- FactorSharding.h - Shardings of dims as shardings of factors -------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

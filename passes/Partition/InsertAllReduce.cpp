@@ -1,5 +1,4 @@
-//===- InsertAllReduce.cpp - Completes partial sums where it costs least -*- C++
-//-*-===//
+//===- InsertAllReduce.cpp - Completes partial sums where it costs least --===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

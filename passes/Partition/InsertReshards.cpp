@@ -1,5 +1,4 @@
-//===- InsertReshards.cpp - One split of its factors for each op -*- C++
-//-*-===//
+//===- InsertReshards.cpp - One split of its factors for each op ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- NumberOps.cpp - Numbers by which ops are known; their removal -*- C++
-//-*-===//
+//===- NumberOps.cpp - Numbers by which ops are known; their removal ------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SimplifyCollectives.cpp - Less communication, the same values -*- C++
-//-*-===//
+//===- SimplifyCollectives.cpp - Less communication, the same values ------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SimplifyMotion.cpp - Reductions after ops, cuts before them -*- C++
-//-*-===//
+//===- SimplifyMotion.cpp - Reductions after ops, cuts before them --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

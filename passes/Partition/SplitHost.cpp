@@ -1,5 +1,4 @@
-//===- SplitHost.cpp - A program for the host that has variables -*- C++ -*-
-//-===//
+//===- SplitHost.cpp - A program for the host that has variables ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Unreduced.h - Who makes, passes on, and must not see partial sums -*- C++
-//-*-===//
+//===- Unreduced.h - Who makes, passes on, and must not see partial sums --===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- VerifyUnreduced.cpp - No partial sum passes for a whole one -*- C++
-//-*-===//
+//===- VerifyUnreduced.cpp - No partial sum passes for a whole one --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- PipelineStages.cpp - Cuts the model into a pipeline's stages -*- C++
-//-*-===//
+//===- PipelineStages.cpp - Cuts the model into a pipeline's stages -------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

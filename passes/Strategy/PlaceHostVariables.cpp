@@ -1,5 +1,4 @@
-//===- PlaceHostVariables.cpp - Central storage as annotations -*- C++ -*-
-//-===//
+//===- PlaceHostVariables.cpp - Central storage as annotations ------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

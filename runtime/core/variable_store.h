@@ -1,5 +1,4 @@
-//===- variable_store.h - Variables in the devices' state blocks --*- C++
-//-*-===//
+//===- variable_store.h - Variables in the devices' state blocks ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- evaluate_onnx.cpp - ONNX node cases through import and evaluator -*- C++
-//-*-===//
+//===- evaluate_onnx.cpp - ONNX node cases through import and evaluator ---===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TestPartition.cpp - Partitioned programs against whole ones -*- C++
-//-*-===//
+//===- TestPartition.cpp - Partitioned programs against whole ones --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TestSimplify.cpp - Simplified programs against what they were -*- C++
-//-*-===//
+//===- TestSimplify.cpp - Simplified programs against what they were ------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TestVolume.cpp - Bytes that a program sends, by collective -*- C++
-//-*-===//
+//===- TestVolume.cpp - Bytes that a program sends, by collective ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

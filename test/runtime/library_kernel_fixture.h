@@ -1,5 +1,4 @@
-//===- library_kernel_fixture.h - Running library kernels on plain tensors --*-
-// C++ -*-===//
+//===- library_kernel_fixture.h - Running library kernels on plain tensors ===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

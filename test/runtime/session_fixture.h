@@ -1,5 +1,4 @@
-//===- session_fixture.h - A package of functions written by hand --*- C++
-//-*-===//
+//===- session_fixture.h - A package of functions written by hand ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

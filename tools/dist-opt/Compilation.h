@@ -1,5 +1,4 @@
-//===- Compilation.h - One run of the compiler on one model file -*- C++
-//-*-===//
+//===- Compilation.h - One run of the compiler on one model file ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

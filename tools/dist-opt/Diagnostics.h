@@ -1,5 +1,4 @@
-//===- Diagnostics.h - Diagnostics as the tool's one-line errors -*- C++
-//-*-===//
+//===- Diagnostics.h - Diagnostics as the tool's one-line errors ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the sources with what clang-format 22 makes of them; --fix writes that."""
+"""Compares the sources with what clang-format 22 makes of them; --fix writes that.
+
+A file's banner is one line: where it is longer, clang-format breaks it in two.
+"""
 import os
 import shutil
 import subprocess
 import sys
 
-from sources import TOP, report, tracked
+from sources import TOP, read, report, tracked
 
 TOOL = "clang-format-22"  # other versions format otherwise
 files = tracked(".cpp", ".h", ".c")
@@ -19,6 +22,10 @@ for line in output.splitlines():
     name = line.split(":")[0]
     if "-Wclang-format-violations" in line and name in files and name not in findings:
         findings.append(name)
+for name in files:
+    banner = read(name).split("\n", 1)[0]
+    if banner.startswith("//===-") and not banner.endswith("===//"):
+        findings.append(f"{name}: the banner is longer than a line: shorten it")
 if findings:
     command = os.path.relpath(os.path.abspath(__file__), TOP)
     print(f"format: to mend: python3 {command} --fix")

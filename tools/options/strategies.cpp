@@ -1,5 +1,4 @@
-//===- strategies.cpp - What strategies there are, and which go together -*- C++
-//-*-===//
+//===- strategies.cpp - What strategies there are, and which go together --===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- CollectiveCall.h - What the runtime does for a collective -*- C++
-//-*-===//
+//===- CollectiveCall.h - What the runtime does for a collective ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

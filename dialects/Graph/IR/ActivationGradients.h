@@ -1,5 +1,4 @@
-//===- ActivationGradients.h - Cheaper derivatives of relu and pools -*- C++
-//-*-===//
+//===- ActivationGradients.h - Cheaper derivatives of relu and pools ------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

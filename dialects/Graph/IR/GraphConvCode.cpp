@@ -1,5 +1,4 @@
-//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code -*- C++
-//-*-===//
+//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

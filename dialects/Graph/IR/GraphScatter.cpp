@@ -1,5 +1,4 @@
-//===- GraphScatter.cpp - scatter_add, scatter_elements, scatter_nd -*- C++
-//-*-===//
+//===- GraphScatter.cpp - scatter_add, scatter_elements, scatter_nd -------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

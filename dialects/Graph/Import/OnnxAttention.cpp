@@ -1,5 +1,4 @@
-//===- OnnxAttention.cpp - Attention and rotary embedding of ONNX -*- C++
-//-*-===//
+//===- OnnxAttention.cpp - Attention and rotary embedding of ONNX ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

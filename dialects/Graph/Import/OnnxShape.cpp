@@ -1,5 +1,4 @@
-//===- OnnxShape.cpp - ONNX ops that change the form of a tensor -*- C++
-//-*-===//
+//===- OnnxShape.cpp - ONNX ops that change the form of a tensor ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- OnnxWindow.cpp - Windows of ONNX's convolutions and pools -*- C++
-//-*-===//
+//===- OnnxWindow.cpp - Windows of ONNX's convolutions and pools ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- library_kernel.h - oneDNN behind a table of descriptions --*- C++
-//-*-===//
+//===- library_kernel.h - oneDNN behind a table of descriptions -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- evaluate_training_test.cpp - Training numbers against Keras -*- C++
-//-*-===//
+//===- evaluate_training_test.cpp - Training numbers against Keras --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- moving_statistics_test.cpp - Batch norm's moving averages -*- C++
-//-*-===//
+//===- moving_statistics_test.cpp - Batch norm's moving averages ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

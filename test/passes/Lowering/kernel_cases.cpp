@@ -1,5 +1,4 @@
-//===- kernel_cases.cpp - Functions to compile, run and evaluate -*- C++
-//-*-===//
+//===- kernel_cases.cpp - Functions to compile, run and evaluate ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

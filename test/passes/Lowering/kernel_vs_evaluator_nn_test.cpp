@@ -1,5 +1,4 @@
-//===- kernel_vs_evaluator_nn_test.cpp - Convolutions, pools, indices, norms
-//-===//
+//===- kernel_vs_evaluator_nn_test.cpp - Convolutions, pools, norms -------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

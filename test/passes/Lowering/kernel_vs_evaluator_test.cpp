@@ -227,7 +227,8 @@ static void addEquals(KernelCases &cases) {
       0);
   // A maximum is stored, what it was taken of is not.
   std::string r = "tensor<64xbf16>";
-  cases.add("equals_maximum", "%x: " + n + ", %y: " + n, "(tensor<64xf32>, " + r + ")",
+  cases.add("equals_maximum", "%x: " + n + ", %y: " + n,
+            "(tensor<64xf32>, " + r + ")",
             "%a = graph.add %x, %y : " + n +
                 "\n%m = graph.reduce max, %a {dims = array<i64: 1>} : (" + n +
                 ") -> " + r +

@@ -1,5 +1,4 @@
-//===- compress_collectives_test.cpp - What compression loses, it keeps -*- C++
-//-*-===//
+//===- compress_collectives_test.cpp - What compression loses, it keeps ---===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

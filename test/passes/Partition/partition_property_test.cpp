@@ -1,5 +1,4 @@
-//===- partition_property_test.cpp - Random programs, partitioned -*- C++
-//-*-===//
+//===- partition_property_test.cpp - Random programs, partitioned ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- random_program_ops.cpp - Contractions, windows, composites, indices -*-
-// C++ -*-===//
+//===- random_program_ops.cpp - Contractions, windows, composites ---------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

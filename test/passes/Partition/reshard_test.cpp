@@ -1,5 +1,4 @@
-//===- reshard_test.cpp - Every plan against the values it moves -*- C++
-//-*-===//
+//===- reshard_test.cpp - Every plan against the values it moves ----------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
