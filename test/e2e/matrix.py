@@ -52,21 +52,22 @@ def tokens(length, vocabulary):
 
 class Workload:
     """A model with its data, batch and optimizer; `norm`: it has batch norm, `kinks`: so many ReLUs that some are at
-    zero in every step, `layers`: enough to cut into 4 stages."""
+    zero in every step, `layers`: enough to cut into 4 stages, `orders`: of the examples, that drifts are the median of.
+    """
 
-    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True):
+    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True, orders=9):
         self.model, self.data, self.batch, self.optimizer = model, data, batch, optimizer
-        self.norm, self.kinks, self.layers = norm, kinks, layers
+        self.norm, self.kinks, self.layers, self.orders = norm, kinks, layers, orders
 
 
 WORKLOADS = [
     Workload("mnist-mlp", lambda: images([784]), 50, "adam:lr=1e-3", layers=False),
     Workload("mnist-cnn", lambda: images([1, 28, 28]), 50, "adam:lr=1e-3"),
     Workload("cifar-cnn", cifar, 50, "momentum:lr=1e-2"),
-    Workload("resnet18-cifar", cifar, 11, "momentum:lr=1e-2", norm=True, kinks=True),
+    Workload("resnet18-cifar", cifar, 11, "momentum:lr=1e-2", norm=True, kinks=True, orders=3),
     # The same without kinks, so that only what splits it can move its gradients.
-    Workload("resnet18-smooth", cifar, 11, "momentum:lr=1e-2", norm=True),
-    Workload("gpt-6x384", lambda: tokens(128, 8192), 5, "adamw:lr=1e-3"),
+    Workload("resnet18-smooth", cifar, 11, "momentum:lr=1e-2", norm=True, orders=3),
+    Workload("gpt-6x384", lambda: tokens(128, 8192), 5, "adamw:lr=1e-3", orders=3),
 ]
 
 
@@ -100,7 +101,7 @@ def compare(args, workload, model, oracle, together):
     """Yields a row a case, and whether it agrees; the oracle runs once for all."""
     process = subprocess.Popen(
         [f"{args.build}/bin/strategy_parity", f"{model}.onnx", "--data", f"x={model}-x.npy,y={model}-y.npy", "--steps",
-         str(args.steps), "--free-running", str(args.steps), "--optimizer", workload.optimizer, "--against", oracle,
+         str(args.steps), "--free-running", str(args.steps), "--orders", str(args.orders or workload.orders), "--optimizer", workload.optimizer, "--against", oracle,
          *(["--kinks"] if workload.kinks else []), *(word for flags in together for word in ("--case", flags)), "--",
          "--loss", "sparse-categorical-crossentropy", "--from-logits", "true", "--batch-size", str(workload.batch),
          # Shards of other shapes would choose other kernels, which round differently.
@@ -130,6 +131,7 @@ def main():
     parser.add_argument("--only", default=".", help="regular expression of the cases' flags")
     parser.add_argument("--devices", default="2,4,8")
     parser.add_argument("--steps", default=20, type=int)
+    parser.add_argument("--orders", type=int, help="of the examples, instead of the workload's own number")
     parser.add_argument("--output", help="the table as a file, too")
     args = parser.parse_args()
     if not os.path.isdir(DATA):
