@@ -136,7 +136,7 @@ Value ApplyOptimizerPass::addLearningRate(GraphBuilder &g, func::FuncOp entry) {
   Value rate = buildLearningRate(g, schedule, spec.get("lr"), iteration);
   Port port;
   port.role = port.name = "learning_rate";
-  addResult(entry, rate, port);
+  state->addResult(entry, rate, port);
   return rate;
 }
 
@@ -151,7 +151,8 @@ void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
     reported = g.make<OrOp>(
         finite, g.compare(ComparePredicate::GT, scale, g.like(scale, 1)));
   }
-  addResult(entry, reported, port);
+  state->addResult(entry, reported, port);
+  state->finish();
   if (onNonfinite != "skip" && !lossScale)
     return;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
@@ -350,6 +351,7 @@ void ApplyOptimizerPass::runOnOperation() {
     update(g, apply, gradients, nullptr);
     entries.push_back(apply);
   }
+  state->finish();
   for (func::FuncOp entry : entries)
     eraseDeadOps(entry);
 }

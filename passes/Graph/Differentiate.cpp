@@ -151,6 +151,7 @@ LogicalResult Sweep::run() {
     if (failed(differentiate(op)))
       return failure();
 
+  SmallVector<std::pair<Value, Port>> gradients;
   for (auto [parameter, variable] : llvm::zip_equal(parameters, variables)) {
     // No cotangent: the variable feeds only what the loss ignores.
     Value gradient = cotangents.lookup(parameter);
@@ -160,8 +161,9 @@ LogicalResult Sweep::run() {
     port.role = "gradient";
     port.name = variable.getSymName();
     port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-    addResult(entry, gradient, port);
+    gradients.emplace_back(gradient, port);
   }
+  addResults(entry, gradients);
   eraseDeadOps(entry);
   return success();
 }
@@ -184,6 +186,7 @@ void DifferentiatePass::runOnOperation() {
     if (lossScale) {
       StateIndex state(getOperation());
       scale = state.getArgument(entry, getLossScale(state));
+      state.finish();
     }
     if (failed(Sweep(entry, scale, markCotangents).run()))
       return signalPassFailure();

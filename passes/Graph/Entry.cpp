@@ -55,17 +55,30 @@ int64_t mlir::dist::graph::findResult(func::FuncOp entry, StringRef role) {
   return -1;
 }
 
-BlockArgument mlir::dist::graph::addArgument(func::FuncOp entry, Type type,
-                                             const Port &port, Location loc) {
-  unsigned index = entry.getNumArguments();
+/// The argument in the entry's block, and in what will be its signature.
+static BlockArgument appendArgument(func::FuncOp entry, Signature &signature,
+                                    Type type, const Port &port, Location loc) {
   // What passes make of it is told by its name.
   if (!port.name.empty())
     loc = NameLoc::get(StringAttr::get(entry.getContext(), port.name), loc);
-  LogicalResult inserted = entry.insertArgument(
-      index, type, getAttributes(entry.getContext(), port), loc);
-  (void)inserted;
-  assert(succeeded(inserted) && "a function with a body takes arguments");
-  return entry.getArgument(index);
+  signature.arguments.add(type, getAttributes(entry.getContext(), port));
+  return entry.front().addArgument(type, loc);
+}
+
+static void appendResult(func::FuncOp entry, Signature &signature, Value value,
+                         const Port &port) {
+  signature.results.add(value.getType(),
+                        getAttributes(entry.getContext(), port));
+  func::ReturnOp end = getReturn(entry);
+  end->insertOperands(end->getNumOperands(), value);
+}
+
+BlockArgument mlir::dist::graph::addArgument(func::FuncOp entry, Type type,
+                                             const Port &port, Location loc) {
+  Signature signature(entry);
+  BlockArgument added = appendArgument(entry, signature, type, port, loc);
+  signature.apply();
+  return added;
 }
 
 static Port getPort(VariableOp variable) {
@@ -78,12 +91,15 @@ static Port getPort(VariableOp variable) {
 
 void mlir::dist::graph::addResult(func::FuncOp entry, Value value,
                                   const Port &port) {
-  unsigned index = entry.getNumResults();
-  LogicalResult inserted = entry.insertResult(
-      index, value.getType(), getAttributes(entry.getContext(), port));
-  (void)inserted;
-  assert(succeeded(inserted) && "a function with a body takes results");
-  getReturn(entry)->insertOperands(index, value);
+  addResults(entry, std::make_pair(value, port));
+}
+
+void mlir::dist::graph::addResults(func::FuncOp entry,
+                                   ArrayRef<std::pair<Value, Port>> results) {
+  Signature signature(entry);
+  for (const auto &[value, port] : results)
+    appendResult(entry, signature, value, port);
+  signature.apply();
 }
 
 void mlir::dist::graph::eraseResults(
@@ -204,6 +220,8 @@ VariableOp StateIndex::add(StringRef name, Type type,
 StateIndex::Ports &StateIndex::getPorts(func::FuncOp entry) {
   auto [found, isNew] = ports.try_emplace(entry);
   Ports &own = found->second;
+  if (!own.changed)
+    own.changed.emplace(entry);
   if (!isNew)
     return own;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
@@ -217,21 +235,35 @@ StateIndex::Ports &StateIndex::getPorts(func::FuncOp entry) {
 }
 
 BlockArgument StateIndex::getArgument(func::FuncOp entry, VariableOp variable) {
-  auto [found, isNew] = getPorts(entry).arguments.try_emplace(
-      variable.getSymNameAttr(), entry.getNumArguments());
-  return isNew ? addArgument(entry, variable.getType(), getPort(variable),
-                             variable.getLoc())
+  Ports &own = getPorts(entry);
+  auto [found, isNew] = own.arguments.try_emplace(
+      variable.getSymNameAttr(), entry.front().getNumArguments());
+  return isNew ? appendArgument(entry, *own.changed, variable.getType(),
+                                getPort(variable), variable.getLoc())
                : entry.getArgument(found->second);
 }
 
 void StateIndex::setResult(func::FuncOp entry, VariableOp variable,
                            Value value) {
-  auto [found, isNew] = getPorts(entry).results.try_emplace(
-      variable.getSymNameAttr(), entry.getNumResults());
+  Ports &own = getPorts(entry);
+  auto [found, isNew] = own.results.try_emplace(
+      variable.getSymNameAttr(), getReturn(entry)->getNumOperands());
   if (isNew)
-    addResult(entry, value, getPort(variable));
+    appendResult(entry, *own.changed, value, getPort(variable));
   else
     getReturn(entry)->setOperand(found->second, value);
+}
+
+void StateIndex::addResult(func::FuncOp entry, Value value, const Port &port) {
+  appendResult(entry, *getPorts(entry).changed, value, port);
+}
+
+void StateIndex::finish() {
+  for (auto &[entry, own] : ports) {
+    if (own.changed)
+      own.changed->apply();
+    own.changed.reset();
+  }
 }
 
 void mlir::dist::graph::eraseDeadOps(func::FuncOp entry) {

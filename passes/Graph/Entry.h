@@ -14,6 +14,7 @@
 #define PASSES_GRAPH_ENTRY_H
 
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Signature.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -47,6 +48,7 @@ int64_t findResult(func::FuncOp entry, StringRef role);
 BlockArgument addArgument(func::FuncOp entry, Type type, const Port &port,
                           Location loc);
 void addResult(func::FuncOp entry, Value value, const Port &port);
+void addResults(func::FuncOp entry, ArrayRef<std::pair<Value, Port>> results);
 void eraseResults(func::FuncOp entry,
                   llvm::function_ref<bool(unsigned)> predicate);
 
@@ -80,7 +82,8 @@ VariableOp addVariable(ModuleOp module, StringRef name, Type type,
 
 /// Variables by name, and the arguments and results that stand for them: looked
 /// up once, so that a model of many layers costs no more a layer. While it
-/// lives, variables and entries' arguments and results are only added.
+/// lives, variables and entries' arguments and results are only added. An entry
+/// to which it adds is whole, but for its signature, which finish() sets.
 class StateIndex {
 public:
   explicit StateIndex(ModuleOp module);
@@ -91,17 +94,22 @@ public:
   BlockArgument getArgument(func::FuncOp entry, VariableOp variable);
   /// The variable's new value becomes a result, or replaces the one there is.
   void setResult(func::FuncOp entry, VariableOp variable, Value value);
+  /// Another result.
+  void addResult(func::FuncOp entry, Value value, const Port &port);
+  /// Before anybody else asks for arguments and results.
+  void finish();
 
 private:
   struct Ports {
     DenseMap<StringAttr, unsigned> arguments, results;
+    std::optional<Signature> changed;
   };
   Ports &getPorts(func::FuncOp entry);
 
   ModuleOp module;
   SymbolTable symbols;
   VariableOp last;
-  DenseMap<Operation *, Ports> ports;
+  llvm::MapVector<Operation *, Ports> ports;
 };
 
 /// Erases the ops of `entry` that nothing uses.

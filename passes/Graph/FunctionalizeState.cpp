@@ -84,4 +84,5 @@ void FunctionalizeStatePass::runOnOperation() {
   for (auto entry : getOperation().getOps<func::FuncOp>())
     if (failed(functionalize(entry, state, variables)))
       return signalPassFailure();
+  state.finish();
 }

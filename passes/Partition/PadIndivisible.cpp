@@ -14,6 +14,7 @@
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/GraphReduction.h"
+#include "dialects/Interfaces/Signature.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Partition/BatchShares.h"
 #include "passes/Partition/FactorSharding.h"
@@ -353,24 +354,21 @@ void Padder::padResults() {
 }
 
 void Padder::setSignature() {
-  SmallVector<Type> arguments, results;
+  Signature signature(function);
+  auto set = [](Signature::Ports &ports, unsigned number, Type padded) {
+    if (padded != ports.types[number])
+      ports.attributes[number].set(DistDialect::kGlobalType,
+                                   TypeAttr::get(ports.types[number]));
+    ports.types[number] = padded;
+  };
   for (BlockArgument argument : block.getArguments()) {
-    Type old = argument.getType(), type = getPadded(argument);
-    if (type != old)
-      function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
-                          TypeAttr::get(old));
+    Type type = getPadded(argument);
+    set(signature.arguments, argument.getArgNumber(), type);
     argument.setType(type);
-    arguments.push_back(type);
   }
-  for (auto [i, value] :
-       llvm::enumerate(block.getTerminator()->getOperandTypes())) {
-    Type old = function.getResultTypes()[i];
-    if (value != old)
-      function.setResultAttr(i, DistDialect::kGlobalType, TypeAttr::get(old));
-    results.push_back(value);
-  }
-  function.setType(
-      FunctionType::get(function.getContext(), arguments, results));
+  for (OpOperand &use : block.getTerminator()->getOpOperands())
+    set(signature.results, use.getOperandNumber(), use.get().getType());
+  signature.apply();
 }
 
 bool Padder::isNeeded() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Signature.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Partition/BatchShares.h"
 #include "passes/Partition/FactorSharding.h"
@@ -212,26 +213,22 @@ LogicalResult Partitioner::partition(Operation *op) {
 
 void Partitioner::setSignature() {
   Block &block = function.front();
-  SmallVector<Type> arguments, results;
-  for (BlockArgument argument : block.getArguments()) {
-    auto global = cast<RankedTensorType>(argument.getType());
-    Type local = *shares.getLocalType(argument, findSharding(argument));
+  Signature signature(function);
+  auto set = [](Signature::Ports &ports, unsigned number, Type local) {
     // What dist-pad-indivisible has made larger knows its own size.
-    if (!function.getArgAttr(argument.getArgNumber(), DistDialect::kGlobalType))
-      function.setArgAttr(argument.getArgNumber(), DistDialect::kGlobalType,
-                          TypeAttr::get(global));
+    if (!ports.attributes[number].get(DistDialect::kGlobalType))
+      ports.attributes[number].set(DistDialect::kGlobalType,
+                                   TypeAttr::get(ports.types[number]));
+    ports.types[number] = local;
+  };
+  for (BlockArgument argument : block.getArguments()) {
+    Type local = *shares.getLocalType(argument, findSharding(argument));
+    set(signature.arguments, argument.getArgNumber(), local);
     argument.setType(local);
-    arguments.push_back(local);
   }
-  for (auto [i, operand] :
-       llvm::enumerate(block.getTerminator()->getOperands())) {
-    if (!function.getResultAttr(i, DistDialect::kGlobalType))
-      function.setResultAttr(i, DistDialect::kGlobalType,
-                             TypeAttr::get(function.getResultTypes()[i]));
-    results.push_back(operand.getType());
-  }
-  function.setType(
-      FunctionType::get(function.getContext(), arguments, results));
+  for (OpOperand &use : block.getTerminator()->getOpOperands())
+    set(signature.results, use.getOperandNumber(), use.get().getType());
+  signature.apply();
 }
 
 LogicalResult Partitioner::run() {

@@ -7,6 +7,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "dialects/Interfaces/Signature.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Partition/Passes.h"
 
@@ -57,10 +58,11 @@ static void addShare(func::FuncOp entry, const Share &share) {
   copy.setSymName((entry.getSymName() + "_share" + Twine(share.place)).str());
   copy->setAttr(kEntryAttr, builder.getStringAttr(entry.getSymName()));
   copy->setAttr(kShareAttr, getShareAttr(share));
-  for (unsigned i = 0; i < copy.getNumArguments(); ++i)
-    copy.setArgAttr(i, kPositionAttr, builder.getI64IntegerAttr(i));
-  for (unsigned i = 0; i < copy.getNumResults(); ++i)
-    copy.setResultAttr(i, kPositionAttr, builder.getI64IntegerAttr(i));
+  Signature signature(copy);
+  for (Signature::Ports *ports : {&signature.arguments, &signature.results})
+    for (auto [number, attributes] : llvm::enumerate(ports->attributes))
+      attributes.set(kPositionAttr, builder.getI64IntegerAttr(number));
+  signature.apply();
 }
 
 void SplitSharesPass::runOnOperation() {

@@ -14,6 +14,7 @@
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Interfaces/Signature.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Partition/Passes.h"
 
@@ -231,7 +232,7 @@ Value Unroller::cut(Value value, int64_t dim, int64_t part) {
 }
 
 LogicalResult Unroller::unrollArguments() {
-  SmallVector<Type> types;
+  Signature signature(function);
   builder.setInsertionPointToStart(&function.front());
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -260,19 +261,18 @@ LogicalResult Unroller::unrollArguments() {
     } else {
       copies.push_back(argument);
     }
-    function.setArgAttr(number, DistDialect::kSharding,
-                        dropAxis(sharding, axis));
-    types.push_back(argument.getType());
+    signature.arguments.attributes[number].set(DistDialect::kSharding,
+                                               dropAxis(sharding, axis));
+    signature.arguments.types[number] = argument.getType();
   }
-  function.setType(FunctionType::get(function.getContext(), types,
-                                     function.getResultTypes()));
+  signature.apply();
   return success();
 }
 
 LogicalResult Unroller::unrollResults() {
   Operation *terminator = function.front().getTerminator();
   builder.setInsertionPoint(terminator);
-  SmallVector<Type> types;
+  Signature signature(function);
   for (OpOperand &use : terminator->getOpOperands()) {
     unsigned number = use.getOperandNumber();
     auto sharding = function.getResultAttrOfType<ShardingAttr>(
@@ -297,12 +297,11 @@ LogicalResult Unroller::unrollResults() {
         value = g.add(value, get(use.get(), copy));
     }
     use.set(value);
-    types.push_back(value.getType());
-    function.setResultAttr(number, DistDialect::kSharding,
-                           dropAxis(sharding, axis));
+    signature.results.types[number] = value.getType();
+    signature.results.attributes[number].set(DistDialect::kSharding,
+                                             dropAxis(sharding, axis));
   }
-  function.setType(FunctionType::get(function.getContext(),
-                                     function.getArgumentTypes(), types));
+  signature.apply();
   return success();
 }
 

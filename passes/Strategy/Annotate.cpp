@@ -7,6 +7,7 @@
 #include "passes/Strategy/Annotate.h"
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Interfaces/Signature.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -150,16 +151,24 @@ VariableTable::findResults(func::FuncOp function,
 }
 
 void VariableTable::setSharding(graph::VariableOp variable,
-                                ShardingAttr sharding) const {
+                                ShardingAttr sharding) {
   variable.setShardingAttr(sharding);
-  auto found = ports.find(variable.getSymNameAttr());
-  if (found == ports.end())
-    return;
-  for (Port port : found->second)
-    if (port.isResult)
-      port.function.setResultAttr(port.index, DistDialect::kSharding, sharding);
-    else
-      port.function.setArgAttr(port.index, DistDialect::kSharding, sharding);
+  changed.push_back(variable);
+}
+
+void VariableTable::update() {
+  llvm::MapVector<Operation *, Signature> signatures;
+  for (graph::VariableOp variable : changed)
+    for (Port port : ports.lookup(variable.getSymNameAttr())) {
+      Signature &signature =
+          signatures.try_emplace(port.function, port.function).first->second;
+      (port.isResult ? signature.results : signature.arguments)
+          .attributes[port.index]
+          .set(DistDialect::kSharding, variable.getShardingAttr());
+    }
+  for (auto &[function, signature] : signatures)
+    signature.apply();
+  changed.clear();
 }
 
 //===----------------------------------------------------------------------===//

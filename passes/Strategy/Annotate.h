@@ -75,8 +75,9 @@ public:
                              graph::VariableOp variable) const;
   SmallVector<unsigned> findResults(func::FuncOp function,
                                     graph::VariableOp variable) const;
-  /// In the variable and wherever functions take or give it.
-  void setSharding(graph::VariableOp variable, ShardingAttr sharding) const;
+  /// Of the variable; update() tells the functions that take or give it.
+  void setSharding(graph::VariableOp variable, ShardingAttr sharding);
+  void update();
 
 private:
   struct Port {
@@ -88,6 +89,7 @@ private:
   DenseMap<StringAttr, SmallVector<graph::VariableOp>> slots;
   DenseMap<StringAttr, SmallVector<Port, 4>> ports;
   DenseMap<Value, graph::VariableOp> arguments;
+  SmallVector<graph::VariableOp> changed;
 };
 
 } // namespace mlir::dist

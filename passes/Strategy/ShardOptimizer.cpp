@@ -219,4 +219,5 @@ void ShardOptimizerPass::runOnOperation() {
   for (auto variable : module.getOps<graph::VariableOp>())
     if (variable.getTrainable())
       shard(variable);
+  table->update();
 }

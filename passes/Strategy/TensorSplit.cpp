@@ -282,6 +282,7 @@ void TensorSplitPass::runOnOperation() {
   for (const SplitRule &rule : parsed)
     if (failed(applyRule(rule)))
       return signalPassFailure();
+  table->update();
   if (failed(takeInParts(module, *table, splits)))
     signalPassFailure();
 }
