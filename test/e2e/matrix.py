@@ -52,10 +52,10 @@ def tokens(length, vocabulary):
 
 class Workload:
     """A model with its data, batch and optimizer; `norm`: it has batch norm, `kinks`: so many ReLUs that some are at
-    zero in every step, `layers`: enough to cut into 4 stages, `orders`: of the examples, that drifts are the median of.
+    zero in every step, `layers`: enough to cut into 4 stages, `orders`: of the examples, that drifts are the quartile of.
     """
 
-    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True, orders=9):
+    def __init__(self, model, data, batch, optimizer, norm=False, kinks=False, layers=True, orders=15):
         self.model, self.data, self.batch, self.optimizer = model, data, batch, optimizer
         self.norm, self.kinks, self.layers, self.orders = norm, kinks, layers, orders
 
