@@ -332,16 +332,17 @@ private:
   }
 
   /// Others read where this rank's buffers are. Its own list goes with it when
-  /// it gives up and leaves; the buffers stay as long as the session.
+  /// it gives up and leaves; the buffers stay as long as the session. Who only
+  /// gives has no list of what it takes.
   void hold(Collected &c) {
-    auto keep = [&](void *const *&list, std::vector<void *> &held) {
-      if (!list)
+    auto keep = [&](bool has, void *const *&list, std::vector<void *> &held) {
+      if (!has || !list)
         return;
       held.assign(list, list + c.what.pieces.size);
       list = held.data();
     };
-    keep(c.from, heldFrom);
-    keep(c.to, heldTo);
+    keep(c.what.gives, c.from, heldFrom);
+    keep(c.what.takes, c.to, heldTo);
   }
 
   /// Rank `index`'s part of `count` elements, cut at cache lines.
