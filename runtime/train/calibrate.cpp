@@ -48,6 +48,18 @@ static void addMemory(manifest::LibraryKernel &kernel, manifest::DataType type,
     memory->add_strides(stride);
 }
 
+namespace {
+/// A team whose threads have a CPU each, as those of a run have.
+struct SeatedTeam {
+  std::vector<int> seats;
+  cpu::TeamScope scope;
+
+  explicit SeatedTeam(int threads)
+      : seats(cpu::chooseSeats(threads)),
+        scope(threads, nullptr, seats.empty() ? nullptr : seats.data()) {}
+};
+} // namespace
+
 static Status measureKernel(manifest::LibraryKernel kernel, int threads,
                             double *seconds) {
   cpu::LibraryKernelInfo info;
@@ -55,7 +67,7 @@ static Status measureKernel(manifest::LibraryKernel kernel, int threads,
   kernel.set_scratchpad_bytes(info.scratchpadBytes);
   cpu::KernelTable table;
   *table.Add() = kernel;
-  cpu::TeamScope team(threads);
+  SeatedTeam team(threads);
   std::unique_ptr<cpu::LibraryKernel> created;
   DIST_RETURN_IF_ERROR(cpu::LibraryKernel::create(table, 0, threads, &created));
   std::vector<Buffer> memories; // aligned, as kernels expect
@@ -136,7 +148,7 @@ static void addArrays(void **buffers, int64_t lo, int64_t hi, int64_t) {
 static double measureMemory(int64_t elements, int threads) {
   std::vector<float> a(elements, 1), b(elements, 2), c(elements);
   void *buffers[] = {a.data(), b.data(), c.data()};
-  cpu::TeamScope team(threads);
+  SeatedTeam team(threads);
   double seconds = bestSeconds(
       0.04, [&] { cpu::parallelFor(addArrays, buffers, elements, threads); });
   return 3 * double(elements) * sizeof(float) / seconds;
