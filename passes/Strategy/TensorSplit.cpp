@@ -154,7 +154,6 @@ LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
           return getOperation().emitError() << "--split-preset: ";
         })))
       return failure();
-    table.emplace(getOperation());
     for (auto &[variable, dim] : llvm::drop_begin(found.getArrayRef(), before))
       if (failed(split(variable, dim, over,
                        "--split-preset " + preset +

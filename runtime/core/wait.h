@@ -60,8 +60,10 @@ public:
         start + std::chrono::microseconds(spinMicroseconds);
     do {
       for (int i = 0; i < 32; ++i) {
-        if (ready())
+        if (ready()) {
+          postpone(deadline, Clock::now() - awake);
           return true;
+        }
         pause();
       }
     } while (Clock::now() < awake);
@@ -72,9 +74,7 @@ public:
     while (true) {
       uint32_t seen = epoch.load();
       Clock::time_point now = Clock::now();
-      Clock::duration late = now - last - planned;
-      if (late > suspended && deadline != Clock::time_point::max())
-        deadline += late;
+      postpone(deadline, now - last - planned);
       if (ready())
         break;
       if (now >= deadline) {
@@ -99,6 +99,11 @@ public:
 private:
   /// Beyond what a busy machine adds to a sleep.
   static constexpr std::chrono::milliseconds suspended{1000};
+
+  static void postpone(Clock::time_point &deadline, Clock::duration late) {
+    if (late > suspended && deadline != Clock::time_point::max())
+      deadline += late;
+  }
 
   static void pause() {
 #if defined(__x86_64__)

@@ -48,15 +48,21 @@ static void addMemory(manifest::LibraryKernel &kernel, manifest::DataType type,
     memory->add_strides(stride);
 }
 
+/// Nothing, on all threads of a team.
+static void idle(void **, int64_t, int64_t, int64_t) {}
+
 namespace {
-/// A team whose threads have a CPU each, as those of a run have.
+/// A team whose threads have a CPU each, as those of a run have: loops send
+/// them there, and the library's kernels find them so.
 struct SeatedTeam {
   std::vector<int> seats;
   cpu::TeamScope scope;
 
   explicit SeatedTeam(int threads)
       : seats(cpu::chooseSeats(threads)),
-        scope(threads, nullptr, seats.empty() ? nullptr : seats.data()) {}
+        scope(threads, nullptr, seats.empty() ? nullptr : seats.data()) {
+    cpu::parallelFor(idle, nullptr, threads, threads);
+  }
 };
 } // namespace
 

@@ -20,8 +20,10 @@
 // alone sends such a run elsewhere, in some orders of the examples and not in
 // others, whoever runs: a small convolutional network on one device in a third
 // of them. With `--orders K` both distances are the lower quartile of those in
-// the same K orders: of runs that nothing sent elsewhere. What a strategy does
-// wrong it does in all.
+// the same K orders (the middle one of three): of runs that nothing sent
+// elsewhere. What a strategy does wrong in every order shows there; what it
+// does wrong in some, in the steps from a common state. A loss that is not
+// finite fails in whichever order.
 //
 // `--kinks` is for models whose derivatives jump (ReLU): where an activation is
 // as near to zero as rounding, it counts or not by the order of a sum alone.
@@ -93,6 +95,10 @@ public:
       DIST_RETURN_IF_ERROR(train(flags, true, &oracle));
     *drift = usual(found, oracle);
     *bound = std::max(4 * usual(two, one), options.lossBound);
+    if (!std::isfinite(*bound))
+      return Status::error(StatusCode::InvalidInput,
+                           "the free runs cannot be judged", options.model,
+                           "one device's losses are not finite");
     return Status();
   }
 
@@ -100,6 +106,7 @@ private:
   /// Of all orders' steps.
   using Losses = std::vector<double>;
   /// The farthest of an order's steps; of all orders, the lower quartile.
+  /// Infinite if a loss of any order is not finite.
   double usual(const Losses &losses, const Losses &expected) {
     std::vector<double> farthest(options.orders);
     for (size_t i = 0; i < losses.size(); ++i) {
@@ -109,7 +116,8 @@ private:
         most = std::isnan(now) ? INFINITY : now;
     }
     std::sort(farthest.begin(), farthest.end());
-    return farthest[(options.orders - 1) / 4];
+    return std::isinf(farthest.back()) ? INFINITY
+                                       : farthest[(options.orders + 1) / 4];
   }
   /// `unsplit`: before the strategy splits it, with the batches that it gets.
   Status train(const std::string &flags, bool unsplit, Losses *losses) {

@@ -214,6 +214,12 @@ TEST(LibraryKernel, Refusals) {
     *overlapping.mutable_memories(2) = memory({4, 4}, strides);
     EXPECT_NE(refuse(overlapping).find("lie in one place"), std::string::npos);
   }
+  Spec gradients = spec;
+  gradients.set_kind(Spec::CONV_FILTER_GRAD);
+  gradients.set_bias(true);
+  *gradients.mutable_memories(2) = memory({4, 4}, {0, 1});
+  *gradients.add_memories() = memory({4}, {1});
+  EXPECT_NE(refuse(gradients).find("lie in one place"), std::string::npos);
   Spec huge = spec;
   for (int64_t size : {int64_t(1) << 25, int64_t(1) << 62}) {
     *huge.mutable_memories(0) = memory({size, size}, {size, 1});

@@ -42,8 +42,7 @@ static bool waitForWorker(bool others) {
   });
   auto deadline = in(2s);
   bool inTime = true;
-  while (inTime && progress.load() < all) {
-    int seen = progress.load();
+  for (int seen = 0; inTime && seen < all; seen = progress.load()) {
     inTime =
         point.waitUntil([&] { return progress.load() != seen; }, deadline, 0);
   }

@@ -135,8 +135,11 @@ Status check(const Spec &spec) {
       return unsupported(spec, "expected dims and strides of a tensor that "
                                "fits into memory");
   }
-  if (overlaps(spec.memories(spec.memories_size() - 1)))
-    return unsupported(spec, "elements of the result lie in one place");
+  // A filter's gradient may come with a bias's.
+  int firstResult = spec.kind() == Spec::CONV_FILTER_GRAD ? 2 : expected - 1;
+  for (int i = firstResult; i < expected; ++i)
+    if (overlaps(spec.memories(i)))
+      return unsupported(spec, "elements of the result lie in one place");
   if (conv) {
     int spatial = spec.memories(0).dims_size() - 2;
     if (spatial < 1 || spatial > 3 || spec.strides_size() != spatial ||

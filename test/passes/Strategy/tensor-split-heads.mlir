@@ -35,6 +35,10 @@ graph.variable @out : tensor<12x8xf32> trainable = dense<0.5> : tensor<12x8xf32>
 graph.variable @up : tensor<8x24xf32> trainable = dense<0.5> : tensor<8x24xf32>
 graph.variable @down : tensor<24x8xf32> trainable = dense<0.5> : tensor<24x8xf32>
 
+// So is what the program takes.
+// CHECK-LABEL: func.func @predict
+// CHECK-SAME: tensor<8x12xf32> {dist.sharding = #dist.sharding<@mesh, [{?}, {"model:(1)2"}]>, graph.role = "variable", graph.variable = @q}
+// CHECK-SAME: tensor<8x24xf32> {dist.sharding = #dist.sharding<@mesh, [{?}, {"model:(1)2", "model:(2)2"}]>, graph.role = "variable", graph.variable = @up}
 func.func @predict(
     %x: tensor<3x8xf32> {graph.role = "input"},
     %q: tensor<8x12xf32> {graph.role = "variable", graph.variable = @q},
