@@ -13,7 +13,9 @@
 #include "passes/Lowering/ClusterAnalysis.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -175,8 +177,9 @@ static double getWinogradFlops(double tiles, double inputs, double outputs) {
          1920 * tiles * (inputs + outputs);
 }
 
-/// Of filters as 6x6 factors, an element of which takes as long as so many.
-static constexpr double factorFlops = 128;
+/// Of filters as 6x6 factors, and of the sums of their gradients, an element of
+/// which takes as long as so many: written to memory, or made in the cache.
+static constexpr double factorFlops = 64, panelFlops = 16;
 
 /// The work of the one op that the kernel is, if it is a part of Winograd's
 /// convolution.
@@ -184,19 +187,36 @@ static std::optional<double> getWinogradWork(Operation *op) {
   auto shapeOf = [](Value value) {
     return cast<ShapedType>(value.getType()).getShape();
   };
-  if (auto conv = dyn_cast<rt::WinogradOp>(op))
-    return getWinogradFlops(countTiles(conv.getOutput()),
-                            double(shapeOf(conv.getInput()).back()),
-                            double(shapeOf(conv.getOutput()).back()));
-  if (auto products = dyn_cast<rt::WinogradProductsOp>(op))
-    return getWinogradFlops(countTiles(products.getGrad()),
-                            double(shapeOf(products.getInput()).back()),
-                            double(shapeOf(products.getGrad()).back()));
-  if (auto filter = dyn_cast<rt::WinogradFilterOp>(op))
-    return factorFlops * productOf(shapeOf(filter.getOutput()));
-  if (auto grad = dyn_cast<rt::WinogradFilterGradOp>(op))
-    return factorFlops * productOf(shapeOf(grad.getSums()));
-  return std::nullopt;
+  /// Of the images, and of what covers the tiles; a filter's factors are made
+  /// in the cache so many times.
+  auto getFlops = [&](Value input, Value output, double panels) {
+    double inputs = double(shapeOf(input).back());
+    double outputs = double(shapeOf(output).back());
+    return getWinogradFlops(countTiles(output), inputs, outputs) +
+           panels * panelFlops * 36 * inputs * outputs;
+  };
+  return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
+      .Case<rt::WinogradOp>([&](auto conv) {
+        return getFlops(conv.getInput(), conv.getOutput(), 0);
+      })
+      .Case<rt::WinogradPanelsOp>([&](auto conv) {
+        double blocks =
+            std::ceil(countTiles(conv.getOutput()) / double(conv.getTiles()));
+        return getFlops(conv.getInput(), conv.getOutput(), blocks);
+      })
+      .Case<rt::WinogradProductsOp>([&](auto products) {
+        return getFlops(products.getInput(), products.getGrad(), 0);
+      })
+      .Case<rt::WinogradPanelsGradOp>([&](auto grad) {
+        return getFlops(grad.getInput(), grad.getGrad(), 1);
+      })
+      .Case<rt::WinogradFilterOp>([&](auto filter) {
+        return factorFlops * productOf(shapeOf(filter.getOutput()));
+      })
+      .Case<rt::WinogradFilterGradOp>([&](auto grad) {
+        return factorFlops * productOf(shapeOf(grad.getSums()));
+      })
+      .Default(std::nullopt);
 }
 
 static KernelWork getKernelWork(rt::FusedOp op, const MachineModel &machine) {

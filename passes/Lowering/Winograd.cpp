@@ -1,14 +1,13 @@
-//===- Winograd.cpp - Which convolutions are Winograd's -*- C++ -*-===//
+//===- Winograd.cpp - Kernels of Winograd convolutions --------------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Winograd.h"
-#include "passes/Lowering/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/WinogradPlan.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -30,103 +29,6 @@ int64_t mlir::dist::getHostVectorBits() {
   return features.lookup("avx2") ? 256 : 128;
 }
 
-namespace {
-
-/// How a convolution is cut into blocks.
-struct Blocking {
-  int64_t images, height, width, inputs, outputs;
-  int64_t lanes;
-  /// Output channels that are multiplied at once; 4 tiles of them fill the
-  /// registers.
-  int64_t columns;
-  /// Tiles of 4x4: all, and those of a block.
-  int64_t tiles, blockTiles;
-  /// Of the elements in memory.
-  bool isNarrow;
-  /// Of the library's direct convolution, beside its f32.
-  double directSpeed;
-};
-
-} // namespace
-
-static double getDirectSpeed(Type element, const ConvolutionTarget &target) {
-  if (element.isF32())
-    return 1;
-  return target.narrowSpeed
-             ? target.narrowSpeed
-             : ::dist::cpu::getMultiplySpeed(getDataType(element));
-}
-
-static std::optional<Blocking> findBlocking(RankedTensorType input,
-                                            RankedTensorType output,
-                                            const ConvolutionTarget &target) {
-  Blocking blocking;
-  blocking.images = output.getDimSize(0);
-  blocking.height = output.getDimSize(1);
-  blocking.width = output.getDimSize(2);
-  blocking.outputs = output.getDimSize(3);
-  blocking.inputs = input.getDimSize(3);
-  if (output.getNumElements() == 0 || input.getNumElements() == 0)
-    return std::nullopt;
-  Type element = input.getElementType();
-  blocking.isNarrow = !element.isF32();
-  blocking.directSpeed = getDirectSpeed(element, target);
-  blocking.lanes = target.vectorBits / 32;
-  // AVX2 has 16 registers, the others 32.
-  int64_t vectors = target.vectorBits == 256 ? 2 : 4;
-  while (vectors > 1 && blocking.outputs % (vectors * blocking.lanes) != 0)
-    vectors /= 2;
-  blocking.columns = vectors * blocking.lanes;
-  if (blocking.inputs % blocking.lanes != 0 ||
-      blocking.outputs % blocking.columns != 0)
-    return std::nullopt;
-  blocking.tiles = blocking.images * llvm::divideCeil(blocking.height, 4) *
-                   llvm::divideCeil(blocking.width, 4);
-  // Measured at 64 to 512 channels: a block's matrices stay in 1 to 2 MiB of
-  // cache; from 256 channels on the filter's don't, and more tiles share what
-  // is read of them.
-  blocking.blockTiles = blocking.inputs < 256 ? 32 : 64;
-  int64_t share = llvm::divideCeil(blocking.tiles, target.threads);
-  blocking.blockTiles =
-      std::min<int64_t>(blocking.blockTiles, llvm::alignTo(share, 4));
-  return blocking;
-}
-
-/// Seconds of one core: measured at 2.8 GHz with AVX-512, 64 to 512 channels
-/// and 32 images. On another machine both sides of the comparison scale about
-/// alike.
-static bool isFaster(const Blocking &blocking, bool isPrepared) {
-  double channels = double(blocking.inputs) * blocking.outputs;
-  double pixels = double(blocking.images) * blocking.height * blocking.width;
-  // Both read all weights, of which Winograd's are four times as many; direct
-  // ones are read once for each few pixels.
-  double direct = 2 * 9 * channels * pixels / (125e9 * blocking.directSpeed) +
-                  9 * 4 * channels * 1e-9;
-  double winograd =
-      2 * 36 * channels * blocking.tiles / 125e9 + 36 * 4 * channels * 0.13e-9;
-  winograd += 12e-9 * blocking.tiles * (blocking.inputs + blocking.outputs);
-  if (!isPrepared)
-    winograd += 36 * 4 * channels * 0.32e-9;
-  // What is gained must be worth the rounding, which narrow results exceed by
-  // far: 2^-9 of bf16 against some 1e-6.
-  return winograd < (blocking.isNarrow ? 0.9 : 0.8) * direct;
-}
-
-static bool isChosen(const Blocking &blocking, bool isPrepared,
-                     const ConvolutionTarget &target) {
-  switch (target.kernel) {
-  case ConvolutionKernel::Direct:
-    return false;
-  case ConvolutionKernel::Winograd:
-    return true;
-  case ConvolutionKernel::Auto:
-    // Measured with AVX-512 and from 64 channels on only.
-    return target.vectorBits == 512 && blocking.inputs >= 64 &&
-           blocking.columns >= 64 && isFaster(blocking, isPrepared);
-  }
-  llvm_unreachable("all kinds are handled");
-}
-
 /// An rt.fused of one op, which `create` makes of the block's arguments.
 static rt::FusedOp
 createKernel(OpBuilder &b, Location loc, TypeRange results, ValueRange inputs,
@@ -143,46 +45,72 @@ createKernel(OpBuilder &b, Location loc, TypeRange results, ValueRange inputs,
   return fused;
 }
 
+namespace {
+
+/// The types of a kernel's results, `output` and a scratch for each chunk, and
+/// of its op's.
+struct ResultTypes {
+  ResultTypes(Type output, int64_t scratch, int64_t rows, int64_t threads) {
+    Type element = Float32Type::get(output.getContext());
+    op = {output, RankedTensorType::get({scratch}, element)};
+    kernel = {output, RankedTensorType::get({std::min(rows, threads), scratch},
+                                            element)};
+  }
+  SmallVector<Type> kernel, op;
+};
+
+} // namespace
+
 Value mlir::dist::createWinograd(OpBuilder &b, Location loc,
                                  const WinogradConvolution &convolution,
                                  const ConvolutionTarget &target) {
-  std::optional<Blocking> blocking =
-      findBlocking(cast<RankedTensorType>(convolution.input.getType()),
-                   convolution.output, target);
-  if (!blocking || !isChosen(*blocking, convolution.isPrepared, target))
+  std::optional<WinogradPlan> plan = planWinograd(
+      cast<RankedTensorType>(convolution.input.getType()), convolution.output,
+      convolution.isPrepared ? WinogradUse::Prepared : WinogradUse::Convolution,
+      target);
+  if (!plan)
     return {};
-  Type element = b.getF32Type();
-  int64_t blocks = blocking->outputs / blocking->columns;
-  auto filterType = RankedTensorType::get(
-      {36, blocks, blocking->inputs, blocking->columns}, element);
-  Value filter =
-      createKernel(b, loc, filterType, convolution.filter,
-                   blocks * blocking->inputs / blocking->lanes, target.threads,
-                   [&](ValueRange arguments) {
-                     return rt::WinogradFilterOp::create(
-                         b, loc, filterType, arguments[0],
-                         convolution.filterStrides, blocking->lanes,
-                         convolution.rotate);
-                   })
-          .getResult(0);
-  SmallVector<Value> inputs{convolution.input, filter};
+  int64_t rows = plan->getBlocks();
+  ResultTypes types(convolution.output,
+                    rt::WinogradOp::getScratchElements(
+                        plan->blockTiles, plan->inputs, plan->columns,
+                        plan->hasPanels ? plan->depth * plan->columns : 0),
+                    rows, target.threads);
+  SmallVector<Value> inputs{convolution.input, convolution.filter};
   if (convolution.bias)
     inputs.push_back(convolution.bias);
-  int64_t rows = llvm::divideCeil(blocking->tiles, blocking->blockTiles);
-  int64_t elements = rt::WinogradOp::getScratchElements(
-      blocking->blockTiles, blocking->inputs, blocking->columns);
-  auto scratch = RankedTensorType::get({elements}, element);
-  auto scratches = RankedTensorType::get(
-      {std::min(rows, target.threads), elements}, element);
-  return createKernel(b, loc, {convolution.output, scratches}, inputs, rows,
-                      target.threads,
+  auto getBias = [&](ValueRange arguments) {
+    return convolution.bias ? arguments[2] : Value();
+  };
+  if (plan->hasPanels)
+    return createKernel(b, loc, types.kernel, inputs, rows, target.threads,
+                        [&](ValueRange arguments) {
+                          return rt::WinogradPanelsOp::create(
+                              b, loc, types.op, arguments[0], arguments[1],
+                              getBias(arguments), convolution.padLow,
+                              convolution.filterStrides, convolution.rotate,
+                              plan->blockTiles, plan->columns, plan->depth,
+                              plan->lanes, convolution.relu);
+                        })
+        .getResult(0);
+  int64_t blocks = plan->outputs / plan->columns;
+  auto factors = RankedTensorType::get(
+      {36, blocks, plan->inputs, plan->columns}, b.getF32Type());
+  inputs[1] = createKernel(b, loc, factors, convolution.filter,
+                           blocks * plan->inputs / plan->lanes, target.threads,
+                           [&](ValueRange arguments) {
+                             return rt::WinogradFilterOp::create(
+                                 b, loc, factors, arguments[0],
+                                 convolution.filterStrides, plan->lanes,
+                                 convolution.rotate);
+                           })
+                  .getResult(0);
+  return createKernel(b, loc, types.kernel, inputs, rows, target.threads,
                       [&](ValueRange arguments) {
                         return rt::WinogradOp::create(
-                            b, loc, TypeRange{convolution.output, scratch},
-                            arguments[0], arguments[1],
-                            convolution.bias ? arguments[2] : Value(),
-                            convolution.padLow, blocking->blockTiles,
-                            blocking->lanes, convolution.relu);
+                            b, loc, types.op, arguments[0], arguments[1],
+                            getBias(arguments), convolution.padLow,
+                            plan->blockTiles, plan->lanes, convolution.relu);
                       })
       .getResult(0);
 }
@@ -190,36 +118,52 @@ Value mlir::dist::createWinograd(OpBuilder &b, Location loc,
 Value mlir::dist::createWinogradFilterGrad(
     OpBuilder &b, Location loc, const WinogradConvolution &convolution,
     Value grad, RankedTensorType filter, const ConvolutionTarget &target) {
-  std::optional<Blocking> blocking =
-      findBlocking(cast<RankedTensorType>(convolution.input.getType()),
-                   cast<RankedTensorType>(grad.getType()), target);
-  if (!blocking || !isChosen(*blocking, /*isPrepared=*/false, target))
+  std::optional<WinogradPlan> plan = planWinograd(
+      cast<RankedTensorType>(convolution.input.getType()),
+      cast<RankedTensorType>(grad.getType()), WinogradUse::FilterGrad, target);
+  if (!plan)
     return {};
+  Value inputs[] = {convolution.input, grad};
+  if (plan->hasPanels) {
+    int64_t rows = plan->inputs / plan->depth;
+    ResultTypes types(filter,
+                      rt::WinogradOp::getScratchElements(
+                          plan->tiles, plan->depth, plan->outputs,
+                          plan->depth * plan->columns),
+                      rows, target.threads);
+    return createKernel(b, loc, types.kernel, inputs, rows, target.threads,
+                        [&](ValueRange arguments) {
+                          return rt::WinogradPanelsGradOp::create(
+                              b, loc, types.op, arguments[0], arguments[1],
+                              convolution.padLow, convolution.filterStrides,
+                              plan->tiles, plan->columns, plan->depth,
+                              plan->lanes);
+                        })
+        .getResult(0);
+  }
+  int64_t rows = plan->getBlocks();
   Type element = b.getF32Type();
-  int64_t inputs = blocking->inputs, outputs = blocking->outputs;
-  int64_t rows = llvm::divideCeil(blocking->tiles, blocking->blockTiles);
-  int64_t chunks = std::min(rows, target.threads);
-  int64_t elements =
-      rt::WinogradOp::getScratchElements(blocking->blockTiles, inputs, outputs);
-  Type types[] = {RankedTensorType::get({36, inputs, outputs}, element),
-                  RankedTensorType::get({elements}, element)};
-  Type chunked[] = {
-      RankedTensorType::get({chunks, 36, inputs, outputs}, element),
-      RankedTensorType::get({chunks, elements}, element)};
-  Value sums = createKernel(b, loc, chunked, {convolution.input, grad}, rows,
-                            target.threads,
+  ResultTypes types(
+      RankedTensorType::get({36, plan->inputs, plan->outputs}, element),
+      rt::WinogradOp::getScratchElements(plan->blockTiles, plan->inputs,
+                                         plan->outputs),
+      rows, target.threads);
+  types.kernel[0] = RankedTensorType::get(
+      {std::min(rows, target.threads), 36, plan->inputs, plan->outputs},
+      element);
+  Value sums = createKernel(b, loc, types.kernel, inputs, rows, target.threads,
                             [&](ValueRange arguments) {
                               return rt::WinogradProductsOp::create(
-                                  b, loc, types, arguments[0], arguments[1],
-                                  convolution.padLow, blocking->blockTiles,
-                                  blocking->columns, blocking->lanes);
+                                  b, loc, types.op, arguments[0], arguments[1],
+                                  convolution.padLow, plan->blockTiles,
+                                  plan->columns, plan->lanes);
                             })
                    .getResult(0);
-  return createKernel(b, loc, filter, sums, inputs, target.threads,
+  return createKernel(b, loc, filter, sums, plan->inputs, target.threads,
                       [&](ValueRange arguments) {
                         return rt::WinogradFilterGradOp::create(
                             b, loc, filter, arguments[0],
-                            convolution.filterStrides, blocking->lanes);
+                            convolution.filterStrides, plan->lanes);
                       })
       .getResult(0);
 }

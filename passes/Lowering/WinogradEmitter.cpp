@@ -18,6 +18,10 @@
 // A d A^T) G, whose sums are 36 matrices too. What is done to filters alone
 // stands in WinogradFilterEmitter.cpp.
 //
+// Where tiles are few, a filter's 36 matrices would be written to memory to be
+// read once. There they are made, and read, a panel at a time: some input
+// channels, a block of output channels.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/WinogradEmitter.h"
 #include "passes/Lowering/WinogradFilterEmitter.h"
@@ -45,6 +49,8 @@ public:
 
   void emit(rt::WinogradOp op);
   void emit(rt::WinogradProductsOp op);
+  void emit(rt::WinogradPanelsOp op);
+  void emit(rt::WinogradPanelsGradOp op);
 
 private:
   /// The scratch's element in all lanes.
@@ -61,19 +67,39 @@ private:
   struct Line {
     Value at, inside;
   };
-  void setTiles(RankedTensorType images, ArrayRef<int64_t> pads, int64_t count);
+  void setTiles(RankedTensorType images, ArrayRef<int64_t> pads, int64_t count,
+                int64_t depth = 0);
   Tile findTile(Value number);
   Line findLine(Value start, int64_t offset, int64_t dim, int64_t size);
   Value loadInside(Value image, const Tile &tile, const Line &y, const Line &x,
                    Value channel);
   Value isInside(const Line &y, const Line &x);
-  void emitInput(Value tile, Value inBlock);
+  void emitInput(Value tile, Value inBlock, Value firstChannel = {});
   void emitGrad(Value tile, Value inBlock);
-  void emitProducts(Value columnBlock, Value groups);
+  /// A vector of the filter's factors.
+  using FactorAt =
+      llvm::function_ref<Value(Value matrix, Value channel, int64_t vector)>;
+  void emitProducts(Value groups, Value firstChannel, int64_t depth,
+                    Value isFirst, FactorAt factor);
   void emitOutput(Value tile, Value inBlock, Value columnBlock);
-  void emitSums(Value count, Value isFirst, int64_t width);
+  /// Where the i-th vector of a block of sums is.
+  using PlaceAt = llvm::function_ref<SmallVector<Value>(int64_t i)>;
+  SmallVector<Value> startSums(Value isFirst, int64_t count, Value memory,
+                               PlaceAt place);
+  void
+  emitSums(Value matrix, Value column, Value count, Value isFirst, Value memory,
+           llvm::function_ref<SmallVector<Value>(Value channel, int64_t row,
+                                                 int64_t column)>
+               place);
+  SmallVector<Value> panelAt(Value matrix, Value channel, Value column) {
+    return scratchAt(plus(plus(times(matrix, panelStride), panel),
+                          plus(times(channel, width), column)));
+  }
   void forEachBlock(
       llvm::function_ref<void(Value block, Value first, Value count)> body);
+  void forEachTileBlock(
+      int64_t outputs,
+      llvm::function_ref<void(Value columnBlock, Value groups)> products);
 
   /// The element of this chunk's part of what each chunk has.
   SmallVector<Value> scratchAt(Value element) {
@@ -92,10 +118,12 @@ private:
   Value scratch;
   bool hasBias = false, hasRelu = false;
   /// Of a row of the two parts of the scratch: the transformed input, and the
-  /// products or the transformed gradient.
-  int64_t channels = 0, columns = 0;
+  /// products or, cut into blocks of `width`, the transformed gradient.
+  int64_t channels = 0, columns = 0, width = 0;
   /// Elements between matrices of these, and where the latter start.
   int64_t inputStride = 0, productStride = 0, products = 0;
+  /// Of a filter's panel, whose rows have `width` elements.
+  int64_t panelStride = 0, panel = 0;
 };
 
 } // namespace
@@ -104,9 +132,9 @@ private:
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// `images` are those that the tiles cover.
+/// `images` are those that the tiles cover, `count` the tiles of a block.
 void WinogradEmitter::setTiles(RankedTensorType images, ArrayRef<int64_t> pads,
-                               int64_t count) {
+                               int64_t count, int64_t depth) {
   tileCounts = {images.getDimSize(0),
                 (images.getDimSize(1) + tileEdge - 1) / tileEdge,
                 (images.getDimSize(2) + tileEdge - 1) / tileEdge};
@@ -118,6 +146,8 @@ void WinogradEmitter::setTiles(RankedTensorType images, ArrayRef<int64_t> pads,
   inputStride = blockTiles * channels + matrixGap;
   productStride = blockTiles * columns + matrixGap;
   products = matrices * inputStride;
+  panel = products + matrices * productStride;
+  panelStride = depth * width + matrixGap;
 }
 
 WinogradEmitter::Tile WinogradEmitter::findTile(Value number) {
@@ -158,8 +188,9 @@ Value WinogradEmitter::loadInside(Value image, const Tile &tile, const Line &y,
   return value;
 }
 
-/// scratch <- B^T x B
-void WinogradEmitter::emitInput(Value number, Value inBlock) {
+/// scratch <- B^T x B, of all channels or those from the first on.
+void WinogradEmitter::emitInput(Value number, Value inBlock,
+                                Value firstChannel) {
   auto type = cast<MemRefType>(buffers.inputs[0].getType());
   Tile tile = findTile(number);
   std::array<Line, windowEdge> y, x;
@@ -168,11 +199,12 @@ void WinogradEmitter::emitInput(Value number, Value inBlock) {
     x[i] = findLine(tile.column, i - padLow[1], 1, type.getDimSize(2));
   }
   loop(channels, lanes, [&](Value channel) {
+    Value from = firstChannel ? plus(firstChannel, channel) : channel;
     std::array<Edge, windowEdge> half; // by columns
     for (int64_t j = 0; j < windowEdge; ++j) {
       Edge column;
       for (int64_t i = 0; i < windowEdge; ++i)
-        column[i] = loadInside(buffers.inputs[0], tile, y[i], x[j], channel);
+        column[i] = loadInside(buffers.inputs[0], tile, y[i], x[j], from);
       half[j] = applyBT(column);
     }
     Value to = plus(times(inBlock, channels), channel);
@@ -205,7 +237,9 @@ void WinogradEmitter::emitGrad(Value number, Value inBlock) {
         column[i] = loadInside(buffers.inputs[1], tile, y[i], x[j], channel);
       half[j] = applyA(column);
     }
-    Value to = plus(plus(times(inBlock, columns), channel), products);
+    Value block = times(quotient(channel, width), blockTiles * width);
+    Value inRow = plus(times(inBlock, width), remainder(channel, width));
+    Value to = plus(plus(block, inRow), products);
     for (int64_t i = 0; i < windowEdge; ++i) {
       Edge row = applyA({half[0][i], half[1][i], half[2][i], half[3][i]});
       for (int64_t j = 0; j < windowEdge; ++j)
@@ -265,102 +299,105 @@ void WinogradEmitter::emitOutput(Value number, Value inBlock,
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Sums start with what memory has of them, or with zeros if this is the first
+/// part of them; no condition: it is.
+SmallVector<Value> WinogradEmitter::startSums(Value isFirst, int64_t count,
+                                              Value memory, PlaceAt place) {
+  SmallVector<Value> zeros(count, splat(0));
+  if (!isFirst)
+    return zeros;
+  auto old = scf::IfOp::create(b, loc, SmallVector<Type>(count, vector),
+                               isFirst, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(old.thenBlock());
+  scf::YieldOp::create(b, loc, zeros);
+  b.setInsertionPointToEnd(old.elseBlock());
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < count; ++i)
+    loaded.push_back(load(memory, place(i)));
+  scf::YieldOp::create(b, loc, loaded);
+  return SmallVector<Value>(old.getResults());
+}
+
 /// The products of all matrices for `groups` times 4 tiles and a block of
-/// output channels. The sum over the input channels stays in registers.
-void WinogradEmitter::emitProducts(Value columnBlock, Value groups) {
+/// output channels, of `depth` input channels. Their sum stays in registers.
+void WinogradEmitter::emitProducts(Value groups, Value firstChannel,
+                                   int64_t depth, Value isFirst,
+                                   FactorAt factor) {
   int64_t vectors = columns / lanes;
   loop(matrices, 1, [&](Value matrix) {
     loop(index(0), groups, 1, [&](Value group) {
-      Value from =
-          plus(times(matrix, inputStride), times(group, blockRows * channels));
-      SmallVector<Value> sums(blockRows * vectors, splat(0));
-      auto sum =
-          scf::ForOp::create(b, loc, index(0), index(channels), index(1), sums);
+      Value from = plus(plus(times(matrix, inputStride), firstChannel),
+                        times(group, blockRows * channels));
+      Value to = plus(plus(times(matrix, productStride), products),
+                      times(group, blockRows * columns));
+      auto place = [&](int64_t i) { return scratchAt(plus(to, i * lanes)); };
+      auto sum = scf::ForOp::create(
+          b, loc, index(0), index(depth), index(1),
+          startSums(isFirst, blockRows * vectors, scratch, place));
       {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(sum.getBody());
         Value channel = sum.getInductionVar();
-        SmallVector<Value> filters, next;
+        SmallVector<Value> factors, next;
         for (int64_t v = 0; v < vectors; ++v)
-          filters.push_back(
-              load(buffers.inputs[1],
-                   {matrix, columnBlock, channel, index(v * lanes)}));
+          factors.push_back(factor(matrix, channel, v));
         for (int64_t row = 0; row < blockRows; ++row) {
           Value wide = loadWide(plus(plus(from, channel), row * channels));
           for (int64_t v = 0; v < vectors; ++v)
             next.push_back(vector::FMAOp::create(
-                b, loc, wide, filters[v],
+                b, loc, wide, factors[v],
                 sum.getRegionIterArgs()[row * vectors + v]));
         }
         scf::YieldOp::create(b, loc, next);
       }
-      Value to = plus(plus(times(matrix, productStride), products),
-                      times(group, blockRows * columns));
       for (int64_t i = 0; i < blockRows * vectors; ++i)
-        store(sum.getResult(i), scratch, scratchAt(plus(to, i * lanes)));
+        store(sum.getResult(i), scratch, place(i));
     });
   });
 }
 
-/// Adds the products of a block of `count` tiles, 4 input channels and `width`
-/// output channels at once; the sum over the tiles stays in registers.
-void WinogradEmitter::emitSums(Value count, Value isFirst, int64_t width) {
+/// Adds the products of `count` tiles, 4 input channels and `width` output
+/// channels at once, to what `memory` has of them; the sum over the tiles stays
+/// in registers.
+void WinogradEmitter::emitSums(Value matrix, Value column, Value count,
+                               Value isFirst, Value memory,
+                               llvm::function_ref<SmallVector<Value>(
+                                   Value channel, int64_t row, int64_t column)>
+                                   placeOf) {
   int64_t vectors = width / lanes;
-  Value sums = buffers.outputs[0];
-  bool hasChunks = cast<MemRefType>(sums.getType()).getRank() == 4;
-  loop(matrices, 1, [&](Value matrix) {
-    loop(columns, width, [&](Value column) {
-      loop(channels, blockRows, [&](Value channel) {
-        auto place = [&](int64_t i) {
-          SmallVector<Value> at;
-          if (hasChunks)
-            at.push_back(buffers.chunk);
-          at.append({matrix, plus(channel, i / vectors),
-                     plus(column, i % vectors * lanes)});
-          return at;
-        };
-        SmallVector<Type> types(blockRows * vectors, vector);
-        auto old = scf::IfOp::create(b, loc, types, isFirst,
-                                     /*withElseRegion=*/true);
-        {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToEnd(old.thenBlock());
-          scf::YieldOp::create(b, loc,
-                               SmallVector<Value>(types.size(), splat(0)));
-          b.setInsertionPointToEnd(old.elseBlock());
-          SmallVector<Value> loaded;
-          for (size_t i = 0; i < types.size(); ++i)
-            loaded.push_back(load(sums, place(i)));
-          scf::YieldOp::create(b, loc, loaded);
-        }
-        Value inputs = plus(times(matrix, inputStride), channel);
-        Value grads =
-            plus(plus(times(matrix, productStride), column), products);
-        auto sum = scf::ForOp::create(b, loc, index(0), count, index(1),
-                                      old.getResults());
-        {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToEnd(sum.getBody());
-          Value tile = sum.getInductionVar();
-          Value grad = plus(grads, times(tile, columns));
-          Value input = plus(inputs, times(tile, channels));
-          SmallVector<Value> vectorsOfGrad, next;
-          for (int64_t v = 0; v < vectors; ++v)
-            vectorsOfGrad.push_back(
-                load(scratch, scratchAt(plus(grad, v * lanes))));
-          for (int64_t row = 0; row < blockRows; ++row) {
-            Value wide = loadWide(plus(input, row));
-            for (int64_t v = 0; v < vectors; ++v)
-              next.push_back(vector::FMAOp::create(
-                  b, loc, wide, vectorsOfGrad[v],
-                  sum.getRegionIterArgs()[row * vectors + v]));
-          }
-          scf::YieldOp::create(b, loc, next);
-        }
-        for (size_t i = 0; i < types.size(); ++i)
-          store(sum.getResult(i), sums, place(i));
-      });
-    });
+  loop(channels, blockRows, [&](Value channel) {
+    auto place = [&](int64_t i) {
+      return placeOf(channel, i / vectors, i % vectors * lanes);
+    };
+    Value inputs = plus(times(matrix, inputStride), channel);
+    Value grads =
+        plus(plus(times(matrix, productStride), times(column, blockTiles)),
+             products);
+    auto sum = scf::ForOp::create(
+        b, loc, index(0), count, index(1),
+        startSums(isFirst, blockRows * vectors, memory, place));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(sum.getBody());
+      Value tile = sum.getInductionVar();
+      Value grad = plus(grads, times(tile, width));
+      Value input = plus(inputs, times(tile, channels));
+      SmallVector<Value> vectorsOfGrad, next;
+      for (int64_t v = 0; v < vectors; ++v)
+        vectorsOfGrad.push_back(
+            load(scratch, scratchAt(plus(grad, v * lanes))));
+      for (int64_t row = 0; row < blockRows; ++row) {
+        Value wide = loadWide(plus(input, row));
+        for (int64_t v = 0; v < vectors; ++v)
+          next.push_back(vector::FMAOp::create(
+              b, loc, wide, vectorsOfGrad[v],
+              sum.getRegionIterArgs()[row * vectors + v]));
+      }
+      scf::YieldOp::create(b, loc, next);
+    }
+    for (int64_t i = 0; i < blockRows * vectors; ++i)
+      store(sum.getResult(i), memory, place(i));
   });
 }
 
@@ -377,21 +414,18 @@ void WinogradEmitter::forEachBlock(
   });
 }
 
-void WinogradEmitter::emit(rt::WinogradOp op) {
-  auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  channels = filter.getDimSize(2);
-  columns = filter.getDimSize(3);
-  hasBias = bool(op.getBias());
-  hasRelu = op.getRelu();
-  setTiles(cast<RankedTensorType>(op.getOutput().getType()), op.getPadLow(),
-           op.getTiles());
+/// What convolutions do with each block of tiles; `products` makes those of a
+/// block of the output's channels.
+void WinogradEmitter::forEachTileBlock(
+    int64_t outputs,
+    llvm::function_ref<void(Value columnBlock, Value groups)> products) {
   forEachBlock([&](Value, Value first, Value count) {
     loop(index(0), count, 1,
          [&](Value tile) { emitInput(plus(first, tile), tile); });
     // The last group may multiply up to 3 tiles that nobody reads.
     Value groups = quotient(plus(count, blockRows - 1), blockRows);
-    loop(filter.getDimSize(1), 1, [&](Value columnBlock) {
-      emitProducts(columnBlock, groups);
+    loop(outputs / columns, 1, [&](Value columnBlock) {
+      products(columnBlock, groups);
       loop(index(0), count, 1, [&](Value tile) {
         emitOutput(plus(first, tile), tile, columnBlock);
       });
@@ -399,12 +433,64 @@ void WinogradEmitter::emit(rt::WinogradOp op) {
   });
 }
 
+void WinogradEmitter::emit(rt::WinogradOp op) {
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  channels = filter.getDimSize(2);
+  columns = width = filter.getDimSize(3);
+  hasBias = bool(op.getBias());
+  hasRelu = op.getRelu();
+  setTiles(cast<RankedTensorType>(op.getOutput().getType()), op.getPadLow(),
+           op.getTiles());
+  forEachTileBlock(filter.getDimSize(1) * columns, [&](Value columnBlock,
+                                                       Value groups) {
+    emitProducts(groups, index(0), channels, /*isFirst=*/{},
+                 [&](Value matrix, Value channel, int64_t v) {
+                   return load(buffers.inputs[1], {matrix, columnBlock, channel,
+                                                   index(v * lanes)});
+                 });
+  });
+}
+
+void WinogradEmitter::emit(rt::WinogradPanelsOp op) {
+  auto output = cast<RankedTensorType>(op.getOutput().getType());
+  int64_t depth = op.getDepth();
+  channels = cast<RankedTensorType>(op.getInput().getType()).getDimSize(3);
+  columns = width = op.getColumns();
+  hasBias = bool(op.getBias());
+  hasRelu = op.getRelu();
+  setTiles(output, op.getPadLow(), op.getTiles(), depth);
+  FilterEmitter filter(loc, lanes, buffers.inputs[1], op.getStrides(), b);
+  forEachTileBlock(output.getDimSize(3), [&](Value columnBlock, Value groups) {
+    loop(channels, depth, [&](Value channel) {
+      loop(depth, lanes, [&](Value inPanel) {
+        filter.emitFactors(
+            times(columnBlock, columns), columns, plus(channel, inPanel),
+            op.getRotate(),
+            [&](Value factor, int64_t matrix, Value input, Value column) {
+              store(factor, scratch,
+                    panelAt(index(matrix), plus(inPanel, input), column));
+            });
+      });
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            channel, index(0));
+      emitProducts(groups, channel, depth, isFirst,
+                   [&](Value matrix, Value inPanel, int64_t v) {
+                     return load(scratch,
+                                 panelAt(matrix, inPanel, index(v * lanes)));
+                   });
+    });
+  });
+}
+
 void WinogradEmitter::emit(rt::WinogradProductsOp op) {
-  auto sums = cast<RankedTensorType>(op.getSums().getType());
-  channels = sums.getDimSize(1);
-  columns = sums.getDimSize(2);
+  auto type = cast<RankedTensorType>(op.getSums().getType());
+  channels = type.getDimSize(1);
+  columns = type.getDimSize(2);
+  width = op.getColumns();
   setTiles(cast<RankedTensorType>(op.getGrad().getType()), op.getPadLow(),
            op.getTiles());
+  Value sums = buffers.outputs[0];
+  bool hasChunks = cast<MemRefType>(sums.getType()).getRank() == 4;
   forEachBlock([&](Value block, Value first, Value count) {
     loop(index(0), count, 1, [&](Value tile) {
       emitInput(plus(first, tile), tile);
@@ -412,19 +498,67 @@ void WinogradEmitter::emit(rt::WinogradProductsOp op) {
     });
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                           block, buffers.lo);
-    emitSums(count, isFirst, op.getColumns());
+    loop(matrices, 1, [&](Value matrix) {
+      loop(columns, width, [&](Value column) {
+        emitSums(matrix, column, count, isFirst, sums,
+                 [&](Value channel, int64_t row, int64_t inBlock) {
+                   SmallVector<Value> at;
+                   if (hasChunks)
+                     at.push_back(buffers.chunk);
+                   at.append(
+                       {matrix, plus(channel, row), plus(column, inBlock)});
+                   return at;
+                 });
+      });
+    });
+  });
+}
+
+/// A row is a panel of input channels; all of them read the transformed
+/// gradient of all tiles, which each chunk makes for itself.
+void WinogradEmitter::emit(rt::WinogradPanelsGradOp op) {
+  auto grad = cast<RankedTensorType>(op.getGrad().getType());
+  channels = op.getDepth();
+  columns = grad.getDimSize(3);
+  width = op.getColumns();
+  setTiles(grad, op.getPadLow(), op.getTiles(), channels);
+  FilterEmitter filter(loc, lanes, buffers.outputs[0], op.getStrides(), b);
+  loop(allTiles, 1, [&](Value tile) { emitGrad(tile, tile); });
+  loop(buffers.lo, buffers.hi, 1, [&](Value row) {
+    Value first = times(row, channels);
+    loop(allTiles, 1, [&](Value tile) { emitInput(tile, tile, first); });
+    loop(columns, width, [&](Value column) {
+      loop(matrices, 1, [&](Value matrix) {
+        emitSums(matrix, column, index(allTiles), /*isFirst=*/{}, scratch,
+                 [&](Value channel, int64_t after, int64_t inBlock) {
+                   return panelAt(matrix, plus(channel, after), index(inBlock));
+                 });
+      });
+      loop(channels, lanes, [&](Value channel) {
+        loop(width, lanes, [&](Value inBlock) {
+          filter.emitWindows(
+              plus(column, inBlock), plus(first, channel),
+              [&](Value input, int64_t matrix) {
+                return load(scratch, panelAt(index(matrix),
+                                             plus(channel, input), inBlock));
+              });
+        });
+      });
+    });
   });
 }
 
 bool mlir::dist::isWinograd(Operation *op) {
   return isa_and_nonnull<rt::WinogradOp, rt::WinogradFilterOp,
-                         rt::WinogradProductsOp, rt::WinogradFilterGradOp>(op);
+                         rt::WinogradProductsOp, rt::WinogradFilterGradOp,
+                         rt::WinogradPanelsOp, rt::WinogradPanelsGradOp>(op);
 }
 
 void mlir::dist::emitWinograd(Operation *op, const KernelBuffers &buffers,
                               OpBuilder &b) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<rt::WinogradOp, rt::WinogradProductsOp>([&](auto winograd) {
+      .Case<rt::WinogradOp, rt::WinogradProductsOp, rt::WinogradPanelsOp,
+            rt::WinogradPanelsGradOp>([&](auto winograd) {
         WinogradEmitter(buffers, op->getLoc(), winograd.getLanes(), b)
             .emit(winograd);
       })

@@ -8,9 +8,10 @@
 // A filter g becomes G g G^T, for a vector of output channels at once, and the
 // sums of its gradient turn back by the adjoint. Where the output channels lie
 // apart (OIHW), elements are not gathered one by one: as many rows as there are
-// lanes are read as they lie and transposed in registers. Gradients are
-// scattered: in the order that lets them be transposed their sums are read from
-// memory in steps of a page, which costs twice as much as is saved.
+// lanes are read as they lie and transposed in registers. So are gradients
+// written whose sums are in the cache. Those whose sums are in memory are
+// scattered: in the order that lets them be transposed the sums are read in
+// steps of a page, which costs twice as much as is saved.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/WinogradFilterEmitter.h"
@@ -20,62 +21,16 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-namespace {
-
-constexpr int64_t filterEdge = 3, window = filterEdge * filterEdge;
-constexpr int64_t cacheLine = 64;
+static constexpr int64_t filterEdge = 3, window = filterEdge * filterEdge;
+static constexpr int64_t cacheLine = 64;
 /// Results of so many bytes and more leave the cache before they are read: they
 /// are written past it, which spares reading what they replace.
-constexpr int64_t streamedBytes = 8 << 20;
+static constexpr int64_t streamedBytes = 8 << 20;
 
-class FilterEmitter : WinogradTransforms {
-public:
-  FilterEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
-                Value filter, ArrayRef<int64_t> strides, OpBuilder &b);
-
-  void emit(rt::WinogradFilterOp op);
-  void emit(rt::WinogradFilterGradOp op);
-
-private:
-  /// How a vector of output channels lies in memory.
-  enum class Layout {
-    Together,     // it is one (HWIO)
-    InputWindows, // each has the windows of all inputs (OIHW)
-    Windows,      // windows are side by side (OIHW, turned)
-    Apart,
-  };
-  Layout findLayout() const;
-  SmallVector<Value> transpose(SmallVector<Value> rows);
-  /// `windows` of a vector of output channels and one of input channels.
-  void loadWindows(Value start);
-  /// The vectors of a window, of the input channel `input` of those that
-  /// `start` is the first of.
-  SmallVector<Value> loadTaps(Value start, Value input);
-  void storeTap(Value value, Value place);
-  void storeResult(Value value, ValueRange place);
-  Value at(Value start, int64_t tap) {
-    return plus(start,
-                tap / filterEdge * strides[2] + tap % filterEdge * strides[3]);
-  }
-
-  const KernelBuffers &buffers;
-  int64_t lanes;
-  ArrayRef<int64_t> strides; // of outputs, inputs, rows, columns
-  Layout layout;
-  Value flat; // the filter as one dim
-  /// With InputWindows: [windows of `lanes` input channels, lanes].
-  Value windows;
-  /// Of a vector of output channels, where they lie apart.
-  Value places, mask;
-};
-
-} // namespace
-
-FilterEmitter::FilterEmitter(const KernelBuffers &buffers, Location loc,
-                             int64_t lanes, Value filter,
+FilterEmitter::FilterEmitter(Location loc, int64_t lanes, Value filter,
                              ArrayRef<int64_t> strides, OpBuilder &b)
-    : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes),
-      strides(strides), layout(findLayout()) {
+    : WinogradTransforms(b, loc, lanes), lanes(lanes), strides(strides),
+      layout(findLayout()) {
   ReassociationIndices all;
   for (int64_t d = 0; d < cast<MemRefType>(filter.getType()).getRank(); ++d)
     all.push_back(d);
@@ -83,6 +38,10 @@ FilterEmitter::FilterEmitter(const KernelBuffers &buffers, Location loc,
                                          ArrayRef<ReassociationIndices>(all));
   if (layout == Layout::Together)
     return;
+  if (layout == Layout::InputWindows)
+    windows = memref::AllocaOp::create(
+        b, loc, MemRefType::get({window * lanes, lanes}, b.getF32Type()),
+        b.getI64IntegerAttr(cacheLine));
   SmallVector<int32_t> steps;
   for (int64_t lane = 0; lane < lanes; ++lane)
     steps.push_back(lane * strides[0]);
@@ -93,6 +52,11 @@ FilterEmitter::FilterEmitter(const KernelBuffers &buffers, Location loc,
   mask = arith::ConstantOp::create(
       b, loc,
       DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), true));
+}
+
+Value FilterEmitter::at(Value start, int64_t tap) {
+  return plus(start,
+              tap / filterEdge * strides[2] + tap % filterEdge * strides[3]);
 }
 
 FilterEmitter::Layout FilterEmitter::findLayout() const {
@@ -132,6 +96,16 @@ void FilterEmitter::loadWindows(Value start) {
       rows.push_back(load(flat, plus(plus(start, element), lane * strides[0])));
     for (auto [i, row] : llvm::enumerate(transpose(rows)))
       store(row, windows, {plus(element, i), index(0)});
+  });
+}
+
+void FilterEmitter::storeWindows(Value start) {
+  loop(window * lanes, lanes, [&](Value element) {
+    SmallVector<Value> rows;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      rows.push_back(load(windows, {plus(element, lane), index(0)}));
+    for (auto [lane, row] : llvm::enumerate(transpose(rows)))
+      store(row, flat, plus(plus(start, element), lane * strides[0]));
   });
 }
 
@@ -182,7 +156,96 @@ void FilterEmitter::storeTap(Value value, Value place) {
                             mask, narrow(value, typeIn(flat)));
 }
 
-void FilterEmitter::storeResult(Value value, ValueRange place) {
+void FilterEmitter::emitFactors(Value firstOutput, int64_t width,
+                                Value firstInput, bool rotate, Put put) {
+  loop(width, lanes, [&](Value column) {
+    Value start = plus(times(plus(firstOutput, column), strides[0]),
+                       times(firstInput, strides[1]));
+    if (layout == Layout::InputWindows)
+      loadWindows(start);
+    loop(lanes, 1, [&](Value input) {
+      SmallVector<Value> taps = loadTaps(start, input);
+      if (rotate)
+        std::reverse(taps.begin(), taps.end());
+      std::array<Edge, filterEdge> half; // by columns of the window
+      for (int64_t x = 0; x < filterEdge; ++x)
+        half[x] =
+            applyG({taps[x], taps[filterEdge + x], taps[2 * filterEdge + x]});
+      for (int64_t y = 0; y < windowEdge; ++y) {
+        Edge whole = applyG({half[0][y], half[1][y], half[2][y]});
+        for (int64_t x = 0; x < windowEdge; ++x)
+          put(whole[x], y * windowEdge + x, input, column);
+      }
+    });
+  });
+}
+
+SmallVector<Value>
+FilterEmitter::makeTaps(llvm::function_ref<Value(int64_t matrix)> get) {
+  std::array<FilterEdge, windowEdge> half; // by columns
+  for (int64_t x = 0; x < windowEdge; ++x) {
+    Edge edge;
+    for (int64_t y = 0; y < windowEdge; ++y)
+      edge[y] = get(y * windowEdge + x);
+    half[x] = applyGT(edge);
+  }
+  SmallVector<Value> taps;
+  for (int64_t y = 0; y < filterEdge; ++y) {
+    Edge edge;
+    for (int64_t x = 0; x < windowEdge; ++x)
+      edge[x] = half[x][y];
+    llvm::append_range(taps, applyGT(edge));
+  }
+  return taps;
+}
+
+void FilterEmitter::emitWindow(Value output, Value input,
+                               llvm::function_ref<Value(int64_t matrix)> get) {
+  Value start = plus(times(output, strides[0]), times(input, strides[1]));
+  for (auto [i, tap] : llvm::enumerate(makeTaps(get)))
+    storeTap(tap, at(start, i));
+}
+
+void FilterEmitter::emitWindows(
+    Value output, Value firstInput,
+    llvm::function_ref<Value(Value input, int64_t matrix)> get) {
+  loop(lanes, 1, [&](Value input) {
+    auto ofInput = [&](int64_t matrix) { return get(input, matrix); };
+    if (layout != Layout::InputWindows)
+      return emitWindow(output, plus(firstInput, input), ofInput);
+    for (auto [i, tap] : llvm::enumerate(makeTaps(ofInput)))
+      store(tap, windows, {plus(times(input, window), i), index(0)});
+  });
+  if (layout == Layout::InputWindows)
+    storeWindows(
+        plus(times(output, strides[0]), times(firstInput, strides[1])));
+}
+
+//===----------------------------------------------------------------------===//
+// The kernels of filters alone
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class FilterKernelEmitter : WinogradTransforms {
+public:
+  FilterKernelEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
+                      OpBuilder &b)
+      : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes) {}
+
+  void emit(rt::WinogradFilterOp op);
+  void emit(rt::WinogradFilterGradOp op);
+
+private:
+  void storeFactor(Value value, ValueRange place);
+
+  const KernelBuffers &buffers;
+  int64_t lanes;
+};
+
+} // namespace
+
+void FilterKernelEmitter::storeFactor(Value value, ValueRange place) {
   Value result = buffers.outputs[0];
   auto type = cast<MemRefType>(result.getType());
   if (type.getNumElements() * 4 < streamedBytes)
@@ -192,66 +255,37 @@ void FilterEmitter::storeResult(Value value, ValueRange place) {
 }
 
 /// A row is a block of output channels and a vector of input channels.
-void FilterEmitter::emit(rt::WinogradFilterOp op) {
+void FilterKernelEmitter::emit(rt::WinogradFilterOp op) {
   auto type = cast<RankedTensorType>(op.getOutput().getType());
   int64_t groups = type.getDimSize(2) / lanes, width = type.getDimSize(3);
-  if (layout == Layout::InputWindows)
-    windows = memref::AllocaOp::create(
-        b, loc, MemRefType::get({window * lanes, lanes}, b.getF32Type()),
-        b.getI64IntegerAttr(cacheLine));
+  FilterEmitter filter(loc, lanes, buffers.inputs[0], op.getStrides(), b);
   loop(buffers.lo, buffers.hi, 1, [&](Value row) {
     Value block = quotient(row, groups);
     Value firstInput = times(remainder(row, groups), lanes);
-    loop(width, lanes, [&](Value column) {
-      Value start = plus(times(plus(times(block, width), column), strides[0]),
-                         times(firstInput, strides[1]));
-      if (layout == Layout::InputWindows)
-        loadWindows(start);
-      loop(lanes, 1, [&](Value input) {
-        SmallVector<Value> taps = loadTaps(start, input);
-        if (op.getRotate())
-          std::reverse(taps.begin(), taps.end());
-        std::array<Edge, filterEdge> half; // by columns of the window
-        for (int64_t x = 0; x < filterEdge; ++x)
-          half[x] =
-              applyG({taps[x], taps[filterEdge + x], taps[2 * filterEdge + x]});
-        for (int64_t y = 0; y < windowEdge; ++y) {
-          Edge whole = applyG({half[0][y], half[1][y], half[2][y]});
-          for (int64_t x = 0; x < windowEdge; ++x)
-            storeResult(whole[x], {index(y * windowEdge + x), block,
-                                   plus(firstInput, input), column});
-        }
-      });
-    });
+    filter.emitFactors(
+        times(block, width), width, firstInput, op.getRotate(),
+        [&](Value factor, int64_t matrix, Value input, Value column) {
+          storeFactor(factor,
+                      {index(matrix), block, plus(firstInput, input), column});
+        });
   });
 }
 
 /// A row is an input channel.
-void FilterEmitter::emit(rt::WinogradFilterGradOp op) {
+void FilterKernelEmitter::emit(rt::WinogradFilterGradOp op) {
   auto type = cast<RankedTensorType>(op.getSums().getType());
+  FilterEmitter filter(loc, lanes, buffers.outputs[0], op.getStrides(), b);
   loop(buffers.lo, buffers.hi, 1, [&](Value input) {
     loop(type.getDimSize(3), lanes, [&](Value column) {
-      std::array<FilterEdge, windowEdge> half; // by columns
-      for (int64_t x = 0; x < windowEdge; ++x) {
-        Edge edge;
-        for (int64_t y = 0; y < windowEdge; ++y)
-          for (int64_t chunk = 0; chunk < type.getDimSize(0); ++chunk) {
-            Value part =
-                load(buffers.inputs[0],
-                     {index(chunk), index(y * windowEdge + x), input, column});
-            edge[y] = chunk == 0 ? part : add(edge[y], part);
-          }
-        half[x] = applyGT(edge);
-      }
-      Value start = plus(times(column, strides[0]), times(input, strides[1]));
-      for (int64_t y = 0; y < filterEdge; ++y) {
-        Edge edge;
-        for (int64_t x = 0; x < windowEdge; ++x)
-          edge[x] = half[x][y];
-        FilterEdge row = applyGT(edge);
-        for (int64_t x = 0; x < filterEdge; ++x)
-          storeTap(row[x], at(start, y * filterEdge + x));
-      }
+      filter.emitWindow(column, input, [&](int64_t matrix) {
+        Value sum;
+        for (int64_t chunk = 0; chunk < type.getDimSize(0); ++chunk) {
+          Value part = load(buffers.inputs[0],
+                            {index(chunk), index(matrix), input, column});
+          sum = chunk == 0 ? part : add(sum, part);
+        }
+        return sum;
+      });
     });
   });
 }
@@ -259,15 +293,11 @@ void FilterEmitter::emit(rt::WinogradFilterGradOp op) {
 void mlir::dist::emitWinogradFilter(rt::WinogradFilterOp op,
                                     const KernelBuffers &buffers,
                                     OpBuilder &b) {
-  FilterEmitter(buffers, op.getLoc(), op.getLanes(), buffers.inputs[0],
-                op.getStrides(), b)
-      .emit(op);
+  FilterKernelEmitter(buffers, op.getLoc(), op.getLanes(), b).emit(op);
 }
 
 void mlir::dist::emitWinogradFilter(rt::WinogradFilterGradOp op,
                                     const KernelBuffers &buffers,
                                     OpBuilder &b) {
-  FilterEmitter(buffers, op.getLoc(), op.getLanes(), buffers.outputs[0],
-                op.getStrides(), b)
-      .emit(op);
+  FilterKernelEmitter(buffers, op.getLoc(), op.getLanes(), b).emit(op);
 }

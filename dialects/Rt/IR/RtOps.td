@@ -196,8 +196,10 @@ def Rt_WinogradOp : Rt_Op<"winograd", [Pure,
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Elements of the scratch that such a kernel needs.
-    static int64_t getScratchElements(int64_t tiles, int64_t channels, int64_t columns);
+    /// Elements of the scratch that such a kernel needs, with a panel of so many
+    /// elements or none.
+    static int64_t getScratchElements(int64_t tiles, int64_t channels, int64_t columns,
+                                      int64_t panel = 0);
   }];
 }
 
@@ -244,6 +246,66 @@ def Rt_WinogradFilterGradOp : Rt_Op<"winograd_filter_grad", [Pure,
   let arguments = (ins Rt_F32Tensor:$sums, DenseI64ArrayAttr:$strides,
     ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
   let results = (outs Rt_ImageTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Rt_WinogradPanelsOp : Rt_Op<"winograd_panels", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "a convolution of few tiles, which makes its filter's factors";
+  let description = [{
+    `rt.winograd` of what `rt.winograd_filter` would make of the filter, for which
+    `strides` and `rotate` are: the factors of `depth` input channels and `columns`
+    output channels at a time, in the scratch. Worthwhile where a filter's factors
+    would be read by one block of tiles, or few.
+
+    Constraints: (C1) input [N, H, W, C], filter of 9 C K elements, bias [K] and
+    output [N, H', W', K] agree. (C2) `lanes` divides `depth`, which divides C, and
+    `columns`, which divides K. (C3) `tiles` is a multiple of 4. (C4) the scratch
+    has 36 * ((C + columns) * tiles + depth * columns + 48) elements.
+    ```mlir
+    %1, %scratch = rt.winograd_panels %x, %w {columns = 64, depth = 32, lanes = 16,
+        pad_low = [1, 1], strides = [576, 9, 3, 1], tiles = 32}
+        : (tensor<2x16x16x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x16x16x64xf32>, tensor<222912xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_ImageTensor:$input, Rt_ImageTensor:$filter,
+    Optional<Rt_ImageTensor>:$bias, DenseI64ArrayAttr:$pad_low,
+    DenseI64ArrayAttr:$strides, UnitAttr:$rotate,
+    ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
+    ConfinedAttr<I64Attr, [IntPositive]>:$columns,
+    ConfinedAttr<I64Attr, [IntPositive]>:$depth,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes, UnitAttr:$relu);
+  let results = (outs Rt_ImageTensor:$output, Rt_F32Tensor:$scratch);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Rt_WinogradPanelsGradOp : Rt_Op<"winograd_panels_grad", [Pure,
+    ParentOneOf<["FusedOp", "KernelOp"]>]> {
+  let summary = "a filter's gradient of few tiles";
+  let description = [{
+    What `rt.winograd_filter_grad` makes of the sums of `rt.winograd_products`. A row
+    of the kernel is a panel of `depth` input channels, whose sums over all `tiles`
+    are in the scratch, `columns` output channels at a time.
+
+    Constraints: (C1) input [N, H, W, C], grad [N, H', W', K] and an output of 9 C K
+    elements agree. (C2) `lanes` divides `depth`, which divides C, and `columns`,
+    which divides K; 4 divides `depth`. (C3) `tiles` are all of the gradient's. (C4)
+    the scratch has 36 * ((depth + K) * tiles + depth * columns + 48) elements.
+    ```mlir
+    %1, %scratch = rt.winograd_panels_grad %x, %g {columns = 64, depth = 32, lanes = 16,
+        pad_low = [1, 1], strides = [576, 9, 3, 1], tiles = 32}
+        : (tensor<2x16x16x64xf32>, tensor<2x16x16x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<186048xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_ImageTensor:$input, Rt_ImageTensor:$grad,
+    DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$strides,
+    ConfinedAttr<I64Attr, [IntPositive]>:$tiles,
+    ConfinedAttr<I64Attr, [IntPositive]>:$columns,
+    ConfinedAttr<I64Attr, [IntPositive]>:$depth,
+    ConfinedAttr<I64Attr, [IntPositive]>:$lanes);
+  let results = (outs Rt_ImageTensor:$output, Rt_F32Tensor:$scratch);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

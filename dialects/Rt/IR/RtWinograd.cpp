@@ -13,17 +13,39 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
+static int64_t countElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+static LogicalResult verifyScratch(Operation *op, Value scratch,
+                                   int64_t elements) {
+  if (countElements(scratch) == elements)
+    return success();
+  return op->emitOpError("expected a scratch of ")
+         << elements << " elements, but got " << scratch.getType();
+}
+
+static LogicalResult verifyPads(Operation *op, ArrayRef<int64_t> padLow) {
+  if (padLow.size() == 2)
+    return success();
+  return op->emitOpError("expected 2 low pads, but got ") << padLow.size();
+}
+
+static LogicalResult verifyStrides(Operation *op, ArrayRef<int64_t> strides) {
+  if (strides.size() == 4)
+    return success();
+  return op->emitOpError("expected 4 strides, but got ") << strides.size();
+}
+
 LogicalResult WinogradFilterOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getOutput());
-  int64_t elements =
-      cast<RankedTensorType>(getFilter().getType()).getNumElements();
+  int64_t elements = countElements(getFilter());
   if (shape.size() != 4 || shape[0] != 36 ||
-      cast<RankedTensorType>(getOutput().getType()).getNumElements() !=
-          4 * elements)
+      countElements(getOutput()) != 4 * elements)
     return emitOpError("expected a result of 4 dims, the first 36, and ")
            << 4 * elements << " elements, but got " << getOutput().getType();
-  if (getStrides().size() != 4)
-    return emitOpError("expected 4 strides, but got ") << getStrides().size();
+  if (failed(verifyStrides(*this, getStrides())))
+    return failure();
   int64_t lanes = getLanes();
   if (shape[2] % lanes != 0 || shape[3] % lanes != 0)
     return emitOpError("expected lanes that divide the ")
@@ -33,10 +55,11 @@ LogicalResult WinogradFilterOp::verify() {
 }
 
 int64_t WinogradOp::getScratchElements(int64_t tiles, int64_t channels,
-                                       int64_t columns) {
+                                       int64_t columns, int64_t panel) {
   // One vector of 16 between the matrices: at a power of two apart, their rows
   // would meet in a few sets of the cache.
-  return 36 * ((channels + columns) * tiles + 2 * 16);
+  return 36 *
+         ((channels + columns) * tiles + 2 * 16 + (panel ? panel + 16 : 0));
 }
 
 LogicalResult WinogradOp::verify() {
@@ -49,20 +72,16 @@ LogicalResult WinogradOp::verify() {
     return emitOpError("expected input [N, H, W, C], filter [36, B, C, K / B], "
                        "bias [K] and output [N, H', W', K], but got ")
            << getOperandTypes() << " and " << getOutput().getType();
-  if (getPadLow().size() != 2)
-    return emitOpError("expected 2 low pads, but got ") << getPadLow().size();
+  if (failed(verifyPads(*this, getPadLow())))
+    return failure();
   int64_t lanes = getLanes(), tiles = getTiles();
   if (input[3] % lanes != 0 || filter[3] % lanes != 0)
     return emitOpError("expected lanes that divide ")
            << input[3] << " and " << filter[3] << ", but got " << lanes;
   if (tiles % 4 != 0)
     return emitOpError("expected a multiple of 4 tiles, but got ") << tiles;
-  int64_t elements = getScratchElements(tiles, input[3], filter[3]);
-  if (cast<RankedTensorType>(getScratch().getType()).getNumElements() !=
-      elements)
-    return emitOpError("expected a scratch of ")
-           << elements << " elements, but got " << getScratch().getType();
-  return success();
+  return verifyScratch(*this, getScratch(),
+                       getScratchElements(tiles, input[3], filter[3]));
 }
 
 LogicalResult WinogradProductsOp::verify() {
@@ -74,36 +93,84 @@ LogicalResult WinogradProductsOp::verify() {
     return emitOpError("expected input [N, H, W, C], grad [N, H', W', K] and "
                        "sums [36, C, K], but got ")
            << getOperandTypes() << " and " << getSums().getType();
-  if (getPadLow().size() != 2)
-    return emitOpError("expected 2 low pads, but got ") << getPadLow().size();
+  if (failed(verifyPads(*this, getPadLow())))
+    return failure();
   int64_t lanes = getLanes(), columns = getColumns();
   if (sums[1] % lanes != 0 || sums[1] % 4 != 0 || sums[2] % columns != 0 ||
       columns % lanes != 0)
     return emitOpError("expected lanes and columns that divide ")
            << sums[1] << " and " << sums[2] << ", but got " << lanes << " and "
            << columns;
-  int64_t elements =
-      WinogradOp::getScratchElements(getTiles(), sums[1], sums[2]);
-  if (cast<RankedTensorType>(getScratch().getType()).getNumElements() !=
-      elements)
-    return emitOpError("expected a scratch of ")
-           << elements << " elements, but got " << getScratch().getType();
-  return success();
+  return verifyScratch(
+      *this, getScratch(),
+      WinogradOp::getScratchElements(getTiles(), sums[1], sums[2]));
 }
 
 LogicalResult WinogradFilterGradOp::verify() {
   ArrayRef<int64_t> sums = shapeOf(getSums());
-  int64_t elements =
-      cast<RankedTensorType>(getOutput().getType()).getNumElements();
+  int64_t elements = countElements(getOutput());
   if (sums.size() != 4 || sums[1] != 36 ||
       36 * sums[2] * sums[3] != 4 * elements)
     return emitOpError("expected sums of 4 dims, the second 36, and ")
            << 4 * elements << " elements a chunk, but got "
            << getSums().getType();
-  if (getStrides().size() != 4)
-    return emitOpError("expected 4 strides, but got ") << getStrides().size();
+  if (failed(verifyStrides(*this, getStrides())))
+    return failure();
   if (sums[3] % static_cast<int64_t>(getLanes()) != 0)
     return emitOpError("expected lanes that divide ")
            << sums[3] << ", but got " << getLanes();
   return success();
+}
+
+/// What an op that works panel by panel has in common: `filter` is its operand
+/// or its result.
+template <typename OpT>
+static LogicalResult verifyPanels(OpT op, Value filter,
+                                  ArrayRef<int64_t> output, int64_t tiles,
+                                  int64_t channels, int64_t columns) {
+  ArrayRef<int64_t> input = shapeOf(op.getInput());
+  if (input.size() != 4 || output.size() != 4 || input[0] != output[0] ||
+      countElements(filter) != 9 * input[3] * output[3])
+    return op.emitOpError("expected images [N, H, W, C] and [N, H', W', K] and "
+                          "a filter of 9 * C * K elements, but got ")
+           << op->getOperandTypes() << " and " << op->getResult(0).getType();
+  if (failed(verifyPads(op, op.getPadLow())) ||
+      failed(verifyStrides(op, op.getStrides())))
+    return failure();
+  int64_t lanes = op.getLanes(), depth = op.getDepth(), width = op.getColumns();
+  if (depth % lanes != 0 || width % lanes != 0 || input[3] % depth != 0 ||
+      output[3] % width != 0)
+    return op.emitOpError("expected lanes that divide depth and columns, and "
+                          "these ")
+           << input[3] << " and " << output[3] << ", but got " << lanes << ", "
+           << depth << " and " << width;
+  return verifyScratch(
+      op, op.getScratch(),
+      WinogradOp::getScratchElements(tiles, channels, columns, depth * width));
+}
+
+LogicalResult WinogradPanelsOp::verify() {
+  if (getTiles() % 4 != 0)
+    return emitOpError("expected a multiple of 4 tiles, but got ")
+           << getTiles();
+  ArrayRef<int64_t> output = shapeOf(getOutput());
+  if (getBias() && shapeOf(getBias()) != output.take_back())
+    return emitOpError("expected a bias of the output's channels, but got ")
+           << getBias().getType();
+  return verifyPanels(*this, getFilter(), output, getTiles(),
+                      shapeOf(getInput()).back(), getColumns());
+}
+
+LogicalResult WinogradPanelsGradOp::verify() {
+  ArrayRef<int64_t> grad = shapeOf(getGrad());
+  if (getDepth() % 4 != 0)
+    return emitOpError("expected a depth that 4 divides, but got ")
+           << getDepth();
+  int64_t tiles = grad.size() != 4
+                      ? 0
+                      : grad[0] * ((grad[1] + 3) / 4) * ((grad[2] + 3) / 4);
+  if (int64_t(getTiles()) != tiles)
+    return emitOpError("expected all ") << tiles << " tiles of the gradient, "
+                                        << "but got " << getTiles();
+  return verifyPanels(*this, getOutput(), grad, tiles, getDepth(), grad.back());
 }

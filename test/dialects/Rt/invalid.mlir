@@ -151,6 +151,90 @@ func.func @winograd_c4(%x: tensor<2x8x8x64xf32>, %u: tensor<36x1x64x64xf32>) -> 
 
 // -----
 
+func.func @winograd_panels_c1(%x: tensor<2x8x8x64xf32>, %f: tensor<64x32x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x32x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x32x3x3xf32>):
+    // expected-error @+1 {{expected images [N, H, W, C] and [N, H', W', K] and a filter of 9 * C * K elements, but got}}
+    %1:2 = rt.winograd_panels %i, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x32x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+}
+
+// -----
+
+func.func @winograd_panels_strides(%x: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
+    // expected-error @+1 {{expected 4 strides, but got 2}}
+    %1:2 = rt.winograd_panels %i, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+}
+
+// -----
+
+func.func @winograd_panels_c2(%x: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
+    // expected-error @+1 {{expected lanes that divide depth and columns, and these 64 and 64, but got 16, 48 and 64}}
+    %1:2 = rt.winograd_panels %i, %w {columns = 64 : i64, depth = 48 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+}
+
+// -----
+
+func.func @winograd_panels_c3(%x: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
+    // expected-error @+1 {{expected a multiple of 4 tiles, but got 6}}
+    %1:2 = rt.winograd_panels %i, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 6 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+}
+
+// -----
+
+func.func @winograd_panels_c4(%x: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93884xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93884xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
+    // expected-error @+1 {{expected a scratch of 93888 elements, but got 'tensor<93884xf32>'}}
+    %1:2 = rt.winograd_panels %i, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93884xf32>)
+    rt.yield %1#0, %1#1 : tensor<2x8x8x64xf32>, tensor<93884xf32>
+  }
+  return %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93884xf32>
+}
+
+// -----
+
+func.func @winograd_panels_grad_c2(%x: tensor<2x8x8x64xf32>, %f: tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<2x8x8x64xf32>):
+    // expected-error @+1 {{expected a depth that 4 divides, but got 2}}
+    %1:2 = rt.winograd_panels_grad %i, %w {columns = 64 : i64, depth = 2 : i64, lanes = 2 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 8 : i64} : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>)
+    rt.yield %1#0, %1#1 : tensor<64x64x3x3xf32>, tensor<103104xf32>
+  }
+  return %0#0, %0#1 : tensor<64x64x3x3xf32>, tensor<103104xf32>
+}
+
+// -----
+
+func.func @winograd_panels_grad_c3(%x: tensor<2x8x8x64xf32>, %f: tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>) {
+  %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<2x8x8x64xf32>):
+    // expected-error @+1 {{expected all 8 tiles of the gradient, but got 4}}
+    %1:2 = rt.winograd_panels_grad %i, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>)
+    rt.yield %1#0, %1#1 : tensor<64x64x3x3xf32>, tensor<103104xf32>
+  }
+  return %0#0, %0#1 : tensor<64x64x3x3xf32>, tensor<103104xf32>
+}
+
+// -----
+
 func.func @share_c1(%g: tensor<16xf32>) {
   // expected-error @+1 {{expected an all_reduce, a reduce_scatter or an all_slice, but got permute}}
   %0:2 = rt.share permute op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)

@@ -81,3 +81,20 @@ func.func @winograd(%x: tensor<2x8x8x64xf32>, %w: tensor<3x3x64x64xf32>, %b: ten
   }
   return %y#0, %y#1 : tensor<2x8x8x64xf32>, tensor<2x19584xf32>
 }
+
+// CHECK-LABEL: func.func @winograd_panels
+// CHECK: rt.winograd_panels %{{.*}}, %{{.*}} {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, rotate, strides = array<i64: 9, 576, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+// CHECK: rt.winograd_panels_grad %{{.*}}, %{{.*}} {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 8 : i64} : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>)
+func.func @winograd_panels(%x: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<2x93888xf32>, tensor<64x64x3x3xf32>, tensor<2x103104xf32>) {
+  %y:2 = rt.fused(%x, %w) domain [2] row_dims 1 chunks 2 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<2x93888xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>):
+    %0:2 = rt.winograd_panels %i, %f {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, rotate, strides = array<i64: 9, 576, 3, 1>, tiles = 4 : i64} : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>)
+    rt.yield %0#0, %0#1 : tensor<2x8x8x64xf32>, tensor<93888xf32>
+  }
+  %g:2 = rt.fused(%x, %y#0) domain [2] row_dims 1 chunks 2 : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<2x103104xf32>) {
+  ^bb0(%i: tensor<2x8x8x64xf32>, %d: tensor<2x8x8x64xf32>):
+    %0:2 = rt.winograd_panels_grad %i, %d {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 8 : i64} : (tensor<2x8x8x64xf32>, tensor<2x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<103104xf32>)
+    rt.yield %0#0, %0#1 : tensor<64x64x3x3xf32>, tensor<103104xf32>
+  }
+  return %y#0, %y#1, %g#0, %g#1 : tensor<2x8x8x64xf32>, tensor<2x93888xf32>, tensor<64x64x3x3xf32>, tensor<2x103104xf32>
+}

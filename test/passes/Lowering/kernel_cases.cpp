@@ -28,7 +28,7 @@ struct dist_rt_context {
 
 namespace {
 
-constexpr int numThreads = 2;
+constexpr int64_t minThreads = 2;
 
 int32_t parallelFor(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
                     int64_t n, int32_t chunks) {
@@ -145,7 +145,7 @@ void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
   llvm::SmallString<64> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("kernels", folder));
   LoweringOptions options = given;
-  options.threads = numThreads;
+  options.threads = std::max(given.threads, minThreads);
   ASSERT_TRUE(succeeded(lowerToPackage(*module, options, folder)));
 
   ::dist::manifest::Manifest manifest;
@@ -154,8 +154,9 @@ void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
   dist_rt_context runtime;
   for (int i = 0; i < manifest.kernels_size(); ++i) {
     runtime.kernels.emplace_back();
-    ASSERT_TRUE(::dist::cpu::LibraryKernel::create(
-                    manifest.kernels(), i, numThreads, &runtime.kernels.back())
+    ASSERT_TRUE(::dist::cpu::LibraryKernel::create(manifest.kernels(), i,
+                                                   int(options.threads),
+                                                   &runtime.kernels.back())
                     .ok());
   }
   void *handle =

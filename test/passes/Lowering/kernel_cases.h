@@ -35,7 +35,8 @@ public:
   void add(const std::string &what, const std::string &arguments,
            const std::string &result, const std::string &body,
            double tolerance);
-  /// Compiles, runs and compares all; a difference is a failure of the test.
+  /// Compiles, for 2 threads or more, runs and compares all; a difference is a
+  /// failure of the test.
   void check(const LoweringOptions &options = LoweringOptions());
   /// Instead, the Euclidean norm of each case's difference, relative to that of
   /// what is expected; the inputs are of both signs.

@@ -96,3 +96,42 @@ func.func @predict(%x: tensor<1x8x8x16xf32>, %w: tensor<16x16x3x3xf32> {graph.ro
   %y:2 = rt.call @convolution(%x, %u) : (tensor<1x8x8x16xf32>, tensor<36x1x16x16xf32>) -> (tensor<1x8x8x16xf32>, tensor<1x5760xf32>)
   return %y#0 : tensor<1x8x8x16xf32>
 }
+
+// The factors of 32 input channels and 64 output channels are made in the
+// scratch; the sums of the first panel start with zeros, those of others with
+// what the scratch has of them.
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<64x64x3x3xf32> {llvm.noalias}, %[[Y:[a-z0-9]+]]: memref<1x8x8x64xf32> {llvm.noalias}, %[[S:[a-z0-9]+]]: memref<
+// CHECK: %[[WINDOWS:.+]] = memref.alloca()
+// CHECK: scf.for
+// CHECK: %[[COUNT:.+]] = arith.minui
+// CHECK-COUNT-36: vector.store %{{.+}}, %[[S]]
+// CHECK: vector.load %{{.+}} : memref<36864xf32>
+// CHECK-COUNT-36: vector.store %{{.+}}, %[[S]]
+// CHECK: scf.if %{{.+}} -> (vector<16xf32>
+// CHECK-COUNT-16: vector.load %[[S]]
+// CHECK: vector.fma
+// CHECK: vector.store %{{.+}}, %[[Y]]
+// CHECK: return
+rt.kernel @panels domain [1] row_dims 1 chunks 1 -> [tensor<1x8x8x64xf32>, tensor<93888xf32>] {
+^bb0(%x: tensor<1x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
+  %0:2 = rt.winograd_panels %x, %w {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<1x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<1x8x8x64xf32>, tensor<93888xf32>)
+  rt.yield %0#0, %0#1 : tensor<1x8x8x64xf32>, tensor<93888xf32>
+}
+
+// Windows that lie side by side are transposed in registers before they are
+// written, 16 lines of 16 input channels.
+// CHECK-LABEL: func.func private @panels_grad(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<64x64x3x3xf32> {llvm.noalias}, %[[S:[a-z0-9]+]]: memref<
+// CHECK: %[[FLAT:.+]] = memref.collapse_shape %[[W]]
+// CHECK: %[[WINDOWS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<144x16xf32>
+// CHECK-NOT: vector.scatter
+// CHECK-COUNT-9: vector.store %{{.+}}, %[[WINDOWS]]
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store %{{.+}}, %[[FLAT]]
+// CHECK: return
+rt.kernel @panels_grad domain [2] row_dims 1 chunks 1 -> [tensor<64x64x3x3xf32>, tensor<89280xf32>] {
+^bb0(%x: tensor<1x8x8x64xf32>, %g: tensor<1x8x8x64xf32>):
+  %0:2 = rt.winograd_panels_grad %x, %g {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 576, 9, 3, 1>, tiles = 4 : i64} : (tensor<1x8x8x64xf32>, tensor<1x8x8x64xf32>) -> (tensor<64x64x3x3xf32>, tensor<89280xf32>)
+  rt.yield %0#0, %0#1 : tensor<64x64x3x3xf32>, tensor<89280xf32>
+}

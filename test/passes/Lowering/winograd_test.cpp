@@ -20,8 +20,10 @@ struct Convolution {
 };
 } // namespace
 
-static LoweringOptions with(const std::string &convolution, int vectorBits) {
+static LoweringOptions with(const std::string &convolution, int vectorBits,
+                            int threads = 1) {
   LoweringOptions options;
+  options.threads = threads;
   options.convolution = convolution;
   options.vectorBits = vectorBits;
   return options;
@@ -78,6 +80,8 @@ static void add(KernelCases &cases, const Convolution &c) {
 
 /// Whole tiles and parts of them, one image and several, all pads, both layouts
 /// of filters, for all sizes of vectors; several blocks of channels and tiles.
+/// Two threads make a filter's factors panel by panel; 8 write them once, as
+/// each would make all of them for few tiles.
 TEST(Winograd, EqualsTheReference) {
   for (int bits : {512, 256, 128}) {
     KernelCases cases;
@@ -92,6 +96,7 @@ TEST(Winograd, EqualsTheReference) {
     // More tiles than a block has.
     add(cases, {5, 18, 18, few, few, 1, 1, "OI01", true});
     cases.check(with("winograd", bits));
+    cases.check(with("winograd", bits, 8));
   }
 }
 
@@ -107,6 +112,8 @@ TEST(Winograd, NarrowEqualsTheReference) {
       add(cases, {1, 5, 4, few, few, 1, 1, "OI01", true, type});
     }
     cases.check(with("winograd", bits));
+    if (bits == 512)
+      cases.check(with("winograd", bits, 8));
   }
 }
 
