@@ -91,6 +91,23 @@ describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
   return convolution;
 }
 
+/// `memories` has the filter as it lies, `packed` leaves its strides to the
+/// library. None where the library has no such kernel.
+std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
+    StringRef kind, SmallVector<Attribute> memories, unsigned filter,
+    DictionaryAttr packed, ArrayRef<NamedAttribute> extra) {
+  auto plain = cast<DictionaryAttr>(memories[filter]);
+  memories[filter] = packed;
+  DictionaryAttr kernel = makeKernel(kind, memories, extra);
+  auto info = askLibrary(kernel, threads);
+  if (!info)
+    return std::nullopt;
+  if (!isPlain(info->memories[filter], plain))
+    return FilterKernel{kernel, info->memories[filter].bytes};
+  memories[filter] = plain;
+  return FilterKernel{makeKernel(kind, memories, extra), std::nullopt};
+}
+
 void KernelConverter::convertConv(ConvOp op) {
   b.setInsertionPoint(op);
   StringRef layout = op.getOutputLayout();
@@ -113,8 +130,7 @@ void KernelConverter::convertConv(ConvOp op) {
   DictionaryAttr plain =
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
   SmallVector<Attribute> memories{
-      makeActivation(op.getInput(), op.getInputLayout()),
-      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true)};
+      makeActivation(op.getInput(), op.getInputLayout()), plain};
   SmallVector<NamedAttribute> extra = getConvAttributes(op);
   SmallVector<Value> inputs{op.getInput(), op.getFilter()};
   if (epilogue.bias) {
@@ -127,20 +143,18 @@ void KernelConverter::convertConv(ConvOp op) {
   if (epilogue.relu)
     extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
   memories.push_back(makeActivation(op.getResult(), layout));
-  DictionaryAttr kernel = makeKernel("conv", memories, extra);
-  auto info = askLibrary(kernel, threads);
-  if (!info)
+  auto choice = makeFilterKernel(
+      "conv", memories, 1,
+      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
+      extra);
+  if (!choice)
     return;
   b.setInsertionPointAfterValue(epilogue.result);
-  if (isPlain(info->memories[1], plain)) {
-    memories[1] = plain;
-    kernel = makeKernel("conv", memories, extra);
-  } else {
-    inputs[1] =
-        reorderTo(op.getFilter(), plain, kernel, 1, info->memories[1].bytes);
-  }
+  if (choice->packedBytes)
+    inputs[1] = reorderTo(op.getFilter(), plain, choice->kernel, 1,
+                          *choice->packedBytes);
   Value result = rt::LibraryOp::create(
-      b, op.getLoc(), epilogue.result.getType(), inputs, kernel);
+      b, op.getLoc(), epilogue.result.getType(), inputs, choice->kernel);
   epilogue.result.replaceAllUsesWith(result);
 }
 
@@ -159,25 +173,20 @@ void KernelConverter::convertInputGrad(ConvInputGradOp op) {
   }
   DictionaryAttr plain =
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
-  SmallVector<Attribute> memories{
-      makeActivation(op.getGrad(), op.getOutputLayout()),
-      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
-      makeActivation(op.getResult(), op.getInputLayout())};
-  DictionaryAttr kernel =
-      makeKernel("conv_input_grad", memories, getConvAttributes(op));
-  auto info = askLibrary(kernel, threads);
-  if (!info)
+  auto choice = makeFilterKernel(
+      "conv_input_grad",
+      {makeActivation(op.getGrad(), op.getOutputLayout()), plain,
+       makeActivation(op.getResult(), op.getInputLayout())},
+      1, makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
+      getConvAttributes(op));
+  if (!choice)
     return;
   Value filter = op.getFilter();
-  if (isPlain(info->memories[1], plain)) {
-    memories[1] = plain;
-    kernel = makeKernel("conv_input_grad", memories, getConvAttributes(op));
-  } else {
-    filter = reorderTo(filter, plain, kernel, 1, info->memories[1].bytes);
-  }
+  if (choice->packedBytes)
+    filter = reorderTo(filter, plain, choice->kernel, 1, *choice->packedBytes);
   Value result =
       rt::LibraryOp::create(b, op.getLoc(), op.getResult().getType(),
-                            ValueRange{op.getGrad(), filter}, kernel);
+                            ValueRange{op.getGrad(), filter}, choice->kernel);
   op.replaceAllUsesWith(result);
 }
 
@@ -195,34 +204,31 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
   }
   DictionaryAttr plain =
       makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), false);
-  SmallVector<Attribute> memories{
-      makeActivation(op.getInput(), op.getInputLayout()),
-      makeActivation(op.getGrad(), op.getOutputLayout()),
-      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), true)};
-  DictionaryAttr kernel =
-      makeKernel("conv_filter_grad", memories, getConvAttributes(op));
-  auto info = askLibrary(kernel, threads);
-  if (!info)
+  DictionaryAttr packed =
+      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), true);
+  auto choice = makeFilterKernel(
+      "conv_filter_grad",
+      {makeActivation(op.getInput(), op.getInputLayout()),
+       makeActivation(op.getGrad(), op.getOutputLayout()), plain},
+      2, packed, getConvAttributes(op));
+  if (!choice)
     return;
   Type type = op.getResult().getType();
+  Value inputs[] = {op.getInput(), op.getGrad()};
   Value result;
-  if (isPlain(info->memories[2], plain)) {
-    memories[2] = plain;
-    result = rt::LibraryOp::create(
-        b, op.getLoc(), type, SmallVector<Value>{op.getInput(), op.getGrad()},
-        makeKernel("conv_filter_grad", memories, getConvAttributes(op)));
+  if (!choice->packedBytes) {
+    result =
+        rt::LibraryOp::create(b, op.getLoc(), type, inputs, choice->kernel);
   } else {
-    auto packed =
-        RankedTensorType::get({info->memories[2].bytes}, b.getI8Type());
     Value grad = rt::LibraryOp::create(
-        b, op.getLoc(), packed, SmallVector<Value>{op.getInput(), op.getGrad()},
-        kernel);
+        b, op.getLoc(),
+        RankedTensorType::get({*choice->packedBytes}, b.getI8Type()), inputs,
+        choice->kernel);
     DictionaryAttr reorder =
-        makeKernel("reorder", {memories[2], plain},
-                   {b.getNamedAttr("packed_kernel", kernel),
+        makeKernel("reorder", {packed, plain},
+                   {b.getNamedAttr("packed_kernel", choice->kernel),
                     b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
-    result = rt::LibraryOp::create(b, op.getLoc(), type,
-                                   SmallVector<Value>{grad}, reorder);
+    result = rt::LibraryOp::create(b, op.getLoc(), type, grad, reorder);
   }
   op.replaceAllUsesWith(result);
 }

@@ -42,6 +42,17 @@ private:
   void convertFilterGrad(graph::ConvFilterGradOp op);
   Epilogue findEpilogue(Value contraction, int64_t channelDim);
   template <typename OpT> SmallVector<NamedAttribute> getConvAttributes(OpT op);
+  /// A convolution's kernel: with the filter as it lies, or in the library's
+  /// own packing, of so many bytes.
+  struct FilterKernel {
+    DictionaryAttr kernel;
+    std::optional<int64_t> packedBytes;
+  };
+  std::optional<FilterKernel> makeFilterKernel(StringRef kind,
+                                               SmallVector<Attribute> memories,
+                                               unsigned filter,
+                                               DictionaryAttr packed,
+                                               ArrayRef<NamedAttribute> extra);
   DictionaryAttr makeKernel(StringRef kind, ArrayRef<Attribute> memories,
                             ArrayRef<NamedAttribute> extra);
   Value reorderTo(Value plain, DictionaryAttr plainMemory,
