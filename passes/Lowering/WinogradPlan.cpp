@@ -48,17 +48,18 @@ public:
   double ofFilterGrad() const;
 
 private:
-  double ofProducts(double tiles) const {
-    return 2 * 36 * channels * llvm::alignTo(int64_t(tiles), 4) * flopSeconds;
+  double ofProducts(int64_t tiles) const {
+    return 2 * 36 * channels * llvm::alignTo(tiles, 4) * flopSeconds;
   }
   double getFactorBytes() const { return 36 * 4 * channels; }
   /// Blocks of tiles that a thread has.
   double getShare() const {
-    return llvm::divideCeil(plan.getBlocks(), threads);
+    return double(llvm::divideCeil(plan.getBlocks(), threads));
   }
 
   const WinogradPlan &plan;
-  double threads, channels;
+  int64_t threads;
+  double channels;
 };
 
 } // namespace
@@ -85,7 +86,7 @@ double Costs::ofFilterGrad() const {
     return getShare() * block + sums * writeSeconds / threads;
   }
   // Of the panels of input channels that a thread has.
-  double rows = llvm::divideCeil(plan.inputs / plan.depth, threads);
+  double rows = double(llvm::divideCeil(plan.inputs / plan.depth, threads));
   double part = rows * plan.depth / plan.inputs;
   double grads = 36.0 * 4 * plan.tiles * plan.outputs;
   return part * (ofProducts(plan.tiles) + sums * makeSeconds) +
