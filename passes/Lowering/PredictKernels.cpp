@@ -162,13 +162,6 @@ static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
   return work;
 }
 
-/// Tiles of 4x4 of an image [N, H, W, K].
-static double countTiles(Value image) {
-  ArrayRef<int64_t> shape = cast<ShapedType>(image.getType()).getShape();
-  return double(shape[0] * llvm::divideCeil(shape[1], 4) *
-                llvm::divideCeil(shape[2], 4));
-}
-
 /// Products of 36 pairs of matrices a tile, which stay in the core's cache but
 /// are smaller than the library likes them, and the tiles' transforms: counted
 /// as FLOPs of contractions, as they were measured beside those.
@@ -187,7 +180,11 @@ static std::optional<double> getWinogradWork(Operation *op) {
   auto shapeOf = [](Value value) {
     return cast<ShapedType>(value.getType()).getShape();
   };
-  /// Of the images, and of what covers the tiles; a filter's factors are made
+  auto countTiles = [](Value images) {
+    return double(
+        rt::WinogradOp::countTiles(cast<RankedTensorType>(images.getType())));
+  };
+  /// Of the images, and of what the tiles cover; a filter's factors are made
   /// in the cache so many times.
   auto getFlops = [&](Value input, Value output, double panels) {
     double inputs = double(shapeOf(input).back());

@@ -45,7 +45,7 @@ class WinogradEmitter : WinogradTransforms {
 public:
   WinogradEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
                   OpBuilder &b)
-      : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes) {}
+      : WinogradTransforms(b, loc, lanes), buffers(buffers) {}
 
   void emit(rt::WinogradOp op);
   void emit(rt::WinogradProductsOp op);
@@ -76,21 +76,24 @@ private:
   Value isInside(const Line &y, const Line &x);
   void emitInput(Value tile, Value inBlock, Value firstChannel = {});
   void emitGrad(Value tile, Value inBlock);
+  void emitOutput(Value tile, Value inBlock, Value columnBlock);
   /// A vector of the filter's factors.
   using FactorAt =
       llvm::function_ref<Value(Value matrix, Value channel, int64_t vector)>;
   void emitProducts(Value groups, Value firstChannel, int64_t depth,
                     Value isFirst, FactorAt factor);
-  void emitOutput(Value tile, Value inBlock, Value columnBlock);
+  /// Where sums of an input channel and a vector of output channels are.
+  using SumAt = llvm::function_ref<SmallVector<Value>(
+      Value channel, int64_t row, int64_t column)>;
+  void emitSums(Value matrix, Value column, Value count, Value isFirst,
+                Value memory, SumAt place);
   /// Where the i-th vector of a block of sums is.
   using PlaceAt = llvm::function_ref<SmallVector<Value>(int64_t i)>;
   SmallVector<Value> startSums(Value isFirst, int64_t count, Value memory,
                                PlaceAt place);
-  void
-  emitSums(Value matrix, Value column, Value count, Value isFirst, Value memory,
-           llvm::function_ref<SmallVector<Value>(Value channel, int64_t row,
-                                                 int64_t column)>
-               place);
+  void emitBlock(Value terms, Value isFirst, Value memory, PlaceAt place,
+                 llvm::function_ref<Value(Value term, int64_t row)> element,
+                 llvm::function_ref<Value(Value term, int64_t vector)> vector);
   SmallVector<Value> panelAt(Value matrix, Value channel, Value column) {
     return scratchAt(plus(plus(times(matrix, panelStride), panel),
                           plus(times(channel, width), column)));
@@ -109,11 +112,10 @@ private:
   }
 
   const KernelBuffers &buffers;
-  int64_t lanes;
 
   /// Tiles in an output: images, rows of them, columns of them; of a block.
   SmallVector<int64_t> tileCounts;
-  int64_t allTiles = 1, blockTiles = 0;
+  int64_t allTiles = 0, blockTiles = 0;
   ArrayRef<int64_t> padLow;
   Value scratch;
   bool hasBias = false, hasRelu = false;
@@ -138,8 +140,7 @@ void WinogradEmitter::setTiles(RankedTensorType images, ArrayRef<int64_t> pads,
   tileCounts = {images.getDimSize(0),
                 (images.getDimSize(1) + tileEdge - 1) / tileEdge,
                 (images.getDimSize(2) + tileEdge - 1) / tileEdge};
-  for (int64_t size : tileCounts)
-    allTiles *= size;
+  allTiles = rt::WinogradOp::countTiles(images);
   padLow = pads;
   blockTiles = count;
   scratch = buffers.outputs[1];
@@ -319,85 +320,81 @@ SmallVector<Value> WinogradEmitter::startSums(Value isFirst, int64_t count,
   return SmallVector<Value>(old.getResults());
 }
 
+/// 4 rows of `width` sums, which stay in registers: of each term, a row's
+/// element in the scratch times the vectors of all rows. They are added to what
+/// `memory` has of them.
+void WinogradEmitter::emitBlock(
+    Value terms, Value isFirst, Value memory, PlaceAt place,
+    llvm::function_ref<Value(Value term, int64_t row)> element,
+    llvm::function_ref<Value(Value term, int64_t vector)> vector) {
+  int64_t vectors = width / lanes;
+  auto sum = scf::ForOp::create(
+      b, loc, index(0), terms, index(1),
+      startSums(isFirst, blockRows * vectors, memory, place));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(sum.getBody());
+    Value term = sum.getInductionVar();
+    SmallVector<Value> ofAllRows, next;
+    for (int64_t v = 0; v < vectors; ++v)
+      ofAllRows.push_back(vector(term, v));
+    for (int64_t row = 0; row < blockRows; ++row) {
+      Value wide = loadWide(element(term, row));
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(
+            vector::FMAOp::create(b, loc, wide, ofAllRows[v],
+                                  sum.getRegionIterArgs()[row * vectors + v]));
+    }
+    scf::YieldOp::create(b, loc, next);
+  }
+  for (int64_t i = 0; i < blockRows * vectors; ++i)
+    store(sum.getResult(i), memory, place(i));
+}
+
 /// The products of all matrices for `groups` times 4 tiles and a block of
-/// output channels, of `depth` input channels. Their sum stays in registers.
+/// output channels, of `depth` input channels.
 void WinogradEmitter::emitProducts(Value groups, Value firstChannel,
                                    int64_t depth, Value isFirst,
                                    FactorAt factor) {
-  int64_t vectors = columns / lanes;
   loop(matrices, 1, [&](Value matrix) {
     loop(index(0), groups, 1, [&](Value group) {
       Value from = plus(plus(times(matrix, inputStride), firstChannel),
                         times(group, blockRows * channels));
       Value to = plus(plus(times(matrix, productStride), products),
                       times(group, blockRows * columns));
-      auto place = [&](int64_t i) { return scratchAt(plus(to, i * lanes)); };
-      auto sum = scf::ForOp::create(
-          b, loc, index(0), index(depth), index(1),
-          startSums(isFirst, blockRows * vectors, scratch, place));
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToEnd(sum.getBody());
-        Value channel = sum.getInductionVar();
-        SmallVector<Value> factors, next;
-        for (int64_t v = 0; v < vectors; ++v)
-          factors.push_back(factor(matrix, channel, v));
-        for (int64_t row = 0; row < blockRows; ++row) {
-          Value wide = loadWide(plus(plus(from, channel), row * channels));
-          for (int64_t v = 0; v < vectors; ++v)
-            next.push_back(vector::FMAOp::create(
-                b, loc, wide, factors[v],
-                sum.getRegionIterArgs()[row * vectors + v]));
-        }
-        scf::YieldOp::create(b, loc, next);
-      }
-      for (int64_t i = 0; i < blockRows * vectors; ++i)
-        store(sum.getResult(i), scratch, place(i));
+      emitBlock(
+          index(depth), isFirst, scratch,
+          [&](int64_t i) { return scratchAt(plus(to, i * lanes)); },
+          [&](Value channel, int64_t row) {
+            return plus(plus(from, channel), row * channels);
+          },
+          [&](Value channel, int64_t v) { return factor(matrix, channel, v); });
     });
   });
 }
 
 /// Adds the products of `count` tiles, 4 input channels and `width` output
-/// channels at once, to what `memory` has of them; the sum over the tiles stays
-/// in registers.
+/// channels at once, to what `memory` has of them.
 void WinogradEmitter::emitSums(Value matrix, Value column, Value count,
-                               Value isFirst, Value memory,
-                               llvm::function_ref<SmallVector<Value>(
-                                   Value channel, int64_t row, int64_t column)>
-                                   placeOf) {
+                               Value isFirst, Value memory, SumAt place) {
   int64_t vectors = width / lanes;
   loop(channels, blockRows, [&](Value channel) {
-    auto place = [&](int64_t i) {
-      return placeOf(channel, i / vectors, i % vectors * lanes);
-    };
     Value inputs = plus(times(matrix, inputStride), channel);
     Value grads =
         plus(plus(times(matrix, productStride), times(column, blockTiles)),
              products);
-    auto sum = scf::ForOp::create(
-        b, loc, index(0), count, index(1),
-        startSums(isFirst, blockRows * vectors, memory, place));
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToEnd(sum.getBody());
-      Value tile = sum.getInductionVar();
-      Value grad = plus(grads, times(tile, width));
-      Value input = plus(inputs, times(tile, channels));
-      SmallVector<Value> vectorsOfGrad, next;
-      for (int64_t v = 0; v < vectors; ++v)
-        vectorsOfGrad.push_back(
-            load(scratch, scratchAt(plus(grad, v * lanes))));
-      for (int64_t row = 0; row < blockRows; ++row) {
-        Value wide = loadWide(plus(input, row));
-        for (int64_t v = 0; v < vectors; ++v)
-          next.push_back(vector::FMAOp::create(
-              b, loc, wide, vectorsOfGrad[v],
-              sum.getRegionIterArgs()[row * vectors + v]));
-      }
-      scf::YieldOp::create(b, loc, next);
-    }
-    for (int64_t i = 0; i < blockRows * vectors; ++i)
-      store(sum.getResult(i), memory, place(i));
+    emitBlock(
+        count, isFirst, memory,
+        [&](int64_t i) {
+          return place(channel, i / vectors, i % vectors * lanes);
+        },
+        [&](Value tile, int64_t row) {
+          return plus(plus(inputs, times(tile, channels)), row);
+        },
+        [&](Value tile, int64_t v) {
+          Value grad = plus(grads, times(tile, width));
+          return load(scratch, scratchAt(plus(grad, v * lanes)));
+        });
   });
 }
 

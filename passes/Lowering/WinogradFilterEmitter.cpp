@@ -29,7 +29,7 @@ static constexpr int64_t streamedBytes = 8 << 20;
 
 FilterEmitter::FilterEmitter(Location loc, int64_t lanes, Value filter,
                              ArrayRef<int64_t> strides, OpBuilder &b)
-    : WinogradTransforms(b, loc, lanes), lanes(lanes), strides(strides),
+    : WinogradTransforms(b, loc, lanes), strides(strides),
       layout(findLayout()) {
   ReassociationIndices all;
   for (int64_t d = 0; d < cast<MemRefType>(filter.getType()).getRank(); ++d)
@@ -231,7 +231,7 @@ class FilterKernelEmitter : WinogradTransforms {
 public:
   FilterKernelEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
                       OpBuilder &b)
-      : WinogradTransforms(b, loc, lanes), buffers(buffers), lanes(lanes) {}
+      : WinogradTransforms(b, loc, lanes), buffers(buffers) {}
 
   void emit(rt::WinogradFilterOp op);
   void emit(rt::WinogradFilterGradOp op);
@@ -240,7 +240,6 @@ private:
   void storeFactor(Value value, ValueRange place);
 
   const KernelBuffers &buffers;
-  int64_t lanes;
 };
 
 } // namespace

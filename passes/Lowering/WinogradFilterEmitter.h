@@ -58,7 +58,6 @@ private:
   void storeTap(Value value, Value place);
   Value at(Value start, int64_t tap);
 
-  int64_t lanes;
   ArrayRef<int64_t> strides;
   Layout layout;
   Value flat; // the filter as one dim

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Seconds are those of a core at 2.8 GHz with AVX-512, fitted to 64 to 512
-// channels and 1 to 64 images on two machines: one multiplies twice as fast,
-// its memory is 4 times as fast, and the same plans are the best on both.
+// Seconds are those of a core at 2.8 GHz with AVX-512. What plans gain on each
+// other was measured at 64 to 512 channels and 1 to 64 images on another, which
+// multiplies twice as fast: all of it scales about alike.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/WinogradPlan.h"
+#include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/LibraryKernels.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,10 +21,11 @@ using namespace mlir::dist;
 static constexpr double flopSeconds = 1 / 125e9;
 /// Of the 36 matrices of a tile, a channel.
 static constexpr double tileSeconds = 12e-9;
-/// Of a byte of a filter's 36 matrices that is made in the cache, and of one
-/// that is written to memory and has been read from there.
-static constexpr double makeSeconds = 0.03e-9, writeSeconds = 0.15e-9;
-static constexpr double readSeconds = 0.1e-9;
+/// Of a byte of a filter's 36 matrices, or of the sums of its gradient: made
+/// and read in the cache; turned from or into a filter in memory; read from
+/// memory by a block of tiles.
+static constexpr double makeSeconds = 0.03e-9, turnSeconds = 0.15e-9,
+                        readSeconds = 0.1e-9;
 /// What is read in long rows, one after another, comes sooner.
 static constexpr double streamSeconds = 0.05e-9;
 /// So many bytes stay in a core's caches from one reading to the next.
@@ -44,12 +46,21 @@ public:
       : plan(plan), threads(threads),
         channels(double(plan.inputs) * plan.outputs) {}
 
-  double ofConvolution(WinogradUse use) const;
-  double ofFilterGrad() const;
+  double get(WinogradUse use, bool inPanels) const {
+    return use == WinogradUse::FilterGrad ? ofFilterGrad(inPanels)
+                                          : ofConvolution(use, inPanels);
+  }
 
 private:
+  double ofConvolution(WinogradUse use, bool inPanels) const;
+  double ofFilterGrad(bool inPanels) const;
   double ofProducts(int64_t tiles) const {
     return 2 * 36 * channels * llvm::alignTo(tiles, 4) * flopSeconds;
+  }
+  /// A block's products, and the transforms of its tiles.
+  double ofBlock() const {
+    return ofProducts(plan.blockTiles) +
+           tileSeconds * plan.blockTiles * (plan.inputs + plan.outputs);
   }
   double getFactorBytes() const { return 36 * 4 * channels; }
   /// Blocks of tiles that a thread has.
@@ -64,27 +75,22 @@ private:
 
 } // namespace
 
-double Costs::ofConvolution(WinogradUse use) const {
-  double block = ofProducts(plan.blockTiles) +
-                 tileSeconds * plan.blockTiles * (plan.inputs + plan.outputs);
+double Costs::ofConvolution(WinogradUse use, bool inPanels) const {
   double factors = getFactorBytes();
-  if (plan.hasPanels)
-    return getShare() * (block + factors * makeSeconds);
-  double seconds = getShare() * (block + getReadSeconds(factors, readSeconds));
+  if (inPanels)
+    return getShare() * (ofBlock() + factors * makeSeconds);
+  double seconds =
+      getShare() * (ofBlock() + getReadSeconds(factors, readSeconds));
   return use == WinogradUse::Prepared
              ? seconds
-             : seconds + factors * writeSeconds / threads;
+             : seconds + factors * turnSeconds / threads;
 }
 
-double Costs::ofFilterGrad() const {
+double Costs::ofFilterGrad(bool inPanels) const {
   double sums = getFactorBytes();
-  if (!plan.hasPanels) {
-    double block =
-        ofProducts(plan.blockTiles) +
-        tileSeconds * plan.blockTiles * (plan.inputs + plan.outputs) +
-        2 * getReadSeconds(sums, readSeconds);
-    return getShare() * block + sums * writeSeconds / threads;
-  }
+  if (!inPanels)
+    return getShare() * (ofBlock() + 2 * getReadSeconds(sums, readSeconds)) +
+           sums * turnSeconds / threads;
   // Of the panels of input channels that a thread has.
   double rows = double(llvm::divideCeil(plan.inputs / plan.depth, threads));
   double part = rows * plan.depth / plan.inputs;
@@ -130,9 +136,7 @@ static std::optional<WinogradPlan> makePlan(RankedTensorType input,
     return std::nullopt;
   // A panel, and the products of a block of tiles, stay in a core's cache.
   plan.depth = plan.lanes * (plan.inputs % (2 * plan.lanes) == 0 ? 2 : 1);
-  plan.tiles = output.getDimSize(0) *
-               llvm::divideCeil(output.getDimSize(1), 4) *
-               llvm::divideCeil(output.getDimSize(2), 4);
+  plan.tiles = rt::WinogradOp::countTiles(output);
   // Measured at 64 to 512 channels: a block's matrices stay in 1 to 2 MiB of
   // cache; from 256 channels on the filter's don't, and more tiles share what
   // is read of them.
@@ -150,16 +154,11 @@ mlir::dist::planWinograd(RankedTensorType input, RankedTensorType output,
   std::optional<WinogradPlan> plan = makePlan(input, output, target);
   if (!plan)
     return std::nullopt;
-  auto getSeconds = [&]() {
-    Costs costs(*plan, target.threads);
-    return use == WinogradUse::FilterGrad ? costs.ofFilterGrad()
-                                          : costs.ofConvolution(use);
-  };
-  double seconds = getSeconds();
+  Costs costs(*plan, target.threads);
+  double seconds = costs.get(use, /*inPanels=*/false);
   // Panels of a vector have 4 channels at least, as many as are added at once.
   if (use != WinogradUse::Prepared && plan->depth % 4 == 0) {
-    plan->hasPanels = true;
-    double inPanels = getSeconds();
+    double inPanels = costs.get(use, /*inPanels=*/true);
     plan->hasPanels = inPanels < seconds;
     seconds = std::min(seconds, inPanels);
   }

@@ -25,7 +25,8 @@ namespace mlir::dist {
 class WinogradTransforms {
 protected:
   WinogradTransforms(OpBuilder &b, Location loc, int64_t lanes)
-      : b(b), loc(loc), vector(VectorType::get({lanes}, b.getF32Type())) {}
+      : b(b), loc(loc), lanes(lanes),
+        vector(VectorType::get({lanes}, b.getF32Type())) {}
 
   /// Edge of an output tile, and of what of the input it depends on.
   static constexpr int64_t tileEdge = 4, windowEdge = 6;
@@ -104,6 +105,7 @@ protected:
 
   OpBuilder &b;
   Location loc;
+  int64_t lanes;
   VectorType vector;
 };
 

@@ -196,6 +196,8 @@ def Rt_WinogradOp : Rt_Op<"winograd", [Pure,
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Tiles of 4x4 of images [N, H, W, C].
+    static int64_t countTiles(RankedTensorType images);
     /// Elements of the scratch that such a kernel needs, with a panel of so many
     /// elements or none.
     static int64_t getScratchElements(int64_t tiles, int64_t channels, int64_t columns,

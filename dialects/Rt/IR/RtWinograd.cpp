@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Rt/IR/Rt.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist::rt;
@@ -37,6 +38,12 @@ static LogicalResult verifyStrides(Operation *op, ArrayRef<int64_t> strides) {
   return op->emitOpError("expected 4 strides, but got ") << strides.size();
 }
 
+static LogicalResult verifyTiles(Operation *op, int64_t tiles) {
+  if (tiles % 4 == 0)
+    return success();
+  return op->emitOpError("expected a multiple of 4 tiles, but got ") << tiles;
+}
+
 LogicalResult WinogradFilterOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getOutput());
   int64_t elements = countElements(getFilter());
@@ -52,6 +59,11 @@ LogicalResult WinogradFilterOp::verify() {
            << shape[2] << " input channels and the " << shape[3]
            << " channels of a block, but got " << lanes;
   return success();
+}
+
+int64_t WinogradOp::countTiles(RankedTensorType images) {
+  return images.getDimSize(0) * llvm::divideCeil(images.getDimSize(1), 4) *
+         llvm::divideCeil(images.getDimSize(2), 4);
 }
 
 int64_t WinogradOp::getScratchElements(int64_t tiles, int64_t channels,
@@ -78,8 +90,8 @@ LogicalResult WinogradOp::verify() {
   if (input[3] % lanes != 0 || filter[3] % lanes != 0)
     return emitOpError("expected lanes that divide ")
            << input[3] << " and " << filter[3] << ", but got " << lanes;
-  if (tiles % 4 != 0)
-    return emitOpError("expected a multiple of 4 tiles, but got ") << tiles;
+  if (failed(verifyTiles(*this, tiles)))
+    return failure();
   return verifyScratch(*this, getScratch(),
                        getScratchElements(tiles, input[3], filter[3]));
 }
@@ -122,12 +134,11 @@ LogicalResult WinogradFilterGradOp::verify() {
   return success();
 }
 
-/// What an op that works panel by panel has in common: `filter` is its operand
-/// or its result.
+/// What ops that work panel by panel have in common, but for the scratch:
+/// `filter` is an operand or a result.
 template <typename OpT>
 static LogicalResult verifyPanels(OpT op, Value filter,
-                                  ArrayRef<int64_t> output, int64_t tiles,
-                                  int64_t channels, int64_t columns) {
+                                  ArrayRef<int64_t> output) {
   ArrayRef<int64_t> input = shapeOf(op.getInput());
   if (input.size() != 4 || output.size() != 4 || input[0] != output[0] ||
       countElements(filter) != 9 * input[3] * output[3])
@@ -144,33 +155,38 @@ static LogicalResult verifyPanels(OpT op, Value filter,
                           "these ")
            << input[3] << " and " << output[3] << ", but got " << lanes << ", "
            << depth << " and " << width;
-  return verifyScratch(
-      op, op.getScratch(),
-      WinogradOp::getScratchElements(tiles, channels, columns, depth * width));
+  return success();
 }
 
 LogicalResult WinogradPanelsOp::verify() {
-  if (getTiles() % 4 != 0)
-    return emitOpError("expected a multiple of 4 tiles, but got ")
-           << getTiles();
   ArrayRef<int64_t> output = shapeOf(getOutput());
+  if (failed(verifyPanels(*this, getFilter(), output)))
+    return failure();
   if (getBias() && shapeOf(getBias()) != output.take_back())
     return emitOpError("expected a bias of the output's channels, but got ")
            << getBias().getType();
-  return verifyPanels(*this, getFilter(), output, getTiles(),
-                      shapeOf(getInput()).back(), getColumns());
+  if (failed(verifyTiles(*this, getTiles())))
+    return failure();
+  return verifyScratch(
+      *this, getScratch(),
+      WinogradOp::getScratchElements(getTiles(), shapeOf(getInput()).back(),
+                                     getColumns(), getDepth() * getColumns()));
 }
 
 LogicalResult WinogradPanelsGradOp::verify() {
   ArrayRef<int64_t> grad = shapeOf(getGrad());
+  if (failed(verifyPanels(*this, getOutput(), grad)))
+    return failure();
   if (getDepth() % 4 != 0)
     return emitOpError("expected a depth that 4 divides, but got ")
            << getDepth();
-  int64_t tiles = grad.size() != 4
-                      ? 0
-                      : grad[0] * ((grad[1] + 3) / 4) * ((grad[2] + 3) / 4);
+  int64_t tiles =
+      WinogradOp::countTiles(cast<RankedTensorType>(getGrad().getType()));
   if (int64_t(getTiles()) != tiles)
     return emitOpError("expected all ") << tiles << " tiles of the gradient, "
                                         << "but got " << getTiles();
-  return verifyPanels(*this, getOutput(), grad, tiles, getDepth(), grad.back());
+  return verifyScratch(
+      *this, getScratch(),
+      WinogradOp::getScratchElements(tiles, getDepth(), grad.back(),
+                                     getDepth() * getColumns()));
 }

@@ -163,6 +163,18 @@ func.func @winograd_panels_c1(%x: tensor<2x8x8x64xf32>, %f: tensor<64x32x3x3xf32
 
 // -----
 
+func.func @winograd_panels_no_images(%x: tensor<f32>, %w: tensor<f32>) -> (tensor<f32>, tensor<16xf32>) {
+  %0:2 = rt.fused(%x, %w) domain [2] row_dims 1 chunks 1 : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<16xf32>) {
+  ^bb0(%i: tensor<f32>, %f: tensor<f32>):
+    // expected-error @+1 {{expected images [N, H, W, C] and [N, H', W', K] and a filter of 9 * C * K elements, but got}}
+    %1:2 = rt.winograd_panels %i, %f {columns = 64 : i64, depth = 32 : i64, lanes = 16 : i64, pad_low = array<i64: 1, 1>, strides = array<i64: 9, 576, 3, 1>, tiles = 4 : i64} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<16xf32>)
+    rt.yield %1#0, %1#1 : tensor<f32>, tensor<16xf32>
+  }
+  return %0#0, %0#1 : tensor<f32>, tensor<16xf32>
+}
+
+// -----
+
 func.func @winograd_panels_strides(%x: tensor<2x8x8x64xf32>, %f: tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
   %0:2 = rt.fused(%x, %f) domain [2] row_dims 1 chunks 1 : (tensor<2x8x8x64xf32>, tensor<64x64x3x3xf32>) -> (tensor<2x8x8x64xf32>, tensor<93888xf32>) {
   ^bb0(%i: tensor<2x8x8x64xf32>, %w: tensor<64x64x3x3xf32>):
