@@ -64,9 +64,14 @@ static Status cut(NamedArray &item, const std::string &where, int64_t begin,
   HostArray &array = item.array;
   if (array.shape.empty())
     return wrongSpec(where, "it is a single number, not an array of examples");
-  end = std::min(end, array.shape[0]);
-  begin = std::min(begin, end);
   int64_t rows = array.shape[0];
+  // Fewer examples than were asked for would train on, unnoticed.
+  if (begin > rows || (end != INT64_MAX && end > rows))
+    return wrongSpec(where, "the range ends beyond its " +
+                                std::to_string(rows) + " examples");
+  end = std::min(end, rows);
+  if (begin > end)
+    return wrongSpec(where, "the range ends before it begins");
   if (rows > 0)
     array.data += array.view().bytes() / rows * begin;
   array.shape[0] = end - begin;

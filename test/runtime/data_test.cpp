@@ -108,6 +108,9 @@ TEST_F(DataTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(has(message("x=" + x), "no data for the model's label"));
   EXPECT_TRUE(has(message("x=" + x + ",y=" + y + "[:5]"), "differ in length"));
   EXPECT_TRUE(has(message("x=" + x + "[:0],y=" + y + "[:0]"), "no examples"));
+  EXPECT_TRUE(
+      has(message("x=" + x + "[2:99],y=" + y + "[2:99]"), "beyond its"));
+  EXPECT_TRUE(has(message("x=" + x + "[3:2],y=" + y + "[3:2]"), "before it"));
   EXPECT_TRUE(has(message("x=" + x + ",y=" + y + ",z=" + y), "no such input"));
   EXPECT_TRUE(has(message("x=" + x + ",x=" + y), "given twice"));
   EXPECT_TRUE(has(message("x=" + file("none.npy") + ",y=" + y), "none.npy"));
