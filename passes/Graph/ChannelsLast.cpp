@@ -13,6 +13,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_CHANNELSLASTPASS
@@ -58,7 +59,7 @@ private:
   DenseMap<Value, Value> moved;
   /// Channels-first value to the transpose of its twin.
   DenseMap<Value, Value> restored;
-  SmallVector<Operation *> replaced;
+  llvm::SetVector<Operation *> replaced;
 };
 } // namespace
 
@@ -167,7 +168,7 @@ Value Mover::getMoved(Value value) {
 Value Mover::getOriginal(Value value) {
   Value twin = moved.lookup(value);
   // Values that nothing replaced are still there.
-  if (!twin || !llvm::is_contained(replaced, value.getDefiningOp()))
+  if (!twin || !replaced.contains(value.getDefiningOp()))
     return value;
   Value &back = restored[value];
   if (!back) {
@@ -183,7 +184,7 @@ void Mover::replaceByMoved(Operation *op, Operation *twin) {
   for (auto [before, after] :
        llvm::zip_equal(op->getResults(), twin->getResults()))
     moved[before] = after;
-  replaced.push_back(op);
+  replaced.insert(op);
 }
 
 Operation *Mover::cloneMoved(Operation *op, ValueRange operands) {
@@ -281,7 +282,7 @@ bool Mover::moveReduce(ReduceOp op) {
   GraphBuilder g = graphAt(op);
   Value twin = g.reduce(op.getKind(), getMoved(op.getOperand()), dims);
   op.replaceAllUsesWith(twin);
-  replaced.push_back(op);
+  replaced.insert(op);
   return true;
 }
 

@@ -39,7 +39,10 @@ public:
 
 private:
   Value recompute(Value value, Operation *reader);
+  SmallVector<Operation *> findChosen(Value value);
+  void repeat(Operation *op, Operation *reader);
   Value wait(Value value, Operation *reader);
+  Value waitForBase(Value base, Operation *reader, OpBuilder &b);
   void runBefore(Operation *op);
 
   func::FuncOp entry;
@@ -63,53 +66,91 @@ private:
 /// The value, not before the cotangent that `reader` reads is there. Of views
 /// and broadcasts, what they are made of waits.
 Value Recomputer::wait(Value value, Operation *reader) {
-  if (Value done = waiting.lookup(value))
-    return done;
-  OpBuilder b(reader);
-  Operation *op = value.getDefiningOp();
-  Value result = value;
-  if (op && isRepeatedAnyway(op)) {
-    if (op->getNumOperands() == 0)
-      return value;
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, wait(operand, reader));
-    result = b.clone(*op, mapping)->getResult(0);
-  } else if (!op || !op->hasTrait<OpTrait::ConstantLike>()) {
-    auto after = AfterOp::create(b, value.getLoc(), value.getType(), value,
-                                 backward.getAnchor(reader));
-    // Of the microbatch that reads it.
-    if (Attribute number = reader->getAttr(kMicrobatchAttr))
-      after->setAttr(kMicrobatchAttr, number);
-    if (ShardingAttr sharding = findSharding(value))
-      setSharding(after.getResult(), sharding);
-    result = after;
+  SmallVector<Operation *> views;
+  Value base = value;
+  for (Operation *op = base.getDefiningOp();
+       op && isRepeatedAnyway(op) && op->getNumOperands() > 0 &&
+       !waiting.contains(base);
+       op = base.getDefiningOp()) {
+    views.push_back(op);
+    base = op->getOperand(0);
   }
-  return waiting[value] = result;
+  OpBuilder b(reader);
+  Value result = waiting.lookup(base);
+  if (!result)
+    result = waiting[base] = waitForBase(base, reader, b);
+  for (Operation *op : llvm::reverse(views)) {
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), result);
+    result = waiting[op->getResult(0)] = b.clone(*op, mapping)->getResult(0);
+  }
+  return result;
+}
+
+Value Recomputer::waitForBase(Value base, Operation *reader, OpBuilder &b) {
+  if (Operation *op = base.getDefiningOp();
+      op && (isRepeatedAnyway(op) || op->hasTrait<OpTrait::ConstantLike>()))
+    return base;
+  auto after = AfterOp::create(b, base.getLoc(), base.getType(), base,
+                               backward.getAnchor(reader));
+  // Of the microbatch that reads it.
+  if (Attribute number = reader->getAttr(kMicrobatchAttr))
+    after->setAttr(kMicrobatchAttr, number);
+  if (ShardingAttr sharding = findSharding(base))
+    setSharding(after.getResult(), sharding);
+  return after;
+}
+
+/// The chosen ops that `value` is made of and that were not repeated yet, each
+/// behind those that it reads.
+SmallVector<Operation *> Recomputer::findChosen(Value value) {
+  SmallVector<Operation *> order;
+  auto isWanted = [&](Value read) {
+    Operation *op = read.getDefiningOp();
+    return op && chosen.contains(op) && op->getNumOperands() > 0 &&
+           !again.contains(read);
+  };
+  OpSet seen;
+  SmallVector<std::pair<Operation *, unsigned>> path; // and the next operand
+  auto enter = [&](Value read) {
+    if (isWanted(read) && seen.insert(read.getDefiningOp()).second)
+      path.emplace_back(read.getDefiningOp(), 0);
+  };
+  enter(value);
+  while (!path.empty()) {
+    auto &[op, next] = path.back();
+    if (next < op->getNumOperands()) {
+      enter(op->getOperand(next++));
+      continue;
+    }
+    order.push_back(op);
+    path.pop_back();
+  }
+  return order;
 }
 
 /// The value as the backward pass computes it for `reader`; itself if it is
 /// kept.
 Value Recomputer::recompute(Value value, Operation *reader) {
-  if (Value done = again.lookup(value))
-    return done;
-  Operation *op = value.getDefiningOp();
-  if (!op || !chosen.contains(op) || op->getNumOperands() == 0)
-    return value;
+  for (Operation *op : findChosen(value))
+    repeat(op, reader);
+  return again.lookup_or(value, value);
+}
+
+/// Copies the op to `reader`, unless it reads only what is kept.
+void Recomputer::repeat(Operation *op, Operation *reader) {
   bool repeated = isRepeatedAnyway(op);
   IRMapping mapping;
   bool changed = false;
   SmallVector<Value> kept;
   for (Value operand : op->getOperands()) {
-    Value copy = recompute(operand, reader);
+    Value copy = again.lookup_or(operand, operand);
     mapping.map(operand, copy);
     changed |= copy != operand;
     if (copy == operand)
       kept.push_back(operand);
   }
   // A view on what is kept is read where it is.
-  if (repeated && !changed)
-    return value;
   if (!repeated)
     for (Value operand : kept) {
       // Variables and inputs are there at any time; one operand that has to be
@@ -120,15 +161,17 @@ Value Recomputer::recompute(Value value, Operation *reader) {
       changed |= waits != operand;
       mapping.map(operand, waits);
     }
-  if (!changed)
-    return value;
+  if (!changed) {
+    for (Value result : op->getResults())
+      again[result] = result;
+    return;
+  }
   OpBuilder b(reader);
   Operation *copy = b.clone(*op, mapping);
   if (!repeated && !backward.isOnlyFor(op))
     copy->setAttr(kRecomputed, b.getUnitAttr());
   for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
     again[from] = to;
-  return again.lookup(value);
 }
 
 /// What the backward pass alone wants, but is kept: it is computed before, so

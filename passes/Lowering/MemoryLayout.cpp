@@ -265,17 +265,22 @@ void Planner::placeResults() {
       argumentOf.try_emplace(state, argument);
   // The return itself is no reader where it gives a variable back unchanged.
   int64_t end = positions[terminator];
+  // By storage, the values that lie in it or in a part of it.
+  llvm::DenseMap<unsigned, SmallVector<Value>> valuesIn;
+  for (auto [value, index] : storageIndex)
+    if (unsigned whole = wholeOf(index);
+        storages[whole].kind == Storage::Argument &&
+        storages[whole].last == end)
+      valuesIn[whole].push_back(value);
   for (BlockArgument argument : block.getArguments()) {
     Storage &storage = storageOf(argument);
     if (storage.last != end)
       continue;
     bool onlyItself = true;
     storage.last = -1;
-    for (auto &entry : storageIndex) {
-      if (wholeOf(entry.second) != storageIndex[argument])
-        continue;
-      bool isPart = entry.second != storageIndex[argument];
-      for (OpOperand &use : entry.first.getUses()) {
+    for (Value value : valuesIn[storageIndex[argument]]) {
+      bool isPart = storageIndex[value] != storageIndex[argument];
+      for (OpOperand &use : value.getUses()) {
         Operation *user = use.getOwner();
         if (user != terminator) {
           storage.last = std::max(storage.last, positions[user]);

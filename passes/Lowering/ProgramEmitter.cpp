@@ -220,17 +220,22 @@ DictionaryAttr Emitter::describe(DictionaryAttr attributes, Type type) {
 /// The arena's parts: what is alive when most is.
 DictionaryAttr Emitter::describePeak() {
   Builder builder(func.getContext());
-  llvm::StringMap<int64_t> parts;
-  int64_t peakAt = 0, peak = -1;
-  for (int64_t t = 0, end = layout.positions[block.getTerminator()]; t <= end;
-       ++t) {
-    int64_t live = 0;
-    for (MemoryBlock &memory : layout.blocks)
-      if (memory.first <= t && t <= memory.last)
-        live += alignMemory(memory.bytes);
+  // By time, what begins to live less what has ceased to.
+  int64_t end = layout.positions[block.getTerminator()];
+  std::vector<int64_t> change(end + 2);
+  for (MemoryBlock &memory : layout.blocks) {
+    if (memory.last < 0 || memory.first > end)
+      continue;
+    change[std::max<int64_t>(memory.first, 0)] += alignMemory(memory.bytes);
+    change[std::min(memory.last, end) + 1] -= alignMemory(memory.bytes);
+  }
+  int64_t peakAt = 0, peak = -1, live = 0;
+  for (int64_t t = 0; t <= end; ++t) {
+    live += change[t];
     if (live > peak)
       peak = live, peakAt = t;
   }
+  llvm::StringMap<int64_t> parts;
   for (MemoryBlock &memory : layout.blocks)
     if (memory.first <= peakAt && peakAt <= memory.last)
       parts[memory.what] += alignMemory(memory.bytes);

@@ -2,11 +2,16 @@
 """How compile time and memory grow with the model, and that they do not with the mesh.
 
     tools/bench/compile_scale.py [--build BUILD] [--layers 12,24,48,96] [--strategy LIST --mesh AXIS=N,...]
+    tools/bench/compile_scale.py [--build BUILD] --ops 25000,50000,100000,200000
 
 Partitions causal transformers of ever more layers to the program of one rank of
 a mesh (default 8x8x8: data, model, stage), and prints processor seconds and peak memory,
 in all and a layer. Ends with 1 when the largest takes over a minute or 4 GiB.
 Needs the Python packages numpy and onnx.
+
+With --ops, plans the memory of steps of so many kernels instead, whose backward
+pass reads each value of the forward pass. Ends with 1 when an op of the largest
+takes over 3 times as long as one of the smallest.
 """
 import argparse
 import os
@@ -16,7 +21,6 @@ import sys
 from programs import TOP
 
 sys.path.insert(0, os.path.join(TOP, "examples", "models"))
-from make_models import transformer  # noqa: E402
 
 
 def run(command):
@@ -28,15 +32,50 @@ def run(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
 
 
+def write_step(path, ops):
+    """A chain of kernels forward, and one back that reads what each of them made."""
+    kind = "tensor<16xf32>"
+    with open(path, "w") as f:
+        for name, arguments, body in (("one", f"%a: {kind}", "relu %a"), ("two", f"%a: {kind}, %b: {kind}", "add %a, %b")):
+            f.write(f"rt.kernel @{name} domain [16] row_dims 0 chunks 1 -> [{kind}] {{\n^bb0({arguments}):\n"
+                    f"  %y = graph.{body} : {kind}\n  rt.yield %y : {kind}\n}}\n")
+        f.write(f"func.func @step(%x: {kind}) -> {kind} {{\n")
+        last = "%x"
+        for i in range(ops // 2):
+            f.write(f"  %f{i} = rt.call @one({last}) : ({kind}) -> {kind}\n")
+            last = f"%f{i}"
+        for i in reversed(range(ops // 2)):
+            f.write(f"  %b{i} = rt.call @two({last}, %f{i}) : ({kind}, {kind}) -> {kind}\n")
+            last = f"%b{i}"
+        f.write(f"  return {last} : {kind}\n}}\n")
+
+
+def plan_steps(build, folder, counts):
+    print("ops      seconds  GiB   us an op")
+    each = []
+    for ops in counts:
+        path = f"{folder}/step-{ops}.mlir"
+        write_step(path, ops)
+        seconds, memory = run([f"{build}/bin/dist-opt", path, "--rt-plan-memory", "-o", f"{folder}/step.mlirbc"])
+        os.remove(path)
+        each.append(1e6 * seconds / ops)
+        print(f"{ops:8} {seconds:7.2f} {memory:5.2f} {each[-1]:8.1f}", flush=True)
+    return 1 if each[-1] > 3 * each[0] else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
     parser.add_argument("--layers", default="12,24,48,96")
     parser.add_argument("--strategy", default="mirrored,tensor-split,pipeline:microbatches=8")
     parser.add_argument("--mesh", default="data=8,model=8,stage=8")
+    parser.add_argument("--ops")
     args = parser.parse_args()
     folder = os.path.join(args.build, "bench-models")
     os.makedirs(folder, exist_ok=True)
+    if args.ops:
+        return plan_steps(args.build, folder, list(map(int, args.ops.split(","))))
+    from make_models import transformer
     devices = 1
     for axis in args.mesh.split(","):
         devices *= int(axis.split("=")[1])
