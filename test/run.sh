@@ -8,6 +8,7 @@
 #   test/run.sh --gcc      everything compiled by gcc, and the runtime's tests built by it
 #   test/run.sh --runtime  the runtime alone, without LLVM
 #   test/run.sh --matrix   every strategy on every workload, 2 to 8 devices (hours; needs ../shared/data or DIST_TEST_DATA)
+#   test/run.sh --kernels  tens of thousands of random kernels against plain loops (SWEEP_CASES=10000 SWEEP_SEED=1: of each instruction set)
 #   test/run.sh --fuzz     each parser for a minute under libFuzzer (FUZZ_SECONDS=60)
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +16,7 @@ cd "$top"
 if [ $# -eq 0 ]; then
   set -- --ci
 elif [ "$*" = "--all" ]; then
-  set -- --ci --asan --tsan --gcc --runtime --fuzz --matrix
+  set -- --ci --asan --tsan --gcc --runtime --kernels --fuzz --matrix
 fi
 
 passed=0
@@ -53,6 +54,9 @@ fuzz() {
     { tail -n 30 "$found.log"; return 1; }
   grep stat::number_of_executed_units "$found.log"
 }
+
+# Threads that wait do not spin: there are more of them than CPUs.
+sweep() { OMP_WAIT_POLICY=passive SWEEP_CASES="${SWEEP_CASES:-10000}" "build/bin/$1"; }
 
 # The models are written by Python, in an environment of the build folder.
 matrix() {
@@ -104,6 +108,10 @@ for part in "$@"; do
   --matrix)
     DIST_TARGETS="dist-opt strategy_parity" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
     group "matrix of strategies" matrix
+    ;;
+  --kernels)
+    DIST_TARGETS="library_sweep_test" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    group "library kernels" sweep library_sweep_test
     ;;
   --fuzz)
     names=$(basename -s _fuzzer.cpp test/fuzz/*_fuzzer.cpp)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/library_faults.h"
 #include "test/runtime/library_kernel_fixture.h"
 
 namespace dist::cpu::test {
@@ -215,6 +216,39 @@ TEST_P(ConvTest, FilterGradientWithBias) {
   dst.each([&](const Dims &d) { expectedBias.at({d[1]}) += dst.at(d); });
   expectNear(weights, expected, 1e-6);
   expectNear(bias, expectedBias, 1e-6);
+}
+
+// The library's 1x1 kernels write beyond their scratch memory there.
+TEST(LibraryFaults, FilterGradientsOfFewChannelsThatSkipPixels) {
+  auto make = [](Spec::Kind kind, int64_t channels, int64_t stride) {
+    ConvCase c{1,      1,      channels, 16,     {16, 16},
+               {1, 1}, {1, 1}, {0, 0},   {0, 0}, {1, 1}};
+    c.strides = {stride, stride};
+    Spec spec = c.spec(kind);
+    Dims src = c.srcDims(), dst = c.dstDims(), weights = c.weightDims();
+    *spec.add_memories() = memory(src, channelsLast(src));
+    *spec.add_memories() = memory(dst, channelsLast(dst));
+    *spec.add_memories() = memory(weights, {});
+    return spec;
+  };
+  Spec::Kind grad = Spec::CONV_FILTER_GRAD;
+  const char *wide = "jit_1x1:avx512_core", *narrow = "jit_1x1:avx2";
+  EXPECT_TRUE(isFaulty(make(grad, 8, 2), wide));
+  EXPECT_TRUE(isFaulty(make(grad, 15, 3), wide));
+  EXPECT_TRUE(isFaulty(make(grad, 7, 2), narrow));
+  EXPECT_FALSE(isFaulty(make(grad, 16, 2), wide));
+  EXPECT_FALSE(isFaulty(make(grad, 8, 2), narrow));
+  EXPECT_FALSE(isFaulty(make(grad, 8, 1), wide));
+  EXPECT_FALSE(isFaulty(make(grad, 8, 2), "x64:gemm:jit"));
+  EXPECT_FALSE(isFaulty(make(Spec::CONV, 8, 2), wide));
+  // Another one is chosen.
+  for (int64_t channels : {1, 2, 3, 7, 8, 12, 15})
+    for (int threads : {1, 2}) {
+      Spec spec = make(grad, channels, 2);
+      LibraryKernelInfo info;
+      ASSERT_TRUE(describe(spec, threads, &info).ok());
+      EXPECT_FALSE(isFaulty(spec, info.implementation)) << info.implementation;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ConvTest,

@@ -7,6 +7,7 @@
 
 #include "runtime/device/cpu/library_kernel.h"
 #include "runtime/core/types.h"
+#include "runtime/device/cpu/library_faults.h"
 #include "runtime/device/cpu/team.h"
 #include "runtime/device/cpu/tile_matmul.h"
 #include <algorithm>
@@ -156,6 +157,18 @@ Status check(const Spec &spec) {
   return Status();
 }
 
+/// Goes on to the first implementation that is right; refuses where the library
+/// has none.
+Status chooseSound(const Spec &spec, dnnl::primitive_desc *pd) {
+  while (*pd) {
+    if (!isFaulty(spec, pd->impl_info_str()))
+      return Status();
+    if (!pd->next_impl())
+      break;
+  }
+  return unsupported(spec, "refused by the library");
+}
+
 Status planConvolution(const Spec &spec, const dnnl::primitive_attr &attr,
                        Plan *plan) {
   dnnl::memory::dims strides(spec.strides().begin(), spec.strides().end());
@@ -182,8 +195,7 @@ Status planConvolution(const Spec &spec, const dnnl::primitive_attr &attr,
   case Spec::CONV: {
     Forward pd = forward(descs[0], descs[1], spec.bias() ? &descs[2] : nullptr,
                          descs.back(), attr);
-    if (!pd)
-      return unsupported(spec, "refused by the library");
+    DIST_RETURN_IF_ERROR(chooseSound(spec, &pd));
     plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
     plan->memories = {pd.src_desc(), pd.weights_desc()};
     if (spec.bias()) {
@@ -202,8 +214,7 @@ Status planConvolution(const Spec &spec, const dnnl::primitive_attr &attr,
     dnnl::convolution_backward_data::primitive_desc pd(
         engine(), algorithm, descs[2], descs[1], descs[0], strides, dilations,
         low, high, hint, attr, true);
-    if (!pd)
-      return unsupported(spec, "refused by the library");
+    DIST_RETURN_IF_ERROR(chooseSound(spec, &pd));
     plan->arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
     plan->memories = {pd.diff_dst_desc(), pd.weights_desc(),
                       pd.diff_src_desc()};
@@ -222,8 +233,7 @@ Status planConvolution(const Spec &spec, const dnnl::primitive_attr &attr,
                        strides, dilations, low, high, hint, attr, true)
             : Backward(engine(), algorithm, descs[0], descs[2], descs[1],
                        strides, dilations, low, high, hint, attr, true);
-    if (!pd)
-      return unsupported(spec, "refused by the library");
+    DIST_RETURN_IF_ERROR(chooseSound(spec, &pd));
     plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
     plan->memories = {pd.src_desc(), pd.diff_dst_desc(),
                       pd.diff_weights_desc()};
@@ -249,8 +259,7 @@ Status planMatmul(const Spec &spec, const dnnl::primitive_attr &attr,
                 attr, true);
   else
     pd = Matmul(engine(), a, b, dst, attr, true);
-  if (!pd)
-    return unsupported(spec, "refused by the library");
+  DIST_RETURN_IF_ERROR(chooseSound(spec, &pd));
   plan->arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
   plan->memories = {pd.src_desc(), pd.weights_desc()};
   if (spec.bias()) {
@@ -306,7 +315,7 @@ Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
     }
     dnnl::reorder::primitive_desc pd(engine(), sides[0], engine(), sides[1],
                                      attr, true);
-    if (!pd)
+    if (!pd || isFaulty(spec, pd.impl_info_str()))
       return unsupported(spec, "refused by the library");
     plan->arguments = {DNNL_ARG_FROM, DNNL_ARG_TO};
     plan->memories = {sides[0], sides[1]};

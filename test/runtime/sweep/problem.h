@@ -1,0 +1,58 @@
+//===- problem.h - Random kernels with what they should give ----*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TEST_RUNTIME_SWEEP_PROBLEM_H
+#define TEST_RUNTIME_SWEEP_PROBLEM_H
+
+#include "test/runtime/sweep/random.h"
+#include "test/runtime/sweep/tensor.h"
+#include <functional>
+
+namespace dist::sweep {
+
+/// A kernel with what it reads and should write. `bounds` is how far each
+/// result may be off.
+struct Problem {
+  Spec spec;
+  int threads = 1;
+  std::vector<Values> inputs; // in the order of the memories
+  std::vector<Values> results;
+  std::vector<std::vector<double>> bounds;
+  /// Plain strides of each memory, also of one that the library packs.
+  std::vector<Dims> strides;
+  std::string what;
+};
+
+/// The sum of products so far, and of their squares.
+struct Sum {
+  double value = 0, squares = 0;
+  int64_t terms = 0;
+  void add(double a, double b) {
+    value += a * b;
+    squares += a * a * b * b;
+    ++terms;
+  }
+};
+
+/// Random numbers for an input; exact: those whose sums of products are.
+void fill(Values *values, Random &random, bool exact);
+
+/// Adds a result: the sums, with a bias for each `biasStep` of them, and relu
+/// where the kernel has it.
+void finish(Problem *problem, Dims dims, DataType type,
+            const std::vector<Sum> &sums, const std::vector<double> *bias,
+            int64_t biasStep, bool exact);
+
+/// A problem of the kind that `problem->spec` has. What it should give is
+/// computed by the function that comes back: only if the library has it.
+std::function<void()> makeConvolution(Problem *problem, Random &random,
+                                      DataType type, bool exact);
+std::function<void()> makeProduct(Problem *problem, Random &random,
+                                  DataType type, bool exact);
+
+} // namespace dist::sweep
+
+#endif // TEST_RUNTIME_SWEEP_PROBLEM_H
