@@ -1,6 +1,4 @@
-//===- runner.h - Random cases in a process that may die ---------*- C++
-//-*-===//
-//-*-===//
+//===- runner.h - Random cases in a process that may die --------*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
