@@ -61,9 +61,11 @@ std::string folderOf(const std::string &path) {
 
 Status dist::writeOnnxSkeleton(const std::string &path,
                                const std::vector<std::string> &variables,
-                               const std::string &skeleton) {
+                               const std::string &skeleton,
+                               const std::vector<OnnxCopy> &copies) {
   onnx::ModelProto model;
   DIST_RETURN_IF_ERROR(readModel(path, &model));
+  addOnnxCopies(copies, model.mutable_graph());
   std::set<std::string> stripped(variables.begin(), variables.end());
   ExternalFiles files(folderOf(path));
   for (onnx::TensorProto &tensor :

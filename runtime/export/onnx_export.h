@@ -15,6 +15,7 @@
 
 #include "runtime/core/types.h"
 #include "runtime/core/status.h"
+#include "runtime/formats/onnx_copies.h"
 #include <functional>
 #include <map>
 #include <string>
@@ -27,10 +28,11 @@ inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
 
 /// Writes the model without the elements of the initializers in `variables`;
 /// names that are none are left out of account. External data of the others
-/// are taken in.
+/// are taken in. `copies` are made first, as the import made them.
 Status writeOnnxSkeleton(const std::string &model,
                          const std::vector<std::string> &variables,
-                         const std::string &skeleton);
+                         const std::string &skeleton,
+                         const std::vector<OnnxCopy> &copies = {});
 
 /// Gives the value of a variable by its name in the model.
 using VariableReader = std::function<Status(const std::string &, Tensor *)>;

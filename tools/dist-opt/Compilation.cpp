@@ -159,6 +159,7 @@ LoweringOptions Compilation::loweringOptions() {
   for (StringRef key : {kFullBatches, kPredictFullBatches})
     if (auto why = (*module)->getAttrOfType<StringAttr>(key))
       map[key.substr(StringRef("graph.").size()).str()] = why.str();
+  map["notes"] = joinNotes();
   // Who gives them again asks for what the package is.
   map["arguments"] = llvm::join(options.compileArguments, "\n");
   return lowering;
@@ -275,11 +276,13 @@ int Compilation::emitPackage() {
   std::vector<std::string> variables;
   for (auto variable : module->getOps<graph::VariableOp>())
     variables.push_back(variable.getSymName().str());
+  std::vector<::dist::OnnxCopy> copies = findOnnxCopies();
   Status skeleton;
   if (isOnnx)
     lowering.addFiles = [&](const std::string &folder) {
       skeleton = ::dist::writeOnnxSkeleton(
-          options.model, variables, folder + "/" + ::dist::kOnnxSkeletonName);
+          options.model, variables, folder + "/" + ::dist::kOnnxSkeletonName,
+          copies);
       return success(skeleton.ok());
     };
   if (failed(lowerToPackage(*module, lowering, options.outFile)))
@@ -340,6 +343,7 @@ LogicalResult Compilation::train() {
         buildTrainPipeline(pm, train);
       })))
     return failure();
+  noteBatchNorms();
   if (auto predict = module->lookupSymbol<func::FuncOp>("predict")) {
     Operation *mixes =
         findMixedRows(predict, predict.front().getTerminator()->getOperands());

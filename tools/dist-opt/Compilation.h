@@ -99,6 +99,11 @@ private:
   /// initializers as its device configuration.
   int emitOnnx();
   std::map<std::string, ::dist::OnnxShards> findShards();
+  std::vector<::dist::OnnxCopy> findOnnxCopies();
+  /// Adds to what a user should know of the model: batch norm per replica.
+  void noteBatchNorms();
+  /// All of it, a line each.
+  std::string joinNotes();
 
   const ::dist::tools::Options &options;
   /// Null: they are another's.

@@ -7,6 +7,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/Import/Importer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Strategy/Annotate.h"
 #include "runtime/export/onnx_export.h"
@@ -81,6 +82,19 @@ std::map<std::string, OnnxShards> Compilation::findShards() {
   return result;
 }
 
+/// The initializers that the import made of shared ones.
+std::vector<::dist::OnnxCopy> Compilation::findOnnxCopies() {
+  std::vector<::dist::OnnxCopy> copies;
+  if (auto untied = (*module)->getAttrOfType<ArrayAttr>(graph::kUntied))
+    for (auto fields : untied.getAsRange<ArrayAttr>())
+      if (fields.size() == 4)
+        copies.push_back({cast<StringAttr>(fields[0]).str(),
+                          cast<StringAttr>(fields[1]).str(),
+                          cast<StringAttr>(fields[2]).str(),
+                          int(cast<IntegerAttr>(fields[3]).getInt())});
+  return copies;
+}
+
 int Compilation::emitOnnx() {
   if (!isOnnx)
     return reportError(Status::error(
@@ -99,8 +113,8 @@ int Compilation::emitOnnx() {
                                      "cannot write ONNX", options.outFile,
                                      error.message()));
   llvm::FileRemover remover(skeleton);
-  Status status =
-      ::dist::writeOnnxSkeleton(options.model, {}, skeleton.str().str());
+  Status status = ::dist::writeOnnxSkeleton(
+      options.model, {}, skeleton.str().str(), findOnnxCopies());
   if (status.ok())
     status = ::dist::writeOnnxModel(
         skeleton.str().str(),

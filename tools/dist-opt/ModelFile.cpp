@@ -29,6 +29,7 @@ static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
   import.dims = options.dims;
   import.trainRegex = options.trainRegex;
   import.freezeRegex = options.freezeRegex;
+  import.untieRegex = options.untieRegex;
   for (const auto &[name, file] : options.binds) {
     FailureOr<HostTensor> value = graph::readTensorFile(context, file);
     if (failed(value))

@@ -186,6 +186,12 @@ static std::string infoJson(const manifest::Manifest &manifest,
             ",\"why\":" + jsonString(variable.why()) + "}";
     separator = ",";
   }
+  text += "],\"warnings\":[";
+  separator = "";
+  for (const std::string &note : modelNotes(manifest)) {
+    text += separator + jsonString(note);
+    separator = ",";
+  }
   text += "],\"ops\":" + option(manifest, "ops", "null") +
           ",\"flops\":" + jsonNumber(entry.flops()) + ",\"entries\":[";
   separator = "";
@@ -226,6 +232,8 @@ static std::string infoText(const manifest::Manifest &manifest,
             " " + shapeText(variable.global_type()) + " " + variable.group() +
             (variable.why().empty() ? "" : " (" + variable.why() + ")") + "\n";
   }
+  for (const std::string &note : modelNotes(manifest))
+    text += "warning: " + note + "\n";
   std::string ops = option(manifest, "ops", "");
   if (!ops.empty())
     text += "ops: " + ops + "\n";

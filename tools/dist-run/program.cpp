@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -342,6 +343,17 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   out->temporary.remove();
   prune(cache);
   return Status();
+}
+
+std::vector<std::string> modelNotes(const manifest::Manifest &manifest) {
+  std::vector<std::string> notes;
+  auto found = manifest.options().find("notes");
+  if (found == manifest.options().end())
+    return notes;
+  std::istringstream lines(found->second);
+  for (std::string line; std::getline(lines, line);)
+    notes.push_back(line);
+  return notes;
 }
 
 /// By the plan; what is on the host takes nothing of a device.

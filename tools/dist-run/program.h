@@ -46,6 +46,9 @@ int openProgram(const Options &options, int64_t defaultBatch, Program *program,
 Status openSession(const Options &options, const Program &program,
                    std::unique_ptr<Session> *session, double *loadSeconds);
 
+/// What the import found that a user should know before training.
+std::vector<std::string> modelNotes(const manifest::Manifest &manifest);
+
 /// Whether the path is a compiled package.
 bool isPackage(const std::string &path);
 

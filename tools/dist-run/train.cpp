@@ -180,6 +180,8 @@ int runFit(const Options &options) {
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
   fitOptions.resume = options.resume;
+  for (const std::string &note : modelNotes(session->manifest()))
+    printNote("dist-run: warning: " + note);
   Reporter reporter(options, *session);
   status = fit(*session, *data, validation.get(), fitOptions, reporter);
   if (status.ok())

@@ -69,7 +69,7 @@ struct Options {
   std::string recompute;              // auto or a regex; empty: none
   double clipNorm = 0, clipValue = 0; // 0: none
   std::optional<double> weightDecay;
-  std::string trainRegex, freezeRegex;
+  std::string trainRegex, freezeRegex, untieRegex;
 
   // Strategy (both tools).
   std::vector<Strategy> strategies; // never empty after parsing

@@ -90,6 +90,12 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.text("--train", "REGEX", "variables to train, whatever the rule says",
              &o.trainRegex);
   table.text("--freeze", "REGEX", "variables not to train", &o.freezeRegex);
+  table.text(
+      "--untie", "REGEX",
+      "initializers that the exporter made one, because they were equal: "
+      "each use of them is trained apart; dist-run info says which are "
+      "shared",
+      &o.untieRegex);
 }
 
 static void addStrategyOptions(Table &table, Options &o) {

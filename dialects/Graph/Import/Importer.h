@@ -22,6 +22,13 @@
 
 namespace mlir::dist::graph {
 
+/// On an imported module: a list of texts that a user should read before the
+/// model is trained.
+inline constexpr llvm::StringLiteral kNotes = "graph.notes";
+/// On an imported module: the initializers that the file lacks, each a list of
+/// name, initializer that it copies, node and input (see OnnxCopy).
+inline constexpr llvm::StringLiteral kUntied = "graph.untied";
+
 struct ImportOptions {
   /// Value of the first symbolic dim (0: not given).
   int64_t batchSize = 0;
@@ -31,6 +38,8 @@ struct ImportOptions {
   std::map<std::string, HostTensor> bindings;
   /// Initializers that are trained, or not, against the rule; empty: none.
   std::string trainRegex, freezeRegex;
+  /// Initializers whose uses are trained apart; empty: where that is certain.
+  std::string untieRegex;
 };
 
 /// Imports a model file of any known form (told by content). Errors go to the

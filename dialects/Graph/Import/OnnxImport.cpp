@@ -266,6 +266,15 @@ LogicalResult OnnxModel::finishFunction() {
       storage.getFunctionType(function.getFunctionType().getInputs(), types));
   for (auto [i, list] : llvm::enumerate(attributes))
     function.setResultAttrs(i, list.getDictionary(getContext()));
+  auto setList = [&](StringRef name, ArrayRef<Attribute> list) {
+    if (!list.empty())
+      (*module)->setAttr(name, storage.getArrayAttr(list));
+  };
+  SmallVector<Attribute> texts;
+  for (const std::string &note : notes)
+    texts.push_back(storage.getStringAttr(note));
+  setList(kNotes, texts);
+  setList(kUntied, untied);
   eraseDead();
   if (failed(verify(*module)))
     return failure();

@@ -42,10 +42,16 @@ LogicalResult OnnxModel::load(StringRef bytes) {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
   if (failed(loadOpsets()) || failed(loadInitializers()) ||
-      failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()))
+      failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
+      failed(untie()))
     return failure();
   trainability = findTrainable(model.graph(), initializers);
-  return applyRegexes();
+  describeSharing();
+  if (failed(applyRegexes()))
+    return failure();
+  listFrozen();
+  adviseOnExport();
+  return success();
 }
 
 LogicalResult OnnxModel::loadOpsets() {
@@ -247,6 +253,7 @@ LogicalResult OnnxModel::applyRegexes() {
         continue;
       any = true;
       entry.second.trainable = train;
+      entry.second.byUser = true;
       entry.second.why = ("--" + option + " " + text).str();
     }
     return any ? success()

@@ -11,6 +11,8 @@
 #include "dialects/Graph/Import/OnnxNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/onnx_copies.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::dist::graph {
 
@@ -34,6 +36,8 @@ public:
   std::vector<CoverageRow> coverage();
   /// Whether some node gives a shape as numbers.
   bool readsShapes() const;
+  /// What a user should know of the model before it is trained.
+  const std::vector<std::string> &getNotes() const { return notes; }
 
 private:
   LogicalResult error(const llvm::Twine &what, const llvm::Twine &why,
@@ -43,6 +47,13 @@ private:
   LogicalResult chooseBatch();
   LogicalResult checkNames();
   LogicalResult applyRegexes();
+  /// Makes several of initializers that an exporter made one.
+  LogicalResult untie();
+  /// For `notes` and the variables' reasons: who shares a parameter, what is
+  /// not trained, what the exporter dropped.
+  void describeSharing();
+  void listFrozen();
+  void adviseOnExport();
   /// Of the model's device configuration: `shards`.
   LogicalResult loadShards();
   LogicalResult addShards(const onnx::ShardingSpecProto &spec);
@@ -74,6 +85,10 @@ private:
   /// Initializers that cannot be read, and why: an error only when used.
   llvm::StringMap<std::string> badInitializers;
   llvm::StringMap<Trainability> trainability;
+  /// Copies of initializers: what they are of, and how to make them again.
+  llvm::StringMap<std::string> untiedFrom;
+  SmallVector<Attribute> untied;
+  std::vector<std::string> notes;
   /// Initializer -> how many shards each dim has.
   llvm::StringMap<SmallVector<int64_t>> shards;
   llvm::StringMap<Value> values;

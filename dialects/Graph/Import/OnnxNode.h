@@ -142,7 +142,20 @@ struct Trainability {
   bool trainable = false;
   std::string group = "parameter";
   std::string why;
+  /// The nodes that it is a parameter of as a whole, each once.
+  std::vector<std::string> users;
+  /// Whether --train or --freeze decided.
+  bool byUser = false;
+  /// Whether some use had a reason: uses without one do not replace it.
+  bool seen = false;
 };
+/// Whether a value has a name that the source gave a parameter, rather than
+/// one that an exporter made up.
+bool isParameterName(StringRef name);
+/// Visits the nodes of a graph in their order, and those of branches before
+/// the nodes that have them.
+void forEachNode(const onnx::GraphProto &graph,
+                 llvm::function_ref<void(const onnx::NodeProto &)> visit);
 /// By the rule of the design, for all floating-point initializers.
 llvm::StringMap<Trainability>
 findTrainable(const onnx::GraphProto &graph,

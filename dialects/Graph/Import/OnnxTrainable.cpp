@@ -7,8 +7,9 @@
 //
 // Float initializers in parameter slots are trained; in Add and Mul those of
 // more than one element that are no mask, and the one number that is the bias
-// of a layer of one unit. An initializer is followed through ops that only
-// change its form or take parts of it.
+// of a layer of one unit; in Concat those that stand beside activations, as a
+// class token does. An initializer is followed through ops that only change its
+// form, repeat it, put several together or take parts of it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
@@ -20,7 +21,7 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-enum class Slot { None, Parameter, Buffer, Operand };
+enum class Slot { None, Parameter, Buffer, Operand, Piece };
 
 struct SlotRow {
   const char *op;
@@ -47,12 +48,16 @@ constexpr SlotRow kSlots[] = {
     {"LSTM", 7, 7, Slot::Parameter},
     {"Add", 0, 1, Slot::Operand},
     {"Mul", 0, 1, Slot::Operand},
+    {"Concat", 0, 9999, Slot::Piece},
 };
 /// Ops that hand their first input on in another form, or parts of it: layers
 /// of one kind may lie stacked in one initializer.
 constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape", "Cast",
                                   "CastLike", "Unsqueeze", "Squeeze", "Flatten",
                                   "Slice",    "Split"};
+/// Of these, the ones that take parts, and ops that repeat.
+constexpr const char *kParts[] = {"Slice", "Split"};
+constexpr const char *kRepeats[] = {"Expand", "Tile"};
 
 Slot findSlot(StringRef op, unsigned input) {
   for (const SlotRow &row : kSlots)
@@ -79,7 +84,171 @@ bool isMask(const ::dist::HostArray &array) {
     negative = ::dist::elementAsDouble(array.type, array.data, i) <= -1e4;
   return negative || (zero && one);
 }
+
+/// Rows of equal elements beside activations are padding, unless the source
+/// named them as it names parameters (`encoder.cls`, `class_token`).
+bool isPadding(StringRef name, const ::dist::HostArray &array) {
+  int64_t count = ::dist::elementCount(array.shape);
+  double first = count ? ::dist::elementAsDouble(array.type, array.data, 0) : 0;
+  for (int64_t i = 1; i < count; ++i)
+    if (::dist::elementAsDouble(array.type, array.data, i) != first)
+      return false;
+  return !isParameterName(name) ||
+         !(name.contains('.') || name.contains("token") ||
+           name.contains("embed") || name.contains("query"));
+}
+
+/// What a value is made of: an initializer, and what happened to it.
+struct Origin {
+  std::string name;
+  /// What is repeated is a parameter where it is added, multiplied or put
+  /// beside activations; elsewhere it may be the state that a recurrence starts
+  /// from.
+  bool repeated = false;
+  /// Not all of it.
+  bool part = false;
+};
+
+class Classifier {
+public:
+  Classifier(const llvm::StringMap<::dist::HostArray> &initializers,
+             llvm::StringMap<Trainability> &result)
+      : initializers(initializers), result(result) {
+    for (const auto &entry : result)
+      origin[entry.getKey()] = {{entry.getKey().str(), false, false}};
+  }
+  void visit(const onnx::NodeProto &node);
+
+private:
+  bool follow(const onnx::NodeProto &node);
+  void classify(const onnx::NodeProto &node, int input, const Origin &from,
+                const std::string &place);
+  bool takesNumber(const onnx::NodeProto &node, int input,
+                   ArrayRef<int64_t> shape) const {
+    return node.op_type() == "Add" && !shape.empty() &&
+           columns.contains(node.input(1 - input));
+  }
+
+  const llvm::StringMap<::dist::HostArray> &initializers;
+  llvm::StringMap<Trainability> &result;
+  llvm::StringMap<SmallVector<Origin, 1>> origin;
+  /// Products with a matrix of one column: a single number added is their bias.
+  llvm::StringSet<> columns;
+};
 } // namespace
+
+/// Whether the node only hands on what its inputs are made of.
+bool Classifier::follow(const onnx::NodeProto &node) {
+  StringRef op = node.op_type();
+  bool repeats = llvm::is_contained(kRepeats, op);
+  bool joins = op == "Concat";
+  if (!repeats && !joins && !llvm::is_contained(kForms, op))
+    return false;
+  SmallVector<Origin, 1> from;
+  int count = std::min<int>(node.input_size(), joins ? node.input_size() : 1);
+  for (int i = 0; i < count; ++i) {
+    auto it = origin.find(node.input(i));
+    if (it == origin.end())
+      return !joins;
+    from.append(it->second);
+  }
+  for (Origin &one : from) {
+    one.repeated |= repeats;
+    one.part |= llvm::is_contained(kParts, op);
+  }
+  for (const std::string &output : node.output())
+    if (!output.empty() && !from.empty())
+      origin[output] = from;
+  return true;
+}
+
+void Classifier::classify(const onnx::NodeProto &node, int input,
+                          const Origin &from, const std::string &place) {
+  Trainability &state = result[from.name];
+  const ::dist::HostArray &array = initializers.find(from.name)->second;
+  Slot slot = findSlot(node.op_type(), input);
+  if (from.repeated && slot != Slot::Operand && slot != Slot::Piece)
+    slot = Slot::None;
+  bool isNumber = ::dist::elementCount(array.shape) <= 1;
+  auto refuse = [&](const std::string &why) {
+    if (!state.trainable)
+      state.why = why + " " + place;
+  };
+  switch (slot) {
+  case Slot::None:
+    if (!state.trainable && state.group == "parameter" && !state.seen)
+      state.why = "in no parameter slot: " +
+                  std::string(from.repeated ? "repeated, " : "") + "read by " +
+                  place;
+    break;
+  case Slot::Buffer:
+    if (!state.trainable) {
+      state.group = "buffer";
+      state.why = "moving statistics of " + place;
+    }
+    break;
+  case Slot::Piece:
+  case Slot::Operand:
+    if (isNumber && !takesNumber(node, input, array.shape)) {
+      refuse("a scalar in");
+      break;
+    }
+    if (isMask(array)) {
+      refuse("a mask in");
+      break;
+    }
+    if (slot == Slot::Piece && isPadding(from.name, array)) {
+      refuse("equal elements, as padding has, in");
+      break;
+    }
+    [[fallthrough]];
+  case Slot::Parameter:
+    if (array.shape.empty()) {
+      refuse("a scalar in");
+      break;
+    }
+    if (!state.trainable) {
+      state.trainable = true;
+      state.group = "parameter";
+      state.why = "a parameter of " + place;
+    }
+    if (!from.part && !llvm::is_contained(state.users, place))
+      state.users.push_back(place);
+    break;
+  }
+  state.seen |= slot != Slot::None;
+}
+
+void Classifier::visit(const onnx::NodeProto &node) {
+  if ((!node.domain().empty() && node.domain() != "ai.onnx") || follow(node))
+    return;
+  const std::string &op = node.op_type();
+  if (op == "MatMul" && node.input_size() == 2 && node.output_size() == 1)
+    if (auto it = origin.find(node.input(1)); it != origin.end())
+      for (const Origin &from : it->second)
+        if (llvm::is_contained(initializers.find(from.name)->second.shape, 1))
+          columns.insert(node.output(0));
+  std::string place =
+      op + " '" +
+      (node.name().empty() && node.output_size() ? node.output(0)
+                                                 : node.name()) +
+      "'";
+  for (int i = 0; i < node.input_size(); ++i)
+    if (auto it = origin.find(node.input(i)); it != origin.end())
+      for (const Origin &from : it->second)
+        classify(node, i, from, place);
+}
+
+void mlir::dist::graph::forEachNode(
+    const onnx::GraphProto &graph,
+    llvm::function_ref<void(const onnx::NodeProto &)> visit) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        forEachNode(attribute.g(), visit);
+    visit(node);
+  }
+}
 
 llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
     const onnx::GraphProto &graph,
@@ -88,94 +257,8 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
   for (const auto &entry : initializers)
     if (::dist::isFloat(entry.second.type))
       result[entry.getKey()].why = "in no parameter slot";
-
-  // Value name -> the initializer it is a form of. What is repeated is a bias
-  // or a scale where it is added or multiplied; elsewhere it may be the state
-  // that a recurrence starts from.
-  struct Origin {
-    std::string name;
-    bool repeated = false;
-  };
-  llvm::StringMap<Origin> origin;
-  for (const auto &entry : result)
-    origin[entry.getKey()] = {entry.getKey().str(), false};
-  // Products with a matrix of one column: a single number added is their bias.
-  llvm::StringSet<> columns;
-  for (const onnx::NodeProto &node : graph.node()) {
-    if (!node.domain().empty() && node.domain() != "ai.onnx")
-      continue;
-    const std::string &op = node.op_type();
-    bool repeats = op == "Expand";
-    if ((repeats || llvm::is_contained(kForms, StringRef(op))) &&
-        node.input_size() > 0) {
-      auto it = origin.find(node.input(0));
-      if (it == origin.end())
-        continue;
-      Origin from = it->second;
-      from.repeated |= repeats;
-      for (const std::string &output : node.output())
-        if (!output.empty())
-          origin[output] = from;
-      continue;
-    }
-    if (op == "MatMul" && node.input_size() == 2 && node.output_size() == 1) {
-      auto it = origin.find(node.input(1));
-      if (it != origin.end() &&
-          llvm::is_contained(initializers.find(it->second.name)->second.shape,
-                             1))
-        columns.insert(node.output(0));
-    }
-    for (int i = 0; i < node.input_size(); ++i) {
-      auto it = origin.find(node.input(i));
-      if (it == origin.end())
-        continue;
-      const Origin &from = it->second;
-      Trainability &state = result[from.name];
-      const ::dist::HostArray &array = initializers.find(from.name)->second;
-      std::string place =
-          op + " '" +
-          (node.name().empty() && node.output_size() ? node.output(0)
-                                                     : node.name()) +
-          "'";
-      Slot slot = findSlot(op, i);
-      if (from.repeated && slot != Slot::Operand)
-        slot = Slot::None;
-      switch (slot) {
-      case Slot::None:
-        break;
-      case Slot::Buffer:
-        if (!state.trainable) {
-          state.group = "buffer";
-          state.why = "moving statistics of " + place;
-        }
-        break;
-      case Slot::Operand:
-        if (state.trainable)
-          break;
-        if (::dist::elementCount(array.shape) <= 1 &&
-            !(op == "Add" && !array.shape.empty() &&
-              columns.contains(node.input(1 - i)))) {
-          state.why = "a scalar in " + place;
-          break;
-        }
-        if (isMask(array)) {
-          state.why = "a mask in " + place;
-          break;
-        }
-        [[fallthrough]];
-      case Slot::Parameter:
-        if (state.trainable)
-          break;
-        if (array.shape.empty()) {
-          state.why = "a scalar in " + place;
-          break;
-        }
-        state.trainable = true;
-        state.group = "parameter";
-        state.why = "a parameter of " + place;
-        break;
-      }
-    }
-  }
+  Classifier classifier(initializers, result);
+  forEachNode(graph,
+              [&](const onnx::NodeProto &node) { classifier.visit(node); });
   return result;
 }

@@ -56,8 +56,9 @@ def value(field, name, dims, kind=1):
     return sub(field, sub(1, name) + sub(2, sub(1, num(1, kind) + sub(2, shape))))
 
 
-def model(*parts, opset=17):
-    return num(1, 8) + sub(7, b"".join(parts) + sub(2, "g")) + sub(8, sub(1, "") + num(2, opset))
+def model(*parts, opset=17, producer="", domains=()):
+    sets = b"".join(sub(8, sub(1, name) + num(2, version)) for name, version in (("", opset), *domains))
+    return num(1, 8) + (sub(2, producer) if producer else b"") + sub(7, b"".join(parts) + sub(2, "g")) + sets
 
 
 def mlp(fc1=b"", fc2=b"", **change):

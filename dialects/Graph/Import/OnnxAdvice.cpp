@@ -1,0 +1,113 @@
+//===- OnnxAdvice.cpp - What an exporter may have dropped -----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file exported for inference computes what its source computes, but trained
+// it is another model: batch norm is folded into its neighbours, biases of
+// zeros and dropout are gone. The signs of it are said, nothing is guessed.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxModel.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+/// `'a', 'b', 'c' and 4 more`.
+static std::string listNames(ArrayRef<std::string> names) {
+  std::string text;
+  for (const std::string &name : names.take_front(3))
+    text += (text.empty() ? "'" : ", '") + name + "'";
+  if (names.size() > 3)
+    text += " and " + std::to_string(names.size() - 3) + " more";
+  return text;
+}
+
+/// Names that exporters leave where a batch norm was: `bn/batchnorm/mul_1`,
+/// `conv_weights_fused_bn`, and `onnx::Conv_12` for a filter that was computed.
+static bool tellsOfFolding(StringRef name) {
+  return name.contains_insensitive("batchnorm/") || name.contains("fused_bn") ||
+         name.starts_with("onnx::Conv_") ||
+         name.starts_with("onnx::ConvTranspose_");
+}
+
+void OnnxModel::adviseOnExport() {
+  const onnx::GraphProto &graph = model.graph();
+  StringRef producer = model.producer_name();
+  bool fromKeras = producer.contains("2onnx"),
+       fromTorch = producer == "pytorch";
+  std::string by =
+      producer.empty() ? std::string("the exporter") : producer.str();
+  llvm::StringMap<SmallVector<const onnx::NodeProto *, 1>> readers;
+  bool hasDropout = false;
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    hasDropout |= node.op_type() == "Dropout";
+    for (const std::string &input : node.input())
+      readers[input].push_back(&node);
+  });
+  auto isParameter = [&](StringRef name) {
+    auto it = trainability.find(name);
+    return it != trainability.end() && it->second.trainable;
+  };
+  auto labelOf = [](const onnx::NodeProto &node) {
+    return node.name().empty() && node.output_size() ? node.output(0)
+                                                     : node.name();
+  };
+  std::vector<std::string> folded;
+  // Products of one kind make a chain: those with a bias, and those without.
+  struct Chain {
+    unsigned biased = 0;
+    std::vector<std::string> bare;
+  } convolutions, products;
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    StringRef op = node.op_type();
+    bool isConv = op == "Conv" || op == "ConvTranspose";
+    bool isProduct = op == "MatMul" || op == "Gemm";
+    if (isConv || isProduct || op == "Add" || op == "Mul") {
+      bool tells = tellsOfFolding(node.name());
+      for (const std::string &input : node.input())
+        tells |= isParameter(input) && tellsOfFolding(input);
+      if (tells)
+        folded.push_back(labelOf(node));
+    }
+    if ((!isConv && !isProduct) || node.input_size() < 2 ||
+        node.output_size() == 0 || !isParameter(node.input(1)))
+      return;
+    Chain &chain = isConv ? convolutions : products;
+    bool biased = node.input_size() > 2 && !node.input(2).empty();
+    // A bias of its own, or a normalization that makes it needless.
+    for (const onnx::NodeProto *next : readers.lookup(node.output(0))) {
+      biased |= StringRef(next->op_type()).contains("Normalization") ||
+                tellsOfFolding(next->name());
+      if (next->op_type() == "Add")
+        for (const std::string &input : next->input())
+          biased |= isParameter(input);
+    }
+    if (biased)
+      ++chain.biased;
+    else
+      chain.bare.push_back(labelOf(node));
+  });
+  if (!folded.empty())
+    notes.push_back("batch norm was folded by " + by + " into " +
+                    listNames(folded) +
+                    ": a scale and a shift are trained, not batch statistics; "
+                    "export in training mode to train what the source does");
+  for (const Chain *chain : {&convolutions, &products})
+    if (chain->biased && !chain->bare.empty() && fromKeras)
+      notes.push_back(listNames(chain->bare) +
+                      (chain->bare.size() == 1 ? " has" : " have") +
+                      " no bias, where other products of the model have one: "
+                      "tf2onnx removes biases of zeros; if the source has "
+                      "them, export it with biases that are not zero");
+  if ((fromKeras || fromTorch) && !hasDropout &&
+      convolutions.biased + products.biased + convolutions.bare.size() +
+              products.bare.size() >
+          0)
+    notes.push_back("the model has no Dropout: " + by +
+                    " removes it when it exports for inference; if the source "
+                    "has any, export in training mode");
+}
