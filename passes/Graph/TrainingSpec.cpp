@@ -9,25 +9,71 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
 using namespace mlir::dist::graph;
 
-/// The nearest of `known`, as the end of a message; all of them if none is
-/// near.
+/// What other frameworks, and people, call our names and keys; in small
+/// letters, words joined by '-'.
+static const std::pair<StringRef, StringRef> kElsewhere[] = {
+    {"cross-entropy", "sparse-categorical-crossentropy"},
+    {"crossentropy", "sparse-categorical-crossentropy"},
+    {"crossentropyloss", "sparse-categorical-crossentropy"},
+    {"nll", "sparse-categorical-crossentropy"},
+    {"softmax-cross-entropy", "sparse-categorical-crossentropy"},
+    {"sparsecategoricalcrossentropy", "sparse-categorical-crossentropy"},
+    {"categoricalcrossentropy", "categorical-crossentropy"},
+    {"bce", "binary-crossentropy"},
+    {"bceloss", "binary-crossentropy"},
+    {"bcewithlogitsloss", "binary-crossentropy"},
+    {"binarycrossentropy", "binary-crossentropy"},
+    {"l2", "mse"},
+    {"mseloss", "mse"},
+    {"mean-squared-error", "mse"},
+    {"l1", "mae"},
+    {"l1loss", "mae"},
+    {"mean-absolute-error", "mae"},
+    {"huberloss", "huber"},
+    {"smooth-l1", "huber"},
+    {"acc", "accuracy"},
+    {"categorical-accuracy", "accuracy"},
+    {"sparse-categorical-accuracy", "accuracy"},
+    {"top5", "top-k"},
+    {"roc-auc", "auc"},
+    {"cosine-decay", "cosine"},
+    {"cosineannealinglr", "cosine"},
+    {"steplr", "step"},
+    {"exponentiallr", "exponential"},
+    {"warmup", "warmup-linear"},
+    {"learning-rate", "lr"},
+    {"eps", "epsilon"},
+    {"alpha", "rho"},
+    {"decay", "weight-decay"},
+    {"wd", "weight-decay"},
+};
+
+/// The known name that is meant, as the end of a message: what the word is
+/// elsewhere, else the nearest by letters; all of them if none is near.
 static std::string suggest(StringRef word, ArrayRef<StringRef> known) {
-  unsigned best = 1 + word.size() / 2;
-  StringRef nearest;
-  for (StringRef candidate : known) {
-    unsigned distance = word.edit_distance(candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  if (!nearest.empty())
-    return ("did you mean '" + nearest + "'?").str();
+  std::string plain = word.lower();
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  StringRef meant;
+  for (auto [other, ours] : kElsewhere)
+    if (other == plain && llvm::is_contained(known, ours))
+      meant = ours;
+  // With half of its letters wrong it is another word.
+  size_t best = std::min(plain.size(), 2 + (plain.size() + 1) / 3);
+  if (meant.empty())
+    for (StringRef candidate : known)
+      if (size_t distance = StringRef(plain).edit_distance(candidate);
+          distance < best) {
+        best = distance;
+        meant = candidate;
+      }
+  if (!meant.empty())
+    return ("did you mean '" + meant + "'?").str();
   if (known.empty())
     return "it has no keys";
   return "known are " + llvm::join(known, ", ");

@@ -106,6 +106,10 @@ static Status fitShape(Column &column, const std::string *layout) {
     if (moved == to)
       return refused("give --layout " + column.name + "=NHWC");
   }
+  // Class numbers, where the loss takes a row of probabilities.
+  if (column.label && from.empty() && to.size() == 1)
+    return refused("if labels are numbers of classes, compile with --loss "
+                   "sparse-categorical-crossentropy");
   return refused("reshape the data or choose another model");
 }
 

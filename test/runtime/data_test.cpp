@@ -51,6 +51,15 @@ TEST_F(DataTest, RangesAreCut) {
   EXPECT_EQ(example(*data, 0)[0], 2);
 }
 
+TEST_F(DataTest, NumbersOfClassesNameTheSparseLoss) {
+  DataOptions options;
+  options.spec = "x=" + npy("x.npy", manifest::U8, {6, 4}, counting(24)) +
+                 ",y=" + npy("y.npy", manifest::U8, {6}, counting(6));
+  EXPECT_NE(error(options, entry({4, 4}, {4, 10}, manifest::F32))
+                .find("--loss sparse-categorical-crossentropy"),
+            std::string::npos);
+}
+
 TEST_F(DataTest, ChannelsMoveByLayout) {
   DataOptions options;
   // One 1x2 image of 3 channels, channels last.

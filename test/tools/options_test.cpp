@@ -98,6 +98,26 @@ TEST(Options, UnknownNamesSuggestTheNearest) {
             std::string::npos);
 }
 
+TEST(Options, WordsOfOtherToolsSuggestOurs) {
+  auto names = [](const std::vector<std::string> &words,
+                  const std::string &ours) {
+    std::vector<std::string> all = {"fit", "m"};
+    all.insert(all.end(), words.begin(), words.end());
+    return refused(Tool::Run, all).find(ours) != std::string::npos;
+  };
+  EXPECT_TRUE(names({"--lr", "0.1"}, "--optimizer NAME:key=value"));
+  EXPECT_TRUE(names({"--learning_rate=0.1"}, "--optimizer NAME:key=value"));
+  EXPECT_TRUE(names({"--gpus", "2"}, "did you mean --devices?"));
+  EXPECT_TRUE(names({"--gradient_accumulation_steps", "2"}, "--accumulate?"));
+  EXPECT_TRUE(names({"--strategy", "MirroredStrategy"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "ddp"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "FSDP"}, "'zero'?"));
+  EXPECT_TRUE(names({"--devices", "gpu"}, "'cuda'?"));
+  // What is near nothing suggests nothing.
+  EXPECT_TRUE(names({"--frobnicate"}, "see --help"));
+  EXPECT_FALSE(names({"--strategy", "frobnicate"}, "did you mean"));
+}
+
 TEST(Options, RefusesMalformedValues) {
   for (const char *word : {"--batch-size=0",
                            "--batch-size=-3",

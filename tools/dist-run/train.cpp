@@ -124,16 +124,18 @@ static DataOptions dataOptions(const Options &options, const std::string &spec,
   return data;
 }
 
-static Status needs(const char *what, const char *option) {
+static Status needs(const char *what, const char *option,
+                    const std::string &choices = "") {
   return Status::error(StatusCode::InvalidArgument, what, option, "",
-                       std::string("add ") + option);
+                       std::string("add ") + option +
+                           (choices.empty() ? "" : " NAME: " + choices));
 }
 
 int runFit(const Options &options) {
   if (options.data.empty())
     return report(needs("no training data", "--data"));
   if (!isPackage(options.model) && options.loss.empty())
-    return report(needs("no loss", "--loss"));
+    return report(needs("no loss", "--loss", kLossNames));
   if (options.outputs.size() > 1)
     return report(Status::error(StatusCode::InvalidArgument,
                                 "more than one --output", "fit", "",
@@ -195,7 +197,7 @@ int runEvaluate(const Options &options) {
   if (options.data.empty())
     return report(needs("no data", "--data"));
   if (!isPackage(options.model) && options.loss.empty())
-    return report(needs("no loss", "--loss"));
+    return report(needs("no loss", "--loss", kLossNames));
   Program program;
   std::unique_ptr<Session> session;
   if (int code =

@@ -41,6 +41,8 @@ static const std::vector<std::string> kCommands = {"fit", "evaluate", "predict",
 static Status unknownOption(const std::string &word, const Table &table) {
   std::string name = word.substr(0, word.find('='));
   std::string near = nearestName(name, table.names());
+  if (near == "--optimizer" && name != "--optimiser")
+    near += " NAME:key=value, as in sgd:lr=0.1"; // a key of the optimizer
   return Status::error(
       StatusCode::InvalidArgument,
       name[0] == '-' ? "unknown option" : "unexpected argument", name, "",

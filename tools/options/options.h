@@ -138,9 +138,13 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
 Status parseSide(const std::vector<std::string> &arguments,
                  const std::string &side, Options *options);
 
-/// The nearest of `known` to `word`, or empty when none is near.
-std::string nearestName(const std::string &word,
+/// Which of `known` is meant by a word that is none of them: what other tools
+/// call it, else the nearest by letters; empty when none is near.
+std::string nearestName(const std::string &given,
                         const std::vector<std::string> &known);
+
+/// What --loss can be, as a list for people.
+extern const char *const kLossNames;
 
 /// Strategies that this build can compile.
 const std::vector<std::string> &strategyNames();

@@ -9,6 +9,11 @@
 
 namespace dist::tools {
 
+const char *const kLossNames =
+    "sparse-categorical-crossentropy (labels are numbers of classes), "
+    "categorical-crossentropy, binary-crossentropy, mse, mae, huber, or none: "
+    "the model's own output is the loss";
+
 static void addModelOptions(Table &table, Options &o) {
   table.group("Model", true);
   table.value(
@@ -42,11 +47,7 @@ static void addModelOptions(Table &table, Options &o) {
 
 static void addTrainingOptions(Table &table, Options &o) {
   table.group("Training", true);
-  table.text("--loss", "NAME",
-             "sparse-categorical-crossentropy, categorical-crossentropy, "
-             "binary-crossentropy, mse, mae, huber, or none: the model's own "
-             "output is the loss",
-             &o.loss);
+  table.text("--loss", "NAME", kLossNames, &o.loss);
   table.text("--loss-output", "NAME", "with --loss none: which output",
              &o.lossOutput);
   table.choice("--from-logits", {"auto", "true", "false"},

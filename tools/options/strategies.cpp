@@ -16,6 +16,7 @@ const std::vector<StrategyRow> &strategyTable() {
        "the model fits and one device's cores are all there is",
        "no transfers",
        "one device",
+       "tf.distribute OneDeviceStrategy; PyTorch and JAX: no wrapper",
        "",
        {}},
       {"mirrored",
@@ -24,6 +25,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "steps are long next to the all-reduce, and the variables fit a device",
        "2(n-1)/n x the gradients' bytes a step",
        "batch norm is per replica unless --sync-batch-norm",
+       "tf.distribute MirroredStrategy; PyTorch DistributedDataParallel; JAX "
+       "jit over a mesh with the batch sharded (pmap)",
        "data",
        {}},
       {"central-storage",
@@ -35,6 +38,7 @@ const std::vector<StrategyRow> &strategyTable() {
        "step, and devices wait while it updates",
        "batch norm is per replica unless --sync-batch-norm; variables are not "
        "split",
+       "tf.distribute CentralStorageStrategy; PyTorch and JAX: none",
        "data",
        {}},
       {"tensor-split",
@@ -46,6 +50,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "dims that the axis does not divide are padded (refused where half "
        "would be padding, and with --strict-divisibility); heads are split "
        "over a part of it that divides them",
+       "tf.distribute: none (DTensor layouts); PyTorch parallelize_module "
+       "(tensor parallel); JAX NamedSharding of parameters",
        "model",
        {{"sequence-parallel",
          "norms and residual sums between split layers on parts of the tokens: "
@@ -63,6 +69,9 @@ const std::vector<StrategyRow> &strategyTable() {
        "would be padding, where tensor-split has split the dim to pad, and "
        "with --strict-divisibility; shards are of the axis data alone (with "
        "host=N before it each host has all)",
+       "tf.distribute: none; PyTorch ZeroRedundancyOptimizer (stage=1), FSDP "
+       "SHARD_GRAD_OP (2), FULL_SHARD (3); JAX: parameters sharded over the "
+       "data axis",
        "data",
        {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
       {"pipeline",
@@ -76,6 +85,8 @@ const std::vector<StrategyRow> &strategyTable() {
        "as many ops with parameters as stages (with chunks: as chunks of all); "
        "batch norm is per microbatch "
        "unless --sync-batch-norm",
+       "tf.distribute: none; PyTorch torch.distributed.pipelining; JAX: by "
+       "hand, with shard_map",
        "stage",
        {{"stages", "stages of the pipeline (default: the devices)", {}},
         {"microbatches",
@@ -93,6 +104,7 @@ const std::vector<StrategyRow> &strategyTable() {
        "one-device",
        "a compilation to the program of one rank for each candidate",
        "predictions are as good as bench --calibrate made them",
+       "none of them; PyTorch autoparallel and Alpa are near it",
        "",
        {}},
   };
@@ -492,6 +504,7 @@ std::string strategyGuide() {
     line(row.name, row.what);
     line("", std::string("use it when ") + row.when);
     line("", std::string("costs: ") + row.cost + "; limits: " + row.limits);
+    line("", std::string("elsewhere: ") + row.elsewhere);
     for (const StrategyRow::Key &key : row.keys) {
       std::string values;
       for (const std::string &value : key.values)

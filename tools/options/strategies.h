@@ -20,6 +20,8 @@ namespace dist::tools {
 /// A strategy as users choose it.
 struct StrategyRow {
   const char *name, *what, *when, *cost, *limits;
+  /// What tf.distribute, PyTorch and JAX call it.
+  const char *elsewhere;
   /// The mesh axis it works on: `data` (it splits the batch), `model`, `stage`;
   /// empty: none.
   const char *axis;

@@ -54,36 +54,6 @@ static std::vector<std::string> split(const std::string &text, char separator) {
   return pieces;
 }
 
-std::string nearestName(const std::string &word,
-                        const std::vector<std::string> &known) {
-  std::string best;
-  size_t bestDistance = std::max<size_t>(2, word.size() / 2 + 1) + 1;
-  for (const std::string &name : known) {
-    // Levenshtein's distance, one row at a time.
-    std::vector<size_t> row(name.size() + 1);
-    for (size_t j = 0; j <= name.size(); ++j)
-      row[j] = j;
-    for (size_t i = 1; i <= word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j <= name.size(); ++j) {
-        size_t above = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1,
-                           diagonal + (word[i - 1] != name[j - 1])});
-        diagonal = above;
-      }
-    }
-    size_t distance = row[name.size()];
-    if (name.size() > word.size() && name.compare(0, word.size(), word) == 0)
-      distance = 1;
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = name;
-    }
-  }
-  return best;
-}
-
 Status parseInteger(const std::string &option, const std::string &text,
                     int64_t least, int64_t *out) {
   int64_t value = 0;

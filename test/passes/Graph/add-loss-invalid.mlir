@@ -1,5 +1,9 @@
 // RUN: not dist-opt %s --graph-add-loss='loss=spare-categorical-crossentropy' 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: error: --loss: unknown name 'spare-categorical-crossentropy'; did you mean 'sparse-categorical-crossentropy'?
+// RUN: not dist-opt %s --graph-add-loss='loss=BCEWithLogitsLoss' 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: error: --loss: unknown name 'BCEWithLogitsLoss'; did you mean 'binary-crossentropy'?
+// RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=acc' 2>&1 | FileCheck %s --check-prefix=SHORT
+// SHORT: error: --metrics: unknown name 'acc'; did you mean 'accuracy'?
 // RUN: not dist-opt %s --graph-add-loss='loss=xxxxxxxxxxx' 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: --loss: unknown name 'xxxxxxxxxxx'; known are sparse-categorical-crossentropy, categorical-crossentropy
 // RUN: not dist-opt %s --graph-add-loss='loss=mse metrics=acuracy' 2>&1 | FileCheck %s --check-prefix=METRIC
