@@ -74,9 +74,13 @@ std::string panel(const std::string &title, const std::vector<Curve> &curves,
     return "";
   if (right == left)
     right = left + 1;
-  if (high == low) {
-    high += 0.5;
-    low -= 0.5;
+  // Next to large values small differences are none: ticks between them would
+  // round to one another, and never end.
+  double least = std::max(std::fabs(low), std::fabs(high)) * 1e-9;
+  if (high - low <= least) {
+    double around = std::max(0.5, least);
+    high += around;
+    low -= around;
   }
   double margin = (high - low) * 0.05;
   low = low >= 0 ? std::max(0.0, low - margin) : low - margin;

@@ -104,6 +104,24 @@ TEST_F(TelemetryTest, EventFilesAreTensorBoards) {
   EXPECT_EQ(read[1].summary().value(0).simple_value(), 0.5f);
 }
 
+// Ticks between large values that differ by little would round to one another.
+TEST_F(TelemetryTest, PlotsOfLargeValuesEnd) {
+  for (double first : {1e16, -3e38, 1e300, 0.0}) {
+    std::vector<EpochRow> rows(3);
+    for (int i = 0; i < 3; ++i) {
+      rows[i].epoch = i + 1;
+      rows[i].values = {{"loss", std::nextafter(first, INFINITY)},
+                        {"flat", first},
+                        {"nan", i == 1 ? NAN : first}};
+      first = std::nextafter(first, INFINITY);
+    }
+    std::string svg = plotSvg({}, rows, "large");
+    EXPECT_LT(svg.size(), 20000u);
+    EXPECT_EQ(svg.find("\"nan"), std::string::npos);
+    EXPECT_EQ(svg.find("nan,"), std::string::npos);
+  }
+}
+
 TEST_F(TelemetryTest, PlotsHoldEveryCurve) {
   std::vector<StepRow> steps;
   for (int i = 1; i <= 5000; ++i)
