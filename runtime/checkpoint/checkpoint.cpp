@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/core/package.h"
-#include "runtime/formats/safetensors.h"
+#include "runtime/checkpoint/values.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,6 +13,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,51 +23,55 @@ namespace dist {
 
 using nlohmann::json;
 
-static constexpr int kVersion = 2;
+//===----------------------------------------------------------------------===//
+// Names in the folder
+//===----------------------------------------------------------------------===//
 
-/// Variables whose ranks hold different things: saved by rank, so that resuming
-/// on the same mesh goes on with the same bits, and reduced for all others.
-static bool bySlice(const manifest::Variable &variable) {
-  return variable.on_read() || variable.sharding().unreduced_size() > 0;
-}
-static bool saved(const manifest::Variable &variable) {
-  return variable.group() != "constant";
-}
-static std::string sliceName(const std::string &name, int rank) {
-  return name + "@rank" + std::to_string(rank);
-}
+/// Not yet or no longer states: what a kill leaves of them is removed when the
+/// folder is locked the next time.
+static constexpr const char *kSaving = ".saving-", *kRemoving = ".removing-";
+/// A state whose replacement was about to take its name.
+static constexpr const char *kReplaced = ".replaced-";
+static constexpr const char *kAside = "aside-";
 
-/// Such as data=2,model=2: whose ranks slices are.
-static std::string describeMesh(const manifest::Manifest &manifest) {
-  std::string text;
-  for (const manifest::Axis &axis : manifest.mesh().axes())
-    text += (text.empty() ? "" : ",") + axis.name() + "=" +
-            std::to_string(axis.size());
-  return text;
-}
-
-static std::string stateFolder(const std::string &folder, int64_t step) {
+static std::string stateName(int64_t step) {
   char name[32];
   std::snprintf(name, sizeof name, "step-%012lld",
                 static_cast<long long>(step));
-  return folder + "/" + name;
+  return name;
+}
+
+static std::vector<std::string> listNames(const std::string &folder) {
+  std::vector<std::string> names;
+  if (DIR *handle = opendir(folder.c_str())) {
+    while (dirent *item = readdir(handle))
+      names.push_back(item->d_name);
+    closedir(handle);
+  }
+  return names;
+}
+
+static bool startsWith(const std::string &text, const char *start) {
+  return text.compare(0, std::strlen(start), start) == 0;
 }
 
 /// Steps of the folders `step-N`, newest first.
 static std::vector<int64_t> listStates(const std::string &folder) {
   std::vector<int64_t> steps;
-  if (DIR *handle = opendir(folder.c_str())) {
-    while (dirent *item = readdir(handle)) {
-      long long step;
-      int used = 0;
-      if (std::sscanf(item->d_name, "step-%12lld%n", &step, &used) == 1 &&
-          item->d_name[used] == 0)
-        steps.push_back(step);
-    }
-    closedir(handle);
+  for (const std::string &name : listNames(folder)) {
+    long long step;
+    int used = 0;
+    if (std::sscanf(name.c_str(), "step-%12lld%n", &step, &used) == 1 &&
+        name[used] == 0)
+      steps.push_back(step);
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
+}
+
+static bool exists(const std::string &path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
 }
 
 /// Makes what was done to a folder's names durable.
@@ -83,226 +89,390 @@ static Status syncFolder(const std::string &folder) {
                        "check the disk and its free space");
 }
 
-static json toJson(const TrainingState &s) {
-  return {{"step", s.step},
-          {"batch", s.batch},
-          {"examples", s.examples},
-          {"shuffled", s.shuffled},
-          {"seed", s.seed},
-          {"drop_remainder", s.dropRemainder},
-          {"steps_per_epoch", s.stepsPerEpoch},
-          {"epoch_loss", s.epochLoss},
-          {"epoch_examples", s.epochExamples},
-          {"epoch_seconds", s.epochSeconds}};
+//===----------------------------------------------------------------------===//
+// Whose the folder is
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What `run.json` says; an empty run where it is missing or malformed.
+struct RunFile {
+  std::string run, model, host;
+  int64_t epoch = 0, pid = 0;
+};
+
+} // namespace
+
+static RunFile readRunFile(const std::string &folder) {
+  RunFile file;
+  std::shared_ptr<const FileBytes> bytes;
+  if (!FileBytes::open(folder + "/run.json", &bytes).ok())
+    return file;
+  std::string_view text = bytes->bytes();
+  json root = json::parse(text.begin(), text.end(), nullptr, false);
+  auto word = [&](const char *key, std::string *out) {
+    if (root.contains(key) && root[key].is_string())
+      *out = root[key].get<std::string>();
+  };
+  auto number = [&](const char *key, int64_t *out) {
+    if (root.contains(key) && root[key].is_number_integer())
+      *out = root[key].get<int64_t>();
+  };
+  if (!root.is_object())
+    return file;
+  word("run", &file.run);
+  word("model", &file.model);
+  word("host", &file.host);
+  number("epoch", &file.epoch);
+  number("pid", &file.pid);
+  return file;
 }
 
-static bool fromJson(const json &value, TrainingState *s) {
-  if (!value.is_object())
-    return false;
-  auto number = [&](const char *key, auto *out) {
-    auto it = value.find(key);
-    if (it == value.end() || !it->is_number())
-      return false;
-    *out = it->get<std::remove_pointer_t<decltype(out)>>();
-    return true;
-  };
-  auto flag = [&](const char *key, bool *out) {
-    auto it = value.find(key);
-    if (it == value.end() || !it->is_boolean())
-      return false;
-    *out = it->get<bool>();
-    return true;
-  };
-  return number("step", &s->step) && number("batch", &s->batch) &&
-         number("examples", &s->examples) && flag("shuffled", &s->shuffled) &&
-         number("seed", &s->seed) &&
-         flag("drop_remainder", &s->dropRemainder) &&
-         number("steps_per_epoch", &s->stepsPerEpoch) &&
-         number("epoch_loss", &s->epochLoss) &&
-         number("epoch_examples", &s->epochExamples) &&
-         number("epoch_seconds", &s->epochSeconds);
+Status CheckpointFolder::writeRunFile() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  json root = {{"run", run},
+               {"epoch", epoch},
+               {"model", model},
+               {"pid", int64_t(getpid())},
+               {"host", host}};
+  DIST_RETURN_IF_ERROR(writeFile(
+      path + "/run.json",
+      root.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true));
+  return syncFolder(path);
 }
 
-Status saveCheckpoint(const std::string &folder, int64_t keep, Session &session,
-                      const TrainingState &state) {
-  const manifest::Manifest &manifest = session.manifest();
-  DIST_RETURN_IF_ERROR(makeFolders(folder));
-  // Left behind by a kill in the middle of a save.
-  if (DIR *handle = opendir(folder.c_str())) {
-    while (dirent *item = readdir(handle))
-      if (std::strncmp(item->d_name, ".saving-", 8) == 0)
-        removeAll(folder + "/" + item->d_name);
-    closedir(handle);
+static std::string newRunId() {
+  unsigned char bytes[8];
+  if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
+    std::memset(bytes, 0, sizeof bytes);
+  std::string id;
+  for (unsigned char byte : bytes) {
+    char digits[4];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    id += digits;
   }
-  std::string beside = folder + "/.saving-" + std::to_string(getpid());
-  DIST_RETURN_IF_ERROR(makeFolders(beside));
-  struct Remover {
-    std::string path;
-    ~Remover() {
-      if (!path.empty())
-        removeAll(path);
-    }
-  } remover{beside};
+  return id;
+}
 
-  std::deque<Tensor> values; // stable addresses until they are written
-  SafetensorsWriter writer(beside + "/variables.safetensors");
-  auto add = [&](const std::string &name, const Tensor &value) {
-    writer.add(name, value.type, value.shape, value.data.data());
-  };
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const manifest::Variable &variable = manifest.variables(i);
-    if (!saved(variable))
-      continue;
-    Tensor &whole = values.emplace_back();
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &whole));
-    add(variable.name(), whole);
-    for (int rank = 0; rank < manifest.ranks(); ++rank) {
-      if (!bySlice(variable) || !holdsVariable(manifest, variable, rank))
+/// `run 4f2a of model.onnx`, as far as it is known.
+static std::string describeRun(const std::string &run,
+                               const std::string &model) {
+  return (run.empty() ? "a run" : "run " + run) +
+         (model.empty() ? "" : " of " + model);
+}
+
+static Status inUse(const std::string &path) {
+  RunFile file = readRunFile(path);
+  return Status::error(
+      StatusCode::Unavailable, "checkpoint folder is in use", path,
+      describeRun(file.run, file.model) + " trains in it (epoch " +
+          std::to_string(file.epoch) + ", process " + std::to_string(file.pid) +
+          " on " + file.host + ")",
+      "wait until it ends, or give another folder");
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lockFile >= 0)
+    ::close(lockFile);
+}
+
+/// Whether `.lock` is still the file that we hold: the folder may have been
+/// removed, and made again by another.
+bool CheckpointFolder::holdsNamedLock() const {
+  struct stat held, named;
+  return fstat(lockFile, &held) == 0 &&
+         lstat((path + "/.lock").c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+Status CheckpointFolder::lock(std::vector<std::string> *notes) {
+  std::string name = path + "/.lock";
+  for (;;) {
+    lockFile =
+        ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (lockFile < 0)
+      return Status::error(StatusCode::Unavailable,
+                           "cannot lock the checkpoint folder", path,
+                           std::strerror(errno),
+                           "check the folder, its permissions and free space");
+    if (flock(lockFile, LOCK_EX | LOCK_NB) == 0) {
+      if (holdsNamedLock())
+        return Status();
+    } else if (errno == EWOULDBLOCK) {
+      ::close(lockFile);
+      lockFile = -1;
+      return inUse(path);
+    } else if (errno != EINTR) {
+      notes->push_back("the file system has no locks (" +
+                       std::string(std::strerror(errno)) +
+                       "): see that no other run uses " + path);
+      ::close(lockFile);
+      lockFile = -1;
+      return Status();
+    }
+    ::close(lockFile);
+  }
+}
+
+/// Under the lock, what is neither a state nor its own place is a kill's.
+void CheckpointFolder::sweep() {
+  if (lockFile < 0)
+    return;
+  for (const std::string &name : listNames(path)) {
+    if (startsWith(name, kReplaced)) {
+      std::string state = path + "/" + name.substr(std::strlen(kReplaced));
+      if (!exists(state) &&
+          ::rename((path + "/" + name).c_str(), state.c_str()) == 0)
         continue;
-      Tensor &slice = values.emplace_back();
-      DIST_RETURN_IF_ERROR(session.readSlice(i, rank, &slice));
-      add(sliceName(variable.name(), rank), slice);
     }
+    if (startsWith(name, kSaving) || startsWith(name, kRemoving) ||
+        startsWith(name, kReplaced))
+      removeAll(path + "/" + name);
   }
-  uint32_t crc = 0;
-  DIST_RETURN_IF_ERROR(writer.finish(true, &crc));
-  json content = toJson(state);
-  content["version"] = kVersion;
-  content["mesh"] = describeMesh(manifest);
-  content["variables_crc32"] = crc;
-  json file = {{"state", content}, {"crc32", crc32Of(content.dump())}};
-  DIST_RETURN_IF_ERROR(
-      writeFile(beside + "/state.json", file.dump(1) + "\n", true));
-  DIST_RETURN_IF_ERROR(syncFolder(beside));
+}
 
-  std::string target = stateFolder(folder, state.step);
-  // The same step again (after resuming from an older state): replaced.
-  removeAll(target);
-  if (::rename(beside.c_str(), target.c_str()) != 0)
+/// Finds out whose states are there, and refuses what is not for this run.
+Status CheckpointFolder::look() {
+  if (use == FolderUse::Overwrite)
+    return Status();
+  RunFile file = readRunFile(path);
+  std::vector<int64_t> steps = listStates(path);
+  std::set<std::string> runs;
+  std::string newest;
+  int64_t lastEpoch = 0;
+  for (int64_t step : steps) {
+    StateHeader header;
+    bool damaged = false;
+    Status status = readHeader(path + "/" + stateName(step), &header, &damaged);
+    if (use == FolderUse::Resume && !status.ok() && !damaged)
+      return status;
+    if (!status.ok())
+      continue;
+    own.push_back(step);
+    lastEpoch = std::max(lastEpoch, header.epoch);
+    if (newest.empty())
+      newest = header.run;
+    if (!header.run.empty())
+      runs.insert(header.run);
+  }
+  if (use == FolderUse::New) {
+    if (steps.empty())
+      return Status();
+    return Status::error(
+        StatusCode::InvalidInput,
+        "checkpoint folder holds another run's states", path,
+        describeRun(newest, newest == file.run ? file.model : "") +
+            " has saved step " + std::to_string(steps.front()),
+        "go on with --resume, give another folder, or --overwrite");
+  }
+  if (runs.size() > 1) {
+    std::string names;
+    for (const std::string &one : runs)
+      names += (names.empty() ? "" : ", ") + one;
+    return Status::error(StatusCode::InvalidInput,
+                         "checkpoint folder holds states of several runs", path,
+                         names, "keep those of one in a folder of its own");
+  }
+  // States saved before runs had names are of whoever takes them up.
+  run = runs.empty() ? file.run : *runs.begin();
+  epoch = std::max(lastEpoch, run == file.run ? file.epoch : 0);
+  return Status();
+}
+
+Status CheckpointFolder::open(const std::string &path, FolderUse use,
+                              std::unique_ptr<CheckpointFolder> *out,
+                              std::vector<std::string> *notes) {
+  std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
+  DIST_RETURN_IF_ERROR(makeFolders(path));
+  DIST_RETURN_IF_ERROR(folder->lock(notes));
+  folder->sweep();
+  DIST_RETURN_IF_ERROR(folder->look());
+  *out = std::move(folder);
+  return Status();
+}
+
+Status checkCheckpointFolder(const std::string &path, FolderUse use) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
+    return Status();
+  std::unique_ptr<CheckpointFolder> folder;
+  std::vector<std::string> ignored;
+  return CheckpointFolder::open(path, use, &folder, &ignored);
+}
+
+Status CheckpointFolder::begin(const manifest::Manifest &manifest) {
+  model = manifest.model_name();
+  if (use == FolderUse::Overwrite) {
+    // The oldest first: a kill in between leaves a folder that its run can
+    // still resume.
+    std::vector<int64_t> steps = listStates(path);
+    std::reverse(steps.begin(), steps.end());
+    for (int64_t step : steps)
+      discard(stateName(step));
+    for (const std::string &name : listNames(path))
+      if (startsWith(name, kAside))
+        discard(name);
+  }
+  if (run.empty())
+    run = newRunId();
+  ++epoch;
+  return writeRunFile();
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+/// Removes what lies in the folder, so that a kill leaves no half of a state.
+void CheckpointFolder::discard(const std::string &name) {
+  std::string from = path + "/" + name, to = path + "/" + kRemoving + name;
+  removeAll(to);
+  removeAll(::rename(from.c_str(), to.c_str()) == 0 ? to : from);
+}
+
+/// Gives a state a name that does not count as one; returns it.
+std::string CheckpointFolder::setAside(int64_t step) {
+  std::string name = kAside + stateName(step), free = name;
+  for (int i = 2; exists(path + "/" + free); ++i)
+    free = name + "." + std::to_string(i);
+  bool done = ::rename((path + "/" + stateName(step)).c_str(),
+                       (path + "/" + free).c_str()) == 0;
+  return done ? free : stateName(step);
+}
+
+/// Before each save: whether the folder is still this run's.
+Status CheckpointFolder::keepHold() {
+  auto taken = [&](const RunFile &file) {
+    return Status::error(
+        StatusCode::Unavailable, "the checkpoint folder was taken over", path,
+        describeRun(file.run, file.model) + " (epoch " +
+            std::to_string(file.epoch) + ") writes there now, this is run " +
+            run + " (epoch " + std::to_string(epoch) + ")",
+        "give each run a folder of its own");
+  };
+  if (lockFile >= 0 && !holdsNamedLock()) {
+    // The folder was removed while the run went on: it is made again.
+    ::close(lockFile);
+    lockFile = -1;
+    std::vector<std::string> ignored;
+    DIST_RETURN_IF_ERROR(makeFolders(path));
+    DIST_RETURN_IF_ERROR(lock(&ignored));
+    if (!listStates(path).empty())
+      return taken(readRunFile(path));
+    own.clear();
+    return writeRunFile();
+  }
+  DIST_RETURN_IF_ERROR(makeFolders(path));
+  RunFile file = readRunFile(path);
+  if (file.run.empty())
+    return writeRunFile();
+  return file.run == run && file.epoch == epoch ? Status() : taken(file);
+}
+
+/// Gives the finished folder its name.
+Status CheckpointFolder::publish(const std::string &beside, int64_t step) {
+  std::string name = stateName(step), target = path + "/" + name;
+  auto failed = [&] {
     return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
                          target, std::strerror(errno),
                          "check the folder's permissions");
-  remover.path.clear();
-  DIST_RETURN_IF_ERROR(syncFolder(folder));
-  std::vector<int64_t> steps = listStates(folder);
-  for (size_t i = std::max<int64_t>(keep, 1); i < steps.size(); ++i)
-    removeAll(stateFolder(folder, steps[i]));
+  };
+  // A state that this run knows nothing of is somebody's.
+  if (exists(target) && std::find(own.begin(), own.end(), step) == own.end())
+    setAside(step);
+  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, target.c_str(),
+                RENAME_EXCHANGE) == 0)
+    return Status(); // What was replaced is at `beside` now.
+  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
+    return failed();
+  // There is nothing to exchange with, or the file system cannot: then a kill
+  // between the two leaves the old one to be found by `sweep`.
+  std::string old = path + "/" + kReplaced + name;
+  bool replaces = exists(target);
+  if (replaces && ::rename(target.c_str(), old.c_str()) != 0)
+    return failed();
+  if (::rename(beside.c_str(), target.c_str()) != 0) {
+    Status status = failed();
+    if (replaces)
+      (void)::rename(old.c_str(), target.c_str());
+    return status;
+  }
+  if (replaces)
+    removeAll(old);
   return Status();
 }
 
-/// Checks a state without touching the session.
-static Status readState(const std::string &path, TrainingState *state,
-                        std::string *mesh,
-                        std::unique_ptr<SafetensorsFile> *values) {
-  auto damaged = [&](const char *why) {
-    return Status::error(StatusCode::InvalidInput, "damaged checkpoint", path,
-                         why, "remove it");
-  };
-  std::shared_ptr<const FileBytes> bytes;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path + "/state.json", &bytes));
-  std::string_view text = bytes->bytes();
-  json file = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!file.is_object() || !file.contains("state") ||
-      !file["state"].is_object() || !file.contains("crc32") ||
-      !file["crc32"].is_number_unsigned())
-    return damaged("state.json is malformed");
-  const json &content = file["state"];
-  if (crc32Of(content.dump(-1, ' ', false, json::error_handler_t::replace)) !=
-      file["crc32"].get<uint64_t>())
-    return damaged("the checksum of state.json is wrong");
-  auto integer = [&](const char *key) -> int64_t {
-    auto it = content.find(key);
-    return it != content.end() && it->is_number_integer() ? it->get<int64_t>()
-                                                          : -1;
-  };
-  if (integer("version") != kVersion)
-    return damaged("it is of another version");
-  if (!fromJson(content, state))
-    return damaged("state.json lacks a value");
-  if (!content.contains("mesh") || !content["mesh"].is_string())
-    return damaged("state.json lacks a value");
-  *mesh = content["mesh"].get<std::string>();
-  DIST_RETURN_IF_ERROR(
-      FileBytes::open(path + "/variables.safetensors", &bytes));
-  if (crc32Of(bytes->bytes()) != integer("variables_crc32"))
-    return damaged("the checksum of variables.safetensors is wrong");
-  return SafetensorsFile::map(path + "/variables.safetensors", values);
-}
-
-static Status restore(const std::string &path, Session &session,
-                      const std::string &mesh, const SafetensorsFile &values) {
-  const manifest::Manifest &manifest = session.manifest();
-  auto misfit = [&](const std::string &name, const std::string &why) {
-    return Status::error(StatusCode::InvalidInput,
-                         "checkpoint is of another program", path,
-                         "variable '" + name + "' " + why,
-                         "resume with the model and options that saved it");
-  };
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const manifest::Variable &variable = manifest.variables(i);
-    if (!saved(variable))
-      continue;
-    const std::string &name = variable.name();
-    if (!bySlice(variable)) {
-      const TensorView *value = values.find(name);
-      if (!value)
-        return misfit(name, "is missing");
-      const auto &type = variable.global_type();
-      std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
-      if (value->type != type.type() || value->shape != shape)
-        return misfit(name, "has shape " + toString(value->shape) +
-                                " there, but " + toString(shape) + " here");
-      DIST_RETURN_IF_ERROR(session.writeVariable(i, *value));
-      continue;
-    }
-    // Slice by slice where the same ranks hold the like of them now as then; a
-    // host more or less, which holds none, makes no difference.
-    const auto &local = variable.local_type();
-    std::vector<int64_t> shape(local.shape().begin(), local.shape().end());
-    bool same = mesh == describeMesh(manifest);
-    for (int rank = 0; rank < manifest.ranks() && same; ++rank) {
-      const TensorView *slice = values.find(sliceName(name, rank));
-      same = holdsVariable(manifest, variable, rank) == (slice != nullptr) &&
-             (!slice || (slice->type == local.type() && slice->shape == shape));
-    }
-    for (int rank = 0; rank < manifest.ranks() && same; ++rank)
-      if (const TensorView *slice = values.find(sliceName(name, rank)))
-        DIST_RETURN_IF_ERROR(session.writeSlice(i, rank, *slice));
-    if (same)
-      continue;
-    const TensorView *whole = values.find(name);
-    if (!whole)
-      return misfit(name, "is missing");
-    DIST_RETURN_IF_ERROR(session.writeVariable(i, *whole));
+Status CheckpointFolder::save(int64_t keep, Session &session,
+                              const TrainingState &state) {
+  DIST_RETURN_IF_ERROR(keepHold());
+  struct Remover {
+    std::string path;
+    ~Remover() { removeAll(path); }
+  } beside{path + "/" + kSaving + run + "-" + std::to_string(epoch)};
+  removeAll(beside.path);
+  DIST_RETURN_IF_ERROR(makeFolders(beside.path));
+  StateHeader header;
+  header.training = state;
+  header.run = run;
+  header.epoch = epoch;
+  DIST_RETURN_IF_ERROR(writeValues(beside.path, session, &header));
+  DIST_RETURN_IF_ERROR(writeHeader(beside.path, header));
+  DIST_RETURN_IF_ERROR(syncFolder(beside.path));
+  DIST_RETURN_IF_ERROR(publish(beside.path, state.step));
+  DIST_RETURN_IF_ERROR(syncFolder(path));
+  if (std::find(own.begin(), own.end(), state.step) == own.end())
+    own.push_back(state.step);
+  std::sort(own.rbegin(), own.rend());
+  while (int64_t(own.size()) > std::max<int64_t>(keep, 1)) {
+    discard(stateName(own.back()));
+    own.pop_back();
   }
   return Status();
 }
 
-Status loadCheckpoint(const std::string &folder, Session &session,
-                      TrainingState *state, bool *found,
-                      std::vector<std::string> *notes) {
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+Status CheckpointFolder::load(Session &session, TrainingState *state,
+                              bool *found, std::vector<std::string> *notes) {
   *found = false;
-  std::vector<int64_t> steps = listStates(folder);
-  for (int64_t step : steps) {
-    std::string path = stateFolder(folder, step);
+  std::vector<std::pair<int64_t, std::string>> passed; // damaged, and how
+  for (int64_t step : listStates(path)) {
+    std::string folder = path + "/" + stateName(step);
     std::unique_ptr<SafetensorsFile> values;
-    TrainingState read;
-    std::string mesh;
-    Status status = readState(path, &read, &mesh, &values);
+    StateHeader header;
+    bool damaged = false;
+    Status status = readHeader(folder, &header, &damaged);
+    if (status.ok())
+      status = readValues(folder, header, &values, &damaged);
     if (!status.ok()) {
-      notes->push_back(status.message() + "; going back to the one before");
+      if (!damaged)
+        return status;
+      passed.emplace_back(step, status.message());
       continue;
     }
-    DIST_RETURN_IF_ERROR(restore(path, session, mesh, *values));
-    *state = read;
+    std::vector<std::string> anew;
+    DIST_RETURN_IF_ERROR(
+        restoreValues(folder, header, *values, session, state, &anew));
+    for (auto &[bad, why] : passed) {
+      std::string name = setAside(bad);
+      notes->push_back(why + "; going back to the one before (it is kept as " +
+                       name + ")");
+      own.erase(std::remove(own.begin(), own.end(), bad), own.end());
+    }
+    notes->insert(notes->end(), anew.begin(), anew.end());
     *found = true;
     return Status();
   }
-  if (!steps.empty())
-    return Status::error(StatusCode::InvalidInput, "no sound checkpoint",
-                         folder, notes->empty() ? "" : notes->back(),
-                         "remove the folder to start anew");
-  return Status();
+  if (passed.empty())
+    return Status();
+  for (auto &[bad, why] : passed)
+    notes->push_back(why);
+  return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,
+                       passed.front().second,
+                       "start anew with --overwrite, or give another folder");
 }
 
 Status saveVariables(const std::string &path, Session &session) {

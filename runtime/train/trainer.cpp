@@ -89,7 +89,7 @@ static Status prepareEvaluation(Session &session, const Dataset &data,
 }
 
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
-                Evaluation *out) {
+                Evaluation *out, const std::function<bool()> &stops) {
   EntryPair entries;
   BatchPlan plan;
   DIST_RETURN_IF_ERROR(prepareEvaluation(session, data, &entries, &plan));
@@ -100,6 +100,10 @@ Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
   *out = Evaluation();
   double loss = 0;
   while (const Batch *batch = stream.next()) {
+    if (stops && stops()) {
+      out->stopped = true;
+      return metrics.reset();
+    }
     StepResult result;
     DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
     loss += double(result.loss) * double(batch->examples);
@@ -120,16 +124,18 @@ public:
           const FitOptions &options, FitObserver &observer)
       : session(session), data(data), validation(validation), options(options),
         observer(observer), metrics(session) {}
-  Status run();
+  Status run(FitOutcome *outcome);
 
 private:
   Status prepare();
+  Status openFolder();
   Status resume();
   int64_t stepsUntilDue() const;
   Status launch(BatchStream &stream, int64_t count);
   Status record(const Batch &batch, const StepResult &result,
                 const StepResult *applied);
   Status endEpoch();
+  Status validateAndTell();
   Status save();
 
   Session &session;
@@ -138,6 +144,7 @@ private:
   const FitOptions &options;
   FitObserver &observer;
   Metrics metrics;
+  std::unique_ptr<CheckpointFolder> folder; // null: nothing is saved
   EntryPair entries;
   EntryCall apply;
   BatchPlan plan;
@@ -206,16 +213,30 @@ Status Trainer::prepare() {
   return Status();
 }
 
+Status Trainer::openFolder() {
+  if (options.checkpoint.empty()) {
+    if (options.folderUse == FolderUse::New)
+      return Status();
+    bool resumes = options.folderUse == FolderUse::Resume;
+    return Status::error(StatusCode::InvalidArgument,
+                         resumes ? "nothing to resume from"
+                                 : "nothing to overwrite",
+                         resumes ? "--resume" : "--overwrite",
+                         "no folder is given", "add --checkpoint DIR");
+  }
+  std::vector<std::string> notes;
+  Status status = CheckpointFolder::open(options.checkpoint, options.folderUse,
+                                         &folder, &notes);
+  for (const std::string &note : notes)
+    observer.note(note);
+  return status;
+}
+
 Status Trainer::resume() {
-  if (options.checkpoint.empty())
-    return Status::error(StatusCode::InvalidArgument, "nothing to resume from",
-                         "--resume", "no folder is given",
-                         "add --checkpoint DIR");
   TrainingState read;
   bool found = false;
   std::vector<std::string> notes;
-  Status status =
-      loadCheckpoint(options.checkpoint, session, &read, &found, &notes);
+  Status status = folder->load(session, &read, &found, &notes);
   for (const std::string &note : notes)
     observer.note(note);
   DIST_RETURN_IF_ERROR(status);
@@ -254,11 +275,10 @@ Status Trainer::resume() {
 }
 
 Status Trainer::save() {
-  if (options.checkpoint.empty() || savedStep == state.step)
+  if (!folder || savedStep == state.step)
     return Status();
   state.epochSeconds = now() - epochBegan;
-  DIST_RETURN_IF_ERROR(
-      saveCheckpoint(options.checkpoint, options.keep, session, state));
+  DIST_RETURN_IF_ERROR(folder->save(options.keep, session, state));
   savedStep = state.step;
   return Status();
 }
@@ -288,7 +308,8 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
     EntryCall *entry = nullptr;
     DIST_RETURN_IF_ERROR(entries.choose(*batch, &entry));
     add(batch, *entry);
-    if (accumulate > 1 && (state.step + i) % accumulate == 0)
+    if (accumulate > 1 &&
+        (state.step + i - state.updatesFrom) % accumulate == 0)
       add(batch, apply);
   }
   stepCalls.clear();
@@ -297,8 +318,11 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
         {&calls[i].entry->entry(), &calls[i].inputs, &calls[i].outputs});
   std::function<bool(size_t)> goOn;
   if (options.onNonfinite == OnNonfinite::Stop && used > 1)
-    goOn = [this](size_t i) {
-      return calls[i].entry->read(calls[i].outputs).finite;
+    goOn = [this, used](size_t i) {
+      // A batch whose update is not done yet is no place to end at.
+      bool applies = i + 1 < used && calls[i + 1].batch == calls[i].batch;
+      return calls[i].entry->read(calls[i].outputs).finite &&
+             (applies || !observer.stops());
     };
   size_t done = 0;
   Status status = session.runSteps(stepCalls, goOn, &done);
@@ -350,34 +374,53 @@ Status Trainer::record(const Batch &batch, const StepResult &result,
 }
 
 Status Trainer::endEpoch() {
-  EpochRow row;
-  row.epoch = (state.step - 1) / stepsPerEpoch + 1;
+  TrainingState::PendingEpoch &row = state.pendingEpoch.emplace();
   if (!metrics.has("loss"))
     row.values.emplace_back("loss",
                             state.epochLoss / double(state.epochExamples));
   DIST_RETURN_IF_ERROR(metrics.read(&row.values));
   DIST_RETURN_IF_ERROR(metrics.reset());
+  row.seconds = now() - epochBegan;
+  row.examples = state.epochExamples;
+  state.epochLoss = 0;
+  state.epochExamples = 0;
+  return validateAndTell();
+}
+
+/// The rest of an epoch's end. The row stays pending when it is broken off.
+Status Trainer::validateAndTell() {
+  EpochRow row;
+  row.epoch = (state.step - 1) / stepsPerEpoch + 1;
+  row.values = state.pendingEpoch->values;
+  double began = now();
   if (validation) {
     Evaluation evaluation;
-    DIST_RETURN_IF_ERROR(
-        evaluate(session, *validation, options.prefetch, &evaluation));
+    DIST_RETURN_IF_ERROR(evaluate(session, *validation, options.prefetch,
+                                  &evaluation,
+                                  [this] { return observer.stops(); }));
+    if (evaluation.stopped)
+      return Status();
     for (auto &[name, value] : evaluation.values)
       row.values.emplace_back("val_" + name, value);
   }
-  row.seconds = now() - epochBegan;
-  int64_t examples = state.epochExamples;
-  state.epochLoss = 0;
-  state.epochExamples = 0;
+  row.seconds = state.pendingEpoch->seconds + now() - began;
+  int64_t examples = state.pendingEpoch->examples;
+  state.pendingEpoch.reset();
   state.epochSeconds = 0;
   epochBegan = stepBegan = now();
   return observer.epoch(row, examples);
 }
 
-Status Trainer::run() {
+Status Trainer::run(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(prepare());
-  if (options.resume)
+  DIST_RETURN_IF_ERROR(openFolder());
+  if (folder && options.folderUse == FolderUse::Resume)
     DIST_RETURN_IF_ERROR(resume());
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
+  if (folder)
+    DIST_RETURN_IF_ERROR(folder->begin(session.manifest()));
+  if (state.pendingEpoch)
+    DIST_RETURN_IF_ERROR(validateAndTell());
   if (state.step >= lastStep)
     observer.note("nothing to do: " + std::to_string(state.step) +
                   " steps are done");
@@ -386,7 +429,7 @@ Status Trainer::run() {
   BatchStream stream(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
-  while (state.step < lastStep) {
+  while (state.step < lastStep && !observer.stops()) {
     DIST_RETURN_IF_ERROR(
         launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
     bool stopsWithin =
@@ -402,12 +445,21 @@ Status Trainer::run() {
     if (due || state.step == lastStep)
       DIST_RETURN_IF_ERROR(save());
   }
+  outcome->stopped = state.step < lastStep || state.pendingEpoch;
+  if (outcome->stopped && state.step > 0)
+    DIST_RETURN_IF_ERROR(save());
+  outcome->step = state.step;
+  outcome->lastStep = lastStep;
+  outcome->saved = folder && savedStep == state.step;
   return Status();
 }
 
 Status fit(Session &session, const Dataset &data, const Dataset *validation,
-           const FitOptions &options, FitObserver &observer) {
-  return Trainer(session, data, validation, options, observer).run();
+           const FitOptions &options, FitObserver &observer,
+           FitOutcome *outcome) {
+  FitOutcome ignored;
+  return Trainer(session, data, validation, options, observer)
+      .run(outcome ? outcome : &ignored);
 }
 
 } // namespace dist

@@ -29,7 +29,15 @@ struct FitOptions {
   std::string checkpoint; // folder; empty: none
   int64_t saveEvery = 0;  // steps; 0: each epoch
   int64_t keep = 3;
-  bool resume = false;
+  FolderUse folderUse = FolderUse::New;
+};
+
+/// How a run ended that gave no error.
+struct FitOutcome {
+  int64_t step = 0, lastStep = 0;
+  /// Asked to (see `FitObserver::stops`), before the last step.
+  bool stopped = false;
+  bool saved = false; // a state of `step`
 };
 
 /// What the loop tells while it runs; whoever owns the terminal and the files
@@ -44,20 +52,26 @@ public:
     return Status();
   }
   virtual void note(const std::string &text) {}
+  /// Asked between steps, by any thread: whether to end after the one under
+  /// way. The state is saved then, so that resuming loses nothing.
+  virtual bool stops() { return false; }
 };
 
 /// Trains. `validation` may be null.
 Status fit(Session &session, const Dataset &data, const Dataset *validation,
-           const FitOptions &options, FitObserver &observer);
+           const FitOptions &options, FitObserver &observer,
+           FitOutcome *outcome = nullptr);
 
 struct Evaluation {
   int64_t examples = 0;
+  bool stopped = false; // by `stops`: of a part of the data
   std::vector<std::pair<std::string, double>> values; // loss, metrics
 };
 
-/// One pass over the data, in file order.
+/// One pass over the data, in file order, until `stops` says so between two
+/// batches.
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
-                Evaluation *out);
+                Evaluation *out, const std::function<bool()> &stops = nullptr);
 
 /// The entry whose arguments describe the data of training.
 const manifest::Entry *trainingEntry(Session &session);

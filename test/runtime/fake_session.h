@@ -148,8 +148,12 @@ public:
   float rate = 0.01f;
 
 private:
-  /// Copies what is mirrored from rank 0 to the others.
+  /// Copies what is mirrored from rank 0 to the others. Values are what they
+  /// are when they are saved.
   void mirror() {
+    for (Ranks &rank : state)
+      for (int index : {int(W), int(Total), int(Count), int(Sum)})
+        rank[index] = float(rank[index]);
     for (int rank = 1; rank < ranks; ++rank)
       for (int index : {int(W), int(Iteration), int(Sum)})
         state[rank][index] = state[0][index];

@@ -4,72 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/folder_test.h"
-#include "runtime/formats/npy.h"
+#include "test/runtime/train_fixture.h"
 #include "runtime/train/bench.h"
 #include "runtime/train/predict.h"
-#include "runtime/train/trainer.h"
-#include "test/runtime/fake_session.h"
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
 
 using namespace dist;
 
 namespace {
-
-struct Recorder : FitObserver {
-  std::vector<StepRow> steps;
-  std::vector<EpochRow> epochs;
-  std::vector<std::string> notes;
-  int64_t resumed = -1;
-  int64_t stopAfter = INT64_MAX;
-  Status begin(int64_t step, int64_t) override {
-    resumed = step;
-    return Status();
-  }
-  Status step(const StepRow &row) override {
-    if (row.step > stopAfter)
-      return Status::error(StatusCode::Unavailable, "killed");
-    steps.push_back(row);
-    return Status();
-  }
-  Status epoch(const EpochRow &row, int64_t) override {
-    epochs.push_back(row);
-    return Status();
-  }
-  void note(const std::string &text) override { notes.push_back(text); }
-};
-
-struct TrainTest : FolderTest {
-  std::unique_ptr<Dataset> data(Session &session, int64_t n,
-                                bool withNan = false) {
-    std::vector<float> x(n);
-    std::vector<int64_t> y(n);
-    for (int64_t i = 0; i < n; ++i) {
-      x[i] = float(i % 7) - 3;
-      y[i] = 3 * (i % 7) - 9;
-    }
-    if (withNan)
-      x[n - 1] = NAN;
-    std::string xs = folder / "x.npy", ys = folder / "y.npy";
-    EXPECT_TRUE(writeNpy(xs, {manifest::F32, {n, 1}, x.data()}).ok());
-    EXPECT_TRUE(writeNpy(ys, {manifest::I64, {n}, y.data()}).ok());
-    DataOptions options;
-    options.spec = "x=" + xs + ",y=" + ys;
-    std::unique_ptr<Dataset> out;
-    Status status = Dataset::open(options, *trainingEntry(session), &out);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return out;
-  }
-  static std::vector<float> losses(const Recorder &recorder) {
-    std::vector<float> all;
-    for (const StepRow &row : recorder.steps)
-      all.push_back(row.loss);
-    return all;
-  }
-};
 
 // Pairs of a positive and a negative: in order they count, in one bin half.
 TEST(AreaUnderCurve, CountsPairsInOrder) {
@@ -182,7 +123,7 @@ TEST_F(TrainTest, LaunchesOfSeveralStepsGiveTheSameSteps) {
   EXPECT_EQ(saved.launches, (std::vector<size_t>{2, 1, 2, 1, 2, 1, 1}));
   EXPECT_EQ(losses(recorder), losses(want));
   FakeSession resumed(8, 8);
-  options.resume = true;
+  options.folderUse = FolderUse::Resume;
   options.epochs = 3;
   options.stepsPerLaunch = 100;
   Recorder rest;
@@ -255,91 +196,6 @@ TEST_F(TrainTest, AnExplodingVariableIsNamed) {
   Status status = fit(session, *train, nullptr, options, recorder);
   EXPECT_NE(status.message().find("lower the learning rate"),
             std::string::npos);
-}
-
-TEST_F(TrainTest, ResumingGivesTheUninterruptedCurve) {
-  FitOptions options;
-  options.epochs = 6;
-  options.shuffle = 5;
-  FakeSession whole(8, 8);
-  auto train = data(whole, 21);
-  Recorder want;
-  ASSERT_TRUE(fit(whole, *train, nullptr, options, want).ok());
-
-  options.checkpoint = folder / "ck";
-  options.saveEvery = 4;
-  options.resume = true;
-  std::vector<float> got(want.steps.size());
-  std::vector<double> epochLosses(want.epochs.size());
-  for (int64_t stop : {6, 7, 13, 17, 100}) {
-    FakeSession session(8, 8); // A new process after each kill.
-    Recorder recorder;
-    recorder.stopAfter = stop;
-    (void)fit(session, *train, nullptr, options, recorder);
-    EXPECT_EQ(recorder.resumed % 4, 0);
-    for (const StepRow &row : recorder.steps)
-      got[row.step - 1] = row.loss;
-    for (const EpochRow &row : recorder.epochs)
-      epochLosses[row.epoch - 1] = row.values[0].second;
-  }
-  EXPECT_EQ(got, losses(want));
-  for (size_t i = 0; i < epochLosses.size(); ++i)
-    EXPECT_EQ(epochLosses[i], want.epochs[i].values[0].second) << i;
-  // Three states are kept, and nothing half-written.
-  size_t count = 0;
-  for (auto &item : std::filesystem::directory_iterator(folder / "ck")) {
-    EXPECT_EQ(item.path().filename().string().substr(0, 5), "step-");
-    ++count;
-  }
-  EXPECT_EQ(count, 3u);
-}
-
-TEST_F(TrainTest, ADamagedStateFallsBackToTheOneBefore) {
-  FitOptions options;
-  options.epochs = 2;
-  options.checkpoint = folder / "ck";
-  FakeSession first(8, 8);
-  auto train = data(first, 16);
-  Recorder recorder;
-  ASSERT_TRUE(fit(first, *train, nullptr, options, recorder).ok());
-  std::string newest = folder / "ck/step-000000000004/variables.safetensors";
-  ASSERT_TRUE(std::filesystem::exists(newest));
-  std::fstream(newest, std::ios::in | std::ios::out | std::ios::binary)
-      .seekp(-1, std::ios::end)
-      .put('\x7f');
-  options.resume = true;
-  FakeSession second(8, 8);
-  Recorder resumed;
-  ASSERT_TRUE(fit(second, *train, nullptr, options, resumed).ok());
-  EXPECT_EQ(resumed.resumed, 2);
-  ASSERT_FALSE(resumed.notes.empty());
-  EXPECT_NE(resumed.notes[0].find("checksum"), std::string::npos);
-
-  // With every state damaged there is nothing to trust.
-  for (auto &item : std::filesystem::directory_iterator(options.checkpoint))
-    std::filesystem::resize_file(item.path() / "state.json", 3);
-  FakeSession third(8, 8);
-  EXPECT_EQ(fit(third, *train, nullptr, options, resumed).code(),
-            StatusCode::InvalidInput);
-}
-
-TEST_F(TrainTest, ResumingNothingStartsAnewAndSaysSo) {
-  FitOptions options;
-  options.checkpoint = folder / "none";
-  options.resume = true;
-  FakeSession session(8, 8);
-  auto train = data(session, 16);
-  Recorder recorder;
-  ASSERT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
-  EXPECT_EQ(recorder.resumed, 0);
-  EXPECT_NE(recorder.notes[0].find("starts anew"), std::string::npos);
-  // Other options than those of the saved state are refused.
-  options.shuffle = 9;
-  Status status = fit(session, *train, nullptr, options, recorder);
-  EXPECT_NE(status.message().find("shuffle's seed"), std::string::npos);
-  options.checkpoint.clear();
-  EXPECT_EQ(fit(session, *train, nullptr, options, recorder).code(),
-            StatusCode::InvalidArgument);
 }
 
 TEST_F(TrainTest, EvaluationCountsEachExampleOnce) {

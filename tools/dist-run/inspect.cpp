@@ -13,7 +13,9 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/options/interrupt.h"
 #include "tools/options/machine.h"
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,10 +71,12 @@ int runBench(const Options &options) {
   settings.train = train;
   settings.seed = options.seed;
   BenchResult result;
+  setActivity("timing steps");
   Status status = bench(*session, settings, &result);
   if (!status.ok())
     return report(status);
   if (!options.trace.empty()) {
+    Shield shield("writing the trace");
     status = writeFile(options.trace, traceJson(session->takeTrace()));
     if (!status.ok())
       return report(status);
@@ -81,8 +85,9 @@ int runBench(const Options &options) {
       option(session->manifest(),
              train ? "predicted_ms" : "predicted_predict_ms", "null");
   char *end = nullptr;
-  std::strtod(predicted.c_str(), &end);
-  if (predicted.empty() || *end)
+  double value = std::strtod(predicted.c_str(), &end);
+  // NaN and infinities are no JSON.
+  if (predicted.empty() || *end || !std::isfinite(value))
     predicted = "null";
   std::string text;
   if (options.json)
@@ -114,10 +119,14 @@ int runBench(const Options &options) {
 
 int runCalibrate(const Options &options) {
   MachineFigures figures;
+  setActivity("measuring the machine");
   Status status = calibrate(&figures);
   if (!status.ok())
     return report(status);
-  status = writeMachineFigures(options.machine, figures);
+  {
+    Shield shield("writing the figures");
+    status = writeMachineFigures(options.machine, figures);
+  }
   if (!status.ok())
     return report(status);
   std::string text =

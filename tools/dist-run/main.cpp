@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
-#include <csignal>
+#include "tools/dist-run/scratch.h"
+#include "tools/options/interrupt.h"
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -28,8 +29,7 @@ static void waitBriefly(char **argv) {
 
 int main(int argc, char **argv) {
   waitBriefly(argv);
-  // A closed pipe is an error of a write, told like any other.
-  std::signal(SIGPIPE, SIG_IGN);
+  reportFailedWrites();
   Options options;
   std::string answer;
   Status status =
@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
     return report(status);
   if (!answer.empty())
     return report(printResult(answer));
+  watchInterrupts("dist-run", removeScratchFolders);
   if (options.command == "fit")
     return runFit(options);
   if (options.command == "evaluate")

@@ -10,6 +10,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/options/interrupt.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -115,6 +116,7 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
   for (NamedInput &input : inputs)
     if (std::find(bound.begin(), bound.end(), input.name) == bound.end())
       given.emplace_back(input.name, std::move(input.array));
+  setActivity("predicting");
   return predict(*session, given, outputs);
 }
 
@@ -183,8 +185,10 @@ int runPredict(const Options &options) {
     std::fputs(failure.text.c_str(), stderr);
     return failure.exitCode;
   }
-  if (status.ok())
+  if (status.ok()) {
+    Shield shield("writing the outputs");
     status = writeOutputs(options, outputs);
+  }
   return report(status);
 }
 

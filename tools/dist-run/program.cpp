@@ -10,6 +10,7 @@
 #include "runtime/formats/foreign.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/sha256.h"
+#include "tools/options/interrupt.h"
 #include "tools/options/values.h"
 #include <algorithm>
 #include <cerrno>
@@ -90,19 +91,30 @@ static Status runCompiler(const std::vector<std::string> &words,
   for (const std::string &word : words)
     argv.push_back(const_cast<char *>(word.c_str()));
   argv.push_back(nullptr);
-  pid_t child = fork();
+  pid_t child;
+  {
+    // Until it is known whom to kill.
+    Shield shield("starting the compiler");
+    child = fork();
+    if (child == 0) {
+      // A group of its own: with the compiler goes what it has started.
+      setpgid(0, 0);
+      int null = open("/dev/null", O_RDWR);
+      dup2(null, STDIN_FILENO);
+      dup2(null, STDOUT_FILENO);
+      dup2(pipes[1], STDERR_FILENO);
+      execvp(argv[0], argv.data());
+      _exit(127);
+    }
+    if (child > 0) {
+      setpgid(child, child);
+      setChildGroup(child);
+    }
+  }
   if (child < 0) {
     close(pipes[0]);
     close(pipes[1]);
     return cannot(std::strerror(errno));
-  }
-  if (child == 0) {
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(pipes[1], STDERR_FILENO);
-    execvp(argv[0], argv.data());
-    _exit(127);
   }
   close(pipes[1]);
   std::string text;
@@ -118,6 +130,12 @@ static Status runCompiler(const std::vector<std::string> &words,
       text.append(block, got);
   }
   close(pipes[0]);
+  // Once it is reaped its number may be another's.
+  siginfo_t info;
+  while (waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) != 0 &&
+         errno == EINTR)
+    ;
+  setChildGroup(0);
   int code = 0;
   while (waitpid(child, &code, 0) < 0 && errno == EINTR)
     ;
@@ -326,6 +344,7 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
                                     "--emit=package", "--output=" + package};
   words.insert(words.end(), arguments.begin(), arguments.end());
   double begin = now();
+  setActivity("compiling the model");
   Status status = runCompiler(words, failure);
   DIST_RETURN_IF_ERROR(status);
   out->compileSeconds = now() - begin;
@@ -334,6 +353,8 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
                          options.model);
   if (cache.empty())
     return Status();
+  // What moves to the cache must not be cleaned away on its way.
+  Shield shield("putting the package into the cache");
   DIST_RETURN_IF_ERROR(writeFile(package + "/compile_seconds",
                                  std::to_string(out->compileSeconds)));
   // Another run may have been first; then its package is as good.
@@ -386,6 +407,7 @@ static Status checkMemory(const Options &options, const Program &program) {
 Status openSession(const Options &options, const Program &program,
                    std::unique_ptr<Session> *session, double *loadSeconds) {
   double begin = now();
+  setActivity("loading the program");
   if (options.memoryLimitGiB > 0)
     DIST_RETURN_IF_ERROR(checkMemory(options, program));
   SessionOptions settings;

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <mutex>
+#include <set>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +62,19 @@ static void sweep(const std::string &parent) {
     }
 }
 
+/// Paths of the folders of this process.
+static std::mutex registryMutex;
+static std::set<std::string> &registry() {
+  static auto *paths = new std::set<std::string>; // outlives all threads
+  return *paths;
+}
+
+void removeScratchFolders() {
+  std::lock_guard<std::mutex> lock(registryMutex);
+  for (const std::string &path : registry())
+    removeAll(path);
+}
+
 Status ScratchFolder::make(const std::string &parent) {
   remove();
   sweep(parent);
@@ -71,6 +86,10 @@ Status ScratchFolder::make(const std::string &parent) {
                            pattern, std::strerror(errno),
                            "set TMPDIR to a folder that "
                            "can be written");
+    {
+      std::lock_guard<std::mutex> guard(registryMutex);
+      registry().insert(pattern);
+    }
     lock = lockFolder(pattern, LOCK_EX);
     // Between the two another may have swept it away. Where nothing can be
     // locked nothing is swept.
@@ -80,8 +99,11 @@ Status ScratchFolder::make(const std::string &parent) {
 }
 
 void ScratchFolder::remove() {
-  if (!path.empty())
+  if (!path.empty()) {
     removeAll(path);
+    std::lock_guard<std::mutex> guard(registryMutex);
+    registry().erase(path);
+  }
   path.clear();
   if (lock >= 0)
     close(lock);

@@ -31,6 +31,9 @@ private:
   int lock = -1;
 };
 
+/// Removes those of this process: it is about to end without its destructors.
+void removeScratchFolders();
+
 } // namespace dist::tools
 
 #endif // TOOLS_DIST_RUN_SCRATCH_H

@@ -12,6 +12,7 @@
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
+#include "tools/options/interrupt.h"
 #include <chrono>
 #include <deque>
 
@@ -79,9 +80,10 @@ public:
   void note(const std::string &text) override {
     printNote("dist-run: note: " + text);
   }
+  bool stops() override { return interruptedBy() != 0; }
 
-  /// Writes what is written once.
-  Status finish() {
+  /// Writes what is written once. `whole`: the run was not interrupted.
+  Status finish(bool whole) {
     if (!options.trace.empty()) {
       std::vector<TraceEvent> all;
       for (auto &trace : traces)
@@ -91,7 +93,7 @@ public:
     if (!options.plot.empty())
       DIST_RETURN_IF_ERROR(writeFile(
           options.plot, plotSvg(steps, rows, session.manifest().model_name())));
-    if (!options.json)
+    if (!options.json || !whole)
       return Status();
     return printResult(toJson(last) + "\n");
   }
@@ -131,6 +133,25 @@ static Status needs(const char *what, const char *option,
                            (choices.empty() ? "" : " NAME: " + choices));
 }
 
+/// What was done before a signal ended the training, and how to go on.
+static std::string describeStop(const Options &options,
+                                const FitOutcome &outcome) {
+  std::string text = std::string("dist-run: note: ") +
+                     signalName(interruptedBy()) + ": stopped after step " +
+                     std::to_string(outcome.step) + " of " +
+                     std::to_string(outcome.lastStep);
+  if (outcome.saved)
+    text += ", saved in " + options.checkpoint +
+            "; the same command with --resume goes on";
+  else if (outcome.step == 0)
+    text += "; there was nothing to save";
+  else
+    text += "; nothing is saved without --checkpoint DIR";
+  if (!options.outputs.empty())
+    text += "; " + options.outputs[0] + " is not written";
+  return text;
+}
+
 int runFit(const Options &options) {
   if (options.data.empty())
     return report(needs("no training data", "--data"));
@@ -147,6 +168,15 @@ int runFit(const Options &options) {
     if (Status status = checkWritable(options.outputs[0]); !status.ok())
       return report(status);
 
+  FolderUse use = options.resume      ? FolderUse::Resume
+                  : options.overwrite ? FolderUse::Overwrite
+                                      : FolderUse::New;
+  // Not after the model was compiled and the data were read.
+  if (!options.checkpoint.empty())
+    if (Status status = checkCheckpointFolder(options.checkpoint, use);
+        !status.ok())
+      return report(status);
+
   Program program;
   std::unique_ptr<Session> session;
   if (int code =
@@ -157,6 +187,7 @@ int runFit(const Options &options) {
     return report(Status::error(
         StatusCode::InvalidInput, "the package has no training step",
         options.model, "", "compile it again with --loss"));
+  setActivity("reading the data");
   std::unique_ptr<Dataset> data, validation;
   Status status =
       Dataset::open(dataOptions(options, options.data, false), *entry, &data);
@@ -181,16 +212,23 @@ int runFit(const Options &options) {
   fitOptions.checkpoint = options.checkpoint;
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
-  fitOptions.resume = options.resume;
+  fitOptions.folderUse = use;
   for (const std::string &note : modelNotes(session->manifest()))
     printNote("dist-run: warning: " + note);
+  Shield shield("finishing the step and saving");
   Reporter reporter(options, *session);
-  status = fit(*session, *data, validation.get(), fitOptions, reporter);
+  FitOutcome outcome;
+  status =
+      fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (status.ok())
-    status = reporter.finish();
-  if (status.ok() && !options.outputs.empty())
+    status = reporter.finish(!outcome.stopped);
+  if (status.ok() && outcome.stopped)
+    printNote(describeStop(options, outcome));
+  else if (status.ok() && !options.outputs.empty())
     status = writeModel(program.folder, *session, options.outputs[0]);
-  return report(status);
+  shield.dismiss();
+  int code = report(status);
+  return code == 0 && interruptedBy() ? 128 + interruptedBy() : code;
 }
 
 int runEvaluate(const Options &options) {
@@ -211,9 +249,11 @@ int runEvaluate(const Options &options) {
         StatusCode::InvalidInput, "the package has no evaluation step",
         options.model, "", "compile it again with --loss"));
   std::unique_ptr<Dataset> data;
+  setActivity("reading the data");
   Status status =
       Dataset::open(dataOptions(options, options.data, true), *entry, &data);
   Evaluation result;
+  setActivity("evaluating");
   if (status.ok())
     status = evaluate(*session, *data, options.prefetch, &result);
   if (!status.ok())

@@ -88,6 +88,9 @@ static Status settle(Tool tool, Options &o) {
   for (auto &axis : o.mesh)
     if (__builtin_mul_overflow(ranks, axis.second, &ranks))
       return wrongValue("--mesh", "it has too many ranks", "give fewer");
+  if (o.resume && o.overwrite)
+    return wrongValue("--overwrite", "--resume goes on with what it removes",
+                      "give one of the two");
   StrategyPlan plan;
   DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
   if (tool == Tool::Run) {

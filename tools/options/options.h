@@ -113,7 +113,7 @@ struct Options {
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;
   int64_t saveEvery = 0, keep = 3;
-  bool resume = false;
+  bool resume = false, overwrite = false;
   std::vector<std::string> inputs, outputs; // NAME=FILE; fit: one FILE
   std::string outputDir, cases;
   double seconds = 5;

@@ -281,11 +281,20 @@ static void addRunOptions(Table &table, Options &o) {
                 1, &o.stepsPerLaunch);
   table.text("--history", "FILE", "a JSON line a step and an epoch",
              &o.history);
-  table.text("--checkpoint", "DIR", "where states are saved", &o.checkpoint);
+  table.text("--checkpoint", "DIR",
+             "where states are saved: a folder of this run alone; SIGINT and "
+             "SIGTERM save one, too",
+             &o.checkpoint);
   table.integer("--save-every", "steps between saves (default: each epoch)", 1,
                 &o.saveEvery);
   table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
-  table.flag("--resume", "goes on from the newest saved state", &o.resume);
+  table.flag("--resume",
+             "goes on from the newest sound state; other metrics, another "
+             "optimizer, compression or accumulation begin anew",
+             &o.resume);
+  table.flag("--overwrite",
+             "removes the states of another run from the folder, and begins",
+             &o.overwrite);
   table.value("--output", "FILE|NAME=FILE",
               "fit: the trained model (.onnx, .safetensors or a package); "
               "predict: an output's file (repeatable)",

@@ -1,0 +1,235 @@
+//===- checkpoint_folder_test.cpp - Whose a folder of states is -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "test/runtime/checkpoint_fixture.h"
+#include "runtime/formats/file.h"
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dist;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+namespace {
+
+TrainingState at(int64_t step) {
+  TrainingState state;
+  state.step = step;
+  return state;
+}
+
+std::string named(int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof name, "step-%012lld",
+                static_cast<long long>(step));
+  return name;
+}
+
+void damage(const fs::path &state) {
+  std::fstream(state / "variables.safetensors",
+               std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(-1, std::ios::end)
+      .put('\x7f');
+}
+
+TEST_F(CheckpointTest, OldStatesAndRemainsOfKillsGo) {
+  FakeSession session(4, 4);
+  fs::create_directories(folder / ".saving-1");
+  fs::create_directories(folder / ".removing-step-000000000009");
+  auto run = begin(session, FolderUse::New);
+  for (int64_t step : {1, 2, 3, 4, 10})
+    ASSERT_TRUE(run->save(2, session, at(step)).ok());
+  EXPECT_EQ(names(), (Names{named(4), named(10)}));
+}
+
+// Where names cannot be exchanged, a kill between two renames loses nothing.
+TEST_F(CheckpointTest, AStateWhoseReplacementIsMissingComesBack) {
+  FakeSession session(4, 4);
+  save(session, at(5));
+  fs::rename(folder / named(5), folder / (".replaced-" + named(5)));
+  auto run = begin(session, FolderUse::Resume);
+  EXPECT_EQ(names(), Names{named(5)});
+}
+
+TEST_F(CheckpointTest, AnotherRunIsRefusedByName) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  std::string id = run->runId();
+  ASSERT_TRUE(run->save(3, session, at(500)).ok());
+  // At once: it is locked.
+  for (FolderUse use :
+       {FolderUse::New, FolderUse::Resume, FolderUse::Overwrite})
+    EXPECT_NE(refusal(use).find("checkpoint folder is in use"),
+              std::string::npos);
+  EXPECT_NE(refusal(FolderUse::New).find("process " + std::to_string(getpid())),
+            std::string::npos);
+  run.reset();
+  // Later: its states are there.
+  std::string text = refusal(FolderUse::New);
+  EXPECT_NE(text.find("run " + id +
+                      " of fake has saved step 500; go on with "
+                      "--resume"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(refusal(FolderUse::Resume), "");
+  // A new run removes nothing before it begins, and then all of the other's.
+  EXPECT_EQ(refusal(FolderUse::Overwrite), "");
+  EXPECT_EQ(names(), Names{named(500)});
+  auto next = begin(session, FolderUse::Overwrite);
+  EXPECT_NE(next->runId(), id);
+  EXPECT_EQ(names(), Names{});
+  ASSERT_TRUE(next->save(3, session, at(1)).ok());
+  next.reset();
+  FakeSession resumed(4, 4);
+  TrainingState state;
+  bool found = false;
+  ASSERT_TRUE(load(resumed, &state, &found).ok());
+  EXPECT_EQ(state.step, 1);
+}
+
+TEST_F(CheckpointTest, AFolderWithoutStatesIsFree) {
+  FakeSession session(4, 4);
+  std::string id = begin(session, FolderUse::New)->runId();
+  EXPECT_EQ(refusal(FolderUse::New), "");
+  EXPECT_EQ(checkCheckpointFolder(folder / "none", FolderUse::New).message(),
+            "");
+  EXPECT_FALSE(fs::exists(folder / "none"));
+  EXPECT_NE(begin(session, FolderUse::New)->runId(), id);
+}
+
+TEST_F(CheckpointTest, ResumingAgainAndAgainIsTheSameRun) {
+  FakeSession session(4, 4);
+  std::string id = begin(session, FolderUse::New)->runId();
+  for (int64_t step : {1, 2, 3, 4, 5}) {
+    auto run = begin(session, FolderUse::Resume);
+    EXPECT_EQ(run->runId(), id);
+    ASSERT_TRUE(run->save(2, session, at(step)).ok());
+  }
+  EXPECT_EQ(names(), (Names{named(4), named(5)}));
+}
+
+TEST_F(CheckpointTest, ALockEndsWithItsProcess) {
+  FakeSession session(4, 4);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    auto run = begin(session, FolderUse::New);
+    (void)run->save(3, session, at(7));
+    (void)!write(ready[1], "r", 1);
+    pause();
+    _exit(0);
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_NE(refusal(FolderUse::Resume).find("process " + std::to_string(child)),
+            std::string::npos);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(refusal(FolderUse::Resume), "");
+}
+
+// A lock may fail to keep another out (a file system without locks): whoever
+// comes last has the folder.
+TEST_F(CheckpointTest, ATakenFolderIsNotWrittenTo) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  ASSERT_TRUE(run->save(3, session, at(1)).ok());
+  ASSERT_TRUE(writeFile(folder / "run.json",
+                        "{\"run\":\"abc\",\"epoch\":1,\"model\":\"m\"}")
+                  .ok());
+  Status status = run->save(3, session, at(2));
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("taken over"), std::string::npos);
+  EXPECT_EQ(names(), Names{named(1)});
+}
+
+TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  ASSERT_TRUE(run->save(3, session, at(1)).ok());
+  fs::remove_all(folder);
+  ASSERT_TRUE(run->save(3, session, at(2)).ok());
+  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
+  EXPECT_EQ(names(), Names{named(2)});
+}
+
+TEST_F(CheckpointTest, DamagedStatesAreSetAsideOnce) {
+  FakeSession session(4, 4);
+  {
+    auto run = begin(session, FolderUse::New);
+    for (int64_t step : {10, 20, 30, 40})
+      ASSERT_TRUE(run->save(3, session, at(step)).ok());
+  }
+  damage(folder / named(40));
+  fs::remove(folder / named(30) / "state.json");
+  TrainingState state;
+  bool found = false;
+  ASSERT_TRUE(load(session, &state, &found).ok());
+  EXPECT_EQ(state.step, 20);
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[0].find("kept as aside-" + named(40)), std::string::npos);
+  EXPECT_EQ(names(),
+            (Names{"aside-" + named(30), "aside-" + named(40), named(20)}));
+  // They are not looked at again, and nothing goes on their account.
+  ASSERT_TRUE(load(session, &state, &found).ok());
+  EXPECT_TRUE(notes.empty());
+  auto run = begin(session, FolderUse::Resume);
+  for (int64_t step : {30, 40})
+    ASSERT_TRUE(run->save(3, session, at(step)).ok());
+  EXPECT_EQ(names(), (Names{"aside-" + named(30), "aside-" + named(40),
+                            named(20), named(30), named(40)}));
+}
+
+TEST_F(CheckpointTest, TheSameStepIsReplaced) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  ASSERT_TRUE(run->save(3, session, at(5)).ok());
+  session.state[0][FakeSession::W] = 4.5;
+  ASSERT_TRUE(run->save(3, session, at(5)).ok());
+  run.reset();
+  EXPECT_EQ(names(), Names{named(5)});
+  FakeSession other(4, 4);
+  TrainingState state;
+  bool found = false;
+  ASSERT_TRUE(load(other, &state, &found).ok());
+  EXPECT_EQ(other.state[0][FakeSession::W], 4.5);
+}
+
+TEST_F(CheckpointTest, StatesOfTwoRunsAreNotMixed) {
+  FakeSession session(4, 4);
+  save(session, at(5));
+  fs::rename(folder / named(5), folder / "elsewhere");
+  save(session, at(3));
+  fs::rename(folder / "elsewhere", folder / named(5));
+  EXPECT_NE(refusal(FolderUse::Resume).find("states of several runs"),
+            std::string::npos);
+}
+
+// As they were before runs had names: the run that resumes takes them over.
+TEST_F(CheckpointTest, StatesOfBeforeAreTakenOver) {
+  fs::create_directories(folder / named(12));
+  for (const char *name : {"state.json", "variables.safetensors"})
+    fs::copy_file(fs::path(CHECKPOINT_OF_BEFORE) / name,
+                  folder / named(12) / name);
+  EXPECT_NE(refusal(FolderUse::New).find("a run has saved step 12"),
+            std::string::npos);
+  FakeSession session(4, 4);
+  TrainingState state;
+  bool found = false;
+  Status status = load(session, &state, &found);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(session.state[1], (FakeSession::Ranks{1.5, 7, 30, 3, 0}));
+  EXPECT_EQ(state.epochLoss, 0.25);
+  auto run = begin(session, FolderUse::Resume);
+  EXPECT_EQ(run->runId().size(), 16u);
+  ASSERT_TRUE(run->save(1, session, at(13)).ok());
+  EXPECT_EQ(names(), Names{named(13)});
+}
+
+} // namespace

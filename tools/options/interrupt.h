@@ -1,0 +1,62 @@
+//===- interrupt.h - SIGINT, SIGTERM and limits on files -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Signals belong to a process, hence to the tools alone: no library installs a
+// handler. The first SIGINT or SIGTERM ends the process in order, as soon as
+// nothing is shielded; a second one ends it at once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_OPTIONS_INTERRUPT_H
+#define TOOLS_OPTIONS_INTERRUPT_H
+
+#include <functional>
+#include <sys/types.h>
+
+namespace dist::tools {
+
+/// A closed pipe and a file at its size limit (`ulimit -f`) become errors of
+/// the write, told like any other.
+void reportFailedWrites();
+
+/// Takes SIGINT and SIGTERM from now on, as far as they are not ignored. The
+/// first one calls `clean` (on a thread of its own, while the others go on) and
+/// ends the process with 128 + its number.
+void watchInterrupts(const char *tool, std::function<void()> clean);
+
+/// What the process does, for the line that says where it was ended:
+/// "compiling the model".
+void setActivity(const char *what);
+
+/// SIGINT or SIGTERM once one has come, else 0. Any thread may ask.
+int interruptedBy();
+
+/// The name of one of the two.
+const char *signalName(int signal);
+
+/// A process group that is killed when this process is ended; 0: none.
+void setChildGroup(pid_t group);
+
+/// While one lives a first signal only sets `interruptedBy`: what was begun is
+/// brought to its end, and then the process is ended.
+class Shield {
+public:
+  /// `wait` is shown to who interrupts: "finishing the step".
+  explicit Shield(const char *wait);
+  ~Shield();
+  /// The owner is about to end the process, with an exit code of its own.
+  void dismiss() { dismissed = true; }
+  Shield(const Shield &) = delete;
+  Shield &operator=(const Shield &) = delete;
+
+private:
+  const char *outer;
+  bool dismissed = false;
+};
+
+} // namespace dist::tools
+
+#endif // TOOLS_OPTIONS_INTERRUPT_H
