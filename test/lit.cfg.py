@@ -34,6 +34,15 @@ if cases or subprocess.run([shutil.which("python3") or "python3", "-c", "import 
 else:
     lit_config.note("the ONNX node suite is skipped: set DIST_ONNX_CASES to a folder of cases, or pip install onnx")
 config.substitutions.append(("%onnx_cases", os.path.abspath(cases or os.path.join(config.test_exec_root, "onnx-node-cases"))))
+# Pythons of virtual environments that have a framework and what exports from it.
+for name, modules in (("keras", "tensorflow, tf2onnx, onnx"), ("pytorch", "torch, onnx")):
+    python = os.environ.get(f"DIST_{name.upper()}_PYTHON")
+    if not python:
+        continue
+    if subprocess.run([python, "-c", f"import {modules}"], capture_output=True).returncode:
+        lit_config.fatal(f"DIST_{name.upper()}_PYTHON: {python} lacks one of {modules}")
+    config.available_features.add(name)
+    config.substitutions.append((f"%{name}_python", python))
 # What the checks run is build/bin below this folder.
 config.substitutions.append(("%project", os.path.dirname(config.dist_binary_dir)))
 config.substitutions.append(("%checks", os.path.abspath(checks)))

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Writes a PyTorch module as an ONNX file that can be trained.
+
+    from pytorch_to_onnx import export
+    export(module, (example_input,), "model.onnx")
+
+or, for a class that can be made without arguments:
+
+    pytorch_to_onnx.py FILE.py:CLASS MODEL.onnx DIM,DIM,... [STATE.pt]
+
+torch.onnx.export writes models for inference unless told otherwise, makes one
+initializer of all that are equal (every zero bias of a new model), and transposes
+and renames weights. Here batch norm and dropout stay nodes, which dist-run trains
+as such, and each parameter is an initializer of its own under its name.
+DIM,DIM,... is an example input's shape; its first dim is the batch. Needs torch
+and onnx; with onnxruntime the file is compared with the module.
+"""
+import importlib.util
+import io
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import torch
+
+from weights import Stamps, compare
+
+
+def export(module, inputs, path, opset=17, input_names=None, output_names=None, dynamic_axes=None):
+    """Writes `module`, with the parameters that it has now.
+
+    `inputs` are example tensors whose dim 0 is the batch, unless `dynamic_axes`
+    (as torch.onnx.export takes it) says otherwise.
+    """
+    input_names = input_names or [f"x{i}" if len(inputs) > 1 else "x" for i in range(len(inputs))]
+    dynamic_axes = dynamic_axes or {name: {0: "batch"} for name in input_names}
+    training = module.training
+    module.eval()
+    with torch.no_grad():
+        wanted = module(*inputs)
+    wanted = [y.numpy() for y in (wanted if isinstance(wanted, (tuple, list)) else [wanted])]
+    output_names = output_names or [f"y{i}" if len(wanted) > 1 else "y" for i in range(len(wanted))]
+    if "batch" in {axis for axes in dynamic_axes.values() for axis in axes.values()}:
+        dynamic_axes = {**{name: {0: "batch"} for name in output_names}, **dynamic_axes}
+    stamps, own = Stamps(), {}
+    # Dropout disappears from a module that is evaluated; batch norm's moving
+    # statistics change in one that is trained.
+    module.train()
+    for part in module.modules():
+        if isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
+            part.eval()
+    try:
+        for name, value in [*module.named_parameters(), *module.named_buffers()]:
+            if value.dtype == torch.float32:
+                own[name] = value.detach().clone()
+                value.data.copy_(torch.from_numpy(stamps.stamp(name, own[name].numpy())))
+        file = io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # The exporter by tracing: the other one has no mode for training.
+            torch.onnx.export(module, tuple(inputs), file, dynamo=False, training=torch.onnx.TrainingMode.PRESERVE,
+                              do_constant_folding=False, opset_version=opset, input_names=input_names,
+                              output_names=output_names, dynamic_axes=dynamic_axes)
+    finally:
+        for name, value in [*module.named_parameters(), *module.named_buffers()]:
+            if name in own:
+                value.data.copy_(own[name])
+        module.train(training)
+    proto = onnx.load_from_string(file.getvalue())
+    lost = stamps.restore(proto)
+    if lost:
+        print(f"not in the file, since the outputs do not depend on them: {', '.join(lost)}")
+    let_dropout_follow(proto)
+    proto.producer_name = "pytorch_to_onnx"
+    onnx.checker.check_model(proto, full_check=True)
+    compare(proto, [x.numpy() for x in inputs], wanted)
+    onnx.save(proto, path)
+    print(f"{path}: {len(proto.graph.initializer)} initializers, {len(proto.graph.node)} nodes")
+
+
+def let_dropout_follow(proto):
+    """Whoever runs the file says whether it trains: the node does not insist on it."""
+    for node in proto.graph.node:
+        if node.op_type == "Dropout":
+            del node.input[2:]
+    used = {name for node in proto.graph.node for name in node.input} | {y.name for y in proto.graph.output}
+    for node in [n for n in proto.graph.node if n.op_type == "Constant" and n.output[0] not in used]:
+        proto.graph.node.remove(node)
+
+
+def main():
+    if len(sys.argv) not in (4, 5) or ":" not in sys.argv[1]:
+        sys.exit(__doc__)
+    file, name = sys.argv[1].rsplit(":", 1)
+    spec = importlib.util.spec_from_file_location("model", file)
+    code = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(code)
+    module = getattr(code, name)()
+    if len(sys.argv) == 5:
+        module.load_state_dict(torch.load(sys.argv[4], weights_only=True))
+    shape = [int(dim) for dim in sys.argv[3].split(",")]
+    example = np.random.default_rng(0).uniform(0, 1, shape).astype(np.float32)
+    export(module, (torch.from_numpy(example),), sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Exports a Keras model as people have them and trains it by Keras: exported_keras.py PROJECT FOLDER
+
+FOLDER/model.onnx is what examples/export/keras_to_onnx.py makes of it,
+FOLDER/history.jsonl the losses of 40 steps on the repository's digits. The second
+model, FOLDER/dropout.onnx, is not trained: it draws numbers of its own.
+"""
+import json
+import os
+import sys
+
+project, folder = sys.argv[1:3]
+sys.path[:0] = [os.path.join(project, "examples", "export"), os.path.join(project, "test", "e2e", "Inputs")]
+os.makedirs(folder, exist_ok=True)
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+from keras_to_onnx import export  # noqa: E402
+from make_digits_keras import idx  # noqa: E402
+
+L = keras.layers
+keras.utils.set_random_seed(1)
+
+
+def net(*dropout):
+    return keras.Sequential([
+        keras.Input((8, 8, 1), name="image"), L.Conv2D(16, 3, padding="same"), L.BatchNormalization(), L.Activation("tanh"),
+        L.Conv2D(16, 3, strides=2, padding="same", activation="tanh"), L.Flatten(), L.Dense(32), L.BatchNormalization(),
+        L.Activation("tanh"), *dropout, L.Dense(10, activation="softmax")])
+
+
+model = net()
+export(model, os.path.join(folder, "model.onnx"))
+export(net(L.Dropout(0.5)), os.path.join(folder, "dropout.onnx"))
+x = idx("train-images-idx3-ubyte.gz")[..., None].astype(np.float32) / 16
+y = idx("train-labels-idx1-ubyte.gz").astype(np.int64)
+model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="sparse_categorical_crossentropy")
+with open(os.path.join(folder, "history.jsonl"), "w") as f:
+    for step in range(40):
+        rows = slice(32 * step, 32 * step + 32)
+        loss = float(model.train_on_batch(x[rows], y[rows], return_dict=True)["loss"])
+        model.reset_metrics()
+        f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": loss}) + "\n")

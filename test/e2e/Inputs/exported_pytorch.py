@@ -1,0 +1,55 @@
+"""Exports a PyTorch module as people have them and trains it by PyTorch: exported_pytorch.py PROJECT FOLDER
+
+FOLDER/model.onnx is what examples/export/pytorch_to_onnx.py makes of it,
+FOLDER/history.jsonl the losses of 40 steps on the repository's digits. The second
+module, FOLDER/dropout.onnx, is not trained: it draws numbers of its own.
+"""
+import gzip
+import json
+import os
+import sys
+
+project, folder = sys.argv[1:3]
+sys.path.insert(0, os.path.join(project, "examples", "export"))
+os.makedirs(folder, exist_ok=True)
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from pytorch_to_onnx import export  # noqa: E402
+from torch import nn  # noqa: E402
+
+torch.manual_seed(1)
+
+
+def idx(name):
+    data = gzip.open(os.path.join(project, "examples", "data", "digits", name)).read()
+    dims = [int.from_bytes(data[4 + 4 * i : 8 + 4 * i], "big") for i in range(data[3])]
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
+
+
+def net(*dropout):
+    """New norms have equal scales, and zero biases are equal: what exporters tie."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.Tanh(), nn.Conv2d(16, 16, 3, stride=2, padding=1), nn.GELU(),
+        nn.Flatten(), nn.Linear(256, 32), nn.LayerNorm(32), nn.Tanh(), nn.Linear(32, 32), nn.LayerNorm(32), nn.Tanh(),
+        *dropout, nn.Linear(32, 10))
+
+
+model = net()
+for part in model.modules():
+    if isinstance(part, (nn.Linear, nn.Conv2d)):
+        nn.init.zeros_(part.bias)
+example = (torch.rand(2, 1, 8, 8),)
+export(model, example, os.path.join(folder, "model.onnx"))
+export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
+x = torch.from_numpy(idx("train-images-idx3-ubyte.gz")[:, None].astype(np.float32) / 16)
+y = torch.from_numpy(idx("train-labels-idx1-ubyte.gz").astype(np.int64))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7)
+model.train()
+with open(os.path.join(folder, "history.jsonl"), "w") as f:
+    for step in range(40):
+        rows = slice(32 * step, 32 * step + 32)
+        loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": float(loss.detach())}) + "\n")
