@@ -42,7 +42,10 @@ lint() {
   done
   return $failures
 }
-docs() { ninja -C build mlir-doc > build/docs.log 2>&1 && python3 tools/lint/check_docs.py build; }
+docs() {
+  ninja -C build mlir-doc > build/docs.log 2>&1 && python3 tools/lint/check_docs.py build &&
+    { ninja -C build site > build/site.log 2>&1 || { tail -n 20 build/site.log; return 1; }; }
+}
 gtests() { ctest --test-dir "$1" --output-on-failure --no-tests=error -j 2; }
 lits() { /usr/lib/llvm-22/bin/lit -v -j 2 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'; return "${PIPESTATUS[0]}"; }
 # New inputs stay in the build folder; what crashes is written there, too.
