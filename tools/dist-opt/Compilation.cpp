@@ -20,6 +20,7 @@
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/options/values.h"
+#include "tools/options/interrupt.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -255,6 +256,7 @@ int Compilation::print(bool bytecode) {
     llvm::outs() << text;
     return 0;
   }
+  ::dist::tools::Shield shield("writing the output");
   Status status = ::dist::writeFile(options.outFile, text);
   return status.ok() ? 0 : reportError(status);
 }
@@ -286,7 +288,7 @@ int Compilation::emitPackage() {
       return success(skeleton.ok());
     };
   if (failed(lowerToPackage(*module, lowering, options.outFile)))
-    return skeleton.ok() ? 1 : reportError(skeleton);
+    return skeleton.ok() ? printer.exitCode() : reportError(skeleton);
   return 0;
 }
 

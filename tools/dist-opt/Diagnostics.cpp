@@ -7,6 +7,7 @@
 #include "tools/dist-opt/Diagnostics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "passes/Lowering/Package/FileError.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -50,6 +51,7 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
   if (isError && printed)
     return success();
+  ofFiles |= isError && isFileError(diagnostic);
   StringRef kind = isError ? "error"
                    : diagnostic.getSeverity() == DiagnosticSeverity::Warning
                        ? "warning"

@@ -20,12 +20,14 @@ public:
   /// Into `text`, if that is not null, goes the first error instead.
   explicit ErrorPrinter(MLIRContext *context, std::string *text = nullptr);
   bool hadError() const { return printed; }
+  /// The exit code for what it printed: 3 when the file system failed.
+  int exitCode() const { return ofFiles ? 3 : 1; }
   /// An error that is no diagnostic, kept as one.
   void keep(const std::string &message);
 
 private:
   LogicalResult handle(Diagnostic &diagnostic);
-  bool printed = false;
+  bool printed = false, ofFiles = false;
   std::string *text;
   ScopedDiagnosticHandler handler;
 };

@@ -10,7 +10,11 @@
 #include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/dist-opt/Reports.h"
+#include "runtime/formats/file.h"
+#include "tools/options/interrupt.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdio>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -29,6 +33,16 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
     llvm::outs() << answer;
     return 0;
   }
+  // A package is put together in a folder beside its place. Renamed, nothing is
+  // added to it while it is removed.
+  std::string folder = llvm::StringRef(options.outFile).rtrim('/').str() +
+                       ".new-" + std::to_string(getpid());
+  ::dist::tools::watchInterrupts("dist-opt", [folder] {
+    std::string gone = folder + ".gone";
+    if (std::rename(folder.c_str(), gone.c_str()) == 0)
+      ::dist::removeAll(gone);
+  });
+  ::dist::tools::setActivity("compiling the model");
   if (options.printStrategies || options.printOps || options.printCluster)
     return printTables(options, registry);
   if (failed(checkOptions(options)))

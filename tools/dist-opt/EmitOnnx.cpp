@@ -13,6 +13,7 @@
 #include "runtime/export/onnx_export.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Reports.h"
+#include "tools/options/interrupt.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -96,6 +97,7 @@ std::vector<::dist::OnnxCopy> Compilation::findOnnxCopies() {
 }
 
 int Compilation::emitOnnx() {
+  ::dist::tools::Shield shield("writing the model");
   if (!isOnnx)
     return reportError(Status::error(
         StatusCode::InvalidArgument, "this model cannot be emitted so",

@@ -13,6 +13,7 @@
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Reports.h"
+#include "tools/options/interrupt.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -107,6 +108,7 @@ static Status save(const Options &options, const std::string &path) {
     text += "--split=" + rule + "\n";
   if (!options.splitPreset.empty())
     text += "--split-preset=" + options.splitPreset + "\n";
+  ::dist::tools::Shield shield("writing the output");
   return ::dist::writeFile(path, text);
 }
 

@@ -12,6 +12,7 @@
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Planner.h"
+#include "tools/options/interrupt.h"
 #include "tools/options/strategies.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -39,6 +40,7 @@ static int write(const std::string &text, const Options &options) {
     llvm::outs() << text;
     return 0;
   }
+  ::dist::tools::Shield shield("writing the output");
   ::dist::Status status = ::dist::writeFile(options.outFile, text);
   return status.ok() ? 0 : reportError(status);
 }

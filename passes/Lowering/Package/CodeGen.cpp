@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/CodeGen.h"
+#include "passes/Lowering/Package/FileError.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -38,6 +39,7 @@ struct Part {
   std::unique_ptr<llvm::Module> module;
   std::string path;
   std::string error;
+  bool cannotWrite = false;
 };
 
 } // namespace
@@ -99,6 +101,7 @@ static void compilePart(Part &part, const Target &target) {
   llvm::raw_fd_ostream stream(part.path, code, llvm::sys::fs::OF_None);
   if (code) {
     part.error = "cannot write " + part.path + ": " + code.message();
+    part.cannotWrite = true;
     return;
   }
   llvm::legacy::PassManager codegen;
@@ -111,6 +114,7 @@ static void compilePart(Part &part, const Target &target) {
   stream.flush();
   if (stream.has_error()) {
     part.error = "cannot write " + part.path + ": " + stream.error().message();
+    part.cannotWrite = true;
     stream.clear_error();
   }
 }
@@ -211,7 +215,7 @@ static LogicalResult link(ModuleOp module, ArrayRef<Part> parts,
   std::string error;
   if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, {}, 0, 0,
                                 &error) != 0)
-    return module.emitError("the linker failed (")
+    return emitFileError(module, "the linker failed (")
            << linker << ")" << (error.empty() ? "" : ": " + error)
            << "; check the space on the disk";
   return success();
@@ -264,7 +268,8 @@ LogicalResult mlir::dist::generateSharedObject(ModuleOp module,
   LogicalResult result = success();
   for (Part &part : parts)
     if (!part.error.empty()) {
-      result = module.emitError(part.error);
+      result = part.cannotWrite ? emitFileError(module, part.error)
+                                : module.emitError(part.error);
       break;
     }
   if (succeeded(result))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/Manifest.h"
+#include "passes/Lowering/Package/FileError.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
@@ -419,6 +420,6 @@ LogicalResult mlir::dist::writeWeights(ModuleOp module, StringRef path) {
     return success();
   ::dist::Status status = writer.finish();
   if (!status.ok())
-    return module.emitError(status.message());
+    return emitFileError(module, status.message());
   return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Package/CodeGen.h"
+#include "passes/Lowering/Package/FileError.h"
 #include "passes/Lowering/Package/Manifest.h"
 #include "runtime/core/digest.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,7 +46,7 @@ static LogicalResult writePackage(ModuleOp module,
   std::string digest;
   ::dist::Status status = ::dist::digestPackage(folder, &digest);
   if (!status.ok())
-    return module.emitError(status.message());
+    return emitFileError(module, status.message());
   manifest.set_digest(digest);
   std::error_code code;
   llvm::raw_fd_ostream stream(folder + "/manifest", code);
@@ -56,7 +57,7 @@ static LogicalResult writePackage(ModuleOp module,
     stream.clear_error();
   }
   if (code)
-    return module.emitError("cannot write ")
+    return emitFileError(module, "cannot write ")
            << folder << "/manifest: " << code.message();
   return options.addFiles ? options.addFiles(folder) : success();
 }
@@ -111,12 +112,12 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
   std::string fresh =
       target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
   if (std::error_code code = llvm::sys::fs::create_directories(fresh))
-    return module.emitError("cannot make the folder ")
+    return emitFileError(module, "cannot make the folder ")
            << fresh << ": " << code.message();
   LogicalResult result = writePackage(module, options, fresh);
   if (succeeded(result))
     if (std::error_code code = putInPlace(fresh, target))
-      result = module.emitError("cannot make the package ")
+      result = emitFileError(module, "cannot make the package ")
                << target << ": " << code.message();
   // The new folder after a failure, the old one after a success.
   (void)llvm::sys::fs::remove_directories(fresh);
