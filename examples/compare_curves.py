@@ -5,12 +5,24 @@ Prints the first steps, the last epoch and the largest difference of the losses,
 and exits 1 when one differs by more than TOLERANCE (1e-4) of max(|loss|, 0.1).
 """
 import json
+import math
 import sys
 
 
 def rows(path):
     with open(path, encoding="utf-8") as f:
         return [json.loads(line) for line in f]
+
+
+def loss(row):
+    """A history has null for what is not finite."""
+    return math.nan if row["loss"] is None else row["loss"]
+
+
+def difference(a, b):
+    if math.isnan(a) or math.isnan(b):
+        return 0.0 if math.isnan(a) and math.isnan(b) else math.inf
+    return abs(a - b) / max(abs(a), 0.1)
 
 
 def main():
@@ -23,9 +35,9 @@ def main():
     print(f"{'step':>6} {'first':>12} {'second':>12}")
     worst = 0.0
     for i, (a, b) in enumerate(zip(*steps)):
-        worst = max(worst, abs(a["loss"] - b["loss"]) / max(abs(a["loss"]), 0.1))
+        worst = max(worst, difference(loss(a), loss(b)))
         if i < 5 or i == len(steps[0]) - 1:
-            print(f"{a['step']:>6} {a['loss']:>12.7f} {b['loss']:>12.7f}")
+            print(f"{a['step']:>6} {loss(a):>12.7f} {loss(b):>12.7f}")
     for name, history in zip(names, histories):
         last = [row for row in history if row["kind"] == "epoch"][-1]
         print(f"{name}: " + ", ".join(f"{k} {v:.4f}" for k, v in last.items() if isinstance(v, float)))

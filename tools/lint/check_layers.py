@@ -54,7 +54,8 @@ for name in files:
                     findings.append(f"{name}:{number}: {header} does not belong here")
         elif name.startswith(("dialects/", "passes/", "runtime/")):
             code = line.split("//")[0]
-            for word in (r"(?<![\w.>:])_?exit\(", r"\bgetenv\(", r"\berrs\(\)", r"\bcl::opt\b"):
+            for word in (r"(?<![\w.>:])_?exit\(", r"\bgetenv\(", r"\berrs\(\)", r"\bcl::opt\b",
+                         r"(?<![\w.>])(?:std::)?(?:signal|sigaction)\("):
                 if re.search(word, code):
                     findings.append(f"{name}:{number}: a library may not do this: {line.strip()}")
 for name in tracked("CMakeLists.txt"):
