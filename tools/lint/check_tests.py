@@ -38,4 +38,10 @@ for name in tracked(".td"):
         op = f"{dialect.group(1).lower()}.{match.group(1)}" if dialect else None
         if op and not re.search(re.escape(op) + r"\b", corpus):
             findings.append(f"op {op} has no lit test")
+# Each option of the tools is typed by a test, as users type it.
+typed = "".join(line for line in corpus.splitlines(True) if "RUN:" in line)
+rows = read("tools/options/rows.cpp")
+for option in sorted(set(re.findall(r'table\.\w+\(\s*"(?:-\w,)?(--[a-z][\w-]*)"', rows))):
+    if not re.search(re.escape(option) + r"(?![\w-])", typed):
+        findings.append(f"option {option} is typed by no test")
 report("tests", findings, len(tests))
