@@ -18,11 +18,7 @@ static thread_local bool exactFloats = false;
 ExactFloats::ExactFloats() : before(exactFloats) { exactFloats = true; }
 ExactFloats::~ExactFloats() { exactFloats = before; }
 
-double mlir::dist::roundToType(double v, FloatType type) {
-  if (type.isF64() || exactFloats)
-    return v;
-  if (type.isF32())
-    return static_cast<float>(v);
+static double roundAlways(double v, FloatType type) {
   llvm::APFloat value(v);
   bool lossy;
   value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
@@ -30,6 +26,12 @@ double mlir::dist::roundToType(double v, FloatType type) {
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
                 &lossy);
   return value.convertToDouble();
+}
+
+double mlir::dist::roundToType(double v, FloatType type) {
+  if (type.isF64() || exactFloats)
+    return v;
+  return type.isF32() ? static_cast<float>(v) : roundAlways(v, type);
 }
 
 int64_t mlir::dist::wrapToType(int64_t v, IntegerType type) {
@@ -64,15 +66,21 @@ void mlir::dist::forEachIndex(ArrayRef<int64_t> shape,
 
 HostTensor::HostTensor(RankedTensorType type)
     : type(type), data(std::make_shared<Data>()) {
-  if (isFloat())
+  Type element = type.getElementType();
+  floating = isa<FloatType>(element);
+  if (floating) {
+    if (element.isF32())
+      rounding = Rounding::F32;
+    else if (!element.isF64())
+      rounding = Rounding::ByType;
+    if (exactFloats)
+      rounding = Rounding::None;
     data->f.resize(type.getNumElements());
-  else
-    data->i.resize(type.getNumElements());
-}
-
-bool HostTensor::isUnsigned() const {
-  auto integer = dyn_cast<IntegerType>(type.getElementType());
-  return integer && (integer.isUnsigned() || integer.getWidth() == 1);
+    return;
+  }
+  if (auto integer = dyn_cast<IntegerType>(element))
+    unsignedInts = integer.isUnsigned() || integer.getWidth() == 1;
+  data->i.resize(type.getNumElements());
 }
 
 double HostTensor::integerToDouble(int64_t v) const {
@@ -88,8 +96,8 @@ HostTensor::Data &HostTensor::writable() {
 
 void HostTensor::setDouble(int64_t i, double v) {
   if (isFloat()) {
-    writable().f[i] = roundToType(v, cast<FloatType>(type.getElementType()));
-    return;
+    writable().f[i] = v;
+    return adjust(i, i + 1);
   }
   auto integer = cast<IntegerType>(type.getElementType());
   int64_t truncated;
@@ -102,6 +110,29 @@ void HostTensor::setDouble(int64_t i, double v) {
   else
     truncated = static_cast<int64_t>(v);
   setInt(i, truncated);
+}
+
+void HostTensor::adjust(int64_t begin, int64_t end) {
+  if (!floating) {
+    auto integer = cast<IntegerType>(type.getElementType());
+    if (unsigned unused = 64 - std::min(integer.getWidth(), 64u)) {
+      // Shifted to the left end and back, with the sign or without.
+      for (int64_t i = begin; i < end; ++i) {
+        uint64_t bits = uint64_t(data->i[i]) << unused;
+        data->i[i] =
+            unsignedInts ? int64_t(bits >> unused) : int64_t(bits) >> unused;
+      }
+    }
+    return;
+  }
+  if (rounding == Rounding::F32) {
+    for (int64_t i = begin; i < end; ++i)
+      data->f[i] = static_cast<float>(data->f[i]);
+  } else if (rounding == Rounding::ByType) {
+    auto floatType = cast<FloatType>(type.getElementType());
+    for (int64_t i = begin; i < end; ++i)
+      data->f[i] = roundAlways(data->f[i], floatType);
+  }
 }
 
 void HostTensor::setInt(int64_t i, int64_t v) {
@@ -130,6 +161,11 @@ std::vector<char> HostTensor::toBytes() const {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   unsigned bytes = (width + 7) / 8;
   std::vector<char> out(getNumElements() * bytes);
+  if (type.getElementType().isF32()) {
+    std::vector<float> narrow(floats().begin(), floats().end());
+    std::memcpy(out.data(), narrow.data(), out.size());
+    return out;
+  }
   for (int64_t i = 0, e = getNumElements(); i < e; ++i) {
     uint64_t bits;
     if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
@@ -154,6 +190,12 @@ FailureOr<HostTensor> HostTensor::fromBytes(RankedTensorType type,
     return failure();
   HostTensor tensor(type);
   Data &data = tensor.writable();
+  if (type.getElementType().isF32()) {
+    std::vector<float> narrow(type.getNumElements());
+    std::memcpy(narrow.data(), bytes.data(), bytes.size());
+    data.f.assign(narrow.begin(), narrow.end());
+    return tensor;
+  }
   for (int64_t i = 0, e = type.getNumElements(); i < e; ++i) {
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + i * size, size);
@@ -187,6 +229,22 @@ FailureOr<HostTensor> HostTensor::fromAttribute(ElementsAttr attribute) {
     return failure();
   HostTensor tensor(type);
   int64_t i = 0;
+  if (dense.isSplat() && type.getNumElements() > 1) {
+    auto one = RankedTensorType::get({}, type.getElementType());
+    auto value = fromAttribute(dense.resizeSplat(one));
+    if (failed(value))
+      return failure();
+    if (tensor.isFloat())
+      llvm::fill(tensor.writeFloats(), value->getFloats().front());
+    else
+      llvm::fill(tensor.writeInts(), value->getInts().front());
+    return tensor;
+  }
+  if (type.getElementType().isF32()) {
+    auto values = dense.getValues<float>();
+    llvm::copy(values, tensor.writeFloats().begin());
+    return tensor;
+  }
   if (tensor.isFloat()) {
     for (llvm::APFloat value : dense.getValues<llvm::APFloat>()) {
       bool lossy;

@@ -33,9 +33,9 @@ public:
   RankedTensorType getType() const { return type; }
   ArrayRef<int64_t> getShape() const { return type.getShape(); }
   int64_t getNumElements() const { return type.getNumElements(); }
-  bool isFloat() const { return isa<FloatType>(type.getElementType()); }
+  bool isFloat() const { return floating; }
   /// Whether integers are compared and divided as unsigned (ui8..ui64, i1).
-  bool isUnsigned() const;
+  bool isUnsigned() const { return unsignedInts; }
 
   /// Element at a row-major position, as a number; integers are converted.
   double getDouble(int64_t i) const {
@@ -49,6 +49,16 @@ public:
   /// double written to an integer tensor truncates towards zero.
   void setDouble(int64_t i, double v);
   void setInt(int64_t i, int64_t v);
+
+  /// All elements of a float tensor; and of an integer one. What is written
+  /// this way has to be brought to the element type by `adjust`.
+  ArrayRef<double> getFloats() const { return data->f; }
+  ArrayRef<int64_t> getInts() const { return data->i; }
+  MutableArrayRef<double> writeFloats() { return writable().f; }
+  MutableArrayRef<int64_t> writeInts() { return writable().i; }
+  /// Rounds (or wraps) elements [begin, end) to the element type. Threads may
+  /// do so at the same time, each its own part of a tensor that has no copies.
+  void adjust(int64_t begin, int64_t end);
 
   /// Row-major position of an index, and back.
   int64_t linearize(ArrayRef<int64_t> index) const;
@@ -73,7 +83,13 @@ private:
     std::vector<int64_t> i;
   };
   Data &writable();
+  /// How floats are rounded on every write; what ExactFloats said when the
+  /// tensor was made holds for all of its life, on every thread.
+  enum class Rounding : uint8_t { None, F32, ByType };
   RankedTensorType type;
+  // What the type says, which is asked for at every element.
+  bool floating = false, unsignedInts = false;
+  Rounding rounding = Rounding::None;
   std::shared_ptr<Data> data;
 };
 
@@ -81,9 +97,9 @@ private:
 /// ExactFloats is alive on this thread).
 double roundToType(double v, FloatType type);
 
-/// While alive, the calling thread's float tensors keep double precision
-/// whatever their type: two programs that compute the same in another order
-/// then agree to about 1e-13, and a wrong one stands out.
+/// While alive, float tensors that the calling thread makes keep double
+/// precision whatever their type: two programs that compute the same in another
+/// order then agree to about 1e-13, and a wrong one stands out.
 class ExactFloats {
 public:
   ExactFloats();

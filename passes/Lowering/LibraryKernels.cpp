@@ -64,13 +64,6 @@ static manifest::DataType parseTypeName(StringRef name) {
       .Default(manifest::I8);
 }
 
-SmallVector<int64_t> mlir::dist::getRowMajorStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
-  return strides;
-}
-
 DictionaryAttr
 mlir::dist::makeMemory(Type element, ArrayRef<int64_t> dims,
                        std::optional<ArrayRef<int64_t>> strides) {

@@ -12,6 +12,7 @@
 #ifndef PASSES_LOWERING_LIBRARYKERNELS_H
 #define PASSES_LOWERING_LIBRARYKERNELS_H
 
+#include "dialects/Interfaces/HostLoops.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LLVM.h"
@@ -45,9 +46,6 @@ std::optional<::dist::cpu::LibraryKernelInfo> askLibrary(DictionaryAttr kernel,
 /// choice.
 DictionaryAttr makeMemory(Type element, ArrayRef<int64_t> dims,
                           std::optional<ArrayRef<int64_t>> strides);
-
-/// Strides of a dense row-major tensor.
-SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape);
 
 } // namespace mlir::dist
 

@@ -7,11 +7,13 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "dialects/Interfaces/HostLoops.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -155,27 +157,14 @@ mlir::dist::getGroups(MeshOp mesh, ArrayRef<StringAttr> axes) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-static void copyElement(const HostTensor &from, int64_t i, HostTensor &to,
-                        int64_t j) {
-  if (from.isFloat())
-    to.setDouble(j, from.getDouble(i));
-  else
-    to.setInt(j, from.getInt(i));
-}
-
 HostTensor mlir::dist::cutDim(const HostTensor &tensor, unsigned dim,
                               int64_t part, int64_t parts) {
   SmallVector<int64_t> shape(tensor.getShape());
+  SmallVector<int64_t> strides = getRowMajorStrides(shape);
   shape[dim] /= parts;
-  HostTensor result(
-      RankedTensorType::get(shape, tensor.getType().getElementType()));
-  int64_t position = 0;
-  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> from(index);
-    from[dim] += part * shape[dim];
-    copyElement(tensor, tensor.linearize(from), result, position++);
-  });
-  return result;
+  return gatherStrided(
+      RankedTensorType::get(shape, tensor.getType().getElementType()), tensor,
+      strides, part * shape[dim] * strides[dim]);
 }
 
 HostTensor mlir::dist::joinDim(ArrayRef<HostTensor> parts, unsigned dim) {
@@ -184,13 +173,9 @@ HostTensor mlir::dist::joinDim(ArrayRef<HostTensor> parts, unsigned dim) {
   shape[dim] *= parts.size();
   HostTensor result(
       RankedTensorType::get(shape, parts.front().getType().getElementType()));
-  int64_t position = 0;
-  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> from(index);
-    const HostTensor &part = parts[from[dim] / partSize];
-    from[dim] %= partSize;
-    copyElement(part, part.linearize(from), result, position++);
-  });
+  SmallVector<int64_t> strides = getRowMajorStrides(shape);
+  for (auto [i, part] : llvm::enumerate(parts))
+    scatterStrided(part, result, strides, i * partSize * strides[dim]);
   return result;
 }
 
@@ -243,30 +228,20 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
 static HostTensor addPadding(const HostTensor &tensor, RankedTensorType type,
                              ShardPadding padding) {
   HostTensor result(type);
-  int64_t position = 0;
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-    int64_t at = position++;
-    bool inside =
-        llvm::all_of_zip(index, tensor.getShape(),
-                         [](int64_t i, int64_t size) { return i < size; });
-    if (inside)
-      copyElement(tensor, tensor.linearize(index), result, at);
-    else if (padding == ShardPadding::Poison && result.isFloat())
-      result.setDouble(at, std::numeric_limits<double>::quiet_NaN());
-    else if (padding == ShardPadding::Poison)
-      result.setInt(at, 1 << 20);
-  });
+  int64_t count = type.getNumElements();
+  for (int64_t i = 0; padding == ShardPadding::Poison && i < count; ++i) {
+    if (result.isFloat())
+      result.setDouble(i, std::numeric_limits<double>::quiet_NaN());
+    else
+      result.setInt(i, 1 << 20);
+  }
+  scatterStrided(tensor, result, getRowMajorStrides(type.getShape()));
   return result;
 }
 
 HostTensor mlir::dist::dropPadding(const HostTensor &padded,
                                    RankedTensorType type) {
-  HostTensor result(type);
-  int64_t position = 0;
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-    copyElement(padded, padded.linearize(index), result, position++);
-  });
-  return result;
+  return gatherStrided(type, padded, getRowMajorStrides(padded.getShape()));
 }
 
 HostTensor mlir::dist::cutShard(const HostTensor &global, ShardingAttr sharding,
@@ -338,28 +313,23 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
   auto type =
       RankedTensorType::get(shape, ranks.front().getType().getElementType());
   HostTensor result(type);
-  std::vector<bool> written(type.getNumElements(), false);
-  // Each rank writes its part; those that come after the first compare.
+  SmallVector<int64_t> strides = getRowMajorStrides(shape);
+  // Where a part begins, and the first rank that holds it: it writes the part,
+  // those that come after it compare.
+  std::map<SmallVector<int64_t>, int64_t> writers;
   for (int64_t rank = 0, e = ranks.size(); rank < e; ++rank) {
-    const HostTensor &shard = ranks[rank];
-    HostTensor seen(shard.getType());
-    bool copies = true;
-    int64_t position = 0;
-    forEachIndex(shard.getShape(), [&](ArrayRef<int64_t> index) {
-      SmallVector<int64_t> to(index);
-      for (unsigned dim = 0; dim < to.size(); ++dim)
-        to[dim] +=
-            starts[dim][getPlaceInGroup(mesh, rank, sharding.getAxes(dim))];
-      int64_t at = result.linearize(to);
-      if (!written[at]) {
-        written[at] = true;
-        copies = false;
-        copyElement(shard, position, result, at);
-      }
-      copyElement(result, at, seen, position++);
-    });
-    if (copies && largestCopyDifference)
-      copyDifference = std::max(copyDifference, getDifference(shard, seen));
+    SmallVector<int64_t> places;
+    int64_t base = 0;
+    for (unsigned dim = 0; dim < shape.size(); ++dim) {
+      places.push_back(getPlaceInGroup(mesh, rank, sharding.getAxes(dim)));
+      base += starts[dim][places.back()] * strides[dim];
+    }
+    auto [writer, isFirst] = writers.try_emplace(places, rank);
+    if (isFirst)
+      scatterStrided(ranks[rank], result, strides, base);
+    else if (largestCopyDifference)
+      copyDifference = std::max(
+          copyDifference, getDifference(ranks[rank], ranks[writer->second]));
   }
   if (largestCopyDifference) {
     double magnitude = 0;

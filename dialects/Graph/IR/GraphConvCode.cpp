@@ -1,7 +1,11 @@
-//===- GraphConvCode.cpp - Convolutions: evaluation, scalar code ----------===//
+//===- GraphConvCode.cpp - Convolutions: scalar code -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For the types that no library kernel takes.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphConv.h"
@@ -10,95 +14,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
-
-//===----------------------------------------------------------------------===//
-// Reference: one list of products, three ways to sum them
-//===----------------------------------------------------------------------===//
-
-static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
-    strides[dim] = strides[dim + 1] * shape[dim + 1];
-  return strides;
-}
-
-/// Calls `fn(input, filter, output)` with the row-major positions of every
-/// product input[..] * filter[..] that belongs to output[..].
-template <typename Fn> static void forEachProduct(const ConvShape &c, Fn fn) {
-  SmallVector<int64_t> inputStrides =
-      getStrides(c.input.pack<int64_t>(c.batch, c.inputChannels, c.inputSizes));
-  SmallVector<int64_t> filterStrides = getStrides(c.filter.pack<int64_t>(
-      c.outputChannels, c.getInputChannelsAGroup(), c.filterSizes));
-  SmallVector<int64_t> outputStrides = getStrides(
-      c.output.pack<int64_t>(c.batch, c.outputChannels, c.outputSizes));
-  int64_t inputChannels = c.getInputChannelsAGroup();
-  int64_t outputChannels = c.getOutputChannelsAGroup();
-  forEachIndex(c.outputSizes, [&](ArrayRef<int64_t> place) {
-    forEachIndex(c.filterSizes, [&](ArrayRef<int64_t> tap) {
-      int64_t inputBase = 0, filterBase = 0, outputBase = 0;
-      for (unsigned d = 0; d < c.getNumSpatial(); ++d) {
-        int64_t position =
-            place[d] * c.strides[d] + tap[d] * c.dilations[d] - c.padLow[d];
-        if (position < 0 || position >= c.inputSizes[d])
-          return;
-        inputBase += position * inputStrides[c.input.spatial[d]];
-        filterBase += tap[d] * filterStrides[c.filter.spatial[d]];
-        outputBase += place[d] * outputStrides[c.output.spatial[d]];
-      }
-      for (int64_t n = 0; n < c.batch; ++n)
-        for (int64_t o = 0; o < c.outputChannels; ++o)
-          for (int64_t i = 0; i < inputChannels; ++i)
-            fn(inputBase + n * inputStrides[c.input.major] +
-                   (o / outputChannels * inputChannels + i) *
-                       inputStrides[c.input.minor],
-               filterBase + o * filterStrides[c.filter.major] +
-                   i * filterStrides[c.filter.minor],
-               outputBase + n * outputStrides[c.output.major] +
-                   o * outputStrides[c.output.minor]);
-    });
-  });
-}
-
-static HostTensor toTensor(RankedTensorType type, ArrayRef<double> sums) {
-  HostTensor result(type);
-  for (auto [i, sum] : llvm::enumerate(sums))
-    result.setDouble(i, sum);
-  return result;
-}
-
-LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
-                               SmallVectorImpl<HostTensor> &results) {
-  std::vector<double> sums(getType().getNumElements());
-  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
-    sums[o] += operands[0].getDouble(i) * operands[1].getDouble(f);
-  });
-  results.push_back(toTensor(getType(), sums));
-  return success();
-}
-
-LogicalResult ConvInputGradOp::evaluate(ArrayRef<HostTensor> operands,
-                                        SmallVectorImpl<HostTensor> &results) {
-  std::vector<double> sums(getType().getNumElements());
-  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
-    sums[i] += operands[0].getDouble(o) * operands[1].getDouble(f);
-  });
-  results.push_back(toTensor(getType(), sums));
-  return success();
-}
-
-LogicalResult ConvFilterGradOp::evaluate(ArrayRef<HostTensor> operands,
-                                         SmallVectorImpl<HostTensor> &results) {
-  std::vector<double> sums(getType().getNumElements());
-  forEachProduct(ConvShape::get(*this), [&](int64_t i, int64_t f, int64_t o) {
-    sums[f] += operands[0].getDouble(i) * operands[1].getDouble(o);
-  });
-  results.push_back(toTensor(getType(), sums));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Scalar code: for the types that no library kernel takes
-//===----------------------------------------------------------------------===//
 
 static SmallVector<Value> pickSpatial(const LayoutDims &dims,
                                       ValueRange indices) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/LoopBuilder.h"
+#include "dialects/Interfaces/HostLoops.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -223,49 +224,51 @@ OpCost DotGeneralOp::getCost() {
 /// Row-major offsets of every index over `dims` of a tensor.
 static std::vector<int64_t> getOffsets(ArrayRef<int64_t> shape,
                                        ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
-    strides[dim] = strides[dim + 1] * shape[dim + 1];
-  std::vector<int64_t> offsets;
-  forEachIndex(pickSizes(shape, dims), [&](ArrayRef<int64_t> index) {
-    int64_t offset = 0;
-    for (auto [dim, position] : llvm::zip(dims, index))
-      offset += strides[dim] * position;
-    offsets.push_back(offset);
-  });
-  return offsets;
+  SmallVector<int64_t> strides = getRowMajorStrides(shape);
+  return listOffsets(llvm::map_to_vector(dims, [&](int64_t dim) {
+    return StridedRange{0, shape[dim], strides[dim]};
+  }));
+}
+
+/// Integers wrap: their products are summed without a sign.
+template <typename T>
+static void addDotProducts(DotGeneralOp op, const T *lhs, const T *rhs,
+                           T *sums) {
+  ArrayRef<int64_t> lhsShape = op.getLhs().getType().getShape();
+  ArrayRef<int64_t> rhsShape = op.getRhs().getType().getShape();
+  auto lhsBatch = getOffsets(lhsShape, op.getLhsBatch());
+  auto rhsBatch = getOffsets(rhsShape, op.getRhsBatch());
+  auto lhsFree = getOffsets(lhsShape, op.getLhsFree());
+  auto rhsFree = getOffsets(rhsShape, op.getRhsFree());
+  auto lhsSum = getOffsets(lhsShape, op.getLhsContract());
+  auto rhsSum = getOffsets(rhsShape, op.getRhsContract());
+  // Batch, rows and columns follow each other in the result.
+  int64_t numRows = lhsFree.size(), numColumns = rhsFree.size();
+  auto rows = listOffsets({{0, numRows, numColumns}});
+  auto columns = listOffsets({{0, numColumns, 1}});
+  SmallVector<ProductSums<T>> jobs;
+  for (auto [lb, rb] : llvm::zip(lhsBatch, rhsBatch))
+    jobs.push_back({lhs + lb, rhs + rb,
+                    sums + int64_t(jobs.size()) * numRows * numColumns, lhsFree,
+                    lhsSum, rhsSum, rhsFree, rows, columns});
+  addProducts(op.getContext(), jobs);
 }
 
 LogicalResult DotGeneralOp::evaluate(ArrayRef<HostTensor> operands,
                                      SmallVectorImpl<HostTensor> &results) {
   const HostTensor &lhs = operands[0], &rhs = operands[1];
   HostTensor result(getType());
-  auto lhsBatch = getOffsets(lhs.getShape(), getLhsBatch());
-  auto rhsBatch = getOffsets(rhs.getShape(), getRhsBatch());
-  auto lhsFree = getOffsets(lhs.getShape(), getLhsFree());
-  auto rhsFree = getOffsets(rhs.getShape(), getRhsFree());
-  auto lhsSum = getOffsets(lhs.getShape(), getLhsContract());
-  auto rhsSum = getOffsets(rhs.getShape(), getRhsContract());
-  bool isFloat = result.isFloat();
-  int64_t out = 0;
-  for (auto [lb, rb] : llvm::zip(lhsBatch, rhsBatch))
-    for (int64_t l : lhsFree)
-      for (int64_t r : rhsFree) {
-        double sum = 0;
-        uint64_t wrapped = 0;
-        for (size_t k = 0; k < lhsSum.size(); ++k) {
-          int64_t i = lb + l + lhsSum[k], j = rb + r + rhsSum[k];
-          if (isFloat)
-            sum += lhs.getDouble(i) * rhs.getDouble(j);
-          else
-            wrapped += uint64_t(lhs.getInt(i)) * uint64_t(rhs.getInt(j));
-        }
-        if (isFloat)
-          result.setDouble(out++, sum);
-        else
-          result.setInt(out++, static_cast<int64_t>(wrapped));
-      }
-  results.push_back(result);
+  if (result.isFloat())
+    addDotProducts(*this, lhs.getFloats().data(), rhs.getFloats().data(),
+                   result.writeFloats().data());
+  else
+    addDotProducts(*this,
+                   reinterpret_cast<const uint64_t *>(lhs.getInts().data()),
+                   reinterpret_cast<const uint64_t *>(rhs.getInts().data()),
+                   reinterpret_cast<uint64_t *>(result.writeInts().data()));
+  // Rounded (or wrapped) once.
+  result.adjust(0, result.getNumElements());
+  results.push_back(std::move(result));
   return success();
 }
 

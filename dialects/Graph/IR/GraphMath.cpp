@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphMathBinary.h"
+#include "dialects/Interfaces/HostLoops.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -61,19 +62,27 @@ static LogicalResult evaluateElementwise(OpT op, ArrayRef<HostTensor> operands,
                                          SmallVectorImpl<HostTensor> &results) {
   using Code = ScalarCode<OpT>;
   HostTensor result(op.getType());
-  const HostTensor &x = operands[0], &y = operands.back();
-  IntKind kind = x.isFloat() ? IntKind{} : getIntKind(x);
-  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
+  MLIRContext *context = op.getContext();
+  if (operands[0].isFloat()) {
+    ArrayRef<double> x = operands[0].getFloats();
     if constexpr (isUnary<OpT>) {
-      if (x.isFloat())
-        result.setDouble(i, Code::evaluate(x.getDouble(i)));
-      else
-        result.setInt(i, Code::evaluateInt(x.getInt(i), kind));
+      fillFloats(context, result,
+                 [&](int64_t i) { return Code::evaluate(x[i]); });
     } else {
-      if (x.isFloat())
-        result.setDouble(i, Code::evaluate(x.getDouble(i), y.getDouble(i)));
-      else
-        result.setInt(i, Code::evaluateInt(x.getInt(i), y.getInt(i), kind));
+      ArrayRef<double> y = operands[1].getFloats();
+      fillFloats(context, result,
+                 [&](int64_t i) { return Code::evaluate(x[i], y[i]); });
+    }
+  } else {
+    IntKind kind = getIntKind(operands[0]);
+    ArrayRef<int64_t> x = operands[0].getInts();
+    if constexpr (isUnary<OpT>) {
+      fillInts(context, result,
+               [&](int64_t i) { return Code::evaluateInt(x[i], kind); });
+    } else {
+      ArrayRef<int64_t> y = operands[1].getInts();
+      fillInts(context, result,
+               [&](int64_t i) { return Code::evaluateInt(x[i], y[i], kind); });
     }
   }
   results.push_back(std::move(result));
@@ -114,8 +123,7 @@ static LogicalResult evaluatePredicate(Operation *op,
                                        SmallVectorImpl<HostTensor> &results,
                                        Fn &&fn) {
   HostTensor result(cast<RankedTensorType>(op->getResult(0).getType()));
-  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i)
-    result.setInt(i, fn(i));
+  fillInts(op->getContext(), result, fn);
   results.push_back(std::move(result));
   return success();
 }
@@ -271,13 +279,17 @@ static LogicalResult evaluateElementwise(SelectOp op,
                                          ArrayRef<HostTensor> operands,
                                          SmallVectorImpl<HostTensor> &results) {
   HostTensor result(op.getType());
-  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
-    const HostTensor &chosen = operands[operands[0].getInt(i) ? 1 : 2];
-    if (result.isFloat())
-      result.setDouble(i, chosen.getDouble(i));
-    else
-      result.setInt(i, chosen.getInt(i));
-  }
+  auto choose = [&](auto onTrue, auto onFalse) {
+    return [=, predicate = operands[0].getInts()](int64_t i) {
+      return predicate[i] ? onTrue[i] : onFalse[i];
+    };
+  };
+  if (result.isFloat())
+    fillFloats(op.getContext(), result,
+               choose(operands[1].getFloats(), operands[2].getFloats()));
+  else
+    fillInts(op.getContext(), result,
+             choose(operands[1].getInts(), operands[2].getInts()));
   results.push_back(std::move(result));
   return success();
 }
@@ -323,14 +335,16 @@ static LogicalResult evaluateElementwise(ConvertOp op,
   HostTensor result(op.getType());
   const HostTensor &x = operands[0];
   bool toBool = op.getType().getElementType().isInteger(1);
-  for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
-    if (toBool)
-      result.setInt(i, x.getDouble(i) != 0);
-    else if (result.isFloat() || x.isFloat())
+  MLIRContext *context = op.getContext();
+  if (toBool)
+    fillInts(context, result, [&](int64_t i) { return x.getDouble(i) != 0; });
+  else if (result.isFloat())
+    fillFloats(context, result, [&](int64_t i) { return x.getDouble(i); });
+  else if (x.isFloat())
+    for (int64_t i = 0, e = result.getNumElements(); i < e; ++i)
       result.setDouble(i, x.getDouble(i));
-    else
-      result.setInt(i, x.getInt(i));
-  }
+  else
+    fillInts(context, result, [&](int64_t i) { return x.getInt(i); });
   results.push_back(std::move(result));
   return success();
 }

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphPool.h"
+#include "dialects/Graph/IR/GraphSupport.h"
 #include "dialects/Graph/IR/LoopBuilder.h"
+#include "dialects/Interfaces/HostLoops.h"
 #include <cmath>
 #include <limits>
 
@@ -17,22 +19,65 @@ using namespace mlir::dist::graph;
 // Reference
 //===----------------------------------------------------------------------===//
 
-/// Calls `fn(position in the window, operand index)` for every element of the
-/// window at `place` that is no padding.
-template <typename Fn>
-static void forEachInWindow(const WindowShape &shape, ArrayRef<int64_t> place,
-                            Fn fn) {
-  SmallVector<int64_t> index(shape.getRank());
-  int64_t position = -1;
-  forEachIndex(shape.window, [&](ArrayRef<int64_t> tap) {
-    ++position;
-    for (unsigned d = 0; d < shape.getRank(); ++d) {
-      index[d] = place[d] * shape.strides[d] + tap[d] * shape.dilations[d] -
-                 shape.padLow[d];
-      if (index[d] < 0 || index[d] >= shape.operandSizes[d])
-        return;
+namespace {
+/// An element of a window that is no padding: its position in the window, and
+/// where it is in the operand behind where the window begins.
+struct WindowTap {
+  int64_t position, offset;
+};
+} // namespace
+
+/// Calls `fn(place in the result, where the window begins in the operand, its
+/// taps)` for every window. Those that reach the same taps share their list.
+static void forEachWindow(
+    const WindowShape &shape,
+    llvm::function_ref<void(int64_t, int64_t, ArrayRef<WindowTap>)> fn) {
+  SmallVector<int64_t> from = getRowMajorStrides(shape.operandSizes);
+  SmallVector<int64_t> to = getRowMajorStrides(shape.resultSizes);
+  // Runs of places with the same taps, in each dim.
+  struct Run {
+    int64_t place, numPlaces, tap, numTaps;
+  };
+  SmallVector<SmallVector<Run>> runs(shape.getRank());
+  SmallVector<int64_t> numRuns;
+  int64_t base = 0;
+  for (unsigned d = 0; d < shape.getRank(); ++d) {
+    for (int64_t place = 0; place < shape.resultSizes[d]; ++place) {
+      int64_t first = 0, count = 0;
+      for (int64_t tap = 0; tap < shape.window[d]; ++tap) {
+        int64_t position = place * shape.strides[d] + tap * shape.dilations[d] -
+                           shape.padLow[d];
+        if (position < 0 || position >= shape.operandSizes[d])
+          continue;
+        first = count ? first : tap;
+        ++count;
+      }
+      if (!runs[d].empty() && runs[d].back().tap == first &&
+          runs[d].back().numTaps == count)
+        ++runs[d].back().numPlaces;
+      else
+        runs[d].push_back({place, 1, first, count});
     }
-    fn(position, ArrayRef<int64_t>(index));
+    numRuns.push_back(runs[d].size());
+    base -= shape.padLow[d] * from[d];
+  }
+  SmallVector<int64_t> inWindow = getRowMajorStrides(shape.window);
+  forEachIndex(numRuns, [&](ArrayRef<int64_t> index) {
+    SmallVector<StridedRange> reads, writes, positions, offsets;
+    for (auto [d, i] : llvm::enumerate(index)) {
+      const Run &run = runs[d][i];
+      reads.push_back({run.place, run.numPlaces, from[d] * shape.strides[d]});
+      writes.push_back({run.place, run.numPlaces, to[d]});
+      positions.push_back({run.tap, run.numTaps, inWindow[d]});
+      offsets.push_back({run.tap, run.numTaps, from[d] * shape.dilations[d]});
+    }
+    SmallVector<WindowTap> taps;
+    for (auto [position, offset] :
+         llvm::zip(listOffsets(positions), listOffsets(offsets)))
+      taps.push_back({position, offset});
+    for (auto [read, write] :
+         llvm::zip(listOffsets(reads, base), listOffsets(writes)))
+      fn(write, read, taps);
   });
 }
 
@@ -60,22 +105,17 @@ LogicalResult MaxPoolOp::evaluate(ArrayRef<HostTensor> operands,
                ? uint64_t(x.getInt(candidate)) > uint64_t(values.getInt(best))
                : x.getInt(candidate) > values.getInt(best);
   };
-  int64_t out = 0;
-  forEachIndex(shape.resultSizes, [&](ArrayRef<int64_t> place) {
-    setLowest(values, out);
-    forEachInWindow(shape, place,
-                    [&](int64_t position, ArrayRef<int64_t> index) {
-                      int64_t at = x.linearize(index);
-                      if (!isLarger(at, out))
-                        return;
-                      if (x.isFloat())
-                        values.setDouble(out, x.getDouble(at));
-                      else
-                        values.setInt(out, x.getInt(at));
-                      indices.setInt(out, position);
-                    });
-    ++out;
-  });
+  forEachWindow(shape,
+                [&](int64_t out, int64_t base, ArrayRef<WindowTap> taps) {
+                  setLowest(values, out);
+                  for (auto [position, offset] : taps) {
+                    int64_t at = base + offset;
+                    if (!isLarger(at, out))
+                      continue;
+                    copyElement(values, out, x, at);
+                    indices.setInt(out, position);
+                  }
+                });
   results.push_back(values);
   results.push_back(indices);
   return success();
@@ -84,67 +124,57 @@ LogicalResult MaxPoolOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult MaxPoolGradOp::evaluate(ArrayRef<HostTensor> operands,
                                       SmallVectorImpl<HostTensor> &results) {
   WindowShape shape = WindowShape::get(*this, getResult());
-  std::vector<double> sums(getType().getNumElements());
   HostTensor result(getType());
-  int64_t from = 0;
-  forEachIndex(shape.resultSizes, [&](ArrayRef<int64_t> place) {
-    forEachInWindow(
-        shape, place, [&](int64_t position, ArrayRef<int64_t> index) {
-          if (operands[1].getInt(from) == position)
-            sums[result.linearize(index)] += operands[0].getDouble(from);
-        });
-    ++from;
-  });
-  for (auto [i, sum] : llvm::enumerate(sums))
-    result.setDouble(i, sum);
-  results.push_back(result);
+  MutableArrayRef<double> sums = result.writeFloats();
+  forEachWindow(shape,
+                [&](int64_t from, int64_t base, ArrayRef<WindowTap> taps) {
+                  int64_t chosen = operands[1].getInt(from);
+                  for (auto [position, offset] : taps)
+                    if (position == chosen)
+                      sums[base + offset] += operands[0].getDouble(from);
+                });
+  result.adjust(0, result.getNumElements());
+  results.push_back(std::move(result));
   return success();
 }
 
 /// By how much a window's sum is divided. Never 0: a window of nothing but
 /// padding has sum 0.
-static double getDivisor(const WindowShape &shape, ArrayRef<int64_t> place,
+static double getDivisor(const WindowShape &shape, ArrayRef<WindowTap> taps,
                          bool countIncludePad) {
-  if (countIncludePad)
-    return shape.getNumElements();
-  int64_t count = 0;
-  forEachInWindow(shape, place, [&](int64_t, ArrayRef<int64_t>) { ++count; });
-  return std::max<int64_t>(count, 1);
+  return countIncludePad ? shape.getNumElements()
+                         : std::max<int64_t>(taps.size(), 1);
 }
 
 LogicalResult AvgPoolOp::evaluate(ArrayRef<HostTensor> operands,
                                   SmallVectorImpl<HostTensor> &results) {
   WindowShape shape = WindowShape::get(*this, getOperand());
   HostTensor result(getType());
-  int64_t out = 0;
-  forEachIndex(shape.resultSizes, [&](ArrayRef<int64_t> place) {
+  forEachWindow(shape, [&](int64_t out, int64_t base,
+                           ArrayRef<WindowTap> taps) {
     double sum = 0;
-    forEachInWindow(shape, place, [&](int64_t, ArrayRef<int64_t> index) {
-      sum += operands[0].getDouble(operands[0].linearize(index));
-    });
-    result.setDouble(out++,
-                     sum / getDivisor(shape, place, getCountIncludePad()));
+    for (auto [position, offset] : taps)
+      sum += operands[0].getDouble(base + offset);
+    result.setDouble(out, sum / getDivisor(shape, taps, getCountIncludePad()));
   });
-  results.push_back(result);
+  results.push_back(std::move(result));
   return success();
 }
 
 LogicalResult AvgPoolGradOp::evaluate(ArrayRef<HostTensor> operands,
                                       SmallVectorImpl<HostTensor> &results) {
   WindowShape shape = WindowShape::get(*this, getResult());
-  std::vector<double> sums(getType().getNumElements());
   HostTensor result(getType());
-  int64_t from = 0;
-  forEachIndex(shape.resultSizes, [&](ArrayRef<int64_t> place) {
-    double share = operands[0].getDouble(from++) /
-                   getDivisor(shape, place, getCountIncludePad());
-    forEachInWindow(shape, place, [&](int64_t, ArrayRef<int64_t> index) {
-      sums[result.linearize(index)] += share;
-    });
-  });
-  for (auto [i, sum] : llvm::enumerate(sums))
-    result.setDouble(i, sum);
-  results.push_back(result);
+  MutableArrayRef<double> sums = result.writeFloats();
+  forEachWindow(shape,
+                [&](int64_t from, int64_t base, ArrayRef<WindowTap> taps) {
+                  double share = operands[0].getDouble(from) /
+                                 getDivisor(shape, taps, getCountIncludePad());
+                  for (auto [position, offset] : taps)
+                    sums[base + offset] += share;
+                });
+  result.adjust(0, result.getNumElements());
+  results.push_back(std::move(result));
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphArg.h"
 #include "dialects/Graph/IR/GraphReduction.h"
+#include "dialects/Interfaces/HostLoops.h"
 #include <limits>
 
 using namespace mlir;
@@ -114,18 +115,32 @@ LogicalResult ReduceOp::evaluate(ArrayRef<HostTensor> operands,
         result.getNumElements(),
         wrapToType(cast<IntegerAttr>(identity).getValue().getSExtValue(),
                    cast<IntegerType>(getType().getElementType())));
-  int64_t position = 0;
-  forEachIndex(x.getShape(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> kept;
-    for (auto [d, i] : llvm::enumerate(index))
-      if (!llvm::is_contained(getDims(), int64_t(d)))
-        kept.push_back(i);
-    int64_t to = result.linearize(kept), from = position++;
-    if (x.isFloat())
-      floats[to] = combine(getKind(), floats[to], x.getDouble(from));
-    else
-      ints[to] = combine(getKind(), ints[to], x.getInt(from), x.isUnsigned());
-  });
+  // Neighbours along a dim that is reduced belong to the same element.
+  SmallVector<int64_t> strides(x.getShape().size(), 0);
+  SmallVector<int64_t> kept = getRowMajorStrides(getType().getShape());
+  for (unsigned d = 0, next = 0; d < strides.size(); ++d)
+    if (!llvm::is_contained(getDims(), int64_t(d)))
+      strides[d] = kept[next++];
+  auto reduceRows = [&](auto from, auto &to, auto combineTwo) {
+    int64_t size = strides.empty() ? 1 : x.getShape().back();
+    int64_t step = strides.empty() ? 0 : strides.back();
+    forEachRow(x.getShape(), strides, [&](int64_t offset, int64_t position) {
+      for (int64_t i = 0; i < size; ++i) {
+        auto &element = to[offset + i * step];
+        element = combineTwo(element, from[position + i]);
+      }
+    });
+  };
+  bool isUnsigned = x.isUnsigned();
+  if (x.isFloat() && getKind() == ReduceKind::Sum)
+    reduceRows(x.getFloats(), floats, [](double a, double b) { return a + b; });
+  else if (x.isFloat())
+    reduceRows(x.getFloats(), floats,
+               [&](double a, double b) { return combine(getKind(), a, b); });
+  else
+    reduceRows(x.getInts(), ints, [&](int64_t a, int64_t b) {
+      return combine(getKind(), a, b, isUnsigned);
+    });
   for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
     if (x.isFloat())
       result.setDouble(i, floats[i]);

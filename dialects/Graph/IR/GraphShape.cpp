@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphSupport.h"
+#include "dialects/Interfaces/HostLoops.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -209,14 +210,12 @@ ShardingRule BroadcastOp::getShardingRule() {
 
 LogicalResult BroadcastOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
-  auto from = getOperand().getType();
-  results.push_back(
-      moveElements(getType(), operands[0], [&](ArrayRef<int64_t> index) {
-        SmallVector<int64_t> source;
-        for (auto [i, dim] : llvm::enumerate(getDims()))
-          source.push_back(from.getDimSize(i) == 1 ? 0 : index[dim]);
-        return source;
-      }));
+  ArrayRef<int64_t> from = getOperand().getType().getShape();
+  SmallVector<int64_t> strides(getType().getRank(), 0);
+  for (auto [dim, size, stride] :
+       llvm::zip(getDims(), from, getRowMajorStrides(from)))
+    strides[dim] = size == 1 ? 0 : stride;
+  results.push_back(gatherStrided(getType(), operands[0], strides));
   return success();
 }
 
@@ -300,13 +299,11 @@ ShardingRule TransposeOp::getShardingRule() {
 
 LogicalResult TransposeOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
-  results.push_back(
-      moveElements(getType(), operands[0], [&](ArrayRef<int64_t> index) {
-        SmallVector<int64_t> source(index.size());
-        for (auto [i, dim] : llvm::enumerate(getPermutation()))
-          source[dim] = index[i];
-        return source;
-      }));
+  SmallVector<int64_t> from =
+      getRowMajorStrides(getOperand().getType().getShape());
+  auto strides = llvm::map_to_vector(getPermutation(),
+                                     [&](int64_t dim) { return from[dim]; });
+  results.push_back(gatherStrided(getType(), operands[0], strides));
   return success();
 }
 

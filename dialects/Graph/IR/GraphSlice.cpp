@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphSupport.h"
+#include "dialects/Interfaces/HostLoops.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -116,13 +117,14 @@ FailureOr<Operation *> SliceOp::partition(OpBuilder &builder,
 
 LogicalResult SliceOp::evaluate(ArrayRef<HostTensor> operands,
                                 SmallVectorImpl<HostTensor> &results) {
-  results.push_back(
-      moveElements(getType(), operands[0], [&](ArrayRef<int64_t> index) {
-        SmallVector<int64_t> source(index);
-        for (size_t d = 0; d < index.size(); ++d)
-          source[d] = getStarts()[d] + index[d] * getStrides()[d];
-        return source;
-      }));
+  SmallVector<int64_t> strides = getRowMajorStrides(operands[0].getShape());
+  int64_t base = 0;
+  for (auto [stride, start, step] :
+       llvm::zip(strides, getStarts(), getStrides())) {
+    base += start * stride;
+    stride *= step;
+  }
+  results.push_back(gatherStrided(getType(), operands[0], strides, base));
   return success();
 }
 
@@ -395,12 +397,8 @@ LogicalResult ConcatOp::evaluate(ArrayRef<HostTensor> operands,
   HostTensor result(getType());
   int64_t start = 0;
   for (const HostTensor &operand : operands) {
-    int64_t i = 0;
-    forEachIndex(operand.getShape(), [&](ArrayRef<int64_t> index) {
-      SmallVector<int64_t> place(index);
-      place[getAxis()] += start;
-      copyElement(result, result.linearize(place), operand, i++);
-    });
+    SmallVector<int64_t> strides = getRowMajorStrides(getType().getShape());
+    scatterStrided(operand, result, strides, start * strides[getAxis()]);
     start += operand.getShape()[getAxis()];
   }
   results.push_back(std::move(result));
@@ -505,13 +503,13 @@ ShardingRule ReverseOp::getShardingRule() {
 
 LogicalResult ReverseOp::evaluate(ArrayRef<HostTensor> operands,
                                   SmallVectorImpl<HostTensor> &results) {
-  results.push_back(
-      moveElements(getType(), operands[0], [&](ArrayRef<int64_t> index) {
-        SmallVector<int64_t> source(index);
-        for (int64_t dim : getDims())
-          source[dim] = getType().getDimSize(dim) - 1 - index[dim];
-        return source;
-      }));
+  SmallVector<int64_t> strides = getRowMajorStrides(getType().getShape());
+  int64_t base = 0;
+  for (int64_t dim : getDims()) {
+    base += (getType().getDimSize(dim) - 1) * strides[dim];
+    strides[dim] = -strides[dim];
+  }
+  results.push_back(gatherStrided(getType(), operands[0], strides, base));
   return success();
 }
 

@@ -27,18 +27,6 @@ inline void copyElement(HostTensor &to, int64_t i, const HostTensor &from,
     to.setInt(i, from.getInt(j));
 }
 
-/// A tensor whose element at each index is the operand's at `source(index)`.
-inline HostTensor moveElements(
-    RankedTensorType type, const HostTensor &operand,
-    llvm::function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> source) {
-  HostTensor result(type);
-  int64_t i = 0;
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-    copyElement(result, i++, operand, operand.linearize(source(index)));
-  });
-  return result;
-}
-
 using LoopBody = llvm::function_ref<SmallVector<Value>(
     OpBuilder &, Location, ValueRange indices, ValueRange state)>;
 
