@@ -33,7 +33,24 @@ private:
 };
 } // namespace
 
-int64_t mlir::dist::findIntegerRange(Value value) {
+/// Whether the numbers become floats somewhere behind ops that only move them.
+static bool becomesFloat(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    for (Operation *op : work.pop_back_val().getUsers()) {
+      if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+          !seen.insert(op).second)
+        continue;
+      if (isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
+        return true;
+      work.push_back(op->getResult(0));
+    }
+  }
+  return false;
+}
+
+std::optional<int64_t> mlir::dist::findIntegerRange(Value value) {
   int64_t range = std::numeric_limits<int64_t>::max();
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> work = {value};
@@ -63,9 +80,23 @@ int64_t mlir::dist::findIntegerRange(Value value) {
       }
     }
   }
-  return range == std::numeric_limits<int64_t>::max()
-             ? 2
-             : std::max<int64_t>(range, 1);
+  if (range == std::numeric_limits<int64_t>::max())
+    return std::nullopt;
+  return std::max<int64_t>(range, 1);
+}
+
+/// Numbers of all sizes that `bits` bits hold, small and large ones alike, of
+/// both signs where the type has them: 0 and 1 alone would hide what wraps,
+/// truncates or takes a sign for a size.
+static void fillWide(HostTensor &tensor, Random &random, unsigned bits) {
+  bool isSigned = !tensor.isUnsigned();
+  for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+    uint64_t size = random.next() % (bits + !isSigned);
+    uint64_t mask = size >= 64 ? ~uint64_t(0) : (uint64_t(1) << size) - 1;
+    uint64_t number = random.next() & mask;
+    bool negative = isSigned && (random.next() & 1);
+    tensor.setInt(i, int64_t(negative ? 0 - number : number));
+  }
 }
 
 static void fill(HostTensor &tensor, Random &random, double low, double high,
@@ -127,9 +158,16 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
       else
         fill(tensor, random, 0, 1, 2);
     } else {
-      fill(tensor, random, roleName == "label" ? 0 : -1, 1,
-           isa<IntegerType>(type.getElementType()) ? findIntegerRange(argument)
-                                                   : 1);
+      auto integer = dyn_cast<IntegerType>(type.getElementType());
+      auto range = integer ? findIntegerRange(argument) : std::nullopt;
+      if (integer && !range)
+        // As floats they are multiplied and exponentiated like any others.
+        fillWide(
+            tensor, random,
+            std::min(integer.getWidth(), becomesFloat(argument) ? 8u : 64u));
+      else
+        fill(tensor, random, roleName == "label" ? 0 : -1, 1,
+             range.value_or(1));
     }
     arguments.push_back(tensor);
   }

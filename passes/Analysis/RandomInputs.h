@@ -10,20 +10,22 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Interfaces/HostTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
 
 namespace mlir::dist {
 
 /// Arguments of an entry by their roles: variables have their initial values
 /// (sums, slots and metrics random ones), a mask leaves out the last examples
-/// and the count agrees with it, integers are in the range that their uses
-/// allow, all else is uniform in [-1, 1) (labels in [0, 1)). With a mesh, the
+/// and the count agrees with it, integers that are indices or labels are of the
+/// whole range that their uses allow, others of all sizes and both signs, all
+/// else is uniform in [-1, 1) (labels in [0, 1)). With a mesh, the
 /// whole values that one rank's arguments are parts of.
 SmallVector<HostTensor> makeRandomArguments(func::FuncOp function,
                                             uint64_t seed, MeshOp mesh = {});
 
 /// The number of values an integer may have by its uses (classes of a loss,
-/// rows of a gather's table); 2 if they do not tell.
-int64_t findIntegerRange(Value value);
+/// rows of a gather's table); nothing if it is no index and no label.
+std::optional<int64_t> findIntegerRange(Value value);
 
 } // namespace mlir::dist
 

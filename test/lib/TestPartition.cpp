@@ -120,6 +120,21 @@ private:
       swapTags(module);
       return success();
     }
+    if (mutate == "narrow") {
+      // What is converted keeps its low bits alone.
+      module.walk([](graph::ConvertOp convert) {
+        OpBuilder builder(convert);
+        Value x = convert.getOperand();
+        auto narrow = cast<RankedTensorType>(x.getType())
+                          .clone(builder.getIntegerType(8));
+        Value bits =
+            graph::ConvertOp::create(builder, convert.getLoc(), narrow, x);
+        convert.getOperation()->setOperand(
+            0, graph::ConvertOp::create(builder, convert.getLoc(), x.getType(),
+                                        bits));
+      });
+      return success();
+    }
     if (mutate == "host-max") {
       // The host takes the largest of what devices give, not their sum.
       module.walk(
@@ -190,7 +205,7 @@ private:
   Option<std::string> mutate{
       *this, "mutate",
       llvm::cl::desc("drop, double, wrong-slice, scale, mask, share, "
-                     "swap-tags, host-max, forget-rest or keep-all")};
+                     "swap-tags, narrow, host-max, forget-rest or keep-all")};
   Option<std::string> compress{*this, "compress",
                                llvm::cl::desc("Gradients by this method")};
   Option<bool> unroll{*this, "unroll", llvm::cl::desc("Unroll microbatches"),
