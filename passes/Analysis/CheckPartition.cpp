@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/CheckCompression.h"
+#include "passes/Analysis/EntryPrograms.h"
 #include "passes/Analysis/RandomInputs.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
@@ -41,8 +42,6 @@ private:
   LogicalResult compareOp(Operation *op, ArrayRef<RankTensors> results);
   LogicalResult compareResults(func::FuncOp part,
                                ArrayRef<RankTensors> results);
-  SmallVector<RankTensors> cutArguments(func::FuncOp part, int64_t firstRank,
-                                        int64_t numRanks);
   void compareValue(Operation *op, unsigned result,
                     ArrayRef<RankTensors> tensors);
   void compareHeld(OpResult result, Key key, ArrayRef<HostTensor> held,
@@ -161,11 +160,15 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
     double a = whole.getDouble(i), b = actual.getDouble(i);
     if (std::isfinite(a))
       magnitude = std::max(magnitude, std::abs(a));
-    if (a == b || (std::isnan(a) && std::isnan(b)))
+    // Integers as they are: large ones that differ may be equal as doubles.
+    if (whole.isFloat() ? a == b || (std::isnan(a) && std::isnan(b))
+                        : whole.getInt(i) == actual.getInt(i))
       continue;
     double difference = std::abs(a - b);
     if (std::isnan(difference))
       difference = std::numeric_limits<double>::infinity();
+    if (!whole.isFloat())
+      difference = std::max(difference, 1.0);
     if (difference > largest) {
       largest = difference;
       at = i;
@@ -196,17 +199,6 @@ void FunctionChecker::compare(ArrayRef<HostTensor> shards,
   divergence.copiesDiffer = relative <= tolerance;
   check.first = divergence;
   firstWhen = when;
-}
-
-/// An argument's or result's place in the whole entry.
-static int64_t getPosition(Attribute position, int64_t number) {
-  return position ? cast<IntegerAttr>(position).getInt() : number;
-}
-static int64_t getPosition(BlockArgument argument) {
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return getPosition(
-      function.getArgAttr(argument.getArgNumber(), kPositionAttr),
-      argument.getArgNumber());
 }
 
 std::optional<Key> FunctionChecker::findKey(Value value) const {
@@ -257,8 +249,8 @@ LogicalResult FunctionChecker::checkCompression() {
   SmallVector<HostTensor> own = makeRandomArguments(local, options.seed, mesh);
   llvm::append_range(arguments,
                      ArrayRef(own).drop_front(global.getNumArguments()));
-  auto sums = evaluateCompression(local, mesh,
-                                  cutArguments(local, 0, mesh.getNumRanks()));
+  auto sums = evaluateCompression(
+      local, mesh, cutArguments(local, mesh, arguments, 0, mesh.getNumRanks()));
   if (failed(sums))
     return failure();
   OwningOpRef<func::FuncOp> whole(global.clone());
@@ -494,33 +486,6 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
   return success();
 }
 
-SmallVector<RankTensors> FunctionChecker::cutArguments(func::FuncOp part,
-                                                       int64_t firstRank,
-                                                       int64_t numRanks) {
-  SmallVector<RankTensors> ranks(numRanks);
-  std::optional<Share> share = findShare(part);
-  for (BlockArgument argument : part.getArguments()) {
-    const HostTensor &whole = arguments[getPosition(argument)];
-    auto sharding = part.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(),
-                                                        DistDialect::kSharding);
-    // A variable's padding is zero from one step to the next; nobody promises
-    // anything about an input's.
-    bool isVariable(part.getArgAttr(argument.getArgNumber(), "graph.variable"));
-    ShardPadding padding =
-        isVariable ? ShardPadding::Zero : ShardPadding::Poison;
-    HostTensor examples = whole;
-    if (share && sharding && !isVariable)
-      examples = cutShare(whole, *share, sharding);
-    for (int64_t i = 0; i < numRanks; ++i)
-      ranks[i].push_back(mesh && sharding
-                             ? cutShard(examples, sharding, mesh,
-                                        isOnHost(part) ? 0 : firstRank + i,
-                                        padding)
-                             : whole);
-  }
-  return ranks;
-}
-
 LogicalResult FunctionChecker::runLocal() {
   SmallVector<RankProgram> programs;
   for (auto [i, part] : llvm::enumerate(parts)) {
@@ -530,7 +495,8 @@ LogicalResult FunctionChecker::runLocal() {
                << "cannot be compared: argument " << argument.getArgNumber()
                << " is none of the whole program";
     auto [first, count] = getProgramRanks(mesh, i, parts.size());
-    programs.push_back({part, first, count, cutArguments(part, first, count)});
+    programs.push_back({part, first, count,
+                        cutArguments(part, mesh, arguments, first, count)});
   }
   auto results = evaluatePrograms(
       programs, mesh, [&](Operation *op, ArrayRef<RankTensors> tensors) {
@@ -561,21 +527,6 @@ FailureOr<FunctionCheck> FunctionChecker::run() {
   return check;
 }
 
-/// The functions that the ranks run for an entry, by program.
-static SmallVector<func::FuncOp> findParts(ModuleOp module, StringRef entry) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(entry))
-    return {function};
-  SmallVector<func::FuncOp> parts;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (auto name = function->getAttrOfType<StringAttr>(kEntryAttr))
-      if (name == entry)
-        parts.push_back(function);
-  llvm::sort(parts, [](func::FuncOp a, func::FuncOp b) {
-    return getProgramNumber(a) < getProgramNumber(b);
-  });
-  return parts;
-}
-
 FailureOr<std::vector<FunctionCheck>>
 mlir::dist::checkPartition(ModuleOp global, ModuleOp local,
                            const CheckOptions &options) {
@@ -585,7 +536,8 @@ mlir::dist::checkPartition(ModuleOp global, ModuleOp local,
   std::vector<FunctionCheck> checks;
   MeshOp mesh = findMesh(local);
   for (auto function : global.getOps<func::FuncOp>()) {
-    SmallVector<func::FuncOp> parts = findParts(local, function.getSymName());
+    SmallVector<func::FuncOp> parts =
+        findPrograms(local, function.getSymName());
     if (parts.empty() || function.isExternal())
       continue;
     auto check = FunctionChecker(function, parts, mesh, options).run();

@@ -17,6 +17,7 @@
 #include "passes/Lowering/PredictKernels.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/file.h"
+#include "tools/dist-opt/KernelCheck.h"
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/options/values.h"
@@ -505,6 +506,15 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
   return makeReport();
 }
 
+int Compilation::checkKernels(ModuleOp global) {
+  std::vector<LoweringOptions> runs = {loweringOptions()};
+  if (threads > 1) {
+    runs.push_back(runs.front());
+    runs.back().threads = 1;
+  }
+  return reportKernelCheck(global, *module, options, runs);
+}
+
 int Compilation::run() {
   if (Status status = plan(); !status.ok())
     return reportError(status);
@@ -516,11 +526,11 @@ int Compilation::run() {
   if (stage.empty() && !options.explain.empty())
     stage = "explain";
   if (stage.empty())
-    stage = options.check             ? "partitioned"
+    stage = !options.check.empty()    ? "partitioned"
             : options.outFile.empty() ? "graph"
                                       : "package";
   bool bytecode = StringRef(options.outFile).ends_with(".mlirbc");
-  if (stage == "graph" && !options.check)
+  if (stage == "graph" && options.check.empty())
     return print(bytecode);
   if (failed(train()))
     return 1;
@@ -528,7 +538,7 @@ int Compilation::run() {
     return print(bytecode);
 
   OwningOpRef<ModuleOp> global;
-  if (options.check) {
+  if (!options.check.empty()) {
     // The oracle: the same ops under the same numbers, not split.
     if (failed(runPipeline(buildNumberPipeline)))
       return 1;
@@ -540,8 +550,10 @@ int Compilation::run() {
     return print(bytecode);
   if (failed(partition()))
     return 1;
-  if (options.check) {
-    int code = reportCheck(*global, *module, options);
+  if (!options.check.empty()) {
+    int code = options.check == "kernels"
+                   ? checkKernels(*global)
+                   : reportCheck(*global, *module, options);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }

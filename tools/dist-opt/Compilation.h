@@ -95,6 +95,8 @@ private:
   void describeCosts(LoweringOptions &lowering, ExplainReport &report);
   int print(bool bytecode);
   int emitPackage();
+  /// `--check=kernels` of the partitioned module; `global` as it was before.
+  int checkKernels(ModuleOp global);
   /// EmitOnnx.cpp: the model file, with how the strategy splits its
   /// initializers as its device configuration.
   int emitOnnx();

@@ -16,6 +16,7 @@ int runFit(const Options &options);
 int runEvaluate(const Options &options);
 int runPredict(const Options &options);
 int runCases(const Options &options);
+int runReplay(const Options &options);
 int runBench(const Options &options);
 int runCalibrate(const Options &options);
 int runInfo(const Options &options);

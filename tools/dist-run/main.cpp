@@ -44,6 +44,8 @@ int main(int argc, char **argv) {
     return runFit(options);
   if (options.command == "evaluate")
     return runEvaluate(options);
+  if (options.command == "predict" && !options.replay.empty())
+    return runReplay(options);
   if (options.command == "predict")
     return options.cases.empty() ? runPredict(options) : runCases(options);
   if (options.command == "bench")

@@ -161,7 +161,9 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
   // CLI11 takes the words from the back.
   std::vector<std::string> words;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--explain") {
+    if (arguments[i] == "--check") {
+      words.push_back("--check=partition");
+    } else if (arguments[i] == "--explain") {
       words.push_back("--explain=table");
     } else if (!run && arguments[i] == "--diff") {
       int count = 0;

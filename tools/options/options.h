@@ -97,7 +97,8 @@ struct Options {
   std::string explain;           // empty, table, json, html
   std::string traceFile;         // of dist-run --trace, for --explain=html
   std::vector<std::string> diff; // none, or two: STRATEGY [OPTIONS]
-  bool check = false, coverage = false;
+  std::string check;             // empty, partition, kernels
+  bool coverage = false;
   std::string savePlan; // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
 
@@ -115,7 +116,7 @@ struct Options {
   int64_t saveEvery = 0, keep = 3;
   bool resume = false, overwrite = false;
   std::vector<std::string> inputs, outputs; // NAME=FILE; fit: one FILE
-  std::string outputDir, cases;
+  std::string outputDir, cases, replay;
   double seconds = 5;
   std::string mode = "train";
   bool json = false, calibrate = false;

@@ -218,8 +218,12 @@ static void addCompilerOptions(Table &table, Options &o) {
                 o.diff.push_back(given);
                 return Status();
               });
-  table.flag("--check", "evaluates the partitioned program against one device",
-             &o.check);
+  table.choice(
+      "--check", {"partition", "kernels"},
+      "evaluates the partitioned program against one device; kernels: "
+      "runs each kernel of the compiled program against the evaluator, "
+      "at the threads given and at one",
+      &o.check);
   table.flag("--coverage", "what this build can do with each op of the model",
              &o.coverage);
   table.flag("--print-strategies", "the strategies of this build",
@@ -308,6 +312,11 @@ static void addRunOptions(Table &table, Options &o) {
   table.flag("--json", "results as one JSON line", &o.json);
 
   table.group("Predict and bench", false);
+  table.text("--replay", "FILE.safetensors",
+             "predict with a package: runs the entries that the file's "
+             "metadata 'entries' lists on its tensors ENTRY/0, ENTRY/1, ...; "
+             "--output FILE.safetensors gets what they give, named alike",
+             &o.replay);
   table.value("--input", "NAME=FILE", "a .npy or .pb file (repeatable)",
               [&](const std::string &given) {
                 o.inputs.push_back(given);

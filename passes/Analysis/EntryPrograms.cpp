@@ -1,0 +1,67 @@
+//===- EntryPrograms.cpp - The functions of an entry, what they take ------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Analysis/EntryPrograms.h"
+#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Stage.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+SmallVector<func::FuncOp> mlir::dist::findPrograms(ModuleOp module,
+                                                   StringRef entry) {
+  if (auto function = module.lookupSymbol<func::FuncOp>(entry))
+    return {function};
+  SmallVector<func::FuncOp> parts;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (auto name = function->getAttrOfType<StringAttr>(kEntryAttr))
+      if (name == entry)
+        parts.push_back(function);
+  llvm::sort(parts, [](func::FuncOp a, func::FuncOp b) {
+    return getProgramNumber(a) < getProgramNumber(b);
+  });
+  return parts;
+}
+
+int64_t mlir::dist::getPosition(Attribute position, int64_t number) {
+  return position ? cast<IntegerAttr>(position).getInt() : number;
+}
+
+int64_t mlir::dist::getPosition(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return getPosition(
+      function.getArgAttr(argument.getArgNumber(), kPositionAttr),
+      argument.getArgNumber());
+}
+
+SmallVector<RankTensors>
+mlir::dist::cutArguments(func::FuncOp program, MeshOp mesh,
+                         ArrayRef<HostTensor> arguments, int64_t firstRank,
+                         int64_t numRanks) {
+  SmallVector<RankTensors> ranks(numRanks);
+  std::optional<Share> share = findShare(program);
+  for (BlockArgument argument : program.getArguments()) {
+    const HostTensor &whole = arguments[getPosition(argument)];
+    auto sharding = program.getArgAttrOfType<ShardingAttr>(
+        argument.getArgNumber(), DistDialect::kSharding);
+    // A variable's padding is zero from one step to the next; nobody promises
+    // anything about an input's.
+    bool isVariable(
+        program.getArgAttr(argument.getArgNumber(), "graph.variable"));
+    ShardPadding padding =
+        isVariable ? ShardPadding::Zero : ShardPadding::Poison;
+    HostTensor examples = whole;
+    if (share && sharding && !isVariable)
+      examples = cutShare(whole, *share, sharding);
+    for (int64_t i = 0; i < numRanks; ++i)
+      ranks[i].push_back(mesh && sharding
+                             ? cutShard(examples, sharding, mesh,
+                                        isOnHost(program) ? 0 : firstRank + i,
+                                        padding)
+                             : whole);
+  }
+  return ranks;
+}

@@ -1,0 +1,24 @@
+//===- KernelCheck.h - Compiled kernels against the evaluator -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_OPT_KERNELCHECK_H
+#define TOOLS_DIST_OPT_KERNELCHECK_H
+
+#include "passes/Lowering/Lowering.h"
+#include "tools/options/options.h"
+
+namespace mlir::dist {
+
+/// `--check=kernels`: lowers `local` as each of `runs` says, runs its kernels,
+/// each on the evaluator's inputs, by dist-run, and compares. Prints what was
+/// found; 1 if a kernel diverges.
+int reportKernelCheck(ModuleOp global, ModuleOp local,
+                      const ::dist::tools::Options &options,
+                      ArrayRef<LoweringOptions> runs);
+
+} // namespace mlir::dist
+
+#endif // TOOLS_DIST_OPT_KERNELCHECK_H
