@@ -15,12 +15,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,7 +100,9 @@ static Status runCompiler(const std::vector<std::string> &words,
     child = fork();
     if (child == 0) {
       // A group of its own: with the compiler goes what it has started.
+      // And with this process goes the compiler, however that ends.
       setpgid(0, 0);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       int null = open("/dev/null", O_RDWR);
       dup2(null, STDIN_FILENO);
       dup2(null, STDOUT_FILENO);

@@ -50,9 +50,9 @@ if case == "fit":
     subprocess.run(FIT + ["--steps", total, "--history", f"{folder}/whole.jsonl"], check=True, stderr=subprocess.DEVNULL)
     print("the curve of a whole run:", curve == losses(f"{folder}/whole.jsonl"))
 elif case == "second":
-    # Steps that the host does not come between take long.
-    run = start(FIT + ["--steps-per-epoch", "30000", "--steps-per-launch", "30000", "--output", f"{folder}/model.onnx",
-                       "--history", f"{folder}/h.jsonl"])
+    # With these options nobody comes between the steps of a launch.
+    run = start(FIT + ["--on-nonfinite", "continue", "--steps-per-epoch", "12000", "--steps-per-launch", "12000",
+                       "--output", f"{folder}/model.onnx", "--history", f"{folder}/h.jsonl"])
     until(lambda: os.path.exists(f"{folder}/h.jsonl"), "the training")
     time.sleep(0.5)
     run.send_signal(signal.SIGTERM)
@@ -62,16 +62,20 @@ elif case == "second":
     text = run.communicate()[1]
     print("after the second:", run.returncode, "said:", "a second one ends at once" in text, "finished:",
           "stopped after" in text, os.listdir(folder))
-elif case == "compile":
+elif case in ("compile", "kill"):
     run = start(FIT + ["--no-compile-cache"], env={**os.environ, "TMPDIR": folder})
     children = f"/proc/{run.pid}/task/{run.pid}/children"
     until(lambda: open(children).read().strip() and os.listdir(folder), "the compiler")
     child = int(open(children).read().split()[0])
-    run.send_signal(signal.SIGTERM)
+    run.send_signal(signal.SIGTERM if case == "compile" else signal.SIGKILL)
     text = run.communicate()[1]
     print("exit", run.returncode, text.strip())
     until(lambda: not os.path.exists(f"/proc/{child}"), "the compiler's end")
-    print("left:", os.listdir(folder))
+    left = os.listdir(folder)
+    # A compiler that was left alone would have finished its package.
+    print("packages:", [name for name in left if os.path.exists(f"{folder}/{name}/package")])
+    if case == "compile":
+        print("left:", left)
 elif case == "bench":
     run = start(["dist-run", "bench", model, "--loss", "sparse-categorical-crossentropy", "--seconds", "100"])
     time.sleep(1.5)
