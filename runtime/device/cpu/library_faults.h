@@ -18,8 +18,9 @@
 
 namespace dist::cpu {
 
-/// Whether the library's `implementation` of the kernel reads or writes what is
-/// not its own, or gives another result than it should.
+/// Whether the library's `implementation` of the kernel, which the library has
+/// taken, reads or writes what is not its own, or gives another result than it
+/// should.
 bool isFaulty(const manifest::LibraryKernel &kernel,
               const std::string &implementation);
 

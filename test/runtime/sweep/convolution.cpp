@@ -94,7 +94,8 @@ Conv randomConv(Random &random) {
       c.outputs = random.oneIn(3) ? 1 : (c.outputs + 3) / 4;
     }
     // Windows and strides are often square.
-    int64_t size = random.between(1, 33), window = random.between(1, 7);
+    int64_t size = random.between(1, random.oneIn(4) ? 4 : 33);
+    int64_t window = random.between(1, 7);
     if (random.oneIn(3))
       window = random.pick({1, 3});
     int64_t stride = random.pick({1, 1, 2, 2, 3});

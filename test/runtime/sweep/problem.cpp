@@ -19,7 +19,7 @@ static double boundOf(const Sum &sum, DataType type, bool exact) {
                 : type == manifest::BF16 ? 0x1p-7
                                          : 0x1p-10;
   double inner =
-      0x1p-24 * std::sqrt(sum.squares) * (4 + 2 * std::sqrt(double(sum.terms)));
+      0x1p-24 * std::sqrt(sum.squares) * (8 + 4 * std::sqrt(double(sum.terms)));
   return inner * 1.01 + step * (std::fabs(sum.value) + inner) * 1.01 + 1e-30;
 }
 
