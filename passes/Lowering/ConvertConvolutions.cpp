@@ -102,10 +102,16 @@ std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
   auto info = askLibrary(kernel, threads);
   if (!info)
     return std::nullopt;
-  if (!isPlain(info->memories[filter], plain))
-    return FilterKernel{kernel, info->memories[filter].bytes};
-  memories[filter] = plain;
-  return FilterKernel{makeKernel(kind, memories, extra), std::nullopt};
+  std::optional<int64_t> packedBytes;
+  if (isPlain(info->memories[filter], plain)) {
+    memories[filter] = plain;
+    kernel = makeKernel(kind, memories, extra);
+  } else {
+    packedBytes = info->memories[filter].bytes;
+  }
+  bool isReference = info->isReference();
+  return FilterKernel{isReference ? markReference(kernel) : kernel, packedBytes,
+                      isReference};
 }
 
 void KernelConverter::convertConv(ConvOp op) {
@@ -147,6 +153,8 @@ void KernelConverter::convertConv(ConvOp op) {
       "conv", memories, 1,
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
       extra);
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertConv(op);
   if (!choice)
     return;
   b.setInsertionPointAfterValue(epilogue.result);
@@ -179,6 +187,8 @@ void KernelConverter::convertInputGrad(ConvInputGradOp op) {
        makeActivation(op.getResult(), op.getInputLayout())},
       1, makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
       getConvAttributes(op));
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertInputGrad(op);
   if (!choice)
     return;
   Value filter = op.getFilter();
@@ -211,6 +221,8 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
       {makeActivation(op.getInput(), op.getInputLayout()),
        makeActivation(op.getGrad(), op.getOutputLayout()), plain},
       2, packed, getConvAttributes(op));
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertFilterGrad(op);
   if (!choice)
     return;
   Type type = op.getResult().getType();

@@ -222,8 +222,12 @@ void KernelConverter::convertDot(DotGeneralOp op) {
     epilogue = Epilogue();
     epilogue.result = plain.value;
   }
-  convertProduct(op, makeProduct(op, lhs, rhs, plain), epilogue,
-                 /*byLoops=*/true);
+  Product product = makeProduct(op, lhs, rhs, plain);
+  if (convertProduct(op, product, epilogue, /*byLoops=*/false))
+    return;
+  if (widenIfNarrow(op))
+    return convertDot(op);
+  convertProduct(op, product, epilogue, /*byLoops=*/true);
 }
 
 bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
@@ -249,9 +253,10 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
   memories.push_back(describe(element, batch, out));
   DictionaryAttr kernel = makeKernel("matmul", memories, extra);
   auto answer = askLibrary(kernel, threads);
-  if (!answer ||
-      (!byLoops && StringRef(answer->implementation).contains("ref")))
+  if (!answer || (!byLoops && answer->isReference()))
     return false;
+  if (answer->isReference())
+    kernel = markReference(kernel);
   if (Value variable = getUnrounded(right.value)) {
     memories[1] = describe(b.getF32Type(), batch, right);
     DictionaryAttr rounding = makeKernel("matmul", memories, extra);

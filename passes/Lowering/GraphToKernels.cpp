@@ -8,6 +8,7 @@
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/KernelConverter.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/Widening.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -51,6 +52,19 @@ DictionaryAttr KernelConverter::makeKernel(StringRef kind,
   list.set("kind", b.getStringAttr(kind));
   list.set("memories", b.getArrayAttr(memories));
   return list.getDictionary(b.getContext());
+}
+
+DictionaryAttr KernelConverter::markReference(DictionaryAttr kernel) {
+  NamedAttrList list(kernel);
+  list.set("reference", b.getUnitAttr());
+  return list.getDictionary(b.getContext());
+}
+
+bool KernelConverter::widenIfNarrow(Operation *op) {
+  if (!widen || !isNarrow(op->getResult(0).getType()))
+    return false;
+  widenContraction(op);
+  return true;
 }
 
 /// `plain` in the layout that the library chose for a memory of `kernel`.
@@ -137,7 +151,7 @@ struct GraphToKernelsPass
       if (!func.isDeclaration()) {
         // The host has all devices' threads.
         target.threads = getThreads(func, threads);
-        if (failed(KernelConverter(func, target).run()))
+        if (failed(KernelConverter(func, target, widen).run()))
           return signalPassFailure();
       }
   }

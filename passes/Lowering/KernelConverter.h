@@ -28,8 +28,11 @@ struct Product;
 /// convolutions.
 class KernelConverter {
 public:
-  KernelConverter(func::FuncOp func, const ConvolutionTarget &target)
-      : func(func), target(target), threads(target.threads),
+  /// `widen`: contractions of narrow floats become f32 where the library has
+  /// no fast kernel for them.
+  KernelConverter(func::FuncOp func, const ConvolutionTarget &target,
+                  bool widen)
+      : func(func), target(target), threads(target.threads), widen(widen),
         b(func.getContext()) {}
   LogicalResult run();
 
@@ -47,6 +50,7 @@ private:
   struct FilterKernel {
     DictionaryAttr kernel;
     std::optional<int64_t> packedBytes;
+    bool isReference;
   };
   std::optional<FilterKernel> makeFilterKernel(StringRef kind,
                                                SmallVector<Attribute> memories,
@@ -55,12 +59,18 @@ private:
                                                ArrayRef<NamedAttribute> extra);
   DictionaryAttr makeKernel(StringRef kind, ArrayRef<Attribute> memories,
                             ArrayRef<NamedAttribute> extra);
+  /// The kernel with the mark that it is the library's plain loops.
+  DictionaryAttr markReference(DictionaryAttr kernel);
+  /// Makes a contraction of narrow floats one of f32, for which the library may
+  /// have a fast kernel; false if it is none, or not to be.
+  bool widenIfNarrow(Operation *op);
   Value reorderTo(Value plain, DictionaryAttr plainMemory,
                   DictionaryAttr kernel, unsigned memory, int64_t bytes);
 
   func::FuncOp func;
   const ConvolutionTarget &target;
   int64_t threads;
+  bool widen;
   OpBuilder b;
 };
 

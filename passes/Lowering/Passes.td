@@ -38,7 +38,10 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
     where the library has a kernel for the type and the strides; transposes of
     their operands become strides, a bias and a relu behind a forward kernel
     become its post-ops, and weights are reordered once where the library wants
-    a layout of its own. What it does not take stays and is generated. So are
+    a layout of its own. What it does not take stays and is generated. Where the
+    library has no more than plain loops for a contraction of narrow floats, or
+    nothing, it is computed in f32; where it has no more for f32, its kernel is
+    marked as a `reference`. So are generated
     3x3 convolutions of stride 1, and gradients of their inputs, where
     Winograd's F(4x4, 3x3) is faster (`rt.winograd`) or `convolution` says so;
     in bf16 and f16, too, unless the machine multiplies those many times faster.
@@ -57,6 +60,8 @@ def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
            "bits of a vector register; 0: of this machine's">,
     Option<"narrowSpeed", "narrow-speed", "double", "0",
            "how fast bf16 and f16 are multiplied beside f32; 0: as on this machine">,
+    Option<"widen", "widen", "bool", "true",
+           "contractions of narrow floats that the library has but plain loops for are computed in f32">,
   ];
 }
 

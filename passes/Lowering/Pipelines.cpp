@@ -77,6 +77,7 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   kernels.threads = options.threads;
   kernels.convolution = options.convolution;
   kernels.vectorBits = options.vectorBits;
+  kernels.widen = options.widen != "none";
   pm.addPass(createGraphToKernelsPass(kernels));
   pm.addPass(createDropUnitDimsPass());
   // Decomposed composites repeat each other's parts (softmax and its

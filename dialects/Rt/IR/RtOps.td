@@ -58,7 +58,8 @@ def Rt_LibraryOp : Rt_Op<"library", [Pure]> {
     the library's), and the attributes of its kind. Operands and result are the
     memories in order. A packed memory is a tensor of i8. A reorder with a
     packed side names the kernel it packs for as `packed_kernel`, and which of
-    its memories as `packed_memory`.
+    its memories as `packed_memory`. A kernel for which the library has nothing
+    but plain loops is marked as a `reference`.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, DictionaryAttr:$kernel);
   let results = (outs AnyType:$output);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Package/CodeGen.h"
 #include "passes/Lowering/Package/FileError.h"
@@ -19,6 +20,30 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+/// Says which kernels are hundreds of times as slow as one would expect.
+static void warnOfPlainLoops(ModuleOp module) {
+  rt::LibraryOp first;
+  int64_t count = 0;
+  module.walk([&](rt::LibraryOp op) {
+    if (!op.getKernel().contains("reference"))
+      return;
+    if (!first)
+      first = op;
+    ++count;
+  });
+  if (!first)
+    return;
+  InFlightDiagnostic warning =
+      first.emitWarning("slow kernel (")
+      << first.getKernel().getAs<StringAttr>("kind").getValue() << " to "
+      << first.getOutput().getType()
+      << "): the library has but plain loops for it";
+  if (count > 1)
+    warning << ", and for " << count - 1 << " more";
+  warning << "; with other pads, strides or element types it may have a fast "
+             "one";
+}
+
 static LogicalResult writePackage(ModuleOp module,
                                   const LoweringOptions &options,
                                   const std::string &folder) {
@@ -27,6 +52,7 @@ static LogicalResult writePackage(ModuleOp module,
   buildKernelsPipeline(toKernels, options);
   if (failed(toKernels.run(module)))
     return failure();
+  warnOfPlainLoops(module);
   if (options.describeKernels)
     options.describeKernels(module, manifest);
   PassManager toRt(module.getContext());

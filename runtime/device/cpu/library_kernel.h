@@ -36,9 +36,13 @@ struct LibraryKernelInfo {
   };
   std::vector<Memory> memories; // as in the description
   int64_t scratchpadBytes = 0;
-  /// The library's name of the implementation ("brgconv:avx512_core", ...);
-  /// "ref" in it means a slow one.
+  /// The library's name of the implementation ("brgconv:avx512_core", ...).
   std::string implementation;
+  /// Whether it is the library's plain loops, hundreds of times as slow as the
+  /// others.
+  bool isReference() const {
+    return implementation.find("ref") != std::string::npos;
+  }
 };
 
 /// What kernel `index` of `table` would be on a device of `threads` threads.
