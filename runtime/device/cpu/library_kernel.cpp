@@ -8,10 +8,13 @@
 #include "runtime/device/cpu/library_kernel.h"
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/library_faults.h"
+#include "runtime/device/cpu/relu.h"
 #include "runtime/device/cpu/team.h"
 #include "runtime/device/cpu/tile_matmul.h"
 #include <algorithm>
+#include <cmath>
 #include <dnnl.hpp>
+#include <optional>
 
 namespace dist::cpu {
 
@@ -27,6 +30,16 @@ struct Plan {
   std::vector<Desc> memories;
   std::vector<int> arguments; // DNNL_ARG_*, one a memory
   Desc scratchpad;
+  /// Whether `relu` runs behind the kernel (see relu.h): always, or only where
+  /// the kernel, which has one fused, met a NaN. Then `plain` runs before it.
+  enum { NoRelu, ReluBehind, ReluFused } mode = NoRelu;
+  ReluInPlace relu;
+  std::shared_ptr<const Plan> plain;
+
+  int64_t scratchpadBytes() const {
+    size_t bytes = scratchpad.get_size();
+    return plain ? std::max(bytes, plain->scratchpad.get_size()) : bytes;
+  }
 };
 
 const dnnl::engine &engine() {
@@ -272,14 +285,17 @@ Status planMatmul(const Spec &spec, const dnnl::primitive_attr &attr,
   return Status();
 }
 
-/// Of a description that check() has passed.
-Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
+Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan);
+
+/// As makePlan(), but for the ReLU, which is fused or left out.
+Status makePlanWith(bool fusedRelu, const KernelTable *table, const Spec &spec,
+                    Plan *plan) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops post;
   if (spec.accumulate())
     post.append_sum();
-  if (spec.relu())
+  if (fusedRelu)
     post.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
   if (post.len())
     attr.set_post_ops(post);
@@ -329,6 +345,68 @@ Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
   return Status();
 }
 
+bool isPlainLayout(const Desc &desc) {
+  return desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
+         desc.get_inner_nblks() == 0 &&
+         desc.get_padded_dims() == desc.get_dims();
+}
+
+/// Whether the library's fused ReLU raises "invalid" where it meets a NaN. Not
+/// on other processors than x86, nor where they are emulated without.
+bool fusedReluRaises() {
+  static const bool raises = [] {
+    TeamScope alone(1);
+    constexpr int64_t size = 16;
+    Desc desc({size, size}, dnnl::memory::data_type::f32, {size, 1});
+    dnnl::primitive_attr attr;
+    dnnl::post_ops post;
+    post.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+    attr.set_post_ops(post);
+    std::vector<float> nans(size * size, std::nanf("")), result(size * size);
+    dnnl::memory from(desc, engine(), nans.data()),
+        to(desc, engine(), result.data());
+    dnnl::stream stream(engine());
+    dnnl::matmul kernel({engine(), desc, desc, desc, attr});
+    takeInvalid();
+    kernel.execute(
+        stream,
+        {{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, from}, {DNNL_ARG_DST, to}});
+    bool keepsNan = std::all_of(result.begin(), result.end(),
+                                [](float x) { return std::isnan(x); });
+    return takeInvalid() || keepsNan;
+  }();
+  return raises;
+}
+
+/// Of a description that check() has passed.
+Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
+  DIST_RETURN_IF_ERROR(makePlanWith(/*fusedRelu=*/false, table, spec, plan));
+  if (!spec.relu())
+    return Status();
+  const Desc &result = plan->memories.back();
+  DataType type = spec.memories(spec.memories_size() - 1).type();
+  plan->mode = Plan::ReluBehind;
+  int64_t elements = result.get_size() / byteSize(type);
+  // A layout of the library's own is all the tensor's, its padding zeros.
+  plan->relu = isPlainLayout(result)
+                   ? ReluInPlace(type, result.get_dims(), result.get_strides())
+                   : ReluInPlace(type, {elements}, {1});
+  // Few elements take less than asking each thread for its flags. What was
+  // added to the result cannot be computed again.
+  constexpr int64_t fewElements = 8192;
+  if (spec.accumulate() || elements <= fewElements || !fusedReluRaises())
+    return Status();
+  Plan fused;
+  if (!makePlanWith(/*fusedRelu=*/true, table, spec, &fused).ok() ||
+      fused.memories != plan->memories)
+    return Status();
+  fused.mode = Plan::ReluFused;
+  fused.relu = plan->relu;
+  fused.plain = std::make_shared<const Plan>(std::move(*plan));
+  *plan = std::move(fused);
+  return Status();
+}
+
 /// The library throws where it runs out of memory or meets a bug of its own.
 template <typename Function> Status guarded(Function function) {
   try {
@@ -371,24 +449,20 @@ Status describeIn(const KernelTable *table, const Spec &spec, int threads,
     for (const Desc &desc : plan.memories) {
       LibraryKernelInfo::Memory memory;
       memory.bytes = desc.get_size();
-      if (desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
-          desc.get_inner_nblks() == 0 &&
-          desc.get_padded_dims() == desc.get_dims())
+      if (isPlainLayout(desc))
         memory.strides = desc.get_strides();
       info->memories.push_back(std::move(memory));
     }
-    info->scratchpadBytes = plan.scratchpad.get_size();
+    info->scratchpadBytes = plan.scratchpadBytes();
     info->implementation = plan.primitive.impl_info_str();
     return Status();
   });
 }
 
-class OneDnnKernel : public LibraryKernel {
+/// A primitive and what it is called with.
+class Call {
 public:
-  explicit OneDnnKernel(const Plan &plan)
-      : stream(engine()), primitive(plan.primitive.get()),
-        name(plan.primitive.impl_info_str()),
-        scratchpad(plan.scratchpad.get_size()) {
+  explicit Call(const Plan &plan) : primitive(plan.primitive.get()) {
     auto add = [&](int argument, const Desc &desc) {
       memories.emplace_back(desc, engine(), nullptr);
       arguments.push_back({argument, memories.back().get()});
@@ -400,25 +474,70 @@ public:
   }
 
   // The C calls, since the C++ ones build a map each time.
-  Status run(void *const *buffers) override {
+  bool run(const dnnl::stream &stream, void *const *buffers) {
     for (size_t i = 0; i < arguments.size(); ++i)
       dnnl_memory_set_data_handle(arguments[i].memory, buffers[i]);
-    if (dnnl_primitive_execute(primitive.get(), stream.get(), arguments.size(),
-                               arguments.data()) != dnnl_success)
-      return Status::error(StatusCode::Internal, "a library kernel failed",
-                           name);
+    return dnnl_primitive_execute(primitive.get(), stream.get(),
+                                  arguments.size(),
+                                  arguments.data()) == dnnl_success;
+  }
+
+private:
+  dnnl::primitive primitive;
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+class OneDnnKernel : public LibraryKernel {
+public:
+  explicit OneDnnKernel(const Plan &plan)
+      : stream(engine()), call(plan), name(plan.primitive.impl_info_str()),
+        scratchpad(plan.scratchpadBytes()), mode(plan.mode), relu(plan.relu),
+        plain(plan.plain), result(plan.memories.size() - 1) {}
+
+  Status run(void *const *buffers) override {
+    if (clearsFirst)
+      takeInvalid();
+    if (!call.run(stream, buffers))
+      return failed();
+    if (mode == Plan::ReluBehind)
+      relu.run(buffers[result]);
+    else if (mode == Plan::ReluFused && takeInvalid())
+      return runAgain(buffers);
     return Status();
   }
   const char *implementation() const override { return name.c_str(); }
   int64_t scratchpadBytes() const override { return scratchpad; }
 
 private:
+  Status failed() const {
+    return Status::error(StatusCode::Internal, "a library kernel failed", name);
+  }
+  /// The fused ReLU may have met NaN: again without it.
+  Status runAgain(void *const *buffers) {
+    return guarded([&]() -> Status {
+      if (!plainCall)
+        plainCall.emplace(*plain);
+      if (!plainCall->run(stream, buffers))
+        return failed();
+      takeInvalid();
+      // There was none: other kernels of the step raise the flag.
+      if (!relu.run(buffers[result]))
+        clearsFirst = true;
+      return Status();
+    });
+  }
+
   dnnl::stream stream;
-  dnnl::primitive primitive;
+  Call call;
   std::string name;
   int64_t scratchpad;
-  std::vector<dnnl::memory> memories;
-  std::vector<dnnl_exec_arg_t> arguments;
+  decltype(Plan::mode) mode;
+  ReluInPlace relu;
+  std::shared_ptr<const Plan> plain;
+  std::optional<Call> plainCall; // made when it is needed first
+  size_t result;                 // index of the kernel's result
+  bool clearsFirst = false;
 };
 
 class TileKernel : public LibraryKernel {

@@ -92,4 +92,12 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
 #endif
 }
 
+void onEachThread(void (*function)(void *), void *data) {
+  int threads = omp_get_max_threads();
+  if (threads <= 1)
+    function(data);
+  else
+    GOMP_parallel(function, data, threads, 0);
+}
+
 } // namespace dist::cpu

@@ -42,6 +42,10 @@ private:
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
                  int32_t chunks);
 
+/// Calls function(data) once on each thread of the calling thread's team that
+/// runs the library's kernels (libgomp's).
+void onEachThread(void (*function)(void *), void *data);
+
 } // namespace dist::cpu
 
 #endif // RUNTIME_DEVICE_CPU_TEAM_H
