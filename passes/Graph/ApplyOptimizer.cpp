@@ -177,17 +177,34 @@ static Value isFinite(GraphBuilder &g, Value x) {
                    g.like(x, std::numeric_limits<double>::infinity()));
 }
 
-/// Of all gradients together, as an f32 scalar.
+/// Whether every element of every gradient is finite. The elements that are not
+/// are counted: counts of parts add up (what ranks have of a gradient needs one
+/// all-reduce for all of them), and no finite element can overflow a count, as
+/// it can a norm.
+static Value areFinite(GraphBuilder &g, ArrayRef<Gradient> gradients) {
+  Value count;
+  for (const Gradient &gradient : gradients) {
+    auto type = cast<RankedTensorType>(gradient.value.getType());
+    auto counted =
+        RankedTensorType::get(type.getShape(), g.getBuilder().getF32Type());
+    Value bad = g.select(isFinite(g, gradient.value), g.splat(counted, 0),
+                         g.splat(counted, 1));
+    Value part =
+        g.sum(bad, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+    count = count ? g.add(count, part) : part;
+  }
+  return g.compare(ComparePredicate::EQ, count, g.like(count, 0));
+}
+
+/// Of all gradients together, as an f64 scalar: as f32, gradients from 1e19 on
+/// would have an infinite norm, and clipping by it would make them 0.
 static Value getSquaredNorm(GraphBuilder &g, ArrayRef<Gradient> gradients) {
   Value sum;
   for (const Gradient &gradient : gradients) {
-    Value x = gradient.value;
-    auto type = cast<RankedTensorType>(x.getType());
-    if (type.getElementTypeBitWidth() < 32)
-      x = g.convert(x, g.getBuilder().getF32Type());
-    Value part = g.sum(g.square(x),
-                       llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
-    part = g.convert(part, g.getBuilder().getF32Type());
+    Value x = g.convert(gradient.value, g.getBuilder().getF64Type());
+    int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
+    Value part =
+        g.sum(g.square(x), llvm::to_vector(llvm::seq<int64_t>(0, rank)));
     sum = sum ? g.add(sum, part) : part;
   }
   return sum;
@@ -230,7 +247,7 @@ static void nameOps(VariableOp variable, Operation *before, Operation *end,
 }
 
 /// Updates the variables of `entry` by their gradients. `finite` is what is
-/// known of the loss, or null.
+/// known of the loss; null where the loss was checked before.
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
                                 SmallVector<Gradient> gradients, Value finite) {
   Value rate = addLearningRate(g, entry);
@@ -242,13 +259,14 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
     for (Gradient &gradient : gradients)
       gradient.value = scaleBy(g, gradient.value, share);
   }
-  Value squaredNorm;
+  // Otherwise nobody leaves the step out, nor needs all gradients at once: the
+  // pass over them and, where ranks have parts of them, the all-reduce are
+  // saved.
   if (clipNorm > 0 || onNonfinite == "skip" || lossScale) {
-    squaredNorm = getSquaredNorm(g, gradients);
-    Value known = isFinite(g, squaredNorm);
+    Value known = areFinite(g, gradients);
     finite = finite ? g.make<AndOp>(finite, known) : known;
   }
-  clip(g, gradients, squaredNorm);
+  clip(g, gradients, clipNorm > 0 ? getSquaredNorm(g, gradients) : Value());
 
   UpdateStep step(g, *state, entry, spec, rate,
                   g.convert(next, g.getBuilder().getF32Type()));

@@ -229,10 +229,14 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     is: accumulate, finite check, clip, weight decay, update; gradients are
     all-reduced before the finite check, since that is their first non-linear use.
 
-    `finite` says whether the loss is finite, and with `clip-norm` or
-    `on-nonfinite=skip` also the gradients' global norm (otherwise the check would
-    cost a pass over the gradients; the loss of the next step shows it). With
-    `on-nonfinite=skip` a step that is not finite leaves all variables alone.
+    `finite` says whether the step is: the loss and every element of every
+    gradient (divided by the loss scale, before clipping) are neither NaN nor
+    infinite; large gradients, whose squares overflow, are finite. With
+    `on-nonfinite=skip` a step that is not finite leaves all variables alone, and
+    so it does with a loss scale. Without these and without `clip-norm`, `finite`
+    looks at the loss only, which saves a pass over the gradients: one that is not
+    finite makes the variables so, and the next step's loss, at which `stop` ends
+    and names them.
 
     With `accumulate` = K > 1 the step is split in entries: @gradients (and
     @gradients_partial) add to ON_READ + SUM accumulators, so that they need no

@@ -72,9 +72,11 @@ static void addTrainingOptions(Table &table, Options &o) {
                &o.precision);
   table.flag("--sync-batch-norm", "batch statistics over all replicas",
              &o.syncBatchNorm);
-  table.choice("--on-nonfinite", {"continue", "skip", "stop"},
-               "what a step with an infinite or NaN loss does (default stop)",
-               &o.onNonfinite);
+  table.choice(
+      "--on-nonfinite", {"continue", "skip", "stop"},
+      "what a step does whose loss or gradients hold an infinite or NaN "
+      "element (default stop, at the latest with the loss that follows)",
+      &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
                 &o.accumulate);
   table.text("--recompute", "auto|REGEX",

@@ -18,7 +18,7 @@
 // DYNAMIC: %[[SHARE:.+]] = graph.div %{{.+}}, %[[S]]
 // DYNAMIC: %[[SPREAD:.+]] = graph.broadcast %[[SHARE]]
 // DYNAMIC: %[[TRUE:.+]] = graph.mul %[[G]], %[[SPREAD]]
-// DYNAMIC: graph.mul %[[TRUE]], %[[TRUE]]
+// DYNAMIC: graph.abs %[[TRUE]]
 // DYNAMIC: %[[FINITE:.+]] = graph.and
 // DYNAMIC: %[[ABOVE:.+]] = graph.compare gt, %[[S]]
 // DYNAMIC: %[[TOLD:.+]] = graph.or %[[FINITE]], %[[ABOVE]]
@@ -58,13 +58,15 @@
 
 // NORM-LABEL: func @train_step
 // NORM-SAME: %[[LOSS:[^:]+]]: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>,
-// NORM: %[[SQUARES:.+]] = graph.mul %[[G]], %[[G]]
-// NORM: %[[SUM:.+]] = graph.reduce sum, %[[SQUARES]]
 // NORM: graph.and
+// NORM: %[[WIDE:.+]] = graph.convert %[[G]] : (tensor<4xf32>) -> tensor<4xf64>
+// NORM: %[[SQUARES:.+]] = graph.mul %[[WIDE]], %[[WIDE]]
+// NORM: %[[SUM:.+]] = graph.reduce sum, %[[SQUARES]]
 // NORM: %[[NORM:.+]] = graph.sqrt %[[SUM]]
 // NORM: %[[MOST:.+]] = graph.max %[[NORM]]
 // NORM: %[[SCALE:.+]] = graph.div %{{.+}}, %[[MOST]]
-// NORM: %[[SPREAD:.+]] = graph.broadcast %[[SCALE]]
+// NORM: %[[NARROW:.+]] = graph.convert %[[SCALE]]
+// NORM: %[[SPREAD:.+]] = graph.broadcast %[[NARROW]]
 // NORM: graph.mul %[[G]], %[[SPREAD]]
 
 // VALUE-LABEL: func @train_step
