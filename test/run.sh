@@ -113,8 +113,9 @@ for part in "$@"; do
     group "matrix of strategies" matrix
     ;;
   --kernels)
-    DIST_TARGETS="library_sweep_test" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    DIST_TARGETS="library_sweep_test generated_sweep_test" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
     group "library kernels" sweep library_sweep_test
+    group "generated kernels" sweep generated_sweep_test
     ;;
   --fuzz)
     names=$(basename -s _fuzzer.cpp test/fuzz/*_fuzzer.cpp)

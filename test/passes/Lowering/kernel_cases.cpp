@@ -224,7 +224,8 @@ void KernelCases::check(const LoweringOptions &options) {
                                run.test.tolerance * std::max(1.0, std::abs(x));
         if (!close) {
           ADD_FAILURE() << run.test.name << " result " << r << " element " << i
-                        << ": expected " << x << ", got " << y;
+                        << ": expected " << x << ", got " << y << "\n"
+                        << run.test.text;
           break;
         }
       }
