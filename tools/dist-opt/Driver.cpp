@@ -7,6 +7,7 @@
 #include "tools/dist-opt/Driver.h"
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
+#include "tools/dist-opt/KernelCheck.h"
 #include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/dist-opt/Reports.h"
@@ -34,13 +35,15 @@ int mlir::dist::runDriver(const std::vector<std::string> &arguments,
     return 0;
   }
   // A package is put together in a folder beside its place. Renamed, nothing is
-  // added to it while it is removed.
-  std::string folder = llvm::StringRef(options.outFile).rtrim('/').str() +
-                       ".new-" + std::to_string(getpid());
-  ::dist::tools::watchInterrupts("dist-opt", [folder] {
-    std::string gone = folder + ".gone";
-    if (std::rename(folder.c_str(), gone.c_str()) == 0)
-      ::dist::removeAll(gone);
+  // added to a folder while it is removed.
+  std::string package = llvm::StringRef(options.outFile).rtrim('/').str() +
+                        ".new-" + std::to_string(getpid());
+  ::dist::tools::watchInterrupts("dist-opt", [package] {
+    for (const std::string &folder : {package, getKernelCheckFolder()}) {
+      std::string gone = folder + ".gone";
+      if (std::rename(folder.c_str(), gone.c_str()) == 0)
+        ::dist::removeAll(gone);
+    }
   });
   ::dist::tools::setActivity("compiling the model");
   if (options.printStrategies || options.printOps || options.printCluster)

@@ -22,6 +22,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <deque>
@@ -266,15 +267,24 @@ std::string KernelChecker::format() const {
   return text;
 }
 
+std::string mlir::dist::getKernelCheckFolder() {
+  llvm::SmallString<128> folder;
+  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
+  llvm::sys::path::append(
+      folder,
+      "dist-check-" + std::to_string(llvm::sys::Process::getProcessId()));
+  return folder.str().str();
+}
+
 int mlir::dist::reportKernelCheck(ModuleOp global, ModuleOp local,
                                   const ::dist::tools::Options &options,
                                   ArrayRef<LoweringOptions> runs) {
   registerKernelReferences(*global.getContext());
-  llvm::SmallString<128> folder;
-  if (std::error_code code =
-          llvm::sys::fs::createUniqueDirectory("dist-check", folder))
+  std::string folder = getKernelCheckFolder();
+  if (std::error_code code = llvm::sys::fs::create_directory(
+          folder, /*IgnoreExisting=*/false, llvm::sys::fs::owner_all))
     return reportError(Status::error(StatusCode::Unavailable,
-                                     "cannot make a temporary folder", "TMPDIR",
+                                     "cannot make a temporary folder", folder,
                                      code.message(), "give another TMPDIR"));
   auto clean = llvm::make_scope_exit(
       [&] { (void)llvm::sys::fs::remove_directories(folder); });

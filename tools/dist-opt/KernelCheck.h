@@ -12,6 +12,10 @@
 
 namespace mlir::dist {
 
+/// Where this process keeps what `--check=kernels` compiles and compares; it
+/// goes away at the end, and must when the process is interrupted.
+std::string getKernelCheckFolder();
+
 /// `--check=kernels`: lowers `local` as each of `runs` says, runs its kernels,
 /// each on the evaluator's inputs, by dist-run, and compares. Prints what was
 /// found; 1 if a kernel diverges.

@@ -1,9 +1,10 @@
-"""Ends a compiler that makes a package, once its folder is there. interrupt.py FOLDER MODEL"""
+"""Ends a compiler that makes a package (or does what OPTIONS say), once its folder is there. interrupt.py FOLDER MODEL [OPTIONS]"""
 import os, signal, subprocess, sys, time
 
-folder, model = sys.argv[1:]
+folder, model, *options = sys.argv[1:]
 run = subprocess.Popen(["dist-opt", model, "--loss", "sparse-categorical-crossentropy", "--batch-size", "64",
-                        "-o", f"{folder}/package"], stderr=subprocess.PIPE, text=True)
+                        *(options or ["-o", f"{folder}/package"])],
+                       stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder})
 end = time.time() + 60
 while not os.listdir(folder):
     assert time.time() < end, "no folder"
