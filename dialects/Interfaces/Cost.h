@@ -8,6 +8,7 @@
 #define DIALECTS_INTERFACES_COST_H
 
 #include "mlir/IR/OpDefinition.h"
+#include <optional>
 
 namespace mlir::dist {
 
@@ -23,8 +24,17 @@ struct OpCost {
 /// written once.
 OpCost getElementwiseCost(Operation *op);
 
-/// Bytes of a value of a statically shaped tensor type.
+/// Bytes of a tensor; 0 of what is none (a token). None where nobody can know:
+/// a dim without a size, elements of no fixed width. Unknown is not free.
+std::optional<int64_t> findByteSize(Type type);
+
+/// The same of a value of an op that takes nothing else (graph's and dist's
+/// do not), or behind checkByteSizes. Ends the process where it is unknown.
 int64_t getByteSize(Type type);
+
+/// Fails with an error where an argument or result of ops in `function` has no
+/// known size: for passes that may meet others' ops and functions.
+LogicalResult checkByteSizes(Operation *function);
 
 /// Whether it is a tensor of one element, of whatever rank.
 bool hasOneElement(Type type);

@@ -11,6 +11,7 @@
 #include "dialects/Interfaces/Reference.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -22,12 +23,43 @@ using namespace mlir::dist;
 #include "dialects/Interfaces/Reference.cpp.inc"
 #include "dialects/Interfaces/ShardingRule.cpp.inc"
 
-int64_t mlir::dist::getByteSize(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
+std::optional<int64_t> mlir::dist::findByteSize(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped)
     return 0;
-  unsigned bits = tensor.getElementType().getIntOrFloatBitWidth();
-  return tensor.getNumElements() * ((bits + 7) / 8);
+  if (!shaped.hasStaticShape() || !shaped.getElementType().isIntOrFloat())
+    return std::nullopt;
+  unsigned bits = shaped.getElementType().getIntOrFloatBitWidth();
+  return shaped.getNumElements() * ((bits + 7) / 8);
+}
+
+int64_t mlir::dist::getByteSize(Type type) {
+  if (std::optional<int64_t> bytes = findByteSize(type))
+    return *bytes;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "a value of " << type << " has no known size";
+  llvm::report_fatal_error(StringRef(text));
+}
+
+LogicalResult mlir::dist::checkByteSizes(Operation *function) {
+  auto check = [&](Operation *op, TypeRange types) -> LogicalResult {
+    for (Type type : types)
+      if (!findByteSize(type))
+        return op->emitOpError()
+               << "has a value of " << type
+               << ", whose size is not known; give its dims sizes";
+    return success();
+  };
+  for (Region &region : function->getRegions())
+    for (Block &block : region) {
+      if (failed(check(function, block.getArgumentTypes())))
+        return failure();
+      for (Operation &op : block)
+        if (failed(check(&op, op.getResultTypes())))
+          return failure();
+    }
+  return success();
 }
 
 bool mlir::dist::hasOneElement(Type type) {

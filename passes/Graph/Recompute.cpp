@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/ActivationGradients.h"
 #include "dialects/Graph/IR/GraphOrder.h"
+#include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/Explain.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -347,6 +348,8 @@ void RecomputePass::runOnOperation() {
   for (auto entry : getOperation().getOps<func::FuncOp>()) {
     if (entry.isExternal() || !BackwardPass(entry).isThere())
       continue;
+    if (failed(checkByteSizes(entry)))
+      return signalPassFailure();
     trains = true;
     // As kernels will read them: what masks need not is not there to be freed.
     simplifyActivationGradients(entry);

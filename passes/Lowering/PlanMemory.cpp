@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Cost.h"
 #include "passes/Lowering/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/ProgramEmitter.h"
@@ -25,6 +26,8 @@ struct PlanMemoryPass : mlir::dist::impl::PlanMemoryPassBase<PlanMemoryPass> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isDeclaration() || func.isPrivate())
         continue;
+      if (failed(checkByteSizes(func)))
+        return signalPassFailure();
       MemoryLayout layout =
           layOutMemory(func, getThreads(func, threads), symbols);
       if (failed(emitProgram(func, layout, symbols)))

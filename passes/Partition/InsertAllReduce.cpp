@@ -419,8 +419,11 @@ void AxisReducer::insert() {
       return;
     settle(value);
     auto own = nodes.find(value);
-    if (own == nodes.end() || cut.isOnSourceSide(own->second.wanted) ||
-        getLocalBytes(value) == 0)
+    if (own == nodes.end() || cut.isOnSourceSide(own->second.wanted))
+      return;
+    // What has no elements is whole. (Its price is 0, too: the cut may run
+    // through it.)
+    if (getLocalBytes(value) == 0)
       return;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : value.getUses())
@@ -532,6 +535,10 @@ void InsertAllReducePass::runOnOperation() {
   MeshOp mesh = findMesh(function);
   if (!mesh || function.isExternal())
     return;
+  // A sum of unknown size must not look like one of none, which needs no
+  // transfer.
+  if (failed(checkByteSizes(function)))
+    return signalPassFailure();
   // A sum over one rank is whole.
   for (auto axis : mesh.getAxisNames().getAsRange<StringAttr>())
     if (mesh.getAxisSize(axis) > 1 &&

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/ModelFile.h"
 #include "dialects/Graph/Import/Importer.h"
+#include "dialects/Interfaces/Cost.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
@@ -111,6 +112,10 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
     auto module = parseSourceFile<ModuleOp>(options.model, config);
     if (module && failed(checkForeignAnnotations(*module)))
       return nullptr;
+    if (module)
+      for (auto function : module->getOps<FunctionOpInterface>())
+        if (failed(checkByteSizes(function)))
+          return nullptr;
     return module;
   }
   FailureOr<graph::ImportOptions> import =

@@ -43,6 +43,11 @@ verifySharding(Operation *scope, Attribute attribute, Type type,
   if (!tensor)
     return emitError()
            << "expected a sharding only on a tensor, but got one on " << type;
+  // Everything that moves or keeps it counts its bytes.
+  if (!tensor.hasStaticShape())
+    return emitError() << "expected a sharding of a tensor whose dims have "
+                          "sizes, but got one of "
+                       << type;
   if (int64_t(sharding.getNumDims()) != tensor.getRank())
     return emitError() << "expected a sharding of " << tensor.getRank()
                        << " dims for " << type << ", but got one of "
