@@ -8,6 +8,7 @@
 #include "dialects/Interfaces/Decomposable.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Elemental.h"
+#include "dialects/Interfaces/Indexing.h"
 #include "dialects/Interfaces/Reference.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +21,7 @@ using namespace mlir::dist;
 #include "dialects/Interfaces/Decomposable.cpp.inc"
 #include "dialects/Interfaces/Differentiable.cpp.inc"
 #include "dialects/Interfaces/Elemental.cpp.inc"
+#include "dialects/Interfaces/Indexing.cpp.inc"
 #include "dialects/Interfaces/Reference.cpp.inc"
 #include "dialects/Interfaces/ShardingRule.cpp.inc"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/BatchRows.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Interfaces/Indexing.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -122,15 +123,18 @@ LogicalResult RowTracker::visitSlice(SliceOp op) {
 
 LogicalResult RowTracker::visitByRule(ShardingRuleOpInterface op) {
   ShardingRule rule = op.getShardingRule();
-  // What a gather takes its indices name, and models that index the batch name
-  // each example's own place.
-  bool picks = isa<GatherOp, GatherElementsOp, GatherNDOp>(*op);
+  // Which elements of a table are read its indices say, and models that index
+  // the batch name each example's own place.
+  std::optional<unsigned> table;
+  if (auto indexing = dyn_cast<IndexingOpInterface>(op.getOperation()))
+    if (std::optional<IndexUse> use = indexing.getIndexUse())
+      table = use->table;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     for (const RowDim &row : rows.lookup(operand)) {
       ArrayRef<unsigned> factors = rule.operands[i][row.dim];
       if (factors.size() != 1 ||
           rule.factors[factors[0]].kind != FactorKind::PassThrough) {
-        if (picks && i == 0)
+        if (table == unsigned(i))
           continue;
         return failure();
       }

@@ -1,4 +1,4 @@
-//===- IndexUses.h - Where integers index a dim -*- C++ -*-===//
+//===- IndexUses.h - Where integers number something -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,13 @@
 #ifndef PASSES_ANALYSIS_INDEXUSES_H
 #define PASSES_ANALYSIS_INDEXUSES_H
 
-#include "mlir/IR/Value.h"
+#include "dialects/Interfaces/Indexing.h"
 
 namespace mlir::dist {
 
-/// Size of the dim that `use` indexes (of the whole table, where an op has a
-/// part of its rows); 0 where it is no index.
-int64_t getIndexedSize(OpOperand &use);
+/// What the integers of `use` number by its own op; none where they number
+/// nothing.
+std::optional<IndexUse> findIndexUse(OpOperand &use);
 
 } // namespace mlir::dist
 

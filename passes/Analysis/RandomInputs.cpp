@@ -58,20 +58,9 @@ std::optional<int64_t> mlir::dist::findIntegerRange(Value value) {
     Value current = work.pop_back_val();
     for (OpOperand &use : current.getUses()) {
       Operation *op = use.getOwner();
-      if (auto loss = dyn_cast<graph::CrossEntropyOp>(op)) {
-        if (use.getOperandNumber() == 1)
-          range = std::min(range, loss.getLogits().getType().getShape().back());
-      } else if (int64_t size = getIndexedSize(use)) {
-        range = std::min(range, size);
-      } else if (auto compare = dyn_cast<graph::CompareOp>(op)) {
-        // A one-hot encoding: labels against 0, 1, 2, ...
-        Value other = op->getOperand(1 - use.getOperandNumber());
-        while (auto broadcast = other.getDefiningOp<graph::BroadcastOp>())
-          other = broadcast.getOperand();
-        if (auto iota = other.getDefiningOp<graph::IotaOp>())
-          range = std::min(
-              range,
-              cast<RankedTensorType>(iota.getType()).getDimSize(iota.getDim()));
+      if (std::optional<IndexUse> index = findIndexUse(use)) {
+        for (int64_t count : index->counts)
+          range = std::min(range, count);
       } else if (op->getNumOperands() == 1 && op->getNumResults() == 1 &&
                  seen.insert(op).second &&
                  isa<graph::ConvertOp, graph::ReshapeOp, graph::BroadcastOp,

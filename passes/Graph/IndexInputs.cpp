@@ -7,6 +7,7 @@
 #include "passes/Analysis/IndexUses.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
+#include <numeric>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_INDEXINPUTSPASS
@@ -37,30 +38,120 @@ static bool keepsIndices(Type from, Type to, int64_t count) {
          (bits >= 63 || count <= int64_t(1) << bits);
 }
 
-/// The smallest dim that all of `value` indexes; 0 if it indexes none.
-static int64_t findIndexCount(Value value) {
-  int64_t least = 0;
+namespace {
+/// How many elements a value's integers choose from: element i of the value, in
+/// row-major order, from `counts[i % counts.size()]`. Empty: they index
+/// nothing. Several are those of coordinates.
+using IndexCounts = SmallVector<int64_t, 2>;
+} // namespace
+
+/// What holds of integers that both say something about; 0 says nothing.
+static void restrict(IndexCounts &counts, ArrayRef<int64_t> more) {
+  if (more.empty())
+    return;
+  if (counts.empty())
+    return counts.assign(more.begin(), more.end());
+  IndexCounts both(std::lcm(counts.size(), more.size()));
+  for (auto [i, count] : llvm::enumerate(both)) {
+    int64_t a = counts[i % counts.size()], b = more[i % more.size()];
+    count = a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+  }
+  counts = both;
+}
+
+/// Of elements that may be in another order: what holds of each of them.
+static IndexCounts loosen(IndexCounts counts) {
+  if (llvm::all_equal(counts))
+    counts.truncate(std::min<size_t>(counts.size(), 1));
+  if (counts.size() > 1) {
+    bool all = !llvm::is_contained(counts, 0);
+    counts = {all ? *llvm::max_element(counts) : 0};
+  }
+  return counts;
+}
+
+/// Whether the op keeps its operand's last dim in place: what stands in a
+/// column there is in that column of the result.
+static bool keepsColumns(Operation *op) {
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  if (from.getRank() == 0 || to.getRank() == 0 ||
+      from.getShape().back() != to.getShape().back())
+    return false;
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return transpose.getPermutation().back() == from.getRank() - 1;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return broadcast.getDims().back() == to.getRank() - 1;
+  return false;
+}
+
+static IndexCounts findIndexCounts(Value value);
+
+/// Of what is joined along the last dim: the coordinates that it holds.
+static IndexCounts findJoinedCounts(ConcatOp op, OpOperand &use) {
+  IndexCounts all = findIndexCounts(op.getResult());
+  int64_t rank = op.getType().getRank(), width = op.getType().getShape().back();
+  if (all.size() <= 1 || int64_t(op.getAxis()) != rank - 1 ||
+      width % int64_t(all.size()))
+    return loosen(all);
+  int64_t first = 0;
+  for (Value input : op.getInputs().take_front(use.getOperandNumber()))
+    first += cast<RankedTensorType>(input.getType()).getShape().back();
+  IndexCounts own;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  for (int64_t i = 0; i < type.getShape().back(); ++i)
+    own.push_back(all[(first + i) % all.size()]);
+  return own;
+}
+
+/// What the integers of `value` index, where they reach it as they are.
+static IndexCounts findIndexCounts(Value value) {
+  IndexCounts counts;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    int64_t count = getIndexedSize(use);
-    if (isa<ConvertOp, ReshapeOp, TransposeOp, BroadcastOp>(user)) {
-      count = findIndexCount(user->getResult(0));
+    if (std::optional<IndexUse> index = findIndexUse(use)) {
+      if (index->kind == IndexKind::Row)
+        restrict(counts, index->counts);
+      continue;
+    }
+    IndexCounts found;
+    if (auto concat = dyn_cast<ConcatOp>(user))
+      found = findJoinedCounts(concat, use);
+    else if (isa<ConvertOp, ReshapeOp>(user))
+      found = findIndexCounts(user->getResult(0));
+    else if (isa<TransposeOp, BroadcastOp>(user)) {
+      found = findIndexCounts(user->getResult(0));
+      if (!keepsColumns(user))
+        found = loosen(found);
+    }
+    for (int64_t &count : found)
       if (!keepsIndices(getElementTypeOrSelf(value),
                         getElementTypeOrSelf(user->getResult(0)), count))
         count = 0;
-    }
-    if (count > 0 && (least == 0 || count < least))
-      least = count;
+    restrict(counts, found);
   }
-  return least;
+  if (llvm::all_equal(counts))
+    counts.truncate(std::min<size_t>(counts.size(), 1));
+  if (llvm::all_of(counts, [](int64_t count) { return count == 0; }))
+    counts.clear();
+  return counts;
 }
 
 void IndexInputsPass::runOnOperation() {
   Builder builder(&getContext());
   for (auto entry : getOperation().getOps<func::FuncOp>())
-    for (BlockArgument argument : entry.getArguments())
-      if (getArgumentRole(entry, argument.getArgNumber()) == "input")
-        if (int64_t count = findIndexCount(argument))
-          entry.setArgAttr(argument.getArgNumber(), kIndexCount,
-                           builder.getI64IntegerAttr(count));
+    for (BlockArgument argument : entry.getArguments()) {
+      if (getArgumentRole(entry, argument.getArgNumber()) != "input")
+        continue;
+      IndexCounts counts = findIndexCounts(argument);
+      // Data are checked example by example: coordinates have to stand alike in
+      // each.
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (counts.size() > 1 &&
+          (type.getRank() == 0 || type.getShape().back() % counts.size()))
+        counts = loosen(counts);
+      if (!counts.empty() && counts != IndexCounts{0})
+        entry.setArgAttr(argument.getArgNumber(), kIndexCount,
+                         builder.getDenseI64ArrayAttr(counts));
+    }
 }

@@ -61,8 +61,9 @@ def IndexInputsPass : Pass<"graph-index-inputs", "::mlir::ModuleOp"> {
   let description = [{
     Compiled kernels clamp indices that are out of range, so what runs them is
     told which are: every integer of an input that reaches the indices of an op
-    as it is. Of several dims the smallest counts. Before other entries are made
-    from @predict, so that they inherit it.
+    as it is. Of several dims the smallest counts; of coordinates (gather_nd)
+    each has its own, in turn. Before other entries are made from @predict, so
+    that they inherit it.
 
     Before:
     ```mlir
@@ -71,7 +72,7 @@ def IndexInputsPass : Pass<"graph-index-inputs", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    func.func @predict(%ids: tensor<2x6xi64> {graph.index_count = 8 : i64,
+    func.func @predict(%ids: tensor<2x6xi64> {graph.index_count = array<i64: 8>,
                                               graph.role = "input"}, ...) {
     ```
   }];

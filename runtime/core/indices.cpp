@@ -13,12 +13,17 @@ namespace dist {
 
 using manifest::Binding;
 
-IntegerRange indexRange(const Binding &binding) {
+IntegerRanges indexRanges(const Binding &binding) {
   if (binding.role() == Binding::LABEL)
-    return {0, binding.class_count()};
+    return {{0, binding.class_count()}};
   // Negative indices count from the end.
-  int64_t count = binding.index_count();
-  return {isUnsigned(binding.global_type().type()) ? 0 : -count, count};
+  bool fromEnd = !isUnsigned(binding.global_type().type());
+  IntegerRanges ranges;
+  for (int64_t count : binding.index_counts())
+    ranges.push_back({fromEnd ? -count : 0, count});
+  if (ranges.empty())
+    ranges.push_back({});
+  return ranges;
 }
 
 std::string describe(IntegerRange range) {
@@ -26,54 +31,62 @@ std::string describe(IntegerRange range) {
          std::to_string(range.end - 1);
 }
 
+/// Of the elements at `first`, `first` + `step`, ... of `count`.
 template <typename T>
-static Stray findStray(const void *data, int64_t count, IntegerRange range) {
+static Stray findStray(const void *data, int64_t count, IntegerRange range,
+                       int64_t first, int64_t step) {
+  if (range.empty())
+    return {};
   auto *bytes = static_cast<const char *>(data);
   if (std::is_unsigned_v<T>)
     range.low = std::max<int64_t>(range.low, 0);
   // One comparison an element: what lies below wraps around.
   uint64_t size = uint64_t(range.end) - uint64_t(range.low);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = first; i < count; i += step) {
     T value; // of a file, where it may be unaligned
     std::memcpy(&value, bytes + i * sizeof value, sizeof value);
     if (uint64_t(value) - uint64_t(range.low) >= size)
-      return {i, std::to_string(value)};
+      return {i, std::to_string(value), range};
   }
   return {};
 }
 
-Stray findStray(const TensorView &tensor, IntegerRange range) {
+Stray findStray(const TensorView &tensor, const IntegerRanges &ranges) {
   Stray stray;
+  int64_t count = elementCount(tensor.shape), step = ranges.size();
   withIntegerType(tensor.type, [&](auto zero) {
-    stray = findStray<decltype(zero)>(tensor.data, elementCount(tensor.shape),
-                                      range);
+    for (int64_t first = 0; first < step; ++first) {
+      Stray one = findStray<decltype(zero)>(tensor.data, count, ranges[first],
+                                            first, step);
+      if (one.position >= 0 &&
+          (stray.position < 0 || one.position < stray.position))
+        stray = one;
+    }
   });
   return stray;
 }
 
 /// The first in a row that is an example.
-static Stray findStray(const TensorView &tensor, IntegerRange range,
+static Stray findStray(const TensorView &tensor, const IntegerRanges &ranges,
                        const bool *mask) {
   TensorView row = tensor;
   row.shape[0] = 1;
   int64_t width = elementCount(row.shape);
   for (int64_t i = 0; i < tensor.shape[0]; ++i) {
     row.data = static_cast<const char *>(tensor.data) + i * row.bytes();
-    Stray stray = mask[i] ? findStray(row, range) : Stray();
+    Stray stray = mask[i] ? findStray(row, ranges) : Stray();
     if (stray.position >= 0)
-      return {i * width + stray.position, stray.value};
+      return {i * width + stray.position, stray.value, stray.range};
   }
   return {};
 }
 
 Status checkIndices(const Binding &binding, const TensorView &tensor,
                     const bool *mask) {
-  IntegerRange range = indexRange(binding);
-  if (range.empty())
-    return Status();
+  IntegerRanges ranges = indexRanges(binding);
   bool masked = mask && binding.batch_dim() == 0 && !tensor.shape.empty();
   Stray stray =
-      masked ? findStray(tensor, range, mask) : findStray(tensor, range);
+      masked ? findStray(tensor, ranges, mask) : findStray(tensor, ranges);
   if (stray.position < 0)
     return Status();
   std::string place;
@@ -86,7 +99,7 @@ Status checkIndices(const Binding &binding, const TensorView &tensor,
       StatusCode::InvalidInput,
       label ? "a label is no class of the model" : "an index is out of range",
       binding.name() + "[" + place + "]",
-      "it is " + stray.value + ", " + describe(range),
+      "it is " + stray.value + ", " + describe(stray.range),
       label ? "check the labels and the model's number of classes"
             : "check how the input was numbered against the size of the "
               "model's table");

@@ -14,6 +14,7 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include <vector>
 
 namespace dist {
 
@@ -23,8 +24,11 @@ struct IntegerRange {
   bool empty() const { return low == end; }
 };
 
-/// What an argument's integers may be; empty where they are not checked.
-IntegerRange indexRange(const manifest::Binding &binding);
+/// What an argument's integers may be: element i, in row-major order, of range
+/// i % size. Several are those of coordinates, of which each row of the last
+/// dim holds all. Never without one; empty ones are not checked.
+using IntegerRanges = std::vector<IntegerRange>;
+IntegerRanges indexRanges(const manifest::Binding &binding);
 /// "expected integers from 0 to 9".
 std::string describe(IntegerRange range);
 
@@ -32,9 +36,10 @@ std::string describe(IntegerRange range);
 struct Stray {
   int64_t position = -1; // -1: there is none
   std::string value;
+  IntegerRange range; // in which it is not
 };
 /// The first of a tensor; none where it holds other things than integers.
-Stray findStray(const TensorView &tensor, IntegerRange range);
+Stray findStray(const TensorView &tensor, const IntegerRanges &ranges);
 
 /// An error that names the argument, and where the integer stands. With a mask
 /// (a bool a row; null: none) only those rows are checked that are examples.

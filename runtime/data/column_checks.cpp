@@ -25,6 +25,7 @@ namespace {
 struct Misfit {
   std::string example; // "example 3"; empty: there is none
   std::string value;
+  IntegerRange range; // of indices and labels
 };
 } // namespace
 
@@ -33,56 +34,79 @@ static std::string exampleOf(const Column &column, int64_t element) {
   return "example " + std::to_string(element / width);
 }
 
+static bool isIntegerWithin(double value, double low, double end) {
+  return std::nearbyint(value) == value && value >= low && value < end;
+}
+
+static std::string formatNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.12g", value);
+  return text;
+}
+
 /// The first that is no integer from `low` to below `end`.
 static Misfit findMisfit(const Column &column, double low, double end) {
   int64_t n = elementCount(column.array.shape);
   for (int64_t i = 0; i < n; ++i) {
     double value = elementAsDouble(column.array.type, column.array.data, i);
-    if (std::nearbyint(value) == value && value >= low && value < end)
-      continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.12g", value);
-    return {exampleOf(column, i), text};
+    if (!isIntegerWithin(value, low, end))
+      return {exampleOf(column, i), formatNumber(value), {}};
   }
   return {};
 }
 
-/// The same of integers, of which a file may hold very many.
-static Misfit findMisfit(const Column &column, IntegerRange range) {
-  if (isFloat(column.array.type) || column.array.type == manifest::BOOL)
-    return findMisfit(column, range.low, range.end);
-  Stray stray = findStray(column.array.view(), range);
+/// The first that is no integer of its range.
+static Misfit findMisfit(const Column &column, const IntegerRanges &ranges) {
+  if (isFloat(column.array.type) || column.array.type == manifest::BOOL) {
+    int64_t n = elementCount(column.array.shape);
+    for (int64_t i = 0; i < n; ++i) {
+      IntegerRange range = ranges[i % ranges.size()];
+      double value = elementAsDouble(column.array.type, column.array.data, i);
+      if (!range.empty() && !isIntegerWithin(value, range.low, range.end))
+        return {exampleOf(column, i), formatNumber(value), range};
+    }
+    return {};
+  }
+  // A file may hold very many.
+  Stray stray = findStray(column.array.view(), ranges);
   if (stray.position < 0)
     return {};
-  return {exampleOf(column, stray.position), stray.value};
+  return {exampleOf(column, stray.position), stray.value, stray.range};
+}
+
+static bool areEmpty(const IntegerRanges &ranges) {
+  return std::all_of(ranges.begin(), ranges.end(),
+                     [](IntegerRange range) { return range.empty(); });
 }
 
 /// Labels in a file may have any number type; as classes they must be integers
 /// within range.
-static Status checkLabels(const Column &column, IntegerRange classes) {
-  if (isFloat(column.type) && classes.empty())
+static Status checkLabels(const Column &column, const IntegerRanges &classes) {
+  bool any = areEmpty(classes);
+  if (isFloat(column.type) && any)
     return Status();
-  constexpr double any = std::numeric_limits<double>::infinity();
-  Misfit misfit = classes.empty() ? findMisfit(column, -any, any)
-                                  : findMisfit(column, classes);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Misfit misfit = any ? findMisfit(column, -infinity, infinity)
+                      : findMisfit(column, classes);
   if (misfit.example.empty())
     return Status();
   return unfit("labels out of range", column.name,
                misfit.example + " has label " + misfit.value + ", " +
-                   (classes.empty() ? "expected integers" : describe(classes)),
+                   (any ? "expected integers" : describe(misfit.range)),
                "check the label file and the model's number of classes");
 }
 
 /// Integers that index a table of the model.
-static Status checkRows(const Column &column, IntegerRange rows) {
-  if (rows.empty() || isFloat(column.type))
+static Status checkRows(const Column &column, const IntegerRanges &rows) {
+  if (areEmpty(rows) || isFloat(column.type))
     return Status();
   Misfit misfit = findMisfit(column, rows);
   if (misfit.example.empty())
     return Status();
   return unfit("indices out of range", column.name,
                misfit.example + " holds " + misfit.value + " for a table of " +
-                   std::to_string(rows.end) + " rows, " + describe(rows),
+                   std::to_string(misfit.range.end) + " rows, " +
+                   describe(misfit.range),
                "check how the file was numbered against the size of the "
                "model's table");
 }
@@ -120,11 +144,11 @@ static Status checkIntegers(const Column &column) {
 }
 
 Status checkValues(const Column &column, const manifest::Binding &binding) {
-  IntegerRange range = indexRange(binding);
+  IntegerRanges ranges = indexRanges(binding);
   if (column.label)
-    return checkLabels(column, range);
+    return checkLabels(column, ranges);
   DIST_RETURN_IF_ERROR(checkIntegers(column));
-  return checkRows(column, range);
+  return checkRows(column, ranges);
 }
 
 } // namespace dist

@@ -346,9 +346,11 @@ std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
     size_t n = elementCount(column.array.shape);
     auto bytes = std::make_shared<std::string>(n * byteSize(column.type), '\0');
     std::vector<double> values(n);
-    int64_t end = indexRange(binding).end;
-    double range = end > 0 ? double(end) : 2;
+    IntegerRanges ranges = indexRanges(binding);
+    size_t place = 0;
     for (double &value : values) {
+      int64_t end = ranges[place++ % ranges.size()].end;
+      double range = end > 0 ? double(end) : 2;
       uint64_t bits = mixBits(seed, 0, counter++) >> 11;
       double unit = double(bits) / double(uint64_t(1) << 53);
       value =

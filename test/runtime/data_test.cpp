@@ -166,7 +166,7 @@ TEST_F(DataTest, IndicesStayInTheirTable) {
   auto y = npy("y.npy", manifest::U8, {2}, counting(2));
   auto tokens = entry({2, 2}, {2});
   tokens.mutable_arguments(0)->mutable_global_type()->set_type(manifest::I64);
-  tokens.mutable_arguments(0)->set_index_count(8);
+  tokens.mutable_arguments(0)->add_index_counts(8);
   DataOptions options;
   options.spec = "x=" + file("x.npy") + ",y=" + y;
   npy("x.npy", manifest::I16, {2, 2}, std::vector<int16_t>{1, -8, 3, 7});
@@ -178,6 +178,15 @@ TEST_F(DataTest, IndicesStayInTheirTable) {
             "numbered against the size of the model's table");
   npy("x.npy", manifest::F32, {2, 2}, std::vector<float>{1, -9, 3, 7});
   EXPECT_NE(error(options, tokens).find("example 0 holds -9"),
+            std::string::npos);
+  // Of coordinates, each its own.
+  auto places = tokens;
+  places.mutable_arguments(0)->add_index_counts(3);
+  npy("x.npy", manifest::I16, {2, 2}, std::vector<int16_t>{7, 2, 2, 7});
+  EXPECT_NE(error(options, places).find("example 1 holds 7 for a table of 3"),
+            std::string::npos);
+  npy("x.npy", manifest::F32, {2, 2}, std::vector<float>{7, 2, 2, 7});
+  EXPECT_NE(error(options, places).find("example 1 holds 7 for a table of 3"),
             std::string::npos);
   // Random ones reach all rows.
   auto random = Dataset::random(tokens, 100, 1);

@@ -19,7 +19,7 @@ manifest::Binding ids(DataType type, int64_t rows) {
   manifest::Binding binding;
   binding.set_name("ids");
   binding.mutable_global_type()->set_type(type);
-  binding.set_index_count(rows);
+  binding.add_index_counts(rows);
   return binding;
 }
 
@@ -58,6 +58,23 @@ TEST(Indices, OfATableCountFromBothEnds) {
     EXPECT_NE(check<int64_t>(ids(manifest::I64, 8), manifest::I64, {far}), "");
 }
 
+// Each coordinate has the size of its own dim; one of them may be anything.
+TEST(Indices, OfCoordinates) {
+  manifest::Binding places = ids(manifest::I64, 8);
+  places.add_index_counts(3);
+  EXPECT_EQ(check<int64_t>(places, manifest::I64, {7, 2, -8, -3}, {2, 2}), "");
+  EXPECT_EQ(check<int64_t>(places, manifest::I64, {7, 2, 2, 7}, {2, 2}),
+            "an index is out of range (ids[1, 1]): it is 7, expected integers "
+            "from -3 to 2; check how the input was numbered against the size "
+            "of the model's table");
+  // The first in the tensor is named, not the first of a column.
+  EXPECT_NE(check<int64_t>(places, manifest::I64, {7, 3, 8, 2}, {2, 2})
+                .find("ids[0, 1]"),
+            std::string::npos);
+  places.set_index_counts(0, 0);
+  EXPECT_EQ(check<int64_t>(places, manifest::I64, {99, 2}, {1, 2}), "");
+}
+
 // Without a sign there is nothing to count from the end.
 TEST(Indices, WithoutSign) {
   EXPECT_EQ(check<uint8_t>(ids(manifest::U8, 8), manifest::U8, {0, 7}), "");
@@ -66,7 +83,7 @@ TEST(Indices, WithoutSign) {
   EXPECT_NE(check<uint64_t>(ids(manifest::I64, 8), manifest::U64,
                             {std::numeric_limits<uint64_t>::max()}),
             "");
-  EXPECT_EQ(indexRange(ids(manifest::U16, 8)).low, 0);
+  EXPECT_EQ(indexRanges(ids(manifest::U16, 8))[0].low, 0);
 }
 
 TEST(Indices, OfClasses) {
@@ -97,8 +114,7 @@ TEST(Indices, MayBeUnaligned) {
   std::vector<char> bytes(1 + 2 * sizeof(int64_t));
   int64_t values[] = {2, 9};
   std::memcpy(bytes.data() + 1, values, sizeof values);
-  Stray stray =
-      findStray({manifest::I64, {2}, bytes.data() + 1}, IntegerRange{0, 3});
+  Stray stray = findStray({manifest::I64, {2}, bytes.data() + 1}, {{0, 3}});
   EXPECT_EQ(stray.position, 1);
   EXPECT_EQ(stray.value, "9");
 }

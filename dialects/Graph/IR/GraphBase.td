@@ -16,6 +16,7 @@ include "dialects/Interfaces/Cost.td"
 include "dialects/Interfaces/Decomposable.td"
 include "dialects/Interfaces/Differentiable.td"
 include "dialects/Interfaces/Elemental.td"
+include "dialects/Interfaces/Indexing.td"
 include "dialects/Interfaces/Reference.td"
 include "dialects/Interfaces/ShardingRule.td"
 
@@ -89,5 +90,9 @@ class Graph_Op<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<CostOpInterface>,
         DeclareOpInterfaceMethods<ReferenceOpInterface>,
         DeclareOpInterfaceMethods<ElementalOpInterface>])>;
+// With an operand of integers that number something.
+class Graph_IndexingOp<string mnemonic, list<Trait> traits = []>
+    : Graph_Op<mnemonic, !listconcat(traits,
+        [DeclareOpInterfaceMethods<IndexingOpInterface>])>;
 
 #endif

@@ -9,10 +9,10 @@
 include "dialects/Graph/IR/GraphBase.td"
 
 // Negative indices count from the end (as in ONNX). Out of range, the compiled
-// kernels clamp; the evaluator gives an error. Inputs that are indices of one
-// dim are checked before they run (`graph-index-inputs`).
+// kernels clamp; the evaluator gives an error. Inputs that are indices are
+// checked before they run (`graph-index-inputs`).
 
-def Graph_GatherOp : Graph_Op<"gather", [InferTypeOpAdaptor]> {
+def Graph_GatherOp : Graph_IndexingOp<"gather", [InferTypeOpAdaptor]> {
   let summary = "operand slices along `axis` at `indices`: shape = operand[:axis] + indices + operand[axis+1:]";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element.
@@ -24,7 +24,7 @@ def Graph_GatherOp : Graph_Op<"gather", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterAddOp : Graph_Op<"scatter_add", [InferTypeOpAdaptor]> {
+def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor]> {
   let summary = "operand, with updates added along `axis` at `indices`: the transpose of `gather`";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) updates have
@@ -41,7 +41,7 @@ def Graph_ScatterAddOp : Graph_Op<"scatter_add", [InferTypeOpAdaptor]> {
                                     ::mlir::ValueRange results);
   }];
 }
-def Graph_GatherElementsOp : Graph_Op<"gather_elements", [InferTypeOpAdaptor]> {
+def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAdaptor]> {
   let summary = "result[i..] = operand[i..] with coordinate `axis` replaced by indices[i..]; result has the shape of indices";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
@@ -54,7 +54,7 @@ def Graph_GatherElementsOp : Graph_Op<"gather_elements", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterElementsOp : Graph_Op<"scatter_elements", [InferTypeOpAdaptor]> {
+def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpAdaptor]> {
   let summary = "operand, with each update combined at its own index and coordinate `axis` from indices";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
@@ -71,7 +71,7 @@ def Graph_ScatterElementsOp : Graph_Op<"scatter_elements", [InferTypeOpAdaptor]>
                                     ::mlir::ValueRange results);
   }];
 }
-def Graph_GatherNDOp : Graph_Op<"gather_nd", [InferTypeOpAdaptor]> {
+def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor]> {
   let summary = "ONNX GatherND: the last dim of indices holds coordinates of the dims after `batch_dims`";
   let description = [{
     Constraints: (C1) the last dim of indices holds at most the coordinates that
@@ -84,7 +84,7 @@ def Graph_GatherNDOp : Graph_Op<"gather_nd", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterNDOp : Graph_Op<"scatter_nd", [InferTypeOpAdaptor]> {
+def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor]> {
   let summary = "operand, with slices of updates combined at the coordinates in the last dim of indices (after `batch_dims` shared dims)";
   let description = [{
     Constraints: (C1), (C2) those of `gather_nd`. (C3) updates have the type that

@@ -111,7 +111,8 @@ def Graph_IsInfOp : Graph_ElementwiseOp<"is_inf", [InferTypeOpAdaptor]> {
   let results = (outs Graph_BoolTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
 }
-def Graph_CompareOp : Graph_ElementwiseOp<"compare", [InferTypeOpAdaptor, SameTypeOperands]> {
+def Graph_CompareOp : Graph_ElementwiseOp<"compare", [InferTypeOpAdaptor, SameTypeOperands,
+    DeclareOpInterfaceMethods<IndexingOpInterface>]> {
   let summary = "element-wise comparison; false with NaN, but for `ne`";
   let arguments = (ins Graph_ComparePredicate:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_BoolTensor:$result);

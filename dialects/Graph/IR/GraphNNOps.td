@@ -48,7 +48,7 @@ def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", [InferTypeOpAdaptor]> {
   let results = (outs Graph_Tensor:$result, Graph_IntTensor:$indices);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, results)";
 }
-def Graph_MaxPoolGradOp : Graph_PoolOp<"max_pool_grad"> {
+def Graph_MaxPoolGradOp : Graph_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<IndexingOpInterface>]> {
   let summary = "cotangent of max_pool's operand from that of its result and its indices";
   let description = [{ Constraints: (C4) `indices` are i32 of grad's shape. }];
   let arguments = !con((ins Graph_FloatTensor:$grad, Graph_IntTensor:$indices), Graph_WindowArgs);
@@ -131,7 +131,8 @@ def Graph_BatchNormInferenceOp : Graph_CompositeOp<"batch_norm_inference", [Infe
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_CrossEntropyOp : Graph_CompositeOp<"cross_entropy", [InferTypeOpAdaptor]> {
+def Graph_CrossEntropyOp : Graph_CompositeOp<"cross_entropy", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<IndexingOpInterface>]> {
   let summary = "-log(softmax(logits))[label] over the last dim: one f32 (f64 for f64) loss a label";
   let description = [{
     Labels are integers of shape logits[:-1]. A label out of [0, C) gives NaN

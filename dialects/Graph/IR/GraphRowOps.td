@@ -15,7 +15,7 @@ include "dialects/Graph/IR/GraphBase.td"
 // the whole table; out of its range, the compiled kernels clamp and the
 // evaluator gives an error, as for `gather`.
 
-def Graph_GatherRowsOp : Graph_Op<"gather_rows", [InferTypeOpAdaptor]> {
+def Graph_GatherRowsOp : Graph_IndexingOp<"gather_rows", [InferTypeOpAdaptor]> {
   let summary = "rows of the operand at `indices`, zeros where the operand has no such row: shape = indices + operand[1:]";
   let description = [{
     Constraints: (C1) the operand has a dim 0 of at least one row. (C2)
@@ -35,7 +35,7 @@ def Graph_GatherRowsOp : Graph_Op<"gather_rows", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterAddRowsOp : Graph_Op<"scatter_add_rows", [InferTypeOpAdaptor]> {
+def Graph_ScatterAddRowsOp : Graph_IndexingOp<"scatter_add_rows", [InferTypeOpAdaptor]> {
   let summary = "operand, with updates added to its rows at `indices`, those left out that it has no row for: the transpose of `gather_rows`";
   let description = [{
     Constraints: (C1), (C2) those of `gather_rows`. (C3) updates have the type

@@ -174,8 +174,9 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
     binding->set_batch_dim(dim.getInt());
   if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
     binding->set_class_count(count.getInt());
-  if (auto count = description.getAs<IntegerAttr>("graph.index_count"))
-    binding->set_index_count(count.getInt());
+  if (auto counts = description.getAs<DenseI64ArrayAttr>("graph.index_count"))
+    for (int64_t count : counts.asArrayRef())
+      binding->add_index_counts(count);
   if (binding->role() == manifest::Binding::PREPARED) {
     binding->set_state_offset(
         state.programs[program].prepared.lookup(binding->name()));
