@@ -29,6 +29,11 @@ struct IsLinear<OpT, std::enable_if_t<ScalarCode<OpT>::isLinear>>
     : std::true_type {};
 
 template <typename OpT> static LinearSets getLinearSets(OpT op) {
+  // A quotient of integers is cut off: those of parts do not add up to that of
+  // the sum. (Sums, differences and products wrap, and so do their parts.)
+  if constexpr (std::is_same_v<OpT, DivOp>)
+    if (!isa<FloatType>(op.getType().getElementType()))
+      return {};
   if constexpr (!isUnary<OpT>)
     return ScalarCode<OpT>::linear();
   else if constexpr (IsLinear<OpT>::value)

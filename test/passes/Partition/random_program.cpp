@@ -97,8 +97,9 @@ std::string RandomProgram::makeSharding(const Shape &shape, bool mayBeOpen,
 }
 
 RandomValue RandomProgram::makeArgument(const Shape &shape, char type) {
+  // Integers may come from a wide range.
   RandomValue value{"%a" + std::to_string(numArguments++), shape, type, true,
-                    1};
+                    type == 'i' ? 1e6 : 1};
   arguments +=
       (arguments.empty() ? "" : ",\n    ") + value.name + ": " + typeOf(value);
   if (!once(3))
@@ -244,7 +245,9 @@ RandomProgram::RandomProgram(uint64_t seed, unsigned numOps, bool mayPad)
       &RandomProgram::addPad,          &RandomProgram::addConcat,
       &RandomProgram::addAlongAxis,    &RandomProgram::addArgMax,
       &RandomProgram::addConstant,     &RandomProgram::addReshard,
-      &RandomProgram::addGradientLike, &RandomProgram::addLookup};
+      &RandomProgram::addGradientLike, &RandomProgram::addLookup,
+      &RandomProgram::addInteger,      &RandomProgram::addInteger,
+      &RandomProgram::addIntegerMean};
   makeMesh();
   makeArgument(makeShape(pick(1, 3)), 'f');
   for (unsigned i = 0; i < numOps; ++i)
@@ -286,7 +289,6 @@ void RandomProgram::addSelect() {
 void RandomProgram::addConvert() {
   RandomValue x = pickValue(once(2) ? 'b' : 'i', 0), y = x;
   y.type = 'f';
-  y.bound = 12;
   emit("graph.convert", {x}, "", y, true);
 }
 
@@ -310,7 +312,7 @@ void RandomProgram::addReduce() {
 }
 
 void RandomProgram::addBroadcast() {
-  RandomValue x = pickValue('f', 0), y = x;
+  RandomValue x = pickValue(pickType(), 0), y = x;
   Shape dims(x.shape.size());
   std::iota(dims.begin(), dims.end(), 0);
   for (int64_t more = pick(1, 2); more > 0; --more) {
@@ -326,7 +328,7 @@ void RandomProgram::addBroadcast() {
 }
 
 void RandomProgram::addReshape() {
-  RandomValue x = pickValue('f', 1), y = x;
+  RandomValue x = pickValue(pickType(), 1), y = x;
   // Merge neighbours, then cut dims in two.
   for (int64_t i = pick(0, 2); i > 0 && y.shape.size() > 1; --i) {
     size_t at = pick(0, y.shape.size() - 2);
@@ -345,34 +347,13 @@ void RandomProgram::addReshape() {
 }
 
 void RandomProgram::addTranspose() {
-  RandomValue x = pickValue('f', 2), y = x;
+  RandomValue x = pickValue(pickType(), 2), y = x;
   Shape order(x.shape.size());
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
   for (size_t i = 0; i < order.size(); ++i)
     y.shape[i] = x.shape[order[i]];
   emit("graph.transpose", {x}, "permutation = " + list(order), y, true);
-}
-
-void RandomProgram::addSlice() {
-  RandomValue x = pickValue('f', 1), y = x;
-  Shape starts, limits, strides;
-  for (size_t dim = 0; dim < x.shape.size(); ++dim) {
-    int64_t size = x.shape[dim], start = 0, limit = size, stride = 1;
-    if (once(2)) {
-      start = pick(0, size - 1);
-      limit = pick(start + 1, size);
-      stride = pick(1, 2);
-    }
-    starts.push_back(start);
-    limits.push_back(limit);
-    strides.push_back(stride);
-    y.shape[dim] = (limit - start + stride - 1) / stride;
-  }
-  emit("graph.slice", {x},
-       "starts = " + list(starts) + ", limits = " + list(limits) +
-           ", strides = " + list(strides),
-       y, true);
 }
 
 void RandomProgram::addConstant() {

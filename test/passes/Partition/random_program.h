@@ -55,6 +55,9 @@ private:
   /// True once in `n` times.
   bool once(int64_t n) { return pick(1, n) == 1; }
 
+  /// Of ops that move elements, whatever they are.
+  char pickType() { return once(5) ? 'i' : 'f'; }
+
   void makeMesh();
   Shape makeShape(int64_t numDims);
   std::string makeSharding(const Shape &shape, bool mayBeOpen,
@@ -103,6 +106,8 @@ private:
   void addConstant();
   void addReshard();
   void addGradientLike();
+  void addInteger();
+  void addIntegerMean();
 
   std::mt19937_64 random;
   bool mayPad;

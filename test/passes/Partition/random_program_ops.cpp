@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "random_program.h"
 #include <algorithm>
+#include <iterator>
 
 using namespace mlir::dist::test;
 
@@ -28,8 +29,29 @@ static std::string axisText(int64_t axis) {
 }
 
 //===----------------------------------------------------------------------===//
-// Pads and concats
+// Slices, pads and concats
 //===----------------------------------------------------------------------===//
+
+void RandomProgram::addSlice() {
+  RandomValue x = pickValue(pickType(), 1), y = x;
+  Shape starts, limits, strides;
+  for (size_t dim = 0; dim < x.shape.size(); ++dim) {
+    int64_t size = x.shape[dim], start = 0, limit = size, stride = 1;
+    if (once(2)) {
+      start = pick(0, size - 1);
+      limit = pick(start + 1, size);
+      stride = pick(1, 2);
+    }
+    starts.push_back(start);
+    limits.push_back(limit);
+    strides.push_back(stride);
+    y.shape[dim] = (limit - start + stride - 1) / stride;
+  }
+  emit("graph.slice", {x},
+       "starts = " + list(starts) + ", limits = " + list(limits) +
+           ", strides = " + list(strides),
+       y, true);
+}
 
 void RandomProgram::addPad() {
   RandomValue x = pickValue('f', 1), value = pickLike({}, 'f'), y = x;
@@ -69,7 +91,7 @@ void RandomProgram::addConcat() {
 //===----------------------------------------------------------------------===//
 
 void RandomProgram::addDot() {
-  RandomValue x = pickValue('f', 1);
+  RandomValue x = pickValue(pickType(), 1);
   // Each dim of the left side is a batch dim, contracted or free.
   Shape lhsBatch, lhsContract, rhsBatch, rhsContract, right, result, free;
   double terms = 1;
@@ -98,7 +120,7 @@ void RandomProgram::addDot() {
     elements *= size;
   if (elements > 1200)
     return;
-  RandomValue y = pickLike(right, 'f'), z = x;
+  RandomValue y = pickLike(right, x.type), z = x;
   z.shape = result;
   z.bound = x.bound * y.bound * terms;
   z.exact = false;
@@ -315,7 +337,40 @@ void RandomProgram::addArgMax() {
   size_t axis = pick(0, x.shape.size() - 1);
   y.shape.erase(y.shape.begin() + axis);
   y.type = 'i';
+  y.bound = double(x.shape[axis]);
   emit("graph.arg_max", {x}, axisText(axis), y, true);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+void RandomProgram::addInteger() {
+  static const char *kOps[] = {
+      "add", "sub", "mul", "div", "div", "rem",        "max",        "min",
+      "and", "or",  "xor", "neg", "abs", "shift_left", "shift_right"};
+  RandomValue x = pickValue('i', 0), z = x;
+  int64_t kind = pick(0, std::size(kOps) - 1);
+  std::string op = std::string("graph.") + kOps[kind];
+  // They wrap.
+  z.bound = 1e19;
+  if (kind == 11 || kind == 12)
+    emit(op, {x}, "", z, false);
+  else
+    emit(op, {x, pickLike(x.shape, 'i')}, "", z, false);
+}
+
+/// A sum that is divided: what is split must not be cut off part by part.
+void RandomProgram::addIntegerMean() {
+  static const char *kKinds[] = {"sum", "sum", "sum", "max", "min", "product"};
+  RandomValue x = pickValue('i', 1), y = x;
+  size_t dim = pick(0, x.shape.size() - 1);
+  y.shape.erase(y.shape.begin() + dim);
+  y.bound = 1e19;
+  y = emit(std::string("graph.reduce ") + kKinds[pick(0, 5)] + ",", {x},
+           "dims = " + list({int64_t(dim)}), y, true);
+  emit(once(3) ? "graph.rem" : "graph.div", {y, pickLike(y.shape, 'i')}, "", y,
+       false);
 }
 
 void RandomProgram::addReshard() {
