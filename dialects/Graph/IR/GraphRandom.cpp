@@ -9,7 +9,10 @@
 // (Steele et al., "Fast splittable pseudorandom number generators"); element e
 // mixes the key's halves with 32-bit multiply-xorshift rounds (the "lowbias32"
 // constants of C. Wellons' hash-prospector), which vectorize; the top 24 bits
-// are the number. The same code stands below for the evaluator and for kernels.
+// are the number. Positions have 64 bits: the upper half changes the key's, so
+// that elements from 2^32 on draw numbers of their own; where it is 0 (nearly
+// always) it changes nothing and is not computed. The same code stands below
+// for the evaluator and for kernels.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -24,6 +27,7 @@ static constexpr uint64_t kMixA = 0xBF58476D1CE4E5B9u;
 static constexpr uint64_t kMixB = 0x94D049BB133111EBu;
 static constexpr uint32_t kRoundA = 0x7FEB352Du;
 static constexpr uint32_t kRoundB = 0x846CA68Bu;
+static constexpr uint32_t kUpper = 0x9E3779B9u;
 static constexpr double kUnit = 1.0 / (1 << 24);
 
 //===----------------------------------------------------------------------===//
@@ -90,15 +94,16 @@ LogicalResult RandomUniformOp::evaluate(ArrayRef<HostTensor> operands,
   HostTensor result(getType());
   int64_t i = 0;
   forEachIndex(getType().getShape(), [&](ArrayRef<int64_t> index) {
-    auto position = uint32_t(i);
+    auto position = uint64_t(i);
     if (getRows()) {
-      position = uint32_t(operands[1].getInt(index[*getDim()]));
+      position = uint64_t(operands[1].getInt(index[*getDim()]));
       for (auto [d, size] : llvm::enumerate(getType().getShape()))
         if (d != *getDim())
-          position = position * uint32_t(size) + uint32_t(index[d]);
+          position = position * uint64_t(size) + uint64_t(index[d]);
     }
-    uint32_t bits = mixRound(position + uint32_t(key));
-    bits = mixRound(bits ^ uint32_t(key >> 32));
+    uint32_t bits = mixRound(uint32_t(position) + uint32_t(key));
+    bits = mixRound(bits ^ uint32_t(key >> 32) ^
+                    uint32_t(position >> 32) * kUpper);
     result.setDouble(i++, (bits >> 8) * kUnit);
   });
   results.push_back(result);
@@ -135,7 +140,7 @@ Value RandomUniformOp::emitElement(OpBuilder &builder, Location loc,
   key = wide.fold(key, 31);
   Value low = narrow.s.create<arith::TruncIOp>(i32, key);
   Value high = narrow.s.create<arith::TruncIOp>(i32, wide.shift(key, 32));
-  // Row-major position; it may wrap, as the evaluator's does.
+  // Row-major position, in the row where rows say which.
   Value position = narrow.s.index(0);
   int64_t inRow = 1;
   for (auto [d, size] : llvm::enumerate(getType().getShape())) {
@@ -144,11 +149,36 @@ Value RandomUniformOp::emitElement(OpBuilder &builder, Location loc,
     position = narrow.add(narrow.s.mulIndex(position, size), indices[d]);
     inRow *= size;
   }
-  position = narrow.s.create<arith::IndexCastOp>(i32, position);
-  if (getRows()) {
-    Value row =
-        narrow.s.create<arith::TruncIOp>(i32, load(1, {indices[*getDim()]}));
-    position = narrow.add(narrow.mul(row, uint64_t(int32_t(inRow))), position);
+  constexpr int64_t whole = int64_t(1) << 32;
+  Value start;
+  if (getRows())
+    start = wide.mul(load(1, {indices[*getDim()]}), uint64_t(inRow));
+  if (inRow > whole) {
+    Value all =
+        wide.s.create<arith::IndexCastOp>(builder.getI64Type(), position);
+    start = start ? wide.add(start, all) : all;
+    position = nullptr;
+  }
+  auto getUpper = [&](Value of) {
+    Value upper = narrow.s.create<arith::TruncIOp>(i32, wide.shift(of, 32));
+    return narrow.exclusiveOr(high,
+                              narrow.mul(upper, uint64_t(int32_t(kUpper))));
+  };
+  if (!start) {
+    position = narrow.s.create<arith::IndexCastOp>(i32, position);
+  } else if (!position) {
+    position = narrow.s.create<arith::TruncIOp>(i32, start);
+    high = getUpper(start);
+  } else {
+    // The row's start is one number for all of its elements: of these, only the
+    // lower half and whether it carries is computed, in 32 bits.
+    Value first = narrow.s.create<arith::TruncIOp>(i32, start);
+    position =
+        narrow.add(first, narrow.s.create<arith::IndexCastOp>(i32, position));
+    Value carries = narrow.s.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
+                                                   position, first);
+    Value next = wide.add(start, wide.s.integer(whole));
+    high = narrow.s.select(carries, getUpper(next), getUpper(start));
   }
   auto round = [&](Value x) {
     // As signless i32 constants: the bits of the unsigned ones.

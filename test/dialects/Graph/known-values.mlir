@@ -304,3 +304,24 @@ func.func @random_uniform() -> (tensor<4xi1>) {
   %ok0 = graph.compare lt, %a0, %t0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   return %ok0 : tensor<4xi1>
 }
+
+// Positions have 64 bits. Row 1431655765 of three begins at 2^32 - 1: its first
+// number is the last of the old ones, and what follows is not what stands at 0
+// and 1, but numbers of its own; so are those of rows that are 2^32 apart.
+// CHECK-LABEL: func @random_uniform_far
+// CHECK-NOT: false
+// CHECK: graph.constant dense<true>
+// CHECK-NOT: false
+// CHECK: return
+func.func @random_uniform_far() -> (tensor<9xi1>) {
+  %s = graph.constant dense<3> : tensor<i64>
+  %r = graph.constant dense<[0, 1431655765, 4294967296]> : tensor<3xi64>
+  %0 = graph.random_uniform %s rows %r {seed = 7 : i64, dim = 0 : i64} : (tensor<i64>, tensor<3xi64>) -> tensor<3x3xf32>
+  %1 = graph.reshape %0 : (tensor<3x3xf32>) -> tensor<9xf32>
+  %y0 = graph.constant dense<[8.485510945e-01, 9.841382504e-01, 8.101565838e-01, 4.485704899e-01, 2.393257022e-01, 2.995464802e-01, 3.838865161e-01, 5.073841810e-01, 7.695229053e-01]> : tensor<9xf32>
+  %d0 = graph.sub %1, %y0 : tensor<9xf32>
+  %a0 = graph.abs %d0 : tensor<9xf32>
+  %t0 = graph.constant dense<2.0e-6> : tensor<9xf32>
+  %ok0 = graph.compare lt, %a0, %t0 : (tensor<9xf32>, tensor<9xf32>) -> tensor<9xi1>
+  return %ok0 : tensor<9xi1>
+}

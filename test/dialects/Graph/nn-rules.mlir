@@ -162,6 +162,18 @@ func.func @random_uniform_rows(%step: tensor<i64>, %rows: tensor<6xi64> {test.ra
   return
 }
 
+// Around 2^32, which the second of these rows crosses, and far beyond.
+func.func @random_uniform_far(%step: tensor<i64>, %rows: tensor<6xi64> {test.range = [1431655764, 1431655766]}) {
+  // expected-remark @+1 {{rules hold: 1 factors, 0 linear sets, 0 derivatives}}
+  %0 = graph.random_uniform %step rows %rows {seed = 7 : i64, dim = 1 : i64} : (tensor<i64>, tensor<6xi64>) -> tensor<3x6xf32>
+  return
+}
+func.func @random_uniform_farther(%step: tensor<i64>, %rows: tensor<6xi64> {test.range = [0, 1125899906842624]}) {
+  // expected-remark @+1 {{rules hold: 1 factors, 0 linear sets, 0 derivatives}}
+  %0 = graph.random_uniform %step rows %rows {seed = 7 : i64, dim = 0 : i64} : (tensor<i64>, tensor<6xi64>) -> tensor<6x5xf32>
+  return
+}
+
 // The identity.
 func.func @dropout(%x: tensor<4x6xf64>) {
   // expected-remark @+1 {{rules hold: 2 factors, 1 linear sets, 1 derivatives}}

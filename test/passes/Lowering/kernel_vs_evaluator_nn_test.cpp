@@ -315,3 +315,18 @@ TEST(KernelVsEvaluator, SoftmaxAndNorms) {
   }
   cases.check();
 }
+
+// Rows that begin a multiple of 2^32 - 1 from 0: within them, positions pass
+// from one 2^32 to the next.
+TEST(KernelVsEvaluator, RandomNumbersBeyond32Bits) {
+  KernelCases cases;
+  cases.add("random_far", "%s: tensor<i64>, %i: tensor<16xi64>",
+            "tensor<16x3xf32>",
+            "%c = graph.constant dense<1431655765> : tensor<16xi64>\n"
+            "%r = graph.mul %i, %c : tensor<16xi64>\n"
+            "%0 = graph.random_uniform %s rows %r {seed = 7 : i64, dim = 0 : "
+            "i64} : (tensor<i64>, tensor<16xi64>) -> tensor<16x3xf32>\n"
+            "return %0 : tensor<16x3xf32>",
+            0);
+  cases.check();
+}
