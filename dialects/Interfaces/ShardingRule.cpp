@@ -71,15 +71,24 @@ FailureOr<Operation *> mlir::dist::cloneWithLocalTypes(Operation *op,
   return clone;
 }
 
-bool mlir::dist::sumsProducts(Operation *op) {
-  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!sharded || op->getNumOperands() < 2)
+bool mlir::dist::hasWindows(const ShardingRule &rule) {
+  return llvm::any_of(rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Permutation;
+  });
+}
+
+bool mlir::dist::sumsProducts(const ShardingRule &rule) {
+  if (rule.operands.size() < 2)
     return false;
-  ShardingRule rule = sharded.getShardingRule();
+  bool isProduct =
+      rule.linear.size() == 2 && llvm::all_of(rule.linear, [](const auto &set) {
+        return set.size() == 1;
+      });
+  if (isProduct && hasWindows(rule))
+    return true;
   return llvm::any_of(llvm::enumerate(rule.factors), [&](auto indexed) {
     const auto &[f, factor] = indexed;
-    if (factor.kind == FactorKind::PassThrough ||
-        factor.kind == FactorKind::NeedReplication)
+    if (factor.kind != FactorKind::Reduction)
       return false;
     unsigned count = 0;
     for (const TensorFactors &tensor : rule.operands)
@@ -88,4 +97,10 @@ bool mlir::dist::sumsProducts(Operation *op) {
       });
     return count >= 2;
   });
+}
+
+bool mlir::dist::sumsProducts(Operation *op) {
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
+  return sharded && op->getNumOperands() >= 2 &&
+         sumsProducts(sharded.getShardingRule());
 }

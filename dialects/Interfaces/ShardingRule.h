@@ -27,7 +27,9 @@ enum class FactorKind {
   PassThrough,
   /// The factor is absent from the results: they come out unreduced.
   Reduction,
-  /// Results need neighbours' elements (conv windows, pads): halo exchange.
+  /// Elements need neighbours along the dim: what windows (of convolutions,
+  /// pools, pads) slide over, and their taps. Not split: a halo exchange would
+  /// be needed.
   Permutation,
   /// The op needs the whole dim on every rank.
   NeedReplication,
@@ -95,9 +97,12 @@ FailureOr<Operation *> cloneWithLocalTypes(Operation *op, OpBuilder &builder,
                                            ValueRange operands,
                                            TypeRange resultTypes);
 
-/// Whether the op sums products of operands: a factor that is summed over, or
-/// by which windows slide, is of two of them.
+/// Whether the op sums products of two operands, over a factor of both or over
+/// the taps of a window.
 bool sumsProducts(Operation *op);
+bool sumsProducts(const ShardingRule &rule);
+/// Whether windows slide over what the op computes.
+bool hasWindows(const ShardingRule &rule);
 
 } // namespace mlir::dist
 

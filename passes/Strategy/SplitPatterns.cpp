@@ -54,10 +54,9 @@ graph::VariableOp mlir::dist::findVariableOf(Value value,
   return table.findOf(cast<BlockArgument>(value));
 }
 
-/// The factor that parts of a tensor's dim are parts of: its major one.
-static std::optional<unsigned> getMajorFactor(const ShardingRule &rule,
-                                              const DimFactors &dim,
-                                              int64_t parts, bool mayPad) {
+std::optional<unsigned> mlir::dist::getMajorFactor(const ShardingRule &rule,
+                                                   const DimFactors &dim,
+                                                   int64_t parts, bool mayPad) {
   for (unsigned factor : dim) {
     int64_t size = rule.factors[factor].size;
     if (size == 1)
@@ -131,9 +130,6 @@ LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
       return failure();
     if (!visited.insert({op, *factor}).second)
       return success();
-    auto windows = [](const Factor &one) {
-      return one.kind == FactorKind::Permutation;
-    };
     switch (rule.factors[*factor].kind) {
     case FactorKind::PassThrough:
       pattern.hasAttention |=
@@ -165,8 +161,8 @@ LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
       pattern.reachesResult |= anyEnd;
       return success(anyEnd);
     }
-    pattern.hasWindows |=
-        op->getNumOperands() > 1 && llvm::any_of(rule.factors, windows);
+    // Of pools and pads there are in other models, too.
+    pattern.hasWindows |= sumsProducts(rule) && hasWindows(rule);
     return spread(op, rule, *factor);
   };
   for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands))
@@ -213,14 +209,17 @@ static bool fits(const SplitPattern &pattern, StringRef preset) {
   return preset == "auto" || !pattern.hasWindows;
 }
 
-/// Whether an op contracts: sums over a dim of several operands.
+/// Whether an op contracts: sums over a dim of several operands, or over the
+/// taps of a filter.
 static bool isContraction(Operation *op) {
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  return sharded && op->getNumOperands() >= 2 &&
-         llvm::any_of(sharded.getShardingRule().factors,
-                      [](const Factor &factor) {
-                        return factor.kind == FactorKind::Reduction;
-                      });
+  if (!sharded || op->getNumOperands() < 2)
+    return false;
+  ShardingRule rule = sharded.getShardingRule();
+  return sumsProducts(rule) ||
+         llvm::any_of(rule.factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::Reduction;
+         });
 }
 
 /// Contractions with a variable, in order; `lastOnly`: of which no other one

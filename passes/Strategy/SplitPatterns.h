@@ -16,6 +16,7 @@
 #ifndef PASSES_STRATEGY_SPLITPATTERNS_H
 #define PASSES_STRATEGY_SPLITPATTERNS_H
 
+#include "dialects/Interfaces/ShardingRule.h"
 #include "passes/Strategy/Annotate.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -38,9 +39,15 @@ struct SplitPattern {
   bool reachesResult = false;
   /// Contractions of activations by activations are among it: attention.
   bool hasAttention = false;
-  /// Convolutions, told by dims that an op needs neighbours of, are among it.
+  /// Convolutions, told by the windows of a contraction, are among it.
   bool hasWindows = false;
 };
+
+/// The factor that `parts` parts of a tensor's dim are parts of: its major one;
+/// none where it has no such parts.
+std::optional<unsigned> getMajorFactor(const ShardingRule &rule,
+                                       const DimFactors &dim, int64_t parts,
+                                       bool mayPad);
 
 /// Follows `argument`'s dim `dim`, split into `parts`, through its function;
 /// with `mayPad` the parts need not be equal (dist-pad-indivisible). Fails

@@ -44,7 +44,12 @@ defvar Graph_ConvArgs = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pad_
   DenseI64ArrayAttr:$pad_high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
   StrAttr:$input_layout, StrAttr:$filter_layout, StrAttr:$output_layout);
 
-def Graph_ConvOp : Graph_ContractionOp<"conv", [InferTypeOpAdaptor]> {
+// A rank has a part of the groups: it adapts their number.
+class Graph_ConvolutionOp<string mnemonic, list<Trait> traits = []>
+    : Graph_ContractionOp<mnemonic, !listconcat(traits,
+        [DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["partition"]>])>;
+
+def Graph_ConvOp : Graph_ConvolutionOp<"conv", [InferTypeOpAdaptor]> {
   let summary = "convolution (cross-correlation) with any spatial dims, groups, strides, pads and filter dilations";
   let description = [{
     Constraints: (C1) layouts name each letter once. (C2) strides, pads and
@@ -57,7 +62,7 @@ def Graph_ConvOp : Graph_ContractionOp<"conv", [InferTypeOpAdaptor]> {
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$input `,` $filter attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_ConvInputGradOp : Graph_ContractionOp<"conv_input_grad"> {
+def Graph_ConvInputGradOp : Graph_ConvolutionOp<"conv_input_grad"> {
   let summary = "cotangent of conv's input from that of its result (also a transposed convolution)";
   let description = [{
     Attributes are those of the `conv`; the result type is its input's.
@@ -69,7 +74,7 @@ def Graph_ConvInputGradOp : Graph_ContractionOp<"conv_input_grad"> {
   let assemblyFormat = "$grad `,` $filter attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
 }
-def Graph_ConvFilterGradOp : Graph_ContractionOp<"conv_filter_grad"> {
+def Graph_ConvFilterGradOp : Graph_ConvolutionOp<"conv_filter_grad"> {
   let summary = "cotangent of conv's filter from its input and the cotangent of its result";
   let description = [{
     Attributes are those of the `conv`; the result type is its filter's.

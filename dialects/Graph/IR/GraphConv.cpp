@@ -257,47 +257,85 @@ struct Role {
 } // namespace
 
 /// The rule of any of the three ops: a factor of two tensors passes through
-/// where one of them is the result and is summed where neither is.
+/// where one of them is the result and is summed where neither is. Windows
+/// slide along the spatial dims, tap by tap.
 static ShardingRule getConvRule(Operation *op, const ConvShape &shape,
                                 Role input, Role filter, Role output) {
   using Place = ShardingRuleBuilder::Place;
+  using Places = ArrayRef<std::pair<Role, unsigned>>;
   ShardingRuleBuilder rule(op);
-  auto add = [&](int64_t size, ArrayRef<std::pair<Role, unsigned>> places,
-                 bool splits) {
+  auto add = [&](int64_t size, Places places,
+                 std::optional<FactorKind> kind = std::nullopt) {
     SmallVector<Place> operands, results;
     for (auto [role, dim] : places)
       (role.isResult ? results : operands).push_back({role.operand, dim});
-    FactorKind kind = !splits           ? FactorKind::NeedReplication
-                      : results.empty() ? FactorKind::Reduction
-                                        : FactorKind::PassThrough;
-    rule.factor(size, operands, results, kind);
+    if (!kind)
+      kind = results.empty() ? FactorKind::Reduction : FactorKind::PassThrough;
+    rule.factor(size, operands, results, *kind);
   };
-  add(shape.batch, {{input, shape.input.major}, {output, shape.output.major}},
-      true);
-  if (shape.groups == 1) {
-    add(shape.inputChannels,
-        {{input, shape.input.minor}, {filter, shape.filter.minor}}, true);
-    add(shape.outputChannels,
-        {{filter, shape.filter.major}, {output, shape.output.minor}}, true);
-  } else {
-    // A split would have to follow the groups in both channel dims.
-    add(shape.inputChannels, {{input, shape.input.minor}}, false);
-    add(shape.getInputChannelsAGroup(), {{filter, shape.filter.minor}}, false);
-    add(shape.outputChannels,
-        {{filter, shape.filter.major}, {output, shape.output.minor}}, false);
-  }
+  add(shape.batch, {{input, shape.input.major}, {output, shape.output.major}});
+  // Channels are groups of channels: each group computes by itself. A group of
+  // one channel (depthwise) has no factor of channels besides.
+  if (shape.groups > 1)
+    add(shape.groups, {{input, shape.input.minor},
+                       {filter, shape.filter.major},
+                       {output, shape.output.minor}});
+  if (shape.groups == 1 || shape.getInputChannelsAGroup() > 1)
+    add(shape.getInputChannelsAGroup(),
+        {{input, shape.input.minor}, {filter, shape.filter.minor}});
+  if (shape.groups == 1 || shape.getOutputChannelsAGroup() > 1)
+    add(shape.getOutputChannelsAGroup(),
+        {{filter, shape.filter.major}, {output, shape.output.minor}});
   for (unsigned d = 0; d < shape.getNumSpatial(); ++d) {
+    constexpr FactorKind window = FactorKind::Permutation;
+    add(shape.filterSizes[d], {{filter, shape.filter.spatial[d]}}, window);
     if (shape.isPointwise(d)) {
       add(shape.inputSizes[d],
-          {{input, shape.input.spatial[d]}, {output, shape.output.spatial[d]}},
-          true);
+          {{input, shape.input.spatial[d]}, {output, shape.output.spatial[d]}});
       continue;
     }
-    add(shape.inputSizes[d], {{input, shape.input.spatial[d]}}, false);
-    add(shape.filterSizes[d], {{filter, shape.filter.spatial[d]}}, false);
-    add(shape.outputSizes[d], {{output, shape.output.spatial[d]}}, false);
+    add(shape.inputSizes[d], {{input, shape.input.spatial[d]}}, window);
+    add(shape.outputSizes[d], {{output, shape.output.spatial[d]}}, window);
   }
   return rule.linear({0}).linear({1}).build();
+}
+
+/// The part of `op` with as many groups as its channels make.
+template <typename OpT>
+static FailureOr<Operation *>
+partitionConv(OpT op, OpBuilder &builder, ValueRange operands,
+              TypeRange resultTypes, Type input, Type filter) {
+  FailureOr<Operation *> part =
+      cloneWithLocalTypes(op.getOperation(), builder, operands, resultTypes);
+  auto inputDims = parseLayout(op.getInputLayout(), 'N', 'C');
+  auto filterDims = parseLayout(op.getFilterLayout(), 'O', 'I');
+  int64_t channels = cast<RankedTensorType>(input).getDimSize(inputDims->minor);
+  int64_t aGroup = cast<RankedTensorType>(filter).getDimSize(filterDims->minor);
+  if (aGroup > 0)
+    cast<OpT>(*part).setGroups(channels / aGroup);
+  return part;
+}
+
+FailureOr<Operation *> ConvOp::partition(OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes,
+                                         ArrayRef<int64_t>) {
+  return partitionConv(*this, builder, operands, resultTypes,
+                       operands[0].getType(), operands[1].getType());
+}
+FailureOr<Operation *> ConvInputGradOp::partition(OpBuilder &builder,
+                                                  ValueRange operands,
+                                                  TypeRange resultTypes,
+                                                  ArrayRef<int64_t>) {
+  return partitionConv(*this, builder, operands, resultTypes, resultTypes[0],
+                       operands[1].getType());
+}
+FailureOr<Operation *> ConvFilterGradOp::partition(OpBuilder &builder,
+                                                   ValueRange operands,
+                                                   TypeRange resultTypes,
+                                                   ArrayRef<int64_t>) {
+  return partitionConv(*this, builder, operands, resultTypes,
+                       operands[0].getType(), resultTypes[0]);
 }
 
 ShardingRule ConvOp::getShardingRule() {

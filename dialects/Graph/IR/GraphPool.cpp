@@ -218,8 +218,8 @@ static ShardingRule getPoolRule(Operation *op, const WindowShape &shape,
         gradient ? shape.resultSizes[d] : shape.operandSizes[d];
     int64_t resultSize =
         gradient ? shape.operandSizes[d] : shape.resultSizes[d];
-    rule.factor(operandSize, operands, {}, FactorKind::NeedReplication);
-    rule.factor(resultSize, {}, results, FactorKind::NeedReplication);
+    rule.factor(operandSize, operands, {}, FactorKind::Permutation);
+    rule.factor(resultSize, {}, results, FactorKind::Permutation);
   }
   if (linearOperand)
     rule.linear({*linearOperand});

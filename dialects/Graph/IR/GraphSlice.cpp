@@ -228,9 +228,9 @@ ShardingRule PadOp::getShardingRule() {
       continue;
     }
     rule.factor(getOperand().getType().getDimSize(d), Place{0, d}, {},
-                FactorKind::NeedReplication);
+                FactorKind::Permutation);
     rule.factor(getType().getDimSize(d), {}, Place{0, d},
-                FactorKind::NeedReplication);
+                FactorKind::Permutation);
   }
   rule.linear({0, 1});
   if (isZero(getValue()))

@@ -85,16 +85,16 @@ func.func @conv_dilated(%x: tensor<2x1x5x6xf64>, %w: tensor<2x1x2x3xf64>) {
   return
 }
 
-// Groups: each sees its own channels, so channels are not split.
+// Groups: each sees its own channels, which are split with them.
 func.func @conv_grouped(%x: tensor<2x3x3x4xf64>, %w: tensor<6x2x2x2xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 2, input_layout = "N01C", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x3x3x4xf64>, tensor<6x2x2x2xf64>) -> tensor<2x6x3x3xf64>
   return
 }
 
 // As many groups as channels.
 func.func @conv_depthwise(%x: tensor<2x3x3x4xf64>, %w: tensor<2x2x1x4xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 1>, pad_high = array<i64: 1, 0>, dilations = array<i64: 1, 1>, groups = 4, input_layout = "N01C", filter_layout = "01IO", output_layout = "N01C"} : (tensor<2x3x3x4xf64>, tensor<2x2x1x4xf64>) -> tensor<2x3x3x4xf64>
   return
 }
@@ -141,16 +141,16 @@ func.func @input_grad_dilated(%dy: tensor<2x2x4x3xf64>, %w: tensor<2x1x2x3xf64>)
   return
 }
 
-// Groups: each sees its own channels, so channels are not split.
+// Groups: each sees its own channels, which are split with them.
 func.func @input_grad_grouped(%dy: tensor<2x6x3x3xf64>, %w: tensor<6x2x2x2xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv_input_grad %dy, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 2, input_layout = "N01C", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x6x3x3xf64>, tensor<6x2x2x2xf64>) -> tensor<2x3x3x4xf64>
   return
 }
 
 // As many groups as channels.
 func.func @input_grad_depthwise(%dy: tensor<2x3x3x4xf64>, %w: tensor<2x2x1x4xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv_input_grad %dy, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 1>, pad_high = array<i64: 1, 0>, dilations = array<i64: 1, 1>, groups = 4, input_layout = "N01C", filter_layout = "01IO", output_layout = "N01C"} : (tensor<2x3x3x4xf64>, tensor<2x2x1x4xf64>) -> tensor<2x3x3x4xf64>
   return
 }
@@ -197,16 +197,16 @@ func.func @filter_grad_dilated(%x: tensor<2x1x5x6xf64>, %dy: tensor<2x2x4x3xf64>
   return
 }
 
-// Groups: each sees its own channels, so channels are not split.
+// Groups: each sees its own channels, which are split with them.
 func.func @filter_grad_grouped(%x: tensor<2x3x3x4xf64>, %dy: tensor<2x6x3x3xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv_filter_grad %x, %dy {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 2, input_layout = "N01C", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x3x3x4xf64>, tensor<2x6x3x3xf64>) -> tensor<6x2x2x2xf64>
   return
 }
 
 // As many groups as channels.
 func.func @filter_grad_depthwise(%x: tensor<2x3x3x4xf64>, %dy: tensor<2x3x3x4xf64>) {
-  // expected-remark @+1 {{rules hold: 1 factors, 2 linear sets, 2 derivatives}}
+  // expected-remark @+1 {{rules hold: 2 factors, 2 linear sets, 2 derivatives}}
   %0 = graph.conv_filter_grad %x, %dy {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 1>, pad_high = array<i64: 1, 0>, dilations = array<i64: 1, 1>, groups = 4, input_layout = "N01C", filter_layout = "01IO", output_layout = "N01C"} : (tensor<2x3x3x4xf64>, tensor<2x3x3x4xf64>) -> tensor<2x2x1x4xf64>
   return
 }
