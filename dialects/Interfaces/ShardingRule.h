@@ -17,6 +17,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mlir::dist {
@@ -58,6 +59,12 @@ struct ShardingRule {
   /// operands of one set are unreduced (sum) over an axis, the results are
   /// unreduced over it. Add: {0,1}; Mul: {0} and {1}; Reshape: {0}.
   SmallVector<SmallVector<unsigned>> linear;
+  /// Operands of which no element is read: whole, split, padded or unreduced,
+  /// they are taken as they are. They have no factors.
+  SmallVector<unsigned, 1> unread;
+  bool reads(unsigned operand) const {
+    return !llvm::is_contained(unread, operand);
+  }
 };
 
 /// Builds a rule factor by factor:
@@ -80,6 +87,10 @@ public:
     return factor(size, operands, {}, FactorKind::Reduction, kind);
   }
   ShardingRuleBuilder &linear(ArrayRef<unsigned> operands);
+  ShardingRuleBuilder &unread(unsigned operand) {
+    rule.unread.push_back(operand);
+    return *this;
+  }
   ShardingRule build() { return std::move(rule); }
 
 private:

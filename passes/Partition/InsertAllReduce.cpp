@@ -258,8 +258,11 @@ void AxisReducer::addUse(OpOperand &use, unsigned sink) {
       // A reduce-scatter: half of an all-reduce.
       return whole(getLocalBytes(use.get()));
   if (!llvm::all_of(op->getResults(),
-                    [&](Value result) { return isUnreduced(result); }))
-    return whole(MinimumCut::kInfinite);
+                    [&](Value result) { return isUnreduced(result); })) {
+    if (readsElements(use))
+      whole(MinimumCut::kInfinite);
+    return;
+  }
   for (Value result : op->getResults()) {
     // A whole result needs whole operands; a partial one, partial ones.
     cut.addEdge(wanted, nodes[result].fromWhole, MinimumCut::kInfinite);
@@ -387,12 +390,13 @@ bool AxisReducer::keepsPartial(OpOperand &use) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))
     if (llvm::is_contained(reduce.getGroupAxes(), axis))
       return true;
-  return op->getNumResults() > 0 &&
-         llvm::all_of(op->getResults(), [&](Value result) {
-           auto found = nodes.find(result);
-           return found != nodes.end() &&
-                  cut.isOnSourceSide(found->second.fromWhole);
-         });
+  bool isPartial = op->getNumResults() > 0 &&
+                   llvm::all_of(op->getResults(), [&](Value result) {
+                     auto found = nodes.find(result);
+                     return found != nodes.end() &&
+                            cut.isOnSourceSide(found->second.fromWhole);
+                   });
+  return isPartial || !readsElements(use);
 }
 
 void AxisReducer::insert() {
@@ -442,7 +446,7 @@ void AxisReducer::insert() {
     }
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto needWhole = [&](OpOperand &use) {
-      if (isUnreduced(use.get()))
+      if (isUnreduced(use.get()) && readsElements(use))
         use.set(getReduced(use.get(), ReductionKind::Sum));
     };
     if (isa<func::ReturnOp>(op)) {

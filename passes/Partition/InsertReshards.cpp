@@ -404,7 +404,7 @@ LogicalResult InsertReshardsPass::visit(Operation *op) {
   for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
     OpOperand &use = op->getOpOperand(i);
     ShardingAttr current = findSharding(use.get());
-    if (!current)
+    if (!current || !rule.reads(i))
       continue;
     auto target =
         ShardingAttr::get(meshName, projectToDims(tensor, factors, rule, mesh));

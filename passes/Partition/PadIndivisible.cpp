@@ -236,7 +236,12 @@ LogicalResult Padder::padRule(ShardingRuleOpInterface op) {
       });
   OpBuilder builder(op);
   SmallVector<Value> operands;
-  for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
+  for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
+    Value operand = op->getOperand(i);
+    if (!rule.reads(i)) {
+      operands.push_back(operand);
+      continue;
+    }
     Dims dims;
     auto kind = graph::ReduceKind::Sum;
     bool isPlace = readsPlaces &&

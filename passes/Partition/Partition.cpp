@@ -93,8 +93,8 @@ LogicalResult Partitioner::partitionRule(ShardingRuleOpInterface op) {
                                   "differently; run dist-insert-reshards first";
     return success();
   };
-  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
-    if (failed(check(value, tensor)))
+  for (auto [i, tensor] : llvm::enumerate(rule.operands))
+    if (rule.reads(i) && failed(check(op->getOperand(i), tensor)))
       return failure();
   for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
     if (failed(check(value, tensor)))

@@ -34,12 +34,14 @@ def PropagateShardingPass : Pass<"dist-propagate-sharding", "::mlir::ModuleOp"> 
     each use, so that one use does not decide for another. A variable is one
     value to all functions; the one with the most ops decides first. Afterwards
     every op has `dist.shardings`, every argument and result `dist.sharding`,
-    all closed; with `close=false` dims stay open for the next round.
+    all closed; with `close=false` dims stay open for the next strategy.
 
     Dims with a priority (`{"data"}p1`) come in later: one round a priority,
     lowest number first, each to its end with all conflicts resolved. Until its
     round such a dim is whole and closed, and no other dim of the tensor gets
-    its axes. Afterwards no dim has a priority any more.
+    its axes. Afterwards no dim has a priority any more; with `close=false` each
+    keeps its own, and what a round has split has that of the round, so that a
+    later propagation does not bring it forward.
 
     An axis of which a factor of a reshape can use but a part stays out of it as
     a whole, unless it is one of `cut-axes`: the mesh is then refined (see

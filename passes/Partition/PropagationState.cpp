@@ -48,6 +48,12 @@ bool PropagationState::extend(
       int64_t size = type.getDimSize(dim), parts = mesh.getGroupSize(longer);
       if (used || (strict && size % parts) || !isSplitWorthwhile(size, parts))
         break;
+      // What a later round splits waits for that round again, if there is
+      // another propagation.
+      if (dims[dim].empty() && round > 0) {
+        priorities.resize(type.getRank());
+        priorities[dim] = round;
+      }
       dims[dim] = longer;
       changed = true;
       added(dim, axis);
@@ -69,6 +75,7 @@ void PropagationState::hold(std::set<int64_t> &found) {
 }
 
 void PropagationState::release(int64_t priority) {
+  round = priority;
   for (Held &one : held) {
     if (priorities[one.dim] != priority)
       continue;
@@ -84,8 +91,14 @@ ShardingAttr PropagationState::getSharding(FlatSymbolRefAttr meshName,
                                            bool close) const {
   MLIRContext *context = meshName.getContext();
   SmallVector<DimShardingAttr> attributes;
-  for (auto [axes, isOpen] : llvm::zip(dims, open))
-    attributes.push_back(DimShardingAttr::get(context, axes, isOpen && !close));
+  for (unsigned dim = 0; dim < dims.size(); ++dim) {
+    bool isOpen = open[dim] && !close;
+    // What has nothing to spread has no priority.
+    bool hasPriority =
+        !close && !priorities.empty() && (isOpen || !dims[dim].empty());
+    attributes.push_back(DimShardingAttr::get(
+        context, dims[dim], isOpen, hasPriority ? priorities[dim] : 0));
+  }
   return ShardingAttr::get(context, meshName, attributes, unreduced,
                            close ? ArrayRef<StringAttr>() : replicated);
 }

@@ -30,6 +30,7 @@ struct PropagationState {
   /// for each; true if so. With `strict` only such that divide.
   bool extend(const AxisLists &wanted, MeshOp mesh, bool strict,
               llvm::function_ref<void(unsigned dim, StringAttr axis)> added);
+  /// With `close` all dims are closed and without priorities: the last one.
   ShardingAttr getSharding(FlatSymbolRefAttr meshName, bool close) const;
 
   /// Dims with a priority above 0 (added to `found`) take no part until
@@ -44,6 +45,8 @@ private:
     bool open;
   };
   SmallVector<Held, 0> held;
+  /// The priority that was released last.
+  int64_t round = 0;
 };
 
 /// Fails with an error at `op` where a dim of `what` cannot be split into as

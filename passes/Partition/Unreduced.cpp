@@ -30,17 +30,25 @@ bool mlir::dist::isZero(Value value) {
   return false;
 }
 
+bool mlir::dist::readsElements(OpOperand &use) {
+  auto sharded = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+  return !sharded || sharded.getShardingRule().reads(use.getOperandNumber());
+}
+
 UnreducedEffect
 mlir::dist::getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
                                llvm::function_ref<bool(Value)> isUnreduced) {
   UnreducedEffect effect;
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  bool any = llvm::any_of(op->getOperands(), isUnreduced);
   if (!sharded) {
-    effect.misuse = any;
+    effect.misuse = llvm::any_of(op->getOperands(), isUnreduced);
     return effect;
   }
   ShardingRule rule = sharded.getShardingRule();
+  auto isPartial = [&](unsigned operand) {
+    return rule.reads(operand) && isUnreduced(op->getOperand(operand));
+  };
+  bool any = llvm::any_of(llvm::seq(op->getNumOperands()), isPartial);
   AxisLists factors = getFactorAxes(op, rule, mesh);
   bool splitsAFactor = false;
   for (auto [factor, axes] : llvm::zip(rule.factors, factors)) {
@@ -62,13 +70,13 @@ mlir::dist::getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
   std::optional<SmallVector<unsigned>> missing;
   for (auto [number, set] : llvm::enumerate(rule.linear)) {
     bool covers = true;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      covers &= !isUnreduced(operand) || llvm::is_contained(set, i);
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      covers &= !isPartial(i) || llvm::is_contained(set, i);
     if (!covers)
       continue;
     SmallVector<unsigned> lacking;
     for (unsigned i : set)
-      if (!isUnreduced(op->getOperand(i)) && !isZero(op->getOperand(i)))
+      if (!isPartial(i) && !isZero(op->getOperand(i)))
         lacking.push_back(i);
     if (lacking.empty()) {
       effect.partial = true;

@@ -33,6 +33,9 @@ struct UnreducedEffect {
 UnreducedEffect getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
                                    llvm::function_ref<bool(Value)> isUnreduced);
 
+/// Whether the op reads elements of the operand: else it takes a partial one.
+bool readsElements(OpOperand &use);
+
 /// Whether the value is a constant of zeros.
 bool isZero(Value value);
 

@@ -79,12 +79,13 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     int64_t getPriority(unsigned dim) const {
       return getDims()[dim].getPriority();
     }
-    /// The same with dim `dim` split over `axes`, and closed.
+    /// The same with dim `dim` split over `axes`, and closed; its priority stays
+    /// what it is, unless another is given.
     ShardingAttr withDim(unsigned dim, ::llvm::ArrayRef<StringAttr> axes,
-                         int64_t priority = 0) const;
+                         std::optional<int64_t> priority = std::nullopt) const;
     ShardingAttr withoutReplicated() const;
-    /// The same with all dims closed, which makes `replicated` and priorities
-    /// superfluous.
+    /// The same with all dims closed, which makes `replicated` superfluous.
+    /// Priorities stay: they say when what is split spreads.
     ShardingAttr closed() const;
     /// Whether both split the dims over the same axes.
     bool hasSameDims(ShardingAttr other) const;

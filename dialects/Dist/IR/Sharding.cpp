@@ -232,10 +232,10 @@ ShardingAttr ShardingAttr::withUnreduced(ArrayRef<StringAttr> axes) const {
 }
 
 ShardingAttr ShardingAttr::withDim(unsigned dim, ArrayRef<StringAttr> axes,
-                                   int64_t priority) const {
+                                   std::optional<int64_t> priority) const {
   SmallVector<DimShardingAttr> dims(getDims());
-  dims[dim] =
-      DimShardingAttr::get(getContext(), axes, /*open=*/false, priority);
+  int64_t own = axes.empty() ? 0 : priority.value_or(getPriority(dim));
+  dims[dim] = DimShardingAttr::get(getContext(), axes, /*open=*/false, own);
   return get(getContext(), getMesh(), dims, getUnreduced(), getReplicated());
 }
 
@@ -248,7 +248,8 @@ ShardingAttr ShardingAttr::closed() const {
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : getDims())
     dims.push_back(
-        DimShardingAttr::get(getContext(), dim.getAxes(), /*open=*/false));
+        DimShardingAttr::get(getContext(), dim.getAxes(), /*open=*/false,
+                             dim.getAxes().empty() ? 0 : dim.getPriority()));
   return get(getContext(), getMesh(), dims, getUnreduced(),
              ArrayRef<StringAttr>());
 }

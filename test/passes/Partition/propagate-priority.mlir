@@ -1,5 +1,6 @@
 // RUN: dist-opt %s --dist-propagate-sharding | FileCheck %s
 // RUN: dist-opt %s --dist-propagate-sharding=close=false | FileCheck %s --check-prefix=OPEN
+// RUN: dist-opt %s --dist-propagate-sharding=close=false --dist-propagate-sharding | FileCheck %s
 // RUN: dist-opt %s --test-check-partition | FileCheck %s --check-prefix=EQUAL
 // EQUAL: equal
 dist.mesh @mesh ["data"=2, "model"=2]
@@ -43,7 +44,7 @@ func.func @large_wins(%x: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mesh
 // CHECK-SAME: %{{[^:]+}}: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}
 // CHECK-SAME: %{{[^:]+}}: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>}
 // OPEN-LABEL: func @waits
-// OPEN-SAME: %{{[^:]+}}: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", ?}, {?}]>}
+// OPEN-SAME: %{{[^:]+}}: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", ?}p1, {?}]>}
 func.func @waits(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", ?}p1, {?}]>},
                  %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{?}, {"data"}]>}) -> tensor<8x4xf32> {
   // CHECK: graph.add {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}, {"data"}]>]
@@ -80,4 +81,16 @@ func.func @variables(%w: tensor<8xf32> {graph.variable = @w}, %v: tensor<8xf32> 
   // CHECK: graph.add {{.*}}dist.shardings = [#dist.sharding<@mesh, [{"model"}]>]
   %0 = graph.add %w, %v : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// What comes next must not bring a split forward: where it is open still, a dim
+// keeps its priority, and what was split along with it has the same. What was
+// split before has none.
+// OPEN-LABEL: func @follows
+// OPEN: graph.exp {{.*}}dist.shardings = [#dist.sharding<@mesh, [{"model", ?}p1, {"data", ?}]>]
+// CHECK-LABEL: func @follows
+// CHECK: graph.exp {{.*}}dist.shardings = [#dist.sharding<@mesh, [{"model"}, {"data"}]>]
+func.func @follows(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}p1, {"data"}]>}) -> tensor<8x4xf32> {
+  %0 = graph.exp %x : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
 }
