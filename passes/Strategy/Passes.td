@@ -69,9 +69,14 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     `preset` looks for patterns: a variable split along a dim of its results
     (column), followed by ops that compute on parts (heads, gates, activations)
     down to contractions over that dim (row). `mlp`, `transformer` and `conv`
-    take only such pairs; `auto` all of them; `vocab` splits the vocabulary: the
-    last layers' weights along classes, and the tables that tokens are looked up
-    in along their rows. Several, joined by commas, apply in order. Before `auto` looks, it takes what the model file
+    take only such pairs (`conv` those with convolutions, `mlp` those without
+    and without attention, `transformer` both of the latter); `auto` all of them;
+    `vocab` splits the vocabulary: the last layers' weights along classes, and
+    the tables that tokens are looked up in along their rows. Several, joined by
+    commas, apply in order. Where `auto` finds no pair, it splits variables each
+    by itself: along the dim that sends the fewest bytes for it, and where that
+    is not more than is kept less on each rank (if nowhere, the one that comes
+    nearest, with a warning); `dist.why` names both. Before `auto` looks, it takes what the model file
     itself says (`graph.shards` of a variable, from an ONNX device
     configuration: how many shards each dim has). What is not named stays open:
     a bias follows its weight. It is an error if nothing fits. A preset prefers

@@ -26,6 +26,7 @@ SplitRule::parse(StringRef text,
     return emitError() << rule.text
                        << ": expected a number >= 0 behind '@', but got '"
                        << priorityText << "'";
+  rule.name = pattern;
   rule.pattern = "^(" + pattern.str() + ")$";
   rule.axis = axisName;
   std::string error;

@@ -17,7 +17,9 @@ namespace mlir::dist {
 struct SplitRule {
   /// As users know it, for messages.
   std::string text;
-  /// A regular expression that holds for whole names.
+  /// The regular expression as it was given.
+  std::string name;
+  /// The one that holds for whole names.
   std::string pattern;
   std::string axis;
   unsigned dim = 0;

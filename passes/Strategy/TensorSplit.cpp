@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/AxisParts.h"
+#include "passes/Analysis/ExplainUnits.h"
 #include "passes/Strategy/Passes.h"
+#include "passes/Strategy/SplitByCost.h"
 #include "passes/Strategy/SplitDims.h"
 #include "passes/Strategy/SplitPatterns.h"
 #include "passes/Strategy/SplitRule.h"
@@ -33,6 +35,7 @@ private:
   LogicalResult splitHeads(func::FuncOp entry, StringRef preset,
                            PatternDims &found);
   LogicalResult applyModel();
+  LogicalResult splitSingly(func::FuncOp entry, int64_t parts, bool &found);
   LogicalResult split(graph::VariableOp variable, unsigned dim, StringRef over,
                       const Twine &rule, int64_t priority = 0);
 
@@ -95,13 +98,44 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
   return success();
 }
 
+/// "the nearest are 'a' and 'b'; ": names in which the expression matches a
+/// part, or else of the fewest changes.
+static std::string describeNearest(ModuleOp module, StringRef pattern) {
+  llvm::Regex part(pattern);
+  SmallVector<std::pair<unsigned, StringRef>> names;
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (!variable.getSlotOfAttr() && variable.getGroup() == "parameter") {
+      StringRef name = variable.getSymName();
+      names.push_back(
+          {part.match(name) ? 0 : 1 + name.edit_distance(pattern), name});
+    }
+  llvm::stable_sort(names, llvm::less_first());
+  constexpr size_t most = 3;
+  if (names.size() > most)
+    names.truncate(most);
+  std::string text;
+  for (auto [i, name] : llvm::enumerate(names))
+    text += (i == 0 ? "the nearest: " : ", ") + ("'" + name.second + "'").str();
+  return text.empty() ? text : text + "; ";
+}
+
 LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
   ModuleOp module = getOperation();
   StringRef where = rule.text;
   unsigned dim = rule.dim;
-  if (findAxes(mesh, rule.axis).empty())
-    return module.emitError()
-           << where << ": the mesh has no axis '" << rule.axis << "'";
+  if (findAxes(mesh, rule.axis).empty()) {
+    // Of a part, it is the axis that is missing: parts are made.
+    auto part = AxisPart::parse(rule.axis);
+    InFlightDiagnostic error = module.emitError()
+                               << where << ": the mesh has no axis '"
+                               << (part ? part->axis : rule.axis) << "'";
+    llvm::SetVector<StringRef> known;
+    for (auto own : mesh.getAxisNames().getAsRange<StringAttr>())
+      known.insert(getWholeAxis(own));
+    for (auto [i, name] : llvm::enumerate(known))
+      error << (i == 0 ? "; it has '" : ", '") << name << "'";
+    return error;
+  }
   llvm::Regex regex(rule.pattern);
   SmallVector<graph::VariableOp> tooFew;
   unsigned matched = 0;
@@ -128,9 +162,10 @@ LogicalResult TensorSplitPass::applyRule(const SplitRule &rule) {
                   type.getShape().drop_front(hasReplicaRows(tooFew.front())))
            << " has no dim " << dim;
   }
-  return module.emitError() << where
-                            << ": matches no variable; 'dist-run info' lists "
-                               "their names";
+  return module.emitError()
+         << where << ": matches no variable: the regular expression has to "
+         << "match the whole name; " << describeNearest(module, rule.name)
+         << "'dist-run info' lists all of them";
 }
 
 /// Heads that the axis does not divide are split over a part of it, the largest
@@ -174,6 +209,31 @@ LogicalResult TensorSplitPass::splitHeads(func::FuncOp entry, StringRef preset,
   return success();
 }
 
+/// Where no pattern fits: variables each by itself, whose cost is named.
+LogicalResult TensorSplitPass::splitSingly(func::FuncOp entry, int64_t parts,
+                                           bool &found) {
+  SmallVector<SingleSplit> splits =
+      findSingleSplits(entry, *table, parts, /*mayPad=*/false);
+  if (splits.empty() && !strictDivisibility)
+    splits = findSingleSplits(entry, *table, parts, /*mayPad=*/true);
+  found = !splits.empty();
+  for (SingleSplit &one : splits) {
+    std::string cost = "keeps " + formatBytes(one.saved) +
+                       " less on each rank and sends some " +
+                       formatBytes(one.sent) + " a step";
+    if (!one.isWorthwhile())
+      one.variable.emitWarning()
+          << "--split-preset auto: no pattern of layers fits, and no variable "
+             "keeps more bytes off a rank than its split sends; '"
+          << one.variable.getSymName() << "' along dim " << one.dim
+          << " comes nearest: it " << cost;
+    if (failed(split(one.variable, one.dim, axis,
+                     "--split-preset auto (by itself: it " + cost + ")")))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult TensorSplitPass::applyPresets() {
   ModuleOp module = getOperation();
   func::FuncOp entry = findEntry(module);
@@ -194,13 +254,17 @@ LogicalResult TensorSplitPass::applyPresets() {
         return failure();
     if (!wholeAxes && failed(splitHeads(entry, one, found)))
       return failure();
-    if (found.size() == before)
+    bool any = found.size() > before;
+    if (!any && one == "auto" && failed(splitSingly(entry, parts, any)))
+      return failure();
+    if (!any)
       return module.emitError()
              << "--split-preset " << one
              << ": nothing in the model fits: no variable can be split over '"
-             << axis << "' (" << parts
-             << " ranks) so that what follows computes on parts; give --split "
-                "'REGEX=DIM:AXIS' rules, or choose another strategy";
+             << axis << "' (" << parts << " ranks)"
+             << (one == "auto" ? "" : " so that what follows computes on parts")
+             << "; give --split 'REGEX=DIM:AXIS' rules, or choose another "
+                "strategy";
   }
   return success();
 }
