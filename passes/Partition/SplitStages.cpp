@@ -222,8 +222,11 @@ void Splitter::createFunctions() {
           int64_t place = getPlace(argument);
           if (place >= 0 && place != stage)
             return false;
-          return demands.lookup(argument).contains(stage) ||
-                 (place == stage && !demands.lookup(argument).empty());
+          // An input that no op reads is still one of the model's: the first
+          // stage takes it.
+          if (demands.lookup(argument).empty())
+            return stage == 0 && !ports.ofArgument(argument.getArgNumber());
+          return demands.lookup(argument).contains(stage) || place == stage;
         }));
     programs.back().function->setAttr(kStageAttr,
                                       builder.getI64IntegerAttr(stage));
