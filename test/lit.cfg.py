@@ -56,6 +56,10 @@ if os.path.exists("/proc/cpuinfo") and "ONEDNN_MAX_CPU_ISA" not in os.environ:
         if "amx_bf16" in info.read():
             config.available_features.add("tiles")
 
+# A mount of its own, for what a full disk does.
+if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
+    config.available_features.add("mounts")
+
 # `lit -D verify-roundtrip`: every dist-opt run also round-trips its output.
 if lit_config.params.get("verify-roundtrip"):
     config.substitutions.append(("dist-opt", "dist-opt --verify-roundtrip"))

@@ -489,7 +489,7 @@ Status saveVariables(const std::string &path, Session &session) {
                                              : variable.model_name(),
                value.type, value.shape, value.data.data());
   }
-  return writer.finish();
+  return writer.finish(/*durable=*/true);
 }
 
 } // namespace dist

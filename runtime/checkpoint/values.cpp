@@ -102,7 +102,7 @@ Status readValues(const std::string &folder, const StateHeader &header,
   *damaged = true;
   if (crc32Of(bytes->bytes()) != header.variablesCrc)
     return wrong("the checksum of variables.safetensors is wrong");
-  DIST_RETURN_IF_ERROR(SafetensorsFile::map(path, out));
+  DIST_RETURN_IF_ERROR(SafetensorsFile::open(path, out));
   *damaged = false;
   return Status();
 }

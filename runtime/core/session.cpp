@@ -29,6 +29,7 @@ public:
   std::vector<std::unique_ptr<dist_rt_context>> ranks;
   std::unique_ptr<RankThreads> threads;
   std::unique_ptr<VariableStore> store;
+  bool mapsWeights = false;
   std::vector<std::unique_ptr<EntryPlan>> plans;
 
   std::mutex failureMutex;
@@ -64,7 +65,9 @@ public:
   Status writeSlice(int index, int rank, const TensorView &value) override {
     return store->writeSlice(index, rank, value);
   }
-  Status resetVariables() override { return store->reset(package->folder); }
+  Status resetVariables() override {
+    return store->reset(package->folder, mapsWeights);
+  }
 
   int64_t deviceBytes() const override {
     int64_t largest = 0;
@@ -166,6 +169,7 @@ Status LocalSession::start(const SessionOptions &options) {
       });
   }
   store = std::make_unique<VariableStore>(*package, ranks, *threads);
+  mapsWeights = options.mapWeights;
   return resetVariables();
 }
 

@@ -25,6 +25,8 @@ struct SessionOptions {
   double collectiveTimeout = 30;
   /// Records kernel and collective times of each step (see `takeTrace`).
   bool trace = false;
+  /// Maps the package's weights instead of reading them (see FileAccess).
+  bool mapWeights = false;
 };
 
 /// One timed span on one device, microseconds since the session was opened.

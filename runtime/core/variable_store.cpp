@@ -189,7 +189,7 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
   return Status();
 }
 
-Status VariableStore::reset(const std::string &folder) {
+Status VariableStore::reset(const std::string &folder, bool mapped) {
   // Mapped only while it is read: its pages would count as ours.
   std::unique_ptr<SafetensorsFile> weights;
   for (int i = 0; i < package.manifest.variables_size(); ++i) {
@@ -213,7 +213,8 @@ Status VariableStore::reset(const std::string &folder) {
     }
     std::string path = folder + "/weights.safetensors";
     if (!weights)
-      DIST_RETURN_IF_ERROR(SafetensorsFile::map(path, &weights));
+      DIST_RETURN_IF_ERROR(SafetensorsFile::open(
+          path, &weights, mapped ? FileAccess::Map : FileAccess::Read));
     const TensorView *value = weights->find(variable.weights_key());
     if (!value)
       return Status::error(StatusCode::InvalidInput, "the package is damaged",

@@ -25,8 +25,9 @@ public:
   Status write(int index, const TensorView &value);
   Status readSlice(int index, int rank, Tensor *out) const;
   Status writeSlice(int index, int rank, const TensorView &value);
-  /// Initial values: from the package's weights, or the variable's fill.
-  Status reset(const std::string &folder);
+  /// Initial values: from the package's weights, or the variable's fill;
+  /// `mapped`: see SessionOptions::mapWeights.
+  Status reset(const std::string &folder, bool mapped);
 
   const std::vector<uint64_t> &versions() const { return version; }
   void touch(const std::vector<int> &variables) {

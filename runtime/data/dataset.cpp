@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 namespace dist {
 
@@ -234,10 +235,56 @@ static Status setPreprocessing(const DataOptions &options, Column &column,
   return Status();
 }
 
+/// A name of `--scale` and its like that no argument has would do nothing, and
+/// so would one of two that mean the same argument.
+static Status checkNames(const DataOptions &options,
+                         const manifest::Entry &entry) {
+  std::string first, names;
+  std::set<std::string> known, labels;
+  for (const manifest::Binding &binding : entry.arguments()) {
+    bool label = binding.role() == manifest::Binding::LABEL;
+    if (!label && binding.role() != manifest::Binding::INPUT)
+      continue;
+    names += (names.empty() ? "" : ", ") + binding.name();
+    known.insert(binding.name());
+    if (label)
+      labels.insert(binding.name());
+    else if (first.empty())
+      first = binding.name();
+  }
+  for (auto &[option, table] : {std::pair("--scale", &options.scale),
+                                {"--mean", &options.mean},
+                                {"--std", &options.std},
+                                {"--layout", &options.layout}}) {
+    auto wrong = [&, option = option](const std::string &why) {
+      return Status::error(
+          StatusCode::InvalidArgument, "wrong option value", option, why,
+          "the model has " + names + "; x is the first input, y the label");
+    };
+    std::map<std::string, std::string> meant; // argument -> name given
+    for (auto &[name, value] : *table) {
+      bool ofLabel = !labels.empty() && (name == "y" || name == "label");
+      std::string argument = known.count(name) ? name
+                             : ofLabel         ? *labels.begin()
+                             : name == "x"     ? first
+                                               : "";
+      if (argument.empty())
+        return wrong("the model has no input '" + name + "'");
+      auto [other, isNew] = meant.emplace(argument, name);
+      if (!isNew)
+        return wrong("'" + other->second + "' and '" + name +
+                     "' are the same argument");
+    }
+  }
+  return Status();
+}
+
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out) {
+  DIST_RETURN_IF_ERROR(checkNames(options, entry));
   std::vector<NamedArray> arrays;
-  DIST_RETURN_IF_ERROR(readDataSpec(options.spec, options.validation, &arrays));
+  DIST_RETURN_IF_ERROR(
+      readDataSpec(options.spec, options.validation, &arrays, options.access));
   auto data = std::make_unique<Dataset>();
   std::vector<bool> used(arrays.size(), false);
   bool first = true;

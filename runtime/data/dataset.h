@@ -27,6 +27,8 @@ struct DataOptions {
   bool validation = false;
   /// Keeps examples as they enter the program, decoded once.
   bool cache = false;
+  /// Of the data files. Mapped ones may be larger than the memory.
+  FileAccess access = FileAccess::Read;
 };
 
 /// What one column goes through, in this order: scale, mean, std, layout.

@@ -104,7 +104,7 @@ static Status append(HostArray *array, HostArray more,
 
 /// MNIST's four IDX files, or CIFAR-10's batches.
 static Status readFolder(const std::string &folder, bool testPart,
-                         std::vector<NamedArray> *out) {
+                         FileAccess access, std::vector<NamedArray> *out) {
   std::vector<std::string> names;
   if (DIR *handle = opendir(folder.c_str())) {
     while (dirent *item = readdir(handle))
@@ -131,7 +131,7 @@ static Status readFolder(const std::string &folder, bool testPart,
   std::vector<NamedArray> arrays;
   if (!images.empty() && !labels.empty()) {
     for (auto &[name, file] : {std::pair("x", images), {"y", labels}}) {
-      DIST_RETURN_IF_ERROR(readArrays(file, &arrays));
+      DIST_RETURN_IF_ERROR(readArrays(file, &arrays, false, access));
       out->push_back({name, std::move(arrays[0].array)});
     }
     return Status();
@@ -146,7 +146,7 @@ static Status readFolder(const std::string &folder, bool testPart,
   (*out)[0].name = "x";
   (*out)[1].name = "y";
   for (const std::string &file : batches) {
-    DIST_RETURN_IF_ERROR(readArrays(file, &arrays));
+    DIST_RETURN_IF_ERROR(readArrays(file, &arrays, false, access));
     if (arrays.size() != 2)
       return wrongSpec(file, "it is not in CIFAR-10's binary form");
     for (int i = 0; i < 2; ++i)
@@ -177,7 +177,7 @@ static Status choose(std::vector<NamedArray> &arrays, const std::string &name,
 }
 
 Status readDataSpec(const std::string &spec, bool testPart,
-                    std::vector<NamedArray> *out) {
+                    std::vector<NamedArray> *out, FileAccess access) {
   out->clear();
   std::vector<std::string> pieces(1);
   int depth = 0;
@@ -195,8 +195,9 @@ Status readDataSpec(const std::string &spec, bool testPart,
   if (!pairs) {
     std::string file = spec;
     DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
-    DIST_RETURN_IF_ERROR(isFolder(file) ? readFolder(file, testPart, out)
-                                        : readArrays(file, out));
+    DIST_RETURN_IF_ERROR(isFolder(file)
+                             ? readFolder(file, testPart, access, out)
+                             : readArrays(file, out, false, access));
     if (out->size() == 1 && (*out)[0].name.empty())
       return wrongSpec(file, "it holds one array and does not say which input "
                              "it is for");
@@ -220,7 +221,8 @@ Status readDataSpec(const std::string &spec, bool testPart,
     std::string file = piece.substr(equals + 1);
     DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
     std::vector<NamedArray> arrays;
-    DIST_RETURN_IF_ERROR(readArrays(file, &arrays, /*wholeTables=*/true));
+    DIST_RETURN_IF_ERROR(
+        readArrays(file, &arrays, /*wholeTables=*/true, access));
     DIST_RETURN_IF_ERROR(choose(arrays, item.name, file, &item.array));
     DIST_RETURN_IF_ERROR(cut(item, file, begin, end));
     out->push_back(std::move(item));

@@ -15,7 +15,8 @@ namespace dist {
 /// CIFAR-10 file gives "x" and "y", an archive its members' names. Each array
 /// has a dim 0; ranges FILE[a:b] are cut. `testPart`: of folders with two.
 Status readDataSpec(const std::string &spec, bool testPart,
-                    std::vector<NamedArray> *out);
+                    std::vector<NamedArray> *out,
+                    FileAccess access = FileAccess::Read);
 
 /// A number or a fraction, `0.5` or `1/255`.
 bool parseFraction(const std::string &text, double *top, double *bottom);

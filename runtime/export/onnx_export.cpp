@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/export/onnx_export.h"
-#include "runtime/formats/file.h"
+#include "runtime/formats/external_files.h"
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_tensor.h"
 #include <climits>
@@ -19,19 +19,24 @@ namespace {
 constexpr char kConfiguration[] = "dist-mlir";
 constexpr int64_t kFirstIrWithDevices = 11;
 
-Status readModel(const std::string &path, onnx::ModelProto *model) {
+Status readModel(const std::string &path, onnx::ModelProto *model,
+                 RawElements *raw = nullptr,
+                 FileAccess access = FileAccess::Read) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
-  return parseOnnxModel(file->bytes(), path, model);
+  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access));
+  if (raw)
+    raw->owner = file;
+  return parseOnnxModel(file->bytes(), path, model, raw);
 }
 
-Status writeModel(const onnx::ModelProto &model, const std::string &path) {
+Status writeModel(const onnx::ModelProto &model, const std::string &path,
+                  bool durable = false) {
   std::string bytes;
   if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes))
     return Status::error(StatusCode::InvalidInput, "cannot write the model",
                          path, "an ONNX file ends at 2 GiB",
                          "write the weights as .safetensors");
-  return writeFile(path, bytes);
+  return writeFile(path, bytes, durable);
 }
 
 /// Whether an initializer has elements, in any field.
@@ -52,26 +57,33 @@ void clearElements(onnx::TensorProto *tensor) {
   tensor->clear_external_data();
   tensor->clear_data_location();
 }
-
-std::string folderOf(const std::string &path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
 } // namespace
 
 Status dist::writeOnnxSkeleton(const std::string &path,
                                const std::vector<std::string> &variables,
                                const std::string &skeleton,
-                               const std::vector<OnnxCopy> &copies) {
+                               const std::vector<OnnxCopy> &copies,
+                               FileAccess access) {
   onnx::ModelProto model;
-  DIST_RETURN_IF_ERROR(readModel(path, &model));
+  RawElements raw;
+  DIST_RETURN_IF_ERROR(readModel(path, &model, &raw, access));
+  // A copy's elements are those of what it is of.
+  std::map<std::string, std::string_view> elements;
+  for (auto &[i, bytes] : raw.ofInitializer)
+    elements[model.graph().initializer(i).name()] = bytes;
+  for (const OnnxCopy &copy : copies)
+    if (auto from = elements.find(copy.from); from != elements.end())
+      elements[copy.name] = from->second;
   addOnnxCopies(copies, model.mutable_graph());
   std::set<std::string> stripped(variables.begin(), variables.end());
-  ExternalFiles files(folderOf(path));
+  ExternalFiles files(path, access);
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
+    auto left = elements.find(tensor.name());
     if (stripped.count(tensor.name())) {
       clearElements(&tensor);
+    } else if (left != elements.end()) {
+      tensor.set_raw_data(left->second.data(), left->second.size());
     } else if (tensor.data_location() == 1) {
       HostArray array;
       DIST_RETURN_IF_ERROR(takeOnnxTensor(tensor, &files, path, &array));
@@ -175,7 +187,7 @@ static void writeShards(const std::map<std::string, OnnxShards> &shards,
 Status dist::writeOnnxModel(const std::string &skeleton,
                             const VariableReader &read, const std::string &path,
                             const std::map<std::string, OnnxShards> &shards,
-                            int64_t numDevices) {
+                            int64_t numDevices, bool durable) {
   onnx::ModelProto model;
   DIST_RETURN_IF_ERROR(readModel(skeleton, &model));
   for (onnx::TensorProto &tensor :
@@ -197,5 +209,5 @@ Status dist::writeOnnxModel(const std::string &skeleton,
     tensor.set_raw_data(value.data.data(), value.view().bytes());
   }
   writeShards(shards, numDevices, &model);
-  return writeModel(model, path);
+  return writeModel(model, path, durable);
 }

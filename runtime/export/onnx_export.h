@@ -13,8 +13,7 @@
 #ifndef RUNTIME_EXPORT_ONNX_EXPORT_H
 #define RUNTIME_EXPORT_ONNX_EXPORT_H
 
-#include "runtime/core/types.h"
-#include "runtime/core/status.h"
+#include "runtime/formats/file.h"
 #include "runtime/formats/onnx_copies.h"
 #include <functional>
 #include <map>
@@ -32,7 +31,8 @@ inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
 Status writeOnnxSkeleton(const std::string &model,
                          const std::vector<std::string> &variables,
                          const std::string &skeleton,
-                         const std::vector<OnnxCopy> &copies = {});
+                         const std::vector<OnnxCopy> &copies = {},
+                         FileAccess access = FileAccess::Read);
 
 /// Gives the value of a variable by its name in the model.
 using VariableReader = std::function<Status(const std::string &, Tensor *)>;
@@ -57,11 +57,12 @@ arrangeShards(const std::vector<std::pair<std::string, int64_t>> &mesh,
 /// Writes `skeleton` with the elements that it lacks to `path`, atomically. A
 /// value must have the type and size of its initializer. `shards`, by the
 /// initializers' names, are those of `numDevices` devices; without any, the
-/// model says nothing of devices that it did not say before.
+/// model says nothing of devices that it did not say before. `durable`: through
+/// the disk's cache.
 Status writeOnnxModel(const std::string &skeleton, const VariableReader &read,
                       const std::string &path,
                       const std::map<std::string, OnnxShards> &shards = {},
-                      int64_t numDevices = 1);
+                      int64_t numDevices = 1, bool durable = false);
 
 } // namespace dist
 

@@ -279,9 +279,9 @@ Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
 }
 
 Status readArrays(const std::string &path, std::vector<NamedArray> *out,
-                  bool wholeTables) {
+                  bool wholeTables, FileAccess access) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access));
   return parseArrays(file->bytes(), file, path, out, wholeTables);
 }
 

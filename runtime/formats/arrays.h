@@ -25,7 +25,8 @@ struct NamedArray {
 /// last) and "" (the others); with one column only "". CIFAR gives "" and
 /// "label". `wholeTables`: a CSV gives only "", all its columns.
 Status readArrays(const std::string &path, std::vector<NamedArray> *out,
-                  bool wholeTables = false);
+                  bool wholeTables = false,
+                  FileAccess access = FileAccess::Read);
 /// The same of bytes in memory, for data that come from elsewhere.
 Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
                    const std::string &path, std::vector<NamedArray> *out,

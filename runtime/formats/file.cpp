@@ -7,9 +7,13 @@
 #include "runtime/formats/file.h"
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +25,25 @@ namespace dist {
 // that is held in memory, far below what would take the machine down unasked.
 static constexpr size_t kUnpackLimit = size_t(1) << 36;
 
+/// The files that are mapped now.
+static std::mutex mappedMutex;
+static std::set<const FileBytes *> &mappedFiles() {
+  static std::set<const FileBytes *> files;
+  return files;
+}
+
 FileBytes::~FileBytes() {
+  if (ofFile) {
+    std::lock_guard<std::mutex> lock(mappedMutex);
+    mappedFiles().erase(this);
+  }
   if (mapped)
     munmap(const_cast<char *>(start), length);
+}
+
+void FileBytes::release() const {
+  if (ofFile)
+    madvise(const_cast<char *>(start), length, MADV_DONTNEED);
 }
 
 static Status cannotRead(const std::string &path, int error) {
@@ -36,15 +56,47 @@ static Status cannotRead(const std::string &path, int error) {
                        "check the name and its permissions");
 }
 
+/// Reads as many bytes as the file had when it was opened.
+static Status readWhole(int descriptor, const std::string &path, char *to,
+                        size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t got = ::pread(descriptor, to + done,
+                          std::min(size - done, size_t(1) << 30), done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return cannotRead(path, errno);
+    if (got == 0)
+      return Status::error(StatusCode::Unavailable,
+                           "file was cut short while it was read", path,
+                           "it had " + std::to_string(size) +
+                               " bytes, and now has " + std::to_string(done),
+                           "run again when nothing writes it");
+    done += got;
+  }
+  return Status();
+}
+
+void FileBytes::releaseAll() {
+  std::lock_guard<std::mutex> lock(mappedMutex);
+  for (const FileBytes *file : mappedFiles())
+    file->release();
+}
+
 Status FileBytes::open(const std::string &path,
-                       std::shared_ptr<const FileBytes> *out) {
+                       std::shared_ptr<const FileBytes> *out,
+                       FileAccess access) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return cannotRead(path, errno);
-  struct Closer {
-    int descriptor;
-    ~Closer() { ::close(descriptor); }
-  } closer{descriptor};
+  Status status = open(descriptor, path, out, access);
+  ::close(descriptor);
+  return status;
+}
+
+Status FileBytes::open(int descriptor, const std::string &path,
+                       std::shared_ptr<const FileBytes> *out,
+                       FileAccess access) {
   struct stat info;
   if (fstat(descriptor, &info) != 0)
     return cannotRead(path, errno);
@@ -52,14 +104,30 @@ Status FileBytes::open(const std::string &path,
     return cannotRead(path, EISDIR);
   auto file = std::make_shared<FileBytes>();
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
+    file->ofFile = access == FileAccess::Map;
+    // Memory from the kernel, too, where there may be too little of it: that
+    // is an error to tell, and aligned for any element.
     void *address =
-        mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED)
+        file->ofFile
+            ? mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0)
+            : mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) {
+      file->ofFile = false;
       return cannotRead(path, errno);
+    }
     file->start = static_cast<const char *>(address);
     file->length = info.st_size;
     file->mapped = true;
-  } else if (!S_ISREG(info.st_mode)) {
+    if (file->ofFile) {
+      std::lock_guard<std::mutex> lock(mappedMutex);
+      mappedFiles().insert(file.get());
+    }
+    if (!file->ofFile)
+      DIST_RETURN_IF_ERROR(readWhole(
+          descriptor, path, static_cast<char *>(address), file->length));
+  } else {
+    // Pipes, devices, and what the kernel makes up (/proc), whose size is 0.
     char block[1 << 16];
     for (;;) {
       ssize_t got = ::read(descriptor, block, sizeof block);
@@ -77,11 +145,39 @@ Status FileBytes::open(const std::string &path,
     file->start = file->unpacked.data();
     file->length = file->unpacked.size();
   }
-  std::string_view bytes = file->bytes();
-  if (bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b') {
+  *out = std::move(file);
+  return Status();
+}
+
+static bool endsWith(const std::string &text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool isGzip(std::string_view bytes) {
+  // Two bytes of magic, the only method there is, and no reserved flags.
+  return bytes.size() >= 18 && bytes.substr(0, 3) == "\x1f\x8b\x08" &&
+         (bytes[3] & 0xe0) == 0;
+}
+
+Status FileBytes::openUnpacked(const std::string &path,
+                               std::shared_ptr<const FileBytes> *out,
+                               FileAccess access) {
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(open(path, &file, access));
+  bool promised = endsWith(path, ".gz");
+  // The length of a safetensors header comes first, and may be any number.
+  bool other = endsWith(path, ".safetensors");
+  if (promised && !isGzip(file->bytes()))
+    return Status::error(StatusCode::InvalidInput, "damaged compressed data",
+                         path,
+                         "its name ends in .gz, but no gzip stream is in "
+                         "it",
+                         "fetch it again, or give it its right name");
+  if (promised || (!other && isGzip(file->bytes()))) {
     auto plain = std::make_shared<FileBytes>();
-    DIST_RETURN_IF_ERROR(
-        inflateBytes(bytes, false, kUnpackLimit, path, &plain->unpacked));
+    DIST_RETURN_IF_ERROR(inflateBytes(file->bytes(), false, kUnpackLimit, path,
+                                      &plain->unpacked));
     plain->start = plain->unpacked.data();
     plain->length = plain->unpacked.size();
     file = std::move(plain);
@@ -142,6 +238,21 @@ Status inflateBytes(std::string_view packed, bool raw, size_t limit,
   return failure ? damaged(failure) : Status();
 }
 
+/// The rights that this process takes off what it makes. umask() only tells by
+/// changing it, under the feet of other threads.
+static mode_t currentUmask() {
+  mode_t mask = 022;
+  if (FILE *status = std::fopen("/proc/self/status", "re")) {
+    char line[256];
+    unsigned value;
+    while (std::fgets(line, sizeof line, status))
+      if (std::sscanf(line, "Umask: %o", &value) == 1)
+        mask = value & 0777;
+    std::fclose(status);
+  }
+  return mask;
+}
+
 FileSink::~FileSink() {
   if (descriptor >= 0)
     ::close(descriptor);
@@ -167,13 +278,15 @@ Status FileSink::open(const std::string &target) {
     descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     return descriptor < 0 ? failed("cannot write file") : Status();
   }
-  beside = path + ".part" + std::to_string(getpid());
-  descriptor =
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  beside = path + ".part-XXXXXX";
+  descriptor = mkostemp(beside.data(), O_CLOEXEC);
   if (descriptor < 0) {
     beside.clear();
     return failed("cannot write file");
   }
+  // mkostemp leaves it to its owner; the name it gets is as any other file's.
+  if (fchmod(descriptor, 0666 & ~currentUmask()) != 0)
+    return failed("cannot write file");
   return Status();
 }
 
@@ -183,6 +296,10 @@ Status FileSink::write(const void *data, size_t size) {
     ssize_t put = ::write(descriptor, next, std::min(size, size_t(1) << 30));
     if (put < 0 && errno == EINTR)
       continue;
+    if (put < 0 && errno == EFAULT)
+      return Status::error(StatusCode::Unavailable, "cannot write file", path,
+                           "the file that the data are from was cut short",
+                           "run again when nothing writes it");
     if (put < 0)
       return failed("cannot write file");
     next += put;
@@ -202,6 +319,8 @@ Status FileSink::commit(bool durable) {
     if (::rename(beside.c_str(), path.c_str()) != 0)
       return failed("cannot rename file into place");
     beside.clear();
+    if (durable)
+      return flushToDisk(parentFolder(path));
   }
   return Status();
 }
@@ -211,6 +330,40 @@ Status writeFile(const std::string &path, std::string_view text, bool durable) {
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(text));
   return sink.commit(durable);
+}
+
+std::string parentFolder(const std::string &path) {
+  size_t end = path.find_last_not_of('/');
+  size_t slash = end == std::string::npos ? 0 : path.rfind('/', end);
+  if (end == std::string::npos || slash == 0)
+    return path.empty() ? "." : "/";
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Status flushToDisk(const std::string &path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  bool done = descriptor >= 0 && fsync(descriptor) == 0;
+  int error = errno;
+  if (descriptor >= 0)
+    ::close(descriptor);
+  // File systems that cannot do this say EINVAL: nothing more can be asked.
+  if (done || error == EINVAL)
+    return Status();
+  return Status::error(StatusCode::Unavailable, "cannot write to the disk",
+                       path, std::strerror(error),
+                       "check the disk and its free space");
+}
+
+Status makeFolderBeside(const std::string &path, std::string *out) {
+  *out = path;
+  while (out->size() > 1 && out->back() == '/')
+    out->pop_back();
+  *out += ".part-XXXXXX";
+  if (!mkdtemp(out->data()) || chmod(out->c_str(), 0777 & ~currentUmask()) != 0)
+    return Status::error(StatusCode::Unavailable, "cannot make folder", *out,
+                         std::strerror(errno),
+                         "check the path, its permissions and free space");
+  return Status();
 }
 
 Status makeFolders(const std::string &path) {

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every reader and writer of runtime/ goes through: a file's bytes, mapped
-// or unpacked, and a sink that shows a file under its name only when complete.
+// What every reader and writer of runtime/ goes through: a file's bytes, as
+// they are or unpacked, and a sink that shows a file under its name only when
+// complete.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_FORMATS_FILE_H
@@ -29,24 +30,50 @@ struct HostArray {
   TensorView view() const { return {type, shape, data}; }
 };
 
-/// A file's bytes. Regular files are mapped read-only; gzip streams (told by
-/// content) are unpacked into memory.
+/// How a regular file's bytes are had. Mapped ones are not copied; but where
+/// someone cuts the file short while they are in use, the next access kills the
+/// process (SIGBUS). So the library reads, and maps only what it is told to,
+/// by who guards against that, as the tools do (tools/options/truncation.h).
+enum class FileAccess { Read, Map };
+
+/// A file's bytes, read-only.
 class FileBytes {
 public:
+  /// The bytes as they stand in the file.
   static Status open(const std::string &path,
-                     std::shared_ptr<const FileBytes> *out);
+                     std::shared_ptr<const FileBytes> *out,
+                     FileAccess access = FileAccess::Read);
+  /// The same of an open file, which stays open; `path` names it in errors.
+  static Status open(int descriptor, const std::string &path,
+                     std::shared_ptr<const FileBytes> *out,
+                     FileAccess access = FileAccess::Read);
+  /// What is packed with gzip is unpacked into memory. A name in .gz promises
+  /// it; other names leave it to the content, but for forms whose own start
+  /// may look like it.
+  static Status openUnpacked(const std::string &path,
+                             std::shared_ptr<const FileBytes> *out,
+                             FileAccess access = FileAccess::Read);
   FileBytes() = default;
   ~FileBytes();
   FileBytes(const FileBytes &) = delete;
   FileBytes &operator=(const FileBytes &) = delete;
   std::string_view bytes() const { return {start, length}; }
+  /// Of a mapped file: lets go of the pages that were read so far, which come
+  /// back from the file when they are needed.
+  void release() const;
+  /// The same of all mapped files: for who goes through gigabytes once.
+  static void releaseAll();
 
 private:
   const char *start = nullptr;
   size_t length = 0;
-  bool mapped = false;
+  /// Whether `start` is a mapping, of the file or of anonymous memory.
+  bool mapped = false, ofFile = false;
   std::string unpacked;
 };
+
+/// Whether a gzip stream starts here, by its header (RFC 1952).
+bool isGzip(std::string_view bytes);
 
 /// Inflates a gzip (or zlib) stream of at most `limit` bytes; `raw` is a
 /// deflate stream with no header, as in zip files.
@@ -67,7 +94,8 @@ public:
   Status write(std::string_view text) {
     return write(text.data(), text.size());
   }
-  /// `durable`: also through the disk's cache, for checkpoints.
+  /// `durable`: also through the disk's cache, for what a crash of the machine
+  /// must not take back: checkpoints and trained models.
   Status commit(bool durable = false);
 
 private:
@@ -79,6 +107,14 @@ private:
 /// A whole file in one call of the above.
 Status writeFile(const std::string &path, std::string_view text,
                  bool durable = false);
+
+/// Sends a file's content, or a folder's names, through the disk's cache.
+Status flushToDisk(const std::string &path);
+/// The folder that a path's last name stands in.
+std::string parentFolder(const std::string &path);
+/// An empty folder beside `path`, its name followed by what no other has; with
+/// the rights of a folder that a user makes.
+Status makeFolderBeside(const std::string &path, std::string *out);
 
 /// Creates a folder and those above it, as far as they are missing.
 Status makeFolders(const std::string &path);

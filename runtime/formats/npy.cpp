@@ -208,7 +208,8 @@ Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
   return Status();
 }
 
-Status writeNpy(const std::string &path, const TensorView &tensor) {
+Status writeNpy(const std::string &path, const TensorView &tensor,
+                bool durable) {
   TensorView view = tensor;
   const char *descr = nullptr;
   std::string text;
@@ -245,7 +246,7 @@ Status writeNpy(const std::string &path, const TensorView &tensor) {
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(prefix + header));
   DIST_RETURN_IF_ERROR(sink.write(view.data, view.bytes()));
-  return sink.commit();
+  return sink.commit(durable);
 }
 
 } // namespace dist

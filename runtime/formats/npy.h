@@ -21,7 +21,8 @@ bool isNpy(std::string_view bytes);
 Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
                 const std::string &where, HostArray *out);
 /// Types that NumPy lacks are written as float32.
-Status writeNpy(const std::string &path, const TensorView &tensor);
+Status writeNpy(const std::string &path, const TensorView &tensor,
+                bool durable = false);
 
 bool isZip(std::string_view bytes);
 /// All `.npy` members of an archive, named without the ending.

@@ -57,6 +57,7 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
         at<uint32_t>(bytes, offset) != kEntry)
       return damaged("its directory is malformed");
     uint16_t method = at<uint16_t>(bytes, offset + 10);
+    uint32_t crc = at<uint32_t>(bytes, offset + 16);
     uint64_t packed = at<uint32_t>(bytes, offset + 20);
     uint64_t unpacked = at<uint32_t>(bytes, offset + 24);
     size_t nameSize = at<uint16_t>(bytes, offset + 28);
@@ -92,12 +93,20 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
       return damaged("member '" + name + "' is truncated");
     std::string_view content = bytes.substr(start, packed);
     HostArray array;
+    // Damage that leaves sizes as they are shows in the checksum only.
+    auto sound = [&](std::string_view plain) { return crc32Of(plain) == crc; };
+    Status wrong = damaged("the checksum of member '" + name +
+                           "' is not that of its data");
     if (method == 0) {
+      if (!sound(content))
+        return wrong;
       DIST_RETURN_IF_ERROR(parseNpy(content, owner, member, &array));
     } else if (method == 8) {
       auto plain = std::make_shared<std::string>();
       DIST_RETURN_IF_ERROR(
           inflateBytes(content, true, unpacked, member, plain.get()));
+      if (!sound(*plain))
+        return wrong;
       DIST_RETURN_IF_ERROR(parseNpy(*plain, plain, member, &array));
     } else {
       return damaged("member '" + name + "' is packed in an unknown way");

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/onnx_tensor.h"
+#include "runtime/formats/external_files.h"
 #include "runtime/formats/foreign.h"
 #include "runtime/formats/onnx.pb.h"
+#include "runtime/formats/onnx_scan.h"
 #include <climits>
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
@@ -139,31 +141,11 @@ std::string dist::onnxTypeName(int32_t type) {
   return "type " + std::to_string(type);
 }
 
-Status ExternalFiles::open(const std::string &location,
-                           const std::string &where,
-                           std::shared_ptr<const FileBytes> *out) {
-  bool inside = !location.empty() && location[0] != '/' &&
-                location.find('\0') == std::string::npos &&
-                location.find('\\') == std::string::npos;
-  for (size_t at = 0; inside && at <= location.size();) {
-    size_t end = std::min(location.find('/', at), location.size());
-    inside = location.compare(at, end - at, "..") != 0;
-    at = end + 1;
-  }
-  if (!inside)
-    return invalid("bad external data", where,
-                   "the path '" + location + "' leaves the model's folder",
-                   "keep the data beside the model");
-  auto &file = files[location];
-  if (!file)
-    DIST_RETURN_IF_ERROR(FileBytes::open(
-        folder.empty() ? location : folder + "/" + location, &file));
-  *out = file;
-  return {};
-}
-
-Status dist::takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
-                            const std::string &where, HostArray *out) {
+/// `left`: raw bytes that are not in the message, and who keeps them.
+static Status takeElements(onnx::TensorProto &tensor, ExternalFiles *files,
+                           const std::string &where, HostArray *out,
+                           std::string_view left,
+                           std::shared_ptr<const void> owner) {
   std::string what = "bad tensor";
   if (!tensor.name().empty())
     what += " '" + tensor.name() + "'";
@@ -225,13 +207,22 @@ Status dist::takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
   }
 
   auto storage = std::make_shared<std::string>();
-  if (tensor.has_raw_data()) {
-    storage->swap(*tensor.mutable_raw_data());
-    if (storage->size() != bytes)
+  if (left.data() || tensor.has_raw_data()) {
+    size_t given = left.data() ? left.size() : tensor.raw_data().size();
+    if (given != bytes)
       return invalid(what, where,
-                     "has " + std::to_string(storage->size()) +
-                         " bytes, but its shape " + toString(shape) +
-                         " needs " + std::to_string(bytes));
+                     "has " + std::to_string(given) + " bytes, but its shape " +
+                         toString(shape) + " needs " + std::to_string(bytes));
+    // Any bit of a truth value counts, so its byte is made 0 or 1.
+    if (left.data() && type != manifest::BOOL) {
+      out->data = left.data();
+      out->owner = std::move(owner);
+      return {};
+    }
+    if (left.data())
+      storage->assign(left);
+    else
+      storage->swap(*tensor.mutable_raw_data());
     if (type == manifest::BOOL)
       for (char &c : *storage)
         c = c != 0;
@@ -246,6 +237,20 @@ Status dist::takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
   return {};
 }
 
+Status dist::takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
+                            const std::string &where, HostArray *out) {
+  return takeElements(tensor, files, where, out, {}, nullptr);
+}
+
+Status dist::takeOnnxInitializer(onnx::TensorProto &tensor, int number,
+                                 const RawElements &raw, ExternalFiles *files,
+                                 const std::string &where, HostArray *out) {
+  auto found = raw.ofInitializer.find(number);
+  if (found == raw.ofInitializer.end())
+    return takeOnnxTensor(tensor, files, where, out);
+  return takeElements(tensor, files, where, out, found->second, raw.owner);
+}
+
 Status dist::parseOnnxTensor(std::string_view bytes, const std::string &where,
                              std::string *name, HostArray *out) {
   onnx::TensorProto tensor;
@@ -257,7 +262,7 @@ Status dist::parseOnnxTensor(std::string_view bytes, const std::string &where,
 }
 
 Status dist::parseOnnxModel(std::string_view bytes, const std::string &where,
-                            onnx::ModelProto *out) {
+                            onnx::ModelProto *out, RawElements *raw) {
   if (bytes.size() > INT_MAX)
     return invalid("cannot read the model", where,
                    "Protocol Buffers end at 2 GiB",
@@ -265,7 +270,9 @@ Status dist::parseOnnxModel(std::string_view bytes, const std::string &where,
   if (bytes.empty())
     return invalid("cannot read the model", where, "the file is empty");
   DIST_RETURN_IF_ERROR(checkForeignFile(bytes, where));
-  if (!parseMessage(bytes, out))
+  std::string rest;
+  bool scanned = raw && leaveRawElements(bytes, &rest, raw);
+  if (!parseMessage(scanned ? std::string_view(rest) : bytes, out))
     return invalid("cannot read the model", where,
                    "neither ONNX nor another known form, or damaged",
                    "check that the file is complete");

@@ -28,31 +28,35 @@ DataType fromOnnxType(int32_t type);
 int32_t toOnnxType(DataType type);
 std::string onnxTypeName(int32_t type);
 
-/// Files that external tensors point into, opened once each.
-class ExternalFiles {
-public:
-  explicit ExternalFiles(std::string folder) : folder(std::move(folder)) {}
-  /// A path relative to the model's folder that stays in it.
-  Status open(const std::string &location, const std::string &where,
-              std::shared_ptr<const FileBytes> *out);
+class ExternalFiles;
 
-private:
-  std::string folder;
-  std::map<std::string, std::shared_ptr<const FileBytes>> files;
+/// The elements of initializers that stand as raw bytes in a model's file, left
+/// there: a model of gigabytes is not in memory twice. By the initializer's
+/// number; those that are not here have their elements in the message.
+struct RawElements {
+  std::map<int, std::string_view> ofInitializer;
+  /// What keeps the bytes alive.
+  std::shared_ptr<const void> owner;
 };
 
 /// Takes the elements out of `tensor` (raw bytes are moved, not copied). With
 /// no `files`, external data are refused.
 Status takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
                       const std::string &where, HostArray *out);
+/// The same of the model's initializer `number`, whose elements may be in
+/// `raw`.
+Status takeOnnxInitializer(onnx::TensorProto &tensor, int number,
+                           const RawElements &raw, ExternalFiles *files,
+                           const std::string &where, HostArray *out);
 
 /// A file that holds one TensorProto (`.pb`).
 Status parseOnnxTensor(std::string_view bytes, const std::string &where,
                        std::string *name, HostArray *out);
 
-/// Parses a whole model and checks that it is one.
+/// Parses a whole model and checks that it is one. With `raw`, large elements
+/// of initializers stay where they are, in bytes that the caller keeps.
 Status parseOnnxModel(std::string_view bytes, const std::string &where,
-                      onnx::ModelProto *out);
+                      onnx::ModelProto *out, RawElements *raw = nullptr);
 
 } // namespace dist
 

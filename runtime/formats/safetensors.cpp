@@ -30,10 +30,11 @@ static Status damaged(const std::string &where, const std::string &why) {
                        where, why, "write or fetch it again");
 }
 
-Status SafetensorsFile::map(const std::string &path,
-                            std::unique_ptr<SafetensorsFile> *out) {
+Status SafetensorsFile::open(const std::string &path,
+                             std::unique_ptr<SafetensorsFile> *out,
+                             FileAccess access) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file, access));
   DIST_RETURN_IF_ERROR(parse(file->bytes(), path, out));
   (*out)->bytes = std::move(file);
   return Status();
@@ -155,11 +156,22 @@ Status SafetensorsWriter::finish(bool durable, uint32_t *outCrc) {
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(prefix));
   uint32_t crc = crc32Of(prefix);
+  size_t written = 0;
   for (const Item *item : order) {
-    size_t bytes = item->view.bytes();
-    DIST_RETURN_IF_ERROR(sink.write(item->view.data, bytes));
-    if (outCrc)
-      crc = crc32Of({static_cast<const char *>(item->view.data), bytes}, crc);
+    std::string_view rest(static_cast<const char *>(item->view.data),
+                          item->view.bytes());
+    while (!rest.empty()) {
+      std::string_view part = rest.substr(0, every ? every : rest.size());
+      rest.remove_prefix(part.size());
+      DIST_RETURN_IF_ERROR(sink.write(part));
+      if (outCrc)
+        crc = crc32Of(part, crc);
+      written += part.size();
+      if (every && written >= every) {
+        afterEvery();
+        written = 0;
+      }
+    }
   }
   if (outCrc)
     *outCrc = crc;

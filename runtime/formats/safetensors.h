@@ -12,15 +12,17 @@
 #define RUNTIME_FORMATS_SAFETENSORS_H
 
 #include "runtime/formats/file.h"
+#include <functional>
 #include <map>
 
 namespace dist {
 
-/// A mapped safetensors file. Views live as long as the object.
+/// A safetensors file. Views live as long as the object.
 class SafetensorsFile {
 public:
-  static Status map(const std::string &path,
-                    std::unique_ptr<SafetensorsFile> *out);
+  static Status open(const std::string &path,
+                     std::unique_ptr<SafetensorsFile> *out,
+                     FileAccess access = FileAccess::Read);
   /// Of bytes the caller keeps; `where` names them in errors.
   static Status parse(std::string_view bytes, const std::string &where,
                       std::unique_ptr<SafetensorsFile> *out);
@@ -47,6 +49,12 @@ public:
   void setMetadata(const std::string &key, const std::string &value) {
     notes[key] = value;
   }
+  /// Called when so many bytes were written since, for who lets go of mapped
+  /// files then.
+  void afterBytes(size_t count, std::function<void()> call) {
+    every = count;
+    afterEvery = std::move(call);
+  }
   /// Writes beside the target and renames. `outCrc`: of all bytes written.
   Status finish(bool durable = false, uint32_t *outCrc = nullptr);
 
@@ -58,6 +66,8 @@ private:
   std::string path;
   std::vector<Item> items;
   std::map<std::string, std::string> notes;
+  size_t every = 0;
+  std::function<void()> afterEvery;
 };
 
 } // namespace dist

@@ -16,10 +16,10 @@ namespace dist {
 
 using manifest::Binding;
 
-Status readInputFile(const std::string &path, HostArray *out,
-                     std::string *name) {
+Status readInputFile(const std::string &path, HostArray *out, std::string *name,
+                     FileAccess access) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access));
   if (isNpy(file->bytes()))
     return parseNpy(file->bytes(), file, path, out);
   std::string ignored;

@@ -15,7 +15,8 @@ namespace dist {
 /// A `.npy` file or a `.pb` TensorProto, told by content. `name`, when asked
 /// for, is the one a TensorProto carries.
 Status readInputFile(const std::string &path, HostArray *out,
-                     std::string *name = nullptr);
+                     std::string *name = nullptr,
+                     FileAccess access = FileAccess::Read);
 
 /// Runs `@predict`. Inputs must have the model's exact types and shapes, but
 /// any number of examples where the input has a batch dim. `outputs` are in

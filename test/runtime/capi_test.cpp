@@ -104,7 +104,7 @@ TEST_F(CApiTest, SavesVariables) {
   std::string path = folder / "saved.safetensors";
   expectOk(dist_session_save(handle, path.c_str()));
   std::unique_ptr<SafetensorsFile> file;
-  ASSERT_TRUE(SafetensorsFile::map(path, &file).ok());
+  ASSERT_TRUE(SafetensorsFile::open(path, &file).ok());
   const TensorView *w = file->find("w");
   ASSERT_NE(w, nullptr);
   EXPECT_EQ(static_cast<const float *>(w->data)[1], 2);

@@ -213,7 +213,7 @@ TEST_F(CheckpointTest, VariablesByTheirModelNames) {
   session.state[0][FakeSession::W] = 2.5;
   ASSERT_TRUE(saveVariables(folder / "w.safetensors", session).ok());
   std::unique_ptr<SafetensorsFile> file;
-  ASSERT_TRUE(SafetensorsFile::map(folder / "w.safetensors", &file).ok());
+  ASSERT_TRUE(SafetensorsFile::open(folder / "w.safetensors", &file).ok());
   ASSERT_EQ(file->tensors().size(), 1u); // No slots, no metrics.
   EXPECT_EQ(*static_cast<const float *>(file->find("w")->data), 2.5f);
 }

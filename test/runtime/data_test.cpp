@@ -139,6 +139,32 @@ TEST_F(DataTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(has(message("x=" + x + ",y=" + half), "label 0.5"));
 }
 
+TEST_F(DataTest, NamesOfPreprocessingAreTheModels) {
+  DataOptions options;
+  options.spec = "x=" + npy("x.npy", manifest::U8, {6, 4}, counting(24)) +
+                 ",y=" + npy("y.npy", manifest::U8, {6}, counting(6));
+  for (auto *table :
+       {&options.scale, &options.mean, &options.std, &options.layout}) {
+    std::string value = table == &options.layout ? "NCHW" : "1";
+    // A name that the model lacks would leave the data as they are.
+    (*table)["img"] = value;
+    EXPECT_NE(error(options, entry({4, 4}))
+                  .find("the model has no input 'img'; the model has image, "
+                        "label; x is the first input, y the label"),
+              std::string::npos);
+    // Of two names for one argument, one would do nothing.
+    table->clear();
+    (*table)["x"] = (*table)["image"] = value;
+    EXPECT_NE(error(options, entry({4, 4}))
+                  .find("'image' and 'x' are the same argument"),
+              std::string::npos);
+    table->clear();
+    (*table)["x"] = value;
+    opened(options, entry({4, 4}));
+    table->clear();
+  }
+}
+
 TEST_F(DataTest, IntegerInputsTakeWhatTheyCanHold) {
   auto y = npy("y.npy", manifest::U8, {2}, counting(2));
   auto tokens = entry({2, 2}, {2});

@@ -86,6 +86,56 @@ TEST(Options, RepeatedOptionsKeepTheModelApart) {
   EXPECT_EQ(o.model, "m.onnx");
 }
 
+TEST(Options, WhatIsGivenTwiceIsRefused) {
+  auto has = [](const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+  };
+  // One of the two would be ignored.
+  for (const char *option :
+       {"--epochs", "--batch-size", "--steps", "--threads"}) {
+    std::string text =
+        refused(Tool::Run, {"fit", "m", option, "1", option, "2"});
+    EXPECT_TRUE(has(text, "option is given twice (" + std::string(option) +
+                              "): '1' and '2' are two values"))
+        << text;
+  }
+  EXPECT_TRUE(has(refused(Tool::Opt, {"m", "--loss=mse", "--loss=mae"}),
+                  "given twice (--loss)"));
+  EXPECT_TRUE(has(refused(Tool::Opt, {"m", "-o", "a", "--output=b"}),
+                  "given twice (--output)"));
+  // So of two values for one name.
+  for (const char *option : {"--scale", "--mean", "--std", "--layout"})
+    EXPECT_TRUE(has(
+        refused(Tool::Run, {"fit", "m", option, "x=NHWC", option, "x=NCHW"}),
+        "given twice (" + std::string(option) + " x)"));
+  EXPECT_TRUE(has(refused(Tool::Opt, {"m", "--dim", "n=1", "--dim", "n=2"}),
+                  "given twice (--dim n)"));
+  EXPECT_TRUE(has(refused(Tool::Opt, {"m", "--bind", "n=a", "--bind", "n=b"}),
+                  "given twice (--bind n)"));
+  // Different names, and rules, are as many as one likes; flags say no more
+  // the second time.
+  Options o = parsed(Tool::Opt, {"m", "--dim", "a=1", "--dim", "b=2", "--split",
+                                 "w=0:model", "--split", "v=1:model",
+                                 "--strategy=tensor-split", "--devices=cpu:2",
+                                 "--overlap", "--overlap"});
+  EXPECT_EQ(o.dims.size(), 2u);
+  EXPECT_EQ(o.split.size(), 2u);
+}
+
+TEST(Options, ASideOfDiffOverridesTheRest) {
+  Options side;
+  std::vector<std::string> words = {"m",
+                                    "--devices",
+                                    "cpu:2",
+                                    "--mesh=data=2",
+                                    "--diff",
+                                    "mirrored",
+                                    "tensor-split --mesh model=2"};
+  ASSERT_TRUE(parseSide(words, "tensor-split --mesh model=2", &side).ok());
+  EXPECT_EQ(side.mesh[0].first, "model");
+  EXPECT_EQ(side.devices.size(), 2u);
+}
+
 TEST(Options, UnknownNamesSuggestTheNearest) {
   EXPECT_NE(refused(Tool::Run, {"fit", "m", "--epoch", "3"}).find("--epochs"),
             std::string::npos);

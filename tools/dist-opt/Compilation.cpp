@@ -285,17 +285,21 @@ int Compilation::emitPackage() {
     lowering.addFiles = [&](const std::string &folder) {
       skeleton = ::dist::writeOnnxSkeleton(
           options.model, variables, folder + "/" + ::dist::kOnnxSkeletonName,
-          copies);
+          copies, ::dist::FileAccess::Map);
       return success(skeleton.ok());
     };
   if (failed(lowerToPackage(*module, lowering, options.outFile)))
     return skeleton.ok() ? printer.exitCode() : reportError(skeleton);
-  return 0;
+  if (options.dependencies.empty())
+    return 0;
+  Status status = ::dist::writeFile(options.dependencies, dependencies.text());
+  return status.ok() ? 0 : reportError(status);
 }
 
 LogicalResult Compilation::load() {
   bool isImported = false;
-  module = loadModel(&context, options, paddedBatch, &isImported);
+  module = loadModel(&context, options, paddedBatch, &isImported,
+                     options.dependencies.empty() ? nullptr : &dependencies);
   if (!module)
     return failure();
   auto format = (*module)->getAttrOfType<StringAttr>("graph.model_format");

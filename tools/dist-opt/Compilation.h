@@ -13,6 +13,7 @@
 #include "passes/Lowering/Lowering.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/export/onnx_export.h"
+#include "runtime/formats/dependencies.h"
 #include "tools/dist-opt/Diagnostics.h"
 #include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/PlanCandidates.h"
@@ -113,6 +114,8 @@ private:
   TrainedModels &trained;
   MLIRContext &context;
   ErrorPrinter printer;
+  /// The files that the module is from.
+  ::dist::Dependencies dependencies;
   OwningOpRef<ModuleOp> module;
   /// Whether the model file itself is ONNX; MLIR may come from one, too.
   bool isOnnx = false;

@@ -180,7 +180,7 @@ LogicalResult KernelChecker::flush() {
   if (failed(runEntries(cases, results)))
     return failure();
   std::unique_ptr<::dist::SafetensorsFile> file;
-  if (Status read = ::dist::SafetensorsFile::map(results, &file); !read.ok())
+  if (Status read = ::dist::SafetensorsFile::open(results, &file); !read.ok())
     return fail(read);
   for (const KernelCase &test : waiting)
     if (failed(compare(test, *file)))

@@ -10,11 +10,11 @@
 #include "mlir/IR/Location.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/formats/file.h"
 #include "runtime/formats/foreign.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -22,17 +22,21 @@ using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::tools::Options;
 
-static FailureOr<graph::ImportOptions> getImportOptions(MLIRContext *context,
-                                                        const Options &options,
-                                                        int64_t batchSize) {
+static FailureOr<graph::ImportOptions>
+getImportOptions(MLIRContext *context, const Options &options,
+                 int64_t batchSize,
+                 ::dist::Dependencies *dependencies = nullptr) {
   graph::ImportOptions import;
+  import.access = ::dist::FileAccess::Map; // main guards against truncation
+  import.dependencies = dependencies;
   import.batchSize = batchSize;
   import.dims = options.dims;
   import.trainRegex = options.trainRegex;
   import.freezeRegex = options.freezeRegex;
   import.untieRegex = options.untieRegex;
   for (const auto &[name, file] : options.binds) {
-    FailureOr<HostTensor> value = graph::readTensorFile(context, file);
+    FailureOr<HostTensor> value =
+        graph::readTensorFile(context, file, dependencies);
     if (failed(value))
       return failure();
     import.bindings.emplace(name, *value);
@@ -73,10 +77,10 @@ static LogicalResult checkForeignAnnotations(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
-                                            const Options &options,
-                                            int64_t batchSize,
-                                            bool *isImported) {
+OwningOpRef<ModuleOp>
+mlir::dist::loadModel(MLIRContext *context, const Options &options,
+                      int64_t batchSize, bool *isImported,
+                      ::dist::Dependencies *dependencies) {
   Location loc = FileLineColLoc::get(context, options.model, 0, 0);
   if (llvm::sys::fs::exists(options.model + "/manifest")) {
     emitError(loc) << "a package is compiled already; give the model file that "
@@ -88,14 +92,14 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
     emitError(loc) << foreign.message();
     return nullptr;
   }
-  auto buffer = llvm::MemoryBuffer::getFile(options.model, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (std::error_code error = buffer.getError()) {
-    emitError(loc) << "cannot read the model file: " << error.message()
-                   << "; give the path of an .onnx, .mlir or .mlirbc file";
+  std::shared_ptr<const ::dist::FileBytes> file;
+  if (Status status = ::dist::FileBytes::open(options.model, &file,
+                                              ::dist::FileAccess::Map);
+      !status.ok()) {
+    emitError(loc) << status.message();
     return nullptr;
   }
-  StringRef bytes = (*buffer)->getBuffer();
+  StringRef bytes = file->bytes();
   StringRef start = bytes.ltrim();
   bool isMlir = bytes.starts_with("ML\xefR") ||
                 StringRef(options.model).ends_with(".mlir") ||
@@ -108,6 +112,8 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
       emitError(loc) << foreign.message();
       return nullptr;
     }
+    if (dependencies)
+      dependencies->add(options.model, bytes);
     ParserConfig config(context);
     auto module = parseSourceFile<ModuleOp>(options.model, config);
     if (module && failed(checkForeignAnnotations(*module)))
@@ -119,7 +125,7 @@ OwningOpRef<ModuleOp> mlir::dist::loadModel(MLIRContext *context,
     return module;
   }
   FailureOr<graph::ImportOptions> import =
-      getImportOptions(context, options, batchSize);
+      getImportOptions(context, options, batchSize, dependencies);
   if (failed(import))
     return nullptr;
   FailureOr<OwningOpRef<ModuleOp>> module =

@@ -9,16 +9,19 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "runtime/formats/dependencies.h"
 #include "tools/options/options.h"
 
 namespace mlir::dist {
 
 /// Reads the model file of the options, whatever its form; `batchSize` is the
 /// value of the first symbolic dim (0: none was given). `isImported` tells
-/// whether it was a model format, not MLIR. Errors are diagnostics.
+/// whether it was a model format, not MLIR. `dependencies`, if not null, gets
+/// the files that were read. Errors are diagnostics.
 OwningOpRef<ModuleOp> loadModel(MLIRContext *context,
                                 const ::dist::tools::Options &options,
-                                int64_t batchSize, bool *isImported);
+                                int64_t batchSize, bool *isImported,
+                                ::dist::Dependencies *dependencies = nullptr);
 
 /// Prints `--coverage`: a row for each node of the model file. Gives the exit
 /// code: 1 if a node can't be imported.

@@ -8,6 +8,7 @@
 #include "passes/InitAllPasses.h"
 #include "tools/dist-opt/Driver.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/truncation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -70,6 +71,7 @@ int main(int argc, char **argv) {
 #ifdef DIST_TEST_PASSES
   mlir::dist::registerTestPasses();
 #endif
+  ::dist::tools::guardMappedFiles("dist-opt");
   SmallVector<StringRef> arguments(argv + 1, argv + argc);
   if (isMlirOpt(arguments))
     return asMainReturnCode(

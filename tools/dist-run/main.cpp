@@ -8,6 +8,7 @@
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/truncation.h"
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -29,6 +30,7 @@ static void waitBriefly(char **argv) {
 
 int main(int argc, char **argv) {
   waitBriefly(argv);
+  guardMappedFiles("dist-run");
   reportFailedWrites();
   Options options;
   std::string answer;

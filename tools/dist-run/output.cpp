@@ -13,8 +13,11 @@
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/program.h"
 #include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -35,12 +38,110 @@ Status checkWritable(const std::string &path) {
   if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
       !S_ISREG(info.st_mode))
     return Status(); // A device or pipe: only writing tells.
-  size_t slash = path.rfind('/', path.size() - 2);
-  std::string folder = slash == std::string::npos ? "."
-                       : slash == 0               ? "/"
-                                                  : path.substr(0, slash);
+  std::string folder = parentFolder(path);
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     return cannotWrite(path, std::strerror(errno));
+  return Status();
+}
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+static Status wrongName(const char *option, const std::string &path,
+                        const std::string &why, const std::string &todo) {
+  return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                       option, "'" + path + "' " + why, todo);
+}
+
+/// Whether something is there that is written through, whatever its name.
+static bool isDevice(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+         !S_ISREG(info.st_mode);
+}
+
+Status checkForm(const char *option, const std::string &path,
+                 const std::string &extension) {
+  if (path.empty() || isDevice(path) || endsWith(path, extension))
+    return checkWritable(path);
+  return wrongName(option, path, "does not end in " + extension,
+                   "that is the only form it is written in");
+}
+
+/// What a name's last part ends in, such as .keras, that stands for a form of
+/// files. A version (.2, .v3) does not.
+static std::string formOf(const std::string &path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size())
+    return "";
+  std::string form = name.substr(dot);
+  bool version = form.find_first_not_of("0123456789", form[1] == 'v' ? 2 : 1) ==
+                 std::string::npos;
+  return version ? "" : form;
+}
+
+static bool isModelFile(const std::string &path) {
+  return endsWith(path, ".onnx") || endsWith(path, ".safetensors");
+}
+
+Status checkModelName(const std::string &path) {
+  if (path.empty())
+    return wrongName("--output", path, "is no name", "give a file or a folder");
+  if (isDevice(path))
+    return Status();
+  struct stat info;
+  bool there = stat(path.c_str(), &info) == 0;
+  auto inTheWay = [&](const char *what) {
+    return Status::error(StatusCode::InvalidInput, "cannot write the model",
+                         path, what,
+                         "give another name, or one that ends in .onnx or "
+                         ".safetensors");
+  };
+  if (isModelFile(path)) {
+    if (there && S_ISDIR(info.st_mode))
+      return inTheWay("a folder is there");
+    return checkWritable(path);
+  }
+  std::error_code error;
+  if (there && !S_ISDIR(info.st_mode))
+    return inTheWay("a file is there, and a package is a folder");
+  if (there && !isPackage(path) && !std::filesystem::is_empty(path, error))
+    return inTheWay("the folder there holds other things than a package");
+  std::string form = formOf(path);
+  if (!there && !form.empty() && form != ".package" && form != ".pkg")
+    return wrongName("--output", path,
+                     "is of a form that is not written (" + form + ")",
+                     "give a name in .onnx or .safetensors, or for a package "
+                     "one without an extension or with a / at its end");
+  return checkWritable(path);
+}
+
+Status checkModelForm(const std::string &package,
+                      const manifest::Manifest &manifest,
+                      const std::string &path) {
+  if (!endsWith(path, ".onnx") || isDevice(path))
+    return Status();
+  if (access((package + "/" + kOnnxSkeletonName).c_str(), F_OK) != 0)
+    return Status::error(StatusCode::InvalidInput, "cannot write ONNX", path,
+                         "the package was made from no ONNX model",
+                         "give a .safetensors file or a folder");
+  uint64_t bytes = 0;
+  for (const manifest::Variable &variable : manifest.variables())
+    if (!variable.model_name().empty()) {
+      const auto &type = variable.global_type();
+      size_t size = 0;
+      checkedBytes({type.shape().begin(), type.shape().end()},
+                   byteSize(type.type()), &size);
+      bytes += size;
+    }
+  if (bytes > uint64_t(INT_MAX))
+    return Status::error(StatusCode::InvalidInput, "cannot write ONNX", path,
+                         "an ONNX file ends at 2 GiB, and the variables have " +
+                             std::to_string(bytes) + " bytes",
+                         "write the weights as .safetensors");
   return Status();
 }
 
@@ -50,32 +151,31 @@ static Status writePackage(const std::string &package, Session &session,
                            const std::string &target) {
   namespace fs = std::filesystem;
   std::error_code error;
-  bool there = fs::exists(target, error);
-  if (there && !isPackage(target) && !fs::is_empty(target, error))
-    return Status::error(StatusCode::InvalidInput, "cannot write package",
-                         target, "something else is there",
-                         "give another name, or one that ends in .onnx or "
-                         ".safetensors");
-  std::string name = target;
+  // Again, because hours may have passed.
+  DIST_RETURN_IF_ERROR(checkModelName(target));
+  std::string name = target, beside;
   while (name.size() > 1 && name.back() == '/')
     name.pop_back();
-  std::string beside = name + ".part" + std::to_string(getpid());
+  DIST_RETURN_IF_ERROR(makeFolderBeside(name, &beside));
   struct Remover {
     std::string path;
     ~Remover() { removeAll(path); }
   } remover{beside};
-  DIST_RETURN_IF_ERROR(makeFolders(beside));
   for (const auto &item : fs::directory_iterator(package, error)) {
-    if (item.path().filename() == "weights.safetensors")
+    // What the compile cache keeps for itself is no part of a package.
+    fs::path file = item.path().filename(), copy = beside / file;
+    if (file == "weights.safetensors" || file == "digest" ||
+        file == "compile_seconds")
       continue;
-    fs::copy(item.path(), beside / item.path().filename(), error);
+    fs::copy(item.path(), copy, error);
     if (error)
       return cannotWrite(beside, error.message());
+    DIST_RETURN_IF_ERROR(flushToDisk(copy));
   }
   std::string weights = package + "/weights.safetensors";
   std::unique_ptr<SafetensorsFile> old;
   if (fs::exists(weights, error))
-    DIST_RETURN_IF_ERROR(SafetensorsFile::map(weights, &old));
+    DIST_RETURN_IF_ERROR(SafetensorsFile::open(weights, &old, FileAccess::Map));
   std::deque<Tensor> values;
   SafetensorsWriter writer(beside + "/weights.safetensors");
   const manifest::Manifest &manifest = session.manifest();
@@ -103,18 +203,23 @@ static Status writePackage(const std::string &package, Session &session,
     for (auto &[key, view] : old->tensors())
       if (!written[key])
         writer.add(key, view.type, view.shape, view.data);
-  DIST_RETURN_IF_ERROR(writer.finish());
+  DIST_RETURN_IF_ERROR(writer.finish(/*durable=*/true));
   manifest::Manifest changed = manifest;
   std::string digest;
   DIST_RETURN_IF_ERROR(digestPackage(beside, &digest));
   changed.set_digest(digest);
   DIST_RETURN_IF_ERROR(
-      writeFile(beside + "/manifest", changed.SerializeAsString()));
-  if (there)
+      writeFile(beside + "/manifest", changed.SerializeAsString(), true));
+  DIST_RETURN_IF_ERROR(flushToDisk(beside));
+  // In one step, so that a crash leaves the old package or the new one.
+  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, name.c_str(),
+                RENAME_EXCHANGE) != 0) {
     removeAll(name);
-  if (::rename(beside.c_str(), name.c_str()) != 0)
-    return cannotWrite(target, std::strerror(errno));
-  return Status();
+    if (::rename(beside.c_str(), name.c_str()) != 0)
+      return cannotWrite(target, std::strerror(errno));
+    remover.path.clear();
+  }
+  return flushToDisk(parentFolder(name));
 }
 
 /// The variables that ranks hold parts of, and which. What is split as the
@@ -175,21 +280,14 @@ static Status writeOnnx(const std::string &package, Session &session,
         return Status::error(StatusCode::Internal, "cannot write ONNX", target,
                              "the package has no variable '" + name + "'");
       },
-      target, findShards(manifest), rankCount(manifest.mesh()));
-}
-
-static bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
+      target, findShards(manifest), rankCount(manifest.mesh()),
+      /*durable=*/true);
 }
 
 Status writeModel(const std::string &package, Session &session,
                   const std::string &target) {
   // A device has no name to tell the form by; what is written is lost anyway.
-  struct stat info;
-  bool device = stat(target.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
-                !S_ISREG(info.st_mode);
-  if (endsWith(target, ".safetensors") || device)
+  if (endsWith(target, ".safetensors") || isDevice(target))
     return saveVariables(target, session);
   if (endsWith(target, ".onnx"))
     return writeOnnx(package, session, target);

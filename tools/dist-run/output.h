@@ -16,8 +16,21 @@ namespace dist::tools {
 Status writeModel(const std::string &package, Session &session,
                   const std::string &target);
 
-/// Finds out before a long run whether a file can be written; empty: fine.
+/// What can be told before a long run, so that it is not lost at its end. An
+/// empty path is fine but for a model.
+///
+/// Whether a file can be written there.
 Status checkWritable(const std::string &path);
+/// The same of an option's file that has one form only.
+Status checkForm(const char *option, const std::string &path,
+                 const std::string &extension);
+/// Whether `writeModel` knows the form that the name asks for, and nothing of
+/// the user's is in the way.
+Status checkModelName(const std::string &path);
+/// Whether the compiled model can be written in that form.
+Status checkModelForm(const std::string &package,
+                      const manifest::Manifest &manifest,
+                      const std::string &path);
 
 } // namespace dist::tools
 

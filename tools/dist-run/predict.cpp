@@ -9,6 +9,7 @@
 #include "runtime/formats/npy.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <dirent.h>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace dist::tools {
@@ -40,7 +42,8 @@ static Status readInputs(const std::vector<std::string> &words,
         return Status::error(StatusCode::InvalidArgument,
                              "input is given twice", "'" + input.name + "'", "",
                              "give one file");
-    DIST_RETURN_IF_ERROR(readInputFile(input.file, &input.array));
+    DIST_RETURN_IF_ERROR(
+        readInputFile(input.file, &input.array, nullptr, FileAccess::Map));
     out->push_back(std::move(input));
   }
   return Status();
@@ -101,6 +104,58 @@ static Status makePredictor(const Options &options,
   }
 }
 
+/// Whether `--output NAME=FILE.npy` says so, before anything runs.
+static Status checkOutputWords(const Options &options) {
+  const std::string end = ".npy";
+  std::set<std::string> names;
+  for (const std::string &word : options.outputs) {
+    size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Status::error(
+          StatusCode::InvalidArgument, "wrong option value", "--output",
+          "expected NAME=FILE.npy, but got '" + word + "'", "name the output");
+    if (!names.insert(word.substr(0, equals)).second)
+      return Status::error(StatusCode::InvalidArgument, "output is given twice",
+                           "'" + word.substr(0, equals) + "'", "",
+                           "give one file");
+    DIST_RETURN_IF_ERROR(checkForm("--output", word.substr(equals + 1), end));
+  }
+  return Status();
+}
+
+/// Whether the model has the outputs that are asked for.
+static Status checkOutputs(const Options &options,
+                           const manifest::Entry &entry) {
+  for (const std::string &word : options.outputs) {
+    std::string wanted = word.substr(0, word.find('=')), names;
+    bool found = false;
+    for (const manifest::Binding &binding : entry.results())
+      if (binding.role() == manifest::Binding::OUTPUT) {
+        names += (names.empty() ? "" : ", ") + binding.name();
+        found |= binding.name() == wanted;
+      }
+    if (!found)
+      return Status::error(StatusCode::InvalidInput,
+                           "the model has no such output", "'" + wanted + "'",
+                           "it has " + names, "name one of them");
+  }
+  return Status();
+}
+
+/// What only examples of a data set go through would be left out silently.
+static Status checkPreprocessing(const Options &options) {
+  for (auto &[option, given] : {std::pair("--scale", &options.scale),
+                                {"--mean", &options.mean},
+                                {"--std", &options.std},
+                                {"--layout", &options.layout}})
+    if (!given->empty())
+      return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                           option, "predict takes arrays as the model does",
+                           "leave it out, and give an array that is scaled and "
+                           "laid out so");
+  return Status();
+}
+
 /// Compiles, opens and runs. `failure` as in `makeProgram`.
 static Status
 predictModel(const Options &options, std::vector<NamedInput> inputs,
@@ -111,7 +166,10 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
   DIST_RETURN_IF_ERROR(
       makePredictor(options, inputs, &program, failure, &bound));
   std::unique_ptr<Session> session;
-  DIST_RETURN_IF_ERROR(openSession(options, program, &session, nullptr));
+  DIST_RETURN_IF_ERROR(
+      openSession(options, program, failure, &session, nullptr));
+  if (const manifest::Entry *entry = session->findEntry("predict"))
+    DIST_RETURN_IF_ERROR(checkOutputs(options, *entry));
   std::vector<std::pair<std::string, HostArray>> given;
   for (NamedInput &input : inputs)
     if (std::find(bound.begin(), bound.end(), input.name) == bound.end())
@@ -146,27 +204,16 @@ writeOutputs(const Options &options,
   if (!options.outputDir.empty()) {
     DIST_RETURN_IF_ERROR(makeFolders(options.outputDir));
     for (auto &[name, tensor] : outputs)
-      DIST_RETURN_IF_ERROR(
-          writeNpy(options.outputDir + "/" + fileName(name), tensor.view()));
+      DIST_RETURN_IF_ERROR(writeNpy(options.outputDir + "/" + fileName(name),
+                                    tensor.view(),
+                                    /*durable=*/true));
   }
   for (const std::string &word : options.outputs) {
     size_t equals = word.find('=');
-    if (equals == std::string::npos)
-      return Status::error(
-          StatusCode::InvalidArgument, "wrong option value", "--output",
-          "expected NAME=FILE.npy, but got '" + word + "'", "name the output");
-    std::string wanted = word.substr(0, equals), names;
-    const Tensor *found = nullptr;
-    for (auto &[name, tensor] : outputs) {
-      names += (names.empty() ? "" : ", ") + name;
-      if (name == wanted)
-        found = &tensor;
-    }
-    if (!found)
-      return Status::error(StatusCode::InvalidInput,
-                           "the model has no such output", "'" + wanted + "'",
-                           "it has " + names, "name one of them");
-    DIST_RETURN_IF_ERROR(writeNpy(word.substr(equals + 1), found->view()));
+    for (auto &[name, tensor] : outputs)
+      if (name == word.substr(0, equals))
+        DIST_RETURN_IF_ERROR(writeNpy(word.substr(equals + 1), tensor.view(),
+                                      /*durable=*/true));
   }
   if (options.outputDir.empty() && options.outputs.empty())
     for (auto &[name, tensor] : outputs)
@@ -178,7 +225,11 @@ int runPredict(const Options &options) {
   std::vector<NamedInput> inputs;
   std::vector<std::pair<std::string, Tensor>> outputs;
   CompileFailure failure;
-  Status status = readInputs(options.inputs, &inputs);
+  Status status = checkPreprocessing(options);
+  if (status.ok())
+    status = checkOutputWords(options);
+  if (status.ok())
+    status = readInputs(options.inputs, &inputs);
   if (status.ok())
     status = predictModel(options, std::move(inputs), &failure, &outputs);
   if (failure.exitCode) {

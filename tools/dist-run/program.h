@@ -13,6 +13,7 @@
 #define TOOLS_DIST_RUN_PROGRAM_H
 
 #include "runtime/core/session.h"
+#include "tools/dist-run/compiler.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/options.h"
 
@@ -23,12 +24,9 @@ struct Program {
   std::string folder;
   ScratchFolder temporary;
   double compileSeconds = 0;
-};
-
-/// How the compiler ended, when it failed: its own words and exit code.
-struct CompileFailure {
-  int exitCode = 0;
-  std::string text; // lines for stderr, already in this tool's name
+  /// Whether it was found in the cache; and the compiler's options.
+  bool cached = false;
+  std::vector<std::string> arguments;
 };
 
 /// Makes the package of `options.model`. `arguments` go to dist-opt beside the
@@ -42,9 +40,11 @@ Status makeProgram(const Options &options,
 /// `defaultBatch`: for a model's symbolic batch when the user gave none.
 int openProgram(const Options &options, int64_t defaultBatch, Program *program,
                 std::unique_ptr<Session> *session, double *loadSeconds);
-/// Opens a made program under the options of this run.
-Status openSession(const Options &options, const Program &program,
-                   std::unique_ptr<Session> *session, double *loadSeconds);
+/// Opens a made program under the options of this run. One from the cache that
+/// turns out to be damaged is made again.
+Status openSession(const Options &options, Program &program,
+                   CompileFailure *failure, std::unique_ptr<Session> *session,
+                   double *loadSeconds);
 
 /// What the import found that a user should know before training.
 std::vector<std::string> modelNotes(const manifest::Manifest &manifest);

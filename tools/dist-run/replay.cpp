@@ -29,7 +29,7 @@ static Status replay(const Options &options) {
                          "the results need a place", "--replay", "",
                          "give one --output FILE.safetensors");
   std::unique_ptr<SafetensorsFile> file;
-  DIST_RETURN_IF_ERROR(SafetensorsFile::map(options.replay, &file));
+  DIST_RETURN_IF_ERROR(SafetensorsFile::open(options.replay, &file));
   auto entries = file->metadata().find("entries");
   if (entries == file->metadata().end())
     return Status::error(StatusCode::InvalidInput, "no entries to run",
@@ -39,7 +39,8 @@ static Status replay(const Options &options) {
   CompileFailure failure;
   DIST_RETURN_IF_ERROR(makeProgram(options, {}, &program, &failure));
   std::unique_ptr<Session> session;
-  DIST_RETURN_IF_ERROR(openSession(options, program, &session, nullptr));
+  DIST_RETURN_IF_ERROR(
+      openSession(options, program, &failure, &session, nullptr));
   SafetensorsWriter writer(options.outputs.front());
   // The writer reads them at the end.
   std::deque<std::vector<Tensor>> results;

@@ -123,6 +123,7 @@ static DataOptions dataOptions(const Options &options, const std::string &spec,
   data.layout = {options.layout.begin(), options.layout.end()};
   data.validation = validation;
   data.cache = options.cache;
+  data.access = FileAccess::Map; // main guards against their truncation
   return data;
 }
 
@@ -161,12 +162,14 @@ int runFit(const Options &options) {
     return report(Status::error(StatusCode::InvalidArgument,
                                 "more than one --output", "fit", "",
                                 "give one file or folder"));
-  for (const std::string *file : {&options.plot, &options.trace})
-    if (Status status = checkWritable(*file); !status.ok())
-      return report(status);
-  if (!options.outputs.empty())
-    if (Status status = checkWritable(options.outputs[0]); !status.ok())
-      return report(status);
+  Status status = checkForm("--plot", options.plot, ".svg");
+  for (const std::string *file : {&options.trace, &options.history})
+    if (status.ok())
+      status = checkWritable(*file);
+  if (status.ok() && !options.outputs.empty())
+    status = checkModelName(options.outputs[0]);
+  if (!status.ok())
+    return report(status);
 
   FolderUse use = options.resume      ? FolderUse::Resume
                   : options.overwrite ? FolderUse::Overwrite
@@ -189,8 +192,12 @@ int runFit(const Options &options) {
         options.model, "", "compile it again with --loss"));
   setActivity("reading the data");
   std::unique_ptr<Dataset> data, validation;
-  Status status =
-      Dataset::open(dataOptions(options, options.data, false), *entry, &data);
+  if (!options.outputs.empty())
+    status =
+        checkModelForm(program.folder, session->manifest(), options.outputs[0]);
+  if (status.ok())
+    status =
+        Dataset::open(dataOptions(options, options.data, false), *entry, &data);
   if (status.ok() && !options.validationData.empty())
     status = Dataset::open(dataOptions(options, options.validationData, true),
                            *entry, &validation);

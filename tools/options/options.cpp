@@ -115,6 +115,9 @@ static Status settle(Tool tool, Options &o) {
   return Status();
 }
 
+static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
+                         bool overrides, Options *options, std::string *answer);
+
 /// The words of a side of `--diff`: a strategy, and options behind it.
 Status parseSide(const std::vector<std::string> &arguments,
                  const std::string &side, Options *options) {
@@ -131,11 +134,18 @@ Status parseSide(const std::vector<std::string> &arguments,
   words.push_back("--strategy=" + word);
   while (own >> word)
     words.push_back(word);
-  return parseOptions(Tool::Opt, words, options, &answer);
+  return parseWords(Tool::Opt, words, /*overrides=*/true, options, &answer);
 }
 
 Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
                     Options *options, std::string *answer) {
+  return parseWords(tool, arguments, /*overrides=*/false, options, answer);
+}
+
+/// `overrides`: of an option that is given twice the last counts.
+static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
+                         bool overrides, Options *options,
+                         std::string *answer) {
   bool run = tool == Tool::Run;
   CLI::App app(run ? "Trains, evaluates, runs and times a model file or a "
                      "compiled package."
@@ -193,7 +203,7 @@ Status parseOptions(Tool tool, const std::vector<std::string> &arguments,
   }
   for (const std::string &word : app.remaining())
     return unknownOption(word, table);
-  DIST_RETURN_IF_ERROR(table.apply());
+  DIST_RETURN_IF_ERROR(table.apply(overrides));
   return settle(tool, *options);
 }
 

@@ -99,7 +99,8 @@ struct Options {
   std::vector<std::string> diff; // none, or two: STRATEGY [OPTIONS]
   std::string check;             // empty, partition, kernels
   bool coverage = false;
-  std::string savePlan; // auto: where to keep the choice
+  std::string dependencies; // where to list what was read
+  std::string savePlan;     // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
 
   // dist-run.

@@ -23,16 +23,20 @@ static void addModelOptions(Table &table, Options &o) {
       [&](const std::string &given) {
         return parseBatchSize(given, &o.batchSize);
       });
-  table.value("--dim", "NAME=VALUE", "value of a symbolic dim (repeatable)",
-              [&](const std::string &given) {
-                NamedValues pair;
-                int64_t size = 0;
-                DIST_RETURN_IF_ERROR(parseNamed("--dim", given, &pair));
-                DIST_RETURN_IF_ERROR(
-                    parseInteger("--dim", pair[0].second, 1, &size));
-                o.dims[pair[0].first] = size;
-                return Status();
-              });
+  table.value(
+      "--dim", "NAME=VALUE", "value of a symbolic dim (repeatable)",
+      [&](const std::string &given) {
+        NamedValues pair;
+        int64_t size = 0;
+        DIST_RETURN_IF_ERROR(parseNamed("--dim", given, &pair));
+        DIST_RETURN_IF_ERROR(parseInteger("--dim", pair[0].second, 1, &size));
+        auto [known, isNew] = o.dims.emplace(pair[0].first, size);
+        return isNew ? Status()
+                     : Table::givenTwice("--dim " + pair[0].first,
+                                         std::to_string(known->second),
+                                         pair[0].second);
+      },
+      Table::Times::Many);
   table.named("--bind", "NAME=FILE",
               "compiles the value of an input in as a constant (repeatable)",
               &o.binds);
@@ -135,14 +139,16 @@ static void addStrategyOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseWeights(given, &o.deviceWeights);
               });
-  table.value("--split", "REGEX=DIM:AXIS[@N]",
-              "splits variables (repeatable); AXIS may be a part of one, as "
-              "model:(PRE)SIZE; @N: spreads after all of lower N (default 0)",
-              [&](const std::string &given) {
-                o.split.push_back(given);
-                NamedValues pair;
-                return parseNamed("--split", given, &pair);
-              });
+  table.value(
+      "--split", "REGEX=DIM:AXIS[@N]",
+      "splits variables (repeatable); AXIS may be a part of one, as "
+      "model:(PRE)SIZE; @N: spreads after all of lower N (default 0)",
+      [&](const std::string &given) {
+        o.split.push_back(given);
+        NamedValues pair;
+        return parseNamed("--split", given, &pair);
+      },
+      Table::Times::Many);
   table.value("--split-preset", "NAME,...",
               "the patterns that tensor-split looks for without --split rules, "
               "in order: auto, mlp, transformer, conv, vocab (the vocabulary: "
@@ -212,14 +218,20 @@ static void addCompilerOptions(Table &table, Options &o) {
              "a trace of dist-run --trace, shown beside what is predicted "
              "(--explain=html)",
              &o.traceFile);
-  table.value("--diff", "A B",
-              "two strategies beside each other, each with options of its own "
-              "if quoted ('tensor-split --mesh model=2'); with --explain=json "
-              "as JSON",
-              [&](const std::string &given) {
-                o.diff.push_back(given);
-                return Status();
-              });
+  table.value(
+      "--diff", "A B",
+      "two strategies beside each other, each with options of its own "
+      "if quoted ('tensor-split --mesh model=2'); with --explain=json "
+      "as JSON",
+      [&](const std::string &given) {
+        o.diff.push_back(given);
+        return Status();
+      },
+      Table::Times::Many);
+  table.text("--dependencies", "FILE",
+             "with --emit=package: the files that were read, with their hashes "
+             "(as sha256sum writes them)",
+             &o.dependencies);
   table.choice(
       "--check", {"partition", "kernels"},
       "evaluates the partitioned program against one device; kernels: "
@@ -301,13 +313,16 @@ static void addRunOptions(Table &table, Options &o) {
   table.flag("--overwrite",
              "removes the states of another run from the folder, and begins",
              &o.overwrite);
-  table.value("--output", "FILE|NAME=FILE",
-              "fit: the trained model (.onnx, .safetensors or a package); "
-              "predict: an output's file (repeatable)",
-              [&](const std::string &given) {
-                o.outputs.push_back(given);
-                return Status();
-              });
+  table.value(
+      "--output", "FILE|NAME=FILE",
+      "fit: the trained model (.onnx, .safetensors or, without an "
+      "extension or with a / at the end, a package); "
+      "predict: an output's .npy file (repeatable)",
+      [&](const std::string &given) {
+        o.outputs.push_back(given);
+        return Status();
+      },
+      Table::Times::Many);
   table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
   table.text("--trace", "FILE", "a Chrome trace of the last steps", &o.trace);
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
@@ -319,12 +334,14 @@ static void addRunOptions(Table &table, Options &o) {
              "metadata 'entries' lists on its tensors ENTRY/0, ENTRY/1, ...; "
              "--output FILE.safetensors gets what they give, named alike",
              &o.replay);
-  table.value("--input", "NAME=FILE", "a .npy or .pb file (repeatable)",
-              [&](const std::string &given) {
-                o.inputs.push_back(given);
-                NamedValues pair;
-                return parseNamed("--input", given, &pair);
-              });
+  table.value(
+      "--input", "NAME=FILE", "a .npy or .pb file (repeatable)",
+      [&](const std::string &given) {
+        o.inputs.push_back(given);
+        NamedValues pair;
+        return parseNamed("--input", given, &pair);
+      },
+      Table::Times::Many);
   table.text("--output-dir", "DIR", "one NAME.npy an output", &o.outputDir);
   table.text("--cases", "DIR", "folders of model.onnx, input_i.pb, output_i.pb",
              &o.cases);
@@ -337,8 +354,11 @@ static void addRunOptions(Table &table, Options &o) {
   table.choice("--mode", {"train", "predict"}, "bench: what", &o.mode);
 
   table.group("Compiling", false);
-  table.text("--compile-cache", "DIR",
-             "compiled packages (default ~/.cache/dist-mlir)", &o.compileCache);
+  table.text(
+      "--compile-cache", "DIR",
+      "compiled packages (default ~/.cache/dist-mlir), by the content of "
+      "all files they are made of; yours alone",
+      &o.compileCache);
   table.flag("--no-compile-cache", "compiles anew", &o.noCompileCache);
 }
 

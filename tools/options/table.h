@@ -27,12 +27,16 @@ public:
     currentGroup = std::move(title);
     compiled = compile;
   }
+  /// Whether an option may be given more than once.
+  enum class Times { Once, Many };
+
   void value(const std::string &name, const std::string &form,
-             const std::string &help, Setter set) {
+             const std::string &help, Setter set, Times times = Times::Once) {
     auto row = std::make_unique<Row>();
     row->name = longName(name);
     row->set = std::move(set);
     row->compiled = compiled;
+    row->times = times;
     row->option = app.add_option(name, row->values, help)
                       ->type_name(form)
                       ->group(currentGroup)
@@ -94,9 +98,17 @@ public:
   }
   void named(const std::string &name, const std::string &form,
              const std::string &help, NamedValues *target) {
-    value(name, form, help, [=](const std::string &given) {
-      return parseNamed(longName(name), given, target);
-    });
+    value(
+        name, form, help,
+        [=](const std::string &given) {
+          DIST_RETURN_IF_ERROR(parseNamed(longName(name), given, target));
+          for (size_t i = 0; i + 1 < target->size(); ++i)
+            if ((*target)[i].first == target->back().first)
+              return givenTwice(longName(name) + " " + target->back().first,
+                                (*target)[i].second, target->back().second);
+          return Status();
+        },
+        Times::Many);
   }
 
   std::vector<std::string> names() const {
@@ -106,7 +118,9 @@ public:
     return all;
   }
 
-  Status apply() {
+  /// Hands the values on. Of an option that is given twice the one or the other
+  /// would be ignored: an error, but where the later ones are `overrides`.
+  Status apply(bool overrides = false) {
     for (auto &row : rows) {
       if (row->option->count() == 0)
         continue;
@@ -116,6 +130,11 @@ public:
           options.compileArguments.push_back(row->name);
         continue;
       }
+      if (row->times == Times::Once && row->values.size() > 1) {
+        if (!overrides)
+          return givenTwice(row->name, row->values[0], row->values[1]);
+        row->values = {row->values.back()};
+      }
       for (const std::string &given : row->values) {
         DIST_RETURN_IF_ERROR(row->set(given));
         if (row->compiled)
@@ -123,6 +142,14 @@ public:
       }
     }
     return Status();
+  }
+
+  static Status givenTwice(const std::string &option, const std::string &first,
+                           const std::string &second) {
+    return Status::error(StatusCode::InvalidArgument, "option is given twice",
+                         option,
+                         "'" + first + "' and '" + second + "' are two values",
+                         "leave one of them out");
   }
 
 private:
@@ -136,6 +163,7 @@ private:
     bool flagged = false;
     bool *target = nullptr;
     bool compiled = false;
+    Times times = Times::Once;
     Setter set;
   };
   CLI::App &app;

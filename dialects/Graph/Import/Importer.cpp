@@ -59,14 +59,15 @@ bool OnnxModel::readsShapes() const {
 
 /// Imports the bytes again with a batch of another size, if that is open.
 static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
-                            StringRef folder, const ImportOptions &options) {
+                            StringRef folder, const ImportOptions &options,
+                            std::shared_ptr<const void> owner) {
   MLIRContext *context = module.getContext();
   ScopedDiagnosticHandler quiet(context,
                                 [](Diagnostic &) { return success(); });
   ImportOptions larger = options;
   ++larger.batchSize;
   OnnxModel model(context, path, folder, larger);
-  if (failed(model.load(bytes)))
+  if (failed(model.load(bytes, owner)))
     return;
   FailureOr<OwningOpRef<ModuleOp>> other = model.import();
   if (failed(other))
@@ -79,26 +80,33 @@ static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
   }
 }
 
-FailureOr<OwningOpRef<ModuleOp>>
-mlir::dist::graph::importModelBytes(MLIRContext *context, StringRef bytes,
-                                    StringRef path, StringRef folder,
-                                    const ImportOptions &options) {
+FailureOr<OwningOpRef<ModuleOp>> mlir::dist::graph::importModelBytes(
+    MLIRContext *context, StringRef bytes, StringRef path, StringRef folder,
+    const ImportOptions &options, std::shared_ptr<const void> owner) {
   OnnxModel model(context, path, folder, options);
-  if (failed(model.load(bytes)))
+  if (failed(model.load(bytes, owner)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> module = model.import();
   if (succeeded(module) && options.batchSize && model.readsShapes())
-    markBatchNumber(**module, bytes, path, folder, options);
+    markBatchNumber(**module, bytes, path, folder, options, owner);
   return module;
 }
 
 /// Opens the file; errors are emitted.
-static std::shared_ptr<const ::dist::FileBytes> openFile(MLIRContext *context,
-                                                         StringRef path) {
+static std::shared_ptr<const ::dist::FileBytes>
+openFile(MLIRContext *context, StringRef path, ::dist::FileAccess access,
+         ::dist::Dependencies *dependencies) {
   std::shared_ptr<const ::dist::FileBytes> file;
   ::dist::Status status = ::dist::checkForeignFolder(path.str());
   if (status.ok())
-    status = ::dist::FileBytes::open(path.str(), &file);
+    status = ::dist::FileBytes::open(path.str(), &file, access);
+  // The file itself, packed or not.
+  if (status.ok() && dependencies) {
+    dependencies->add(path.str(), file->bytes());
+    file->release();
+  }
+  if (status.ok() && (path.ends_with(".gz") || ::dist::isGzip(file->bytes())))
+    status = ::dist::FileBytes::openUnpacked(path.str(), &file, access);
   if (status.ok())
     return file;
   emitError(fileLoc(context, path)) << status.message();
@@ -113,29 +121,30 @@ static std::string folderOf(StringRef path) {
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::dist::graph::importModel(MLIRContext *context, StringRef path,
                                const ImportOptions &options) {
-  auto file = openFile(context, path);
+  auto file = openFile(context, path, options.access, options.dependencies);
   if (!file)
     return failure();
-  return importModelBytes(context, file->bytes(), path, folderOf(path),
-                          options);
+  return importModelBytes(context, file->bytes(), path, folderOf(path), options,
+                          file);
 }
 
 FailureOr<std::vector<CoverageRow>>
 mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
                                   const ImportOptions &options) {
-  auto file = openFile(context, path);
+  auto file = openFile(context, path, options.access, options.dependencies);
   if (!file)
     return failure();
   OnnxModel model(context, path, folderOf(path), options);
   model.assumeSizes();
-  if (failed(model.load(file->bytes())))
+  if (failed(model.load(file->bytes(), file)))
     return failure();
   return model.coverage();
 }
 
-FailureOr<HostTensor> mlir::dist::graph::readTensorFile(MLIRContext *context,
-                                                        StringRef path) {
-  auto file = openFile(context, path);
+FailureOr<HostTensor>
+mlir::dist::graph::readTensorFile(MLIRContext *context, StringRef path,
+                                  ::dist::Dependencies *dependencies) {
+  auto file = openFile(context, path, ::dist::FileAccess::Read, dependencies);
   if (!file)
     return failure();
   ::dist::HostArray array;

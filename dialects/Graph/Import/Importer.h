@@ -13,6 +13,8 @@
 #define DIALECTS_GRAPH_IMPORT_IMPORTER_H
 
 #include "dialects/Interfaces/HostTensor.h"
+#include "runtime/formats/dependencies.h"
+#include "runtime/formats/file.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -40,16 +42,23 @@ struct ImportOptions {
   std::string trainRegex, freezeRegex;
   /// Initializers whose uses are trained apart; empty: where that is certain.
   std::string untieRegex;
+  /// Of the model's file and those it points to; weights are not copied out of
+  /// them.
+  ::dist::FileAccess access = ::dist::FileAccess::Read;
+  /// Gets every file that is opened, if not null.
+  ::dist::Dependencies *dependencies = nullptr;
 };
 
 /// Imports a model file of any known form (told by content). Errors go to the
 /// context's diagnostics, one per failure.
 FailureOr<OwningOpRef<ModuleOp>>
 importModel(MLIRContext *context, StringRef path, const ImportOptions &options);
-/// The same of bytes; `folder` is where external data lie (empty: refused).
+/// The same of bytes, which are copied where nobody (`owner`) keeps them;
+/// `folder` is that of `path`, where external data lie (empty: refused).
 FailureOr<OwningOpRef<ModuleOp>>
 importModelBytes(MLIRContext *context, StringRef bytes, StringRef path,
-                 StringRef folder, const ImportOptions &options);
+                 StringRef folder, const ImportOptions &options,
+                 std::shared_ptr<const void> owner = nullptr);
 
 /// Whether a file's bytes look like a model that `importModel` reads, rather
 /// than MLIR text or bytecode.
@@ -57,7 +66,9 @@ bool isModelBytes(StringRef bytes);
 
 /// The tensor in a `.pb` (TensorProto), `.npy` or other array file, for
 /// `bindings`.
-FailureOr<HostTensor> readTensorFile(MLIRContext *context, StringRef path);
+FailureOr<HostTensor>
+readTensorFile(MLIRContext *context, StringRef path,
+               ::dist::Dependencies *dependencies = nullptr);
 
 /// One node of a model file, for `--coverage`.
 struct CoverageRow {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
-#include "runtime/formats/onnx_tensor.h"
+#include "runtime/formats/external_files.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -33,8 +33,11 @@ LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
   return failure();
 }
 
-LogicalResult OnnxModel::load(StringRef bytes) {
-  ::dist::Status status = ::dist::parseOnnxModel(bytes, path, &model);
+LogicalResult OnnxModel::load(StringRef bytes,
+                              std::shared_ptr<const void> owner) {
+  raw.owner = owner;
+  ::dist::Status status =
+      ::dist::parseOnnxModel(bytes, path, &model, owner ? &raw : nullptr);
   if (!status.ok()) {
     mlir::emitError(fileLocation) << status.message();
     return failure();
@@ -69,9 +72,9 @@ LogicalResult OnnxModel::loadOpsets() {
 }
 
 LogicalResult OnnxModel::loadInitializers() {
-  ::dist::ExternalFiles files(folder);
-  for (onnx::TensorProto &tensor :
-       *model.mutable_graph()->mutable_initializer()) {
+  ::dist::ExternalFiles files(path, options.access, options.dependencies);
+  for (int i = 0; i < model.graph().initializer_size(); ++i) {
+    onnx::TensorProto &tensor = *model.mutable_graph()->mutable_initializer(i);
     std::string name = tensor.name();
     if (name.empty())
       return error("cannot import the model", "an initializer has no name");
@@ -86,8 +89,8 @@ LogicalResult OnnxModel::loadInitializers() {
       continue;
     }
     ::dist::HostArray array;
-    ::dist::Status status = ::dist::takeOnnxTensor(
-        tensor, folder.empty() ? nullptr : &files, path, &array);
+    ::dist::Status status = ::dist::takeOnnxInitializer(
+        tensor, i, raw, folder.empty() ? nullptr : &files, path, &array);
     if (!status.ok()) {
       mlir::emitError(fileLocation) << status.message();
       return failure();

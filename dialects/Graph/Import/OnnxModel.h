@@ -10,8 +10,8 @@
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Graph/Import/OnnxNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/formats/file.h"
 #include "runtime/formats/onnx_copies.h"
+#include "runtime/formats/onnx_tensor.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::dist::graph {
@@ -31,7 +31,9 @@ public:
   void assumeSizes() { assumedSize = 2; }
   /// Parses and checks everything that does not need the op table. Errors are
   /// emitted.
-  LogicalResult load(StringRef bytes);
+  /// `owner` keeps the bytes alive, in which large initializers are left; null:
+  /// nobody does, and all are copied.
+  LogicalResult load(StringRef bytes, std::shared_ptr<const void> owner);
   FailureOr<OwningOpRef<ModuleOp>> import();
   std::vector<CoverageRow> coverage();
   /// Whether some node gives a shape as numbers.
@@ -80,6 +82,7 @@ private:
   std::string path, folder;
   Location fileLocation;
   onnx::ModelProto model;
+  ::dist::RawElements raw;
   std::map<std::string, int64_t> opsets;
   llvm::StringMap<::dist::HostArray> initializers;
   /// Initializers that cannot be read, and why: an error only when used.

@@ -96,9 +96,12 @@ ElementsAttr mlir::dist::graph::toElements(MLIRContext *context, StringRef name,
     return succeeded(tensor) ? ElementsAttr(tensor->toAttribute())
                              : ElementsAttr();
   }
-  // The blob keeps the file's bytes alive instead of copying them.
+  // The blob keeps the file's bytes alive instead of copying them. Files put
+  // them anywhere: who reads elements does so byte by byte (HostTensor).
+  size_t element = ::dist::byteSize(array.type);
+  bool aligned = reinterpret_cast<uintptr_t>(array.data) % element == 0;
   AsmResourceBlob blob(
-      {array.data, array.view().bytes()}, ::dist::byteSize(array.type),
+      {array.data, array.view().bytes()}, aligned ? element : 1,
       [owner = array.owner](void *, size_t, size_t) {},
       /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name, std::move(blob));

@@ -419,6 +419,8 @@ LogicalResult mlir::dist::writeWeights(ModuleOp module, StringRef path) {
   }
   if (!any)
     return success();
+  // Weights may lie in mapped files, which need not be in memory as a whole.
+  writer.afterBytes(size_t(16) << 20, ::dist::FileBytes::releaseAll);
   ::dist::Status status = writer.finish();
   if (!status.ok())
     return emitFileError(module, status.message());

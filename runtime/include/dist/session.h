@@ -34,7 +34,11 @@ typedef struct dist_session_options_t {
   double collective_timeout;
 } dist_session_options_t;
 
-/* Loads a package with its initial weights. `options` may be NULL. */
+/* Loads a package with its initial weights. `options` may be NULL. Loading a
+   package runs its code, with all the rights of the app: open those that you
+   compiled, or trust as you trust a program, from folders that nobody else may
+   write to. Its files are read, not mapped, and not needed any more when this
+   returns, but for program.so, which must not be changed in place. */
 DIST_API dist_status_t *dist_session_open(const char *package,
                                           const dist_session_options_t *options,
                                           dist_session_t **out_session);

@@ -1,17 +1,18 @@
-//===- sha256.h - The compile cache's hash -*- C++ -*-===//
+//===- sha256.h - Hashes of content -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TOOLS_DIST_RUN_SHA256_H
-#define TOOLS_DIST_RUN_SHA256_H
+#ifndef RUNTIME_FORMATS_SHA256_H
+#define RUNTIME_FORMATS_SHA256_H
 
+#include "runtime/core/status.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace dist::tools {
+namespace dist {
 
 /// SHA-256 (FIPS 180-4) of all that is added.
 class Sha256 {
@@ -23,7 +24,8 @@ public:
   std::string hex();
 
 private:
-  void block(const unsigned char *bytes);
+  /// Whole blocks of 64 bytes.
+  void blocks(const unsigned char *bytes, size_t count);
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   unsigned char rest[64];
@@ -31,6 +33,9 @@ private:
   uint64_t total = 0;
 };
 
-} // namespace dist::tools
+/// The hash of a regular file's content, read from its start to its end.
+Status hashFile(const std::string &path, std::string *hex);
 
-#endif // TOOLS_DIST_RUN_SHA256_H
+} // namespace dist
+
+#endif // RUNTIME_FORMATS_SHA256_H
