@@ -17,6 +17,7 @@
 #include "passes/Lowering/PredictKernels.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/file.h"
+#include "tools/dist-opt/DebugOptions.h"
 #include "tools/dist-opt/KernelCheck.h"
 #include "tools/dist-opt/ModelFile.h"
 #include "tools/dist-opt/Reports.h"
@@ -102,6 +103,7 @@ LogicalResult
 Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(verifies);
+  applyDebugOptions(pm);
   build(pm);
   return pm.run(*module);
 }

@@ -7,12 +7,14 @@
 #include "tools/dist-opt/Driver.h"
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
+#include "tools/dist-opt/DebugOptions.h"
 #include "tools/dist-opt/KernelCheck.h"
 #include "tools/dist-opt/Machine.h"
 #include "tools/dist-opt/Planner.h"
 #include "tools/dist-opt/Reports.h"
 #include "runtime/formats/file.h"
 #include "tools/options/interrupt.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdio>
 #include <unistd.h>
@@ -22,14 +24,21 @@ using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::tools::Options;
 
-int mlir::dist::runDriver(const std::vector<std::string> &arguments,
+int mlir::dist::runDriver(const std::vector<std::string> &words,
                           const DialectRegistry &registry) {
   Options options;
   std::string answer;
-  Status status = ::dist::tools::parseOptions(::dist::tools::Tool::Opt,
-                                              arguments, &options, &answer);
+  std::vector<std::string> arguments = words;
+  Status status = takeDebugOptions(arguments);
+  if (status.ok())
+    status = ::dist::tools::parseOptions(::dist::tools::Tool::Opt, arguments,
+                                         &options, &answer);
   if (!status.ok())
     return reportError(status);
+  if (options.helpPasses) {
+    printRegisteredPasses();
+    return 0;
+  }
   if (!answer.empty()) {
     llvm::outs() << answer;
     return 0;

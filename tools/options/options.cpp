@@ -108,6 +108,7 @@ static Status settle(Tool tool, Options &o) {
   }
   bool needsModel =
       !o.printStrategies && !o.printOps && !o.printCluster && o.cases.empty();
+  needsModel &= !o.helpPasses;
   needsModel &= !o.calibrate;
   if (needsModel && o.model.empty())
     return Status::error(StatusCode::InvalidArgument, "no model", "", "",

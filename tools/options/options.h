@@ -102,6 +102,7 @@ struct Options {
   std::string dependencies; // where to list what was read
   std::string savePlan;     // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
+  bool helpPasses = false;
 
   // dist-run.
   std::string data, validationData;

@@ -243,6 +243,11 @@ static void addCompilerOptions(Table &table, Options &o) {
   table.flag("--print-strategies", "the strategies of this build",
              &o.printStrategies);
   table.flag("--print-ops", "the operators of this build", &o.printOps);
+  table.flag("--help-passes",
+             "the passes and pipelines, for --PASS and --pass-pipeline; "
+             "--mlir-timing, --mlir-print-ir-after-all and mlir-opt's other "
+             "--mlir-... switches work on model files, too",
+             &o.helpPasses);
   table.flag("--print-cluster", "the devices of this machine", &o.printCluster);
 }
 
