@@ -73,8 +73,8 @@ def TensorSplitPass : Pass<"dist-tensor-split", "::mlir::ModuleOp"> {
     and without attention, `transformer` both of the latter); `auto` all of them;
     `vocab` splits the vocabulary: the last layers' weights along classes, and
     the tables that tokens are looked up in along their rows. Several, joined by
-    commas, apply in order. Where `auto` finds no pair, it splits variables each
-    by itself: along the dim that sends the fewest bytes for it, and where that
+    commas, apply in order. Where `auto` finds no pair, and no other preset
+    anything, it splits variables each by itself: along the dim that sends the fewest bytes for it, and where that
     is not more than is kept less on each rank (if nowhere, the one that comes
     nearest, with a warning); `dist.why` names both. Before `auto` looks, it takes what the model file
     itself says (`graph.shards` of a variable, from an ONNX device

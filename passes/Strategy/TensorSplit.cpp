@@ -102,20 +102,21 @@ LogicalResult TensorSplitPass::split(graph::VariableOp variable, unsigned dim,
 /// part, or else of the fewest changes.
 static std::string describeNearest(ModuleOp module, StringRef pattern) {
   llvm::Regex part(pattern);
-  SmallVector<std::pair<unsigned, StringRef>> names;
+  // The distance, and where in the module.
+  SmallVector<std::tuple<unsigned, size_t, StringRef>> names;
   for (auto variable : module.getOps<graph::VariableOp>())
     if (!variable.getSlotOfAttr() && variable.getGroup() == "parameter") {
       StringRef name = variable.getSymName();
-      names.push_back(
-          {part.match(name) ? 0 : 1 + name.edit_distance(pattern), name});
+      names.push_back({part.match(name) ? 0 : 1 + name.edit_distance(pattern),
+                       names.size(), name});
     }
-  llvm::stable_sort(names, llvm::less_first());
+  llvm::sort(names);
   constexpr size_t most = 3;
   if (names.size() > most)
     names.truncate(most);
   std::string text;
-  for (auto [i, name] : llvm::enumerate(names))
-    text += (i == 0 ? "the nearest: " : ", ") + ("'" + name.second + "'").str();
+  for (const auto &[distance, place, name] : names)
+    text += (text.empty() ? "the nearest: '" : ", '") + name.str() + "'";
   return text.empty() ? text : text + "; ";
 }
 
@@ -241,7 +242,17 @@ LogicalResult TensorSplitPass::applyPresets() {
     return module.emitError() << "dist-tensor-split: the module has no entry "
                                  "to look for patterns in";
   int64_t parts = mesh.getGroupSize(findAxes(mesh, axis));
+  auto refuse = [&](StringRef one) -> LogicalResult {
+    return module.emitError()
+           << "--split-preset " << one
+           << ": nothing in the model fits: no variable can be split over '"
+           << axis << "' (" << parts << " ranks)"
+           << (one == "auto" ? "" : " so that what follows computes on parts")
+           << "; give --split 'REGEX=DIM:AXIS' rules, or choose another "
+              "strategy";
+  };
   PatternDims found;
+  bool noPairs = false;
   for (StringRef one : llvm::split(preset, ',')) {
     size_t before = found.size();
     // What divides comes first; what would be padded only where nothing does,
@@ -254,19 +265,17 @@ LogicalResult TensorSplitPass::applyPresets() {
         return failure();
     if (!wholeAxes && failed(splitHeads(entry, one, found)))
       return failure();
-    bool any = found.size() > before;
-    if (!any && one == "auto" && failed(splitSingly(entry, parts, any)))
-      return failure();
-    if (!any)
-      return module.emitError()
-             << "--split-preset " << one
-             << ": nothing in the model fits: no variable can be split over '"
-             << axis << "' (" << parts << " ranks)"
-             << (one == "auto" ? "" : " so that what follows computes on parts")
-             << "; give --split 'REGEX=DIM:AXIS' rules, or choose another "
-                "strategy";
+    if (found.size() > before)
+      continue;
+    if (one != "auto")
+      return refuse(one);
+    noPairs = true;
   }
-  return success();
+  // Last: what the other presets name goes before.
+  bool any = !noPairs || !found.empty();
+  if (!any && failed(splitSingly(entry, parts, any)))
+    return failure();
+  return any ? success() : refuse("auto");
 }
 
 /// What the model file itself says of a variable: how many shards a dim has.

@@ -3,6 +3,10 @@
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split -split-input-file 2>/dev/null | FileCheck %s
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split -split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WARNING
 // RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split --test-check-partition -split-input-file 2>/dev/null | FileCheck %s --check-prefix=EQUAL
+// Another preset goes before: variables are split one by one where none finds
+// anything.
+// RUN: dist-opt %s --dist-create-mesh=axes=model:2 --dist-tensor-split=preset=auto,vocab -split-input-file 2>/dev/null | FileCheck %s --check-prefix=VOCAB
+// VOCAB: graph.variable @w {{.*}}dist.why = {model = "--split-preset vocab splits dim 1 over 'model'"}
 // EQUAL-COUNT-3: equal
 // EQUAL-NOT: diverges
 
