@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "tools/options/help.h"
 #include "tools/options/options.h"
 #include "tools/options/strategies.h"
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace dist;
 using namespace dist::tools;
@@ -146,6 +148,44 @@ TEST(Options, UnknownNamesSuggestTheNearest) {
             std::string::npos);
   EXPECT_NE(refused(Tool::Opt, {"m", "--emit=packge"}).find("'package'"),
             std::string::npos);
+}
+
+TEST(Options, ACommandHasAPageOfItsOwn) {
+  auto help = [](Tool tool, const std::vector<std::string> &words) {
+    Options options;
+    std::string answer;
+    EXPECT_TRUE(parseOptions(tool, words, &options, &answer).ok());
+    return answer;
+  };
+  auto has = [](const std::string &page, const std::string &text) {
+    return page.find(text) != std::string::npos;
+  };
+  std::string fit = help(Tool::Run, {"fit", "--help"});
+  EXPECT_TRUE(has(fit, "Usage: dist-run fit MODEL"));
+  EXPECT_TRUE(has(fit, "--epochs N"));
+  EXPECT_FALSE(has(fit, "\n  --calibrate"));
+  std::string bench = help(Tool::Run, {"bench", "m.onnx", "-h"});
+  EXPECT_TRUE(has(bench, "\n  --calibrate"));
+  EXPECT_FALSE(has(bench, "\n  --epochs"));
+  std::string all = help(Tool::Run, {"--help"});
+  EXPECT_TRUE(has(all, "  evaluate "));
+  EXPECT_TRUE(has(all, "--epochs N"));
+  EXPECT_TRUE(has(all, "--calibrate"));
+  EXPECT_TRUE(has(help(Tool::Opt, {"--help"}), "Usage: dist-opt MODEL"));
+}
+
+TEST(Options, HelpIsWrapped) {
+  std::vector<HelpRow> rows = {
+      {"Data", "--data", "SPEC", "one two three four five six seven", ""}};
+  for (size_t width : {40, 72, 120})
+    for (const std::string &page :
+         {formatHelp(Tool::Run, "fit", rows, width)}) {
+      std::istringstream lines(page.substr(page.find("Data:")));
+      std::string line;
+      while (std::getline(lines, line))
+        EXPECT_LE(line.size(), width) << line;
+      EXPECT_NE(page.find("one two"), std::string::npos);
+    }
 }
 
 TEST(Options, WordsOfOtherToolsSuggestOurs) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/strategies.h"
+#include "tools/options/help.h"
 #include "tools/options/options.h"
 #include "tools/options/table.h"
 #include <algorithm>
@@ -34,8 +35,12 @@ std::string errorLine(const char *tool, const Status &status) {
 
 const char *versionText() { return "dist-mlir " DIST_VERSION; }
 
-static const std::vector<std::string> kCommands = {"fit", "evaluate", "predict",
-                                                   "bench", "info"};
+static std::vector<std::string> commandNames() {
+  std::vector<std::string> names;
+  for (const CommandRow &row : commandTable())
+    names.push_back(row.name);
+  return names;
+}
 
 /// An unknown option is the likeliest error of all: names the nearest one.
 static Status unknownOption(const std::string &word, const Table &table) {
@@ -97,9 +102,10 @@ static Status settle(Tool tool, Options &o) {
     if (o.command.empty())
       return Status::error(StatusCode::InvalidArgument, "no command", "", "",
                            "give fit, evaluate, predict, bench or info");
-    if (std::find(kCommands.begin(), kCommands.end(), o.command) ==
-        kCommands.end()) {
-      std::string near = nearestName(o.command, kCommands);
+    std::vector<std::string> commands = commandNames();
+    if (std::find(commands.begin(), commands.end(), o.command) ==
+        commands.end()) {
+      std::string near = nearestName(o.command, commands);
       return Status::error(
           StatusCode::InvalidArgument, "unknown command", o.command, "",
           near.empty() ? "give fit, evaluate, predict, bench or info"
@@ -192,7 +198,13 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
   try {
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp &) {
-    *answer = app.help();
+    std::string command;
+    std::vector<std::string> commands = commandNames();
+    for (const std::string &word : arguments)
+      if (run && command.empty() &&
+          std::find(commands.begin(), commands.end(), word) != commands.end())
+        command = word;
+    *answer = formatHelp(tool, command, table.help(), terminalWidth());
     return Status();
   } catch (const CLI::ParseError &error) {
     return Status::error(StatusCode::InvalidArgument, "wrong usage", "",

@@ -51,12 +51,14 @@ static void addModelOptions(Table &table, Options &o) {
 
 static void addTrainingOptions(Table &table, Options &o) {
   table.group("Training", true);
+  table.usedBy("fit evaluate bench");
   table.text("--loss", "NAME", kLossNames, &o.loss);
   table.text("--loss-output", "NAME", "with --loss none: which output",
              &o.lossOutput);
   table.choice("--from-logits", {"auto", "true", "false"},
                "whether the output is before its softmax or sigmoid",
                &o.fromLogits);
+  table.usedBy("fit bench");
   table.text(
       "--optimizer", "NAME:key=value,...",
       "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad, "
@@ -67,13 +69,16 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.text("--lr-schedule", "NAME:key=value,...",
              "constant (default), cosine, step, warmup-linear, ...",
              &o.lrSchedule);
+  table.usedBy("fit evaluate bench");
   table.value("--metrics", "NAME,...", "accuracy, top-k:k=5, mse, mae, ...",
               [&](const std::string &given) {
                 return parseMetrics(given, &o.metrics);
               });
+  table.usedBy("fit evaluate predict bench");
   table.choice("--precision", {"f32", "bf16", "f16"},
                "of activations and contractions; variables stay f32",
                &o.precision);
+  table.usedBy("fit bench");
   table.flag("--sync-batch-norm", "batch statistics over all replicas",
              &o.syncBatchNorm);
   table.choice(
@@ -94,6 +99,7 @@ static void addTrainingOptions(Table &table, Options &o) {
                [&](double x) { o.clipValue = x; });
   table.number("--weight-decay", "decoupled weight decay", false,
                [&](double x) { o.weightDecay = x; });
+  table.usedBy("fit bench info");
   table.text("--train", "REGEX", "variables to train, whatever the rule says",
              &o.trainRegex);
   table.text("--freeze", "REGEX", "variables not to train", &o.freezeRegex);
@@ -107,6 +113,7 @@ static void addTrainingOptions(Table &table, Options &o) {
 
 static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
+  table.usedBy("fit evaluate predict bench");
   table.value("--strategy", "NAME,...|@FILE",
               "one-device (default), mirrored, central-storage, tensor-split, "
               "zero:stage=1|2|3, pipeline, auto; "
@@ -197,6 +204,7 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.text("--save-plan", "FILE",
              "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
   table.group("Strategy", false);
+  table.usedBy("fit evaluate predict bench");
   table.number("--collective-timeout",
                "seconds a rank waits for the others "
                "(default 30)",
@@ -209,6 +217,7 @@ static void addCompilerOptions(Table &table, Options &o) {
                {"graph", "train", "annotated", "partitioned", "rt", "llvm",
                 "package", "explain", "onnx"},
                "stops at this stage and writes it", &o.emit);
+  table.usedBy("fit predict");
   table.text("-o,--output", "PATH", "where to write it", &o.outFile);
   table.choice("--explain", {"table", "json", "html"},
                "transfers with what caused them, memory and predicted time, "
@@ -253,14 +262,17 @@ static void addCompilerOptions(Table &table, Options &o) {
 
 static void addDataOptions(Table &table, Options &o) {
   table.group("Data", false);
+  table.usedBy("fit evaluate bench");
   table.text(
       "--data", "SPEC",
       "NAME=FILE,... one an input, plus label=FILE (x=, y= for the first "
       "input and the label); or a folder (MNIST IDX, CIFAR-10 binary); or "
       "one .npz, .csv or .safetensors file; FILE[a:b] takes a range",
       &o.data);
+  table.usedBy("fit");
   table.text("--validation-data", "SPEC", "evaluated after each epoch",
              &o.validationData);
+  table.usedBy("fit evaluate");
   table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
               &o.scale);
   table.named("--mean", "NAME=NUMBER,...", "subtracted, one or one a channel",
@@ -269,6 +281,7 @@ static void addDataOptions(Table &table, Options &o) {
               &o.std);
   table.named("--layout", "NAME=NHWC|NCHW", "dims of the file's images",
               &o.layout);
+  table.usedBy("fit");
   table.flag("--cache", "keeps decoded examples in memory", &o.cache);
   table.integer("--prefetch", "batches made ready ahead (default 2)", 0,
                 &o.prefetch);
@@ -290,6 +303,7 @@ static void addDataOptions(Table &table, Options &o) {
 
 static void addRunOptions(Table &table, Options &o) {
   table.group("Run", false);
+  table.usedBy("fit");
   table.value("--epochs", "N", "passes over the data (default 1)",
               [&](const std::string &given) {
                 o.epochsGiven = true;
@@ -328,12 +342,17 @@ static void addRunOptions(Table &table, Options &o) {
         return Status();
       },
       Table::Times::Many);
+  table.usedBy("fit");
   table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
+  table.usedBy("fit bench");
   table.text("--trace", "FILE", "a Chrome trace of the last steps", &o.trace);
+  table.usedBy("fit");
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
+  table.usedBy("evaluate bench info");
   table.flag("--json", "results as one JSON line", &o.json);
 
   table.group("Predict and bench", false);
+  table.usedBy("predict");
   table.text("--replay", "FILE.safetensors",
              "predict with a package: runs the entries that the file's "
              "metadata 'entries' lists on its tensors ENTRY/0, ENTRY/1, ...; "
@@ -350,6 +369,7 @@ static void addRunOptions(Table &table, Options &o) {
   table.text("--output-dir", "DIR", "one NAME.npy an output", &o.outputDir);
   table.text("--cases", "DIR", "folders of model.onnx, input_i.pb, output_i.pb",
              &o.cases);
+  table.usedBy("bench");
   table.flag("--calibrate",
              "bench: measures this machine for the predictions of dist-opt; "
              "needs no model",

@@ -7,6 +7,7 @@
 #ifndef TOOLS_OPTIONS_TABLE_H
 #define TOOLS_OPTIONS_TABLE_H
 
+#include "tools/options/help.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
 #include <CLI/CLI.hpp>
@@ -23,10 +24,15 @@ class Table {
 public:
   Table(CLI::App &app, Options &options) : app(app), options(options) {}
 
+  /// What the next rows are about, and whether dist-opt is handed them.
   void group(std::string title, bool compile) {
     currentGroup = std::move(title);
     compiled = compile;
+    commands.clear();
   }
+  /// The commands of dist-run that the next rows mean something to; all, until
+  /// this is called.
+  void usedBy(std::string names) { commands = std::move(names); }
   /// Whether an option may be given more than once.
   enum class Times { Once, Many };
 
@@ -43,6 +49,7 @@ public:
                       ->expected(1)
                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
                       ->allow_extra_args(false);
+    helpRows.push_back({currentGroup, name, form, help, commands});
     rows.push_back(std::move(row));
   }
   void flag(const std::string &name, const std::string &help, bool *target) {
@@ -51,6 +58,7 @@ public:
     row->compiled = compiled;
     row->target = target;
     row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
+    helpRows.push_back({currentGroup, name, "", help, commands});
     rows.push_back(std::move(row));
   }
 
@@ -111,6 +119,7 @@ public:
         Times::Many);
   }
 
+  const std::vector<HelpRow> &help() const { return helpRows; }
   std::vector<std::string> names() const {
     std::vector<std::string> all = {"--help", "--version"};
     for (auto &row : rows)
@@ -168,9 +177,10 @@ private:
   };
   CLI::App &app;
   Options &options;
-  std::string currentGroup;
+  std::string currentGroup, commands;
   bool compiled = false;
   std::vector<std::unique_ptr<Row>> rows;
+  std::vector<HelpRow> helpRows;
 };
 
 /// All rows of both tools.

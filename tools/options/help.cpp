@@ -1,0 +1,110 @@
+//===- help.cpp - Pages of --help -----------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/help.h"
+#include <algorithm>
+#include <sstream>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace dist::tools {
+
+const std::vector<CommandRow> &commandTable() {
+  static const std::vector<CommandRow> rows = {
+      {"fit", "trains a model on data"},
+      {"evaluate", "loss and metrics of a model on data"},
+      {"predict", "a model's outputs for inputs in files"},
+      {"bench", "times steps, or measures this machine (--calibrate)"},
+      {"info", "inputs, outputs and variables of a model, and what is trained"},
+  };
+  return rows;
+}
+
+size_t terminalWidth() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+      size.ws_col > 0)
+    return size.ws_col;
+  return 80;
+}
+
+/// `text` behind `head`, whose lines begin at column `indent`.
+static std::string besides(const std::string &head, const std::string &text,
+                           size_t indent, size_t width) {
+  std::string page = head;
+  size_t column = head.size();
+  auto newLine = [&] {
+    page += "\n" + std::string(indent, ' ');
+    column = indent;
+  };
+  if (column + 2 > indent) {
+    newLine();
+  } else {
+    page.append(indent - column, ' ');
+    column = indent;
+  }
+  std::istringstream words(text);
+  std::string word;
+  while (words >> word) {
+    bool first = column == indent;
+    if (!first && column + 1 + word.size() > width) {
+      newLine();
+      first = true;
+    }
+    page += (first ? "" : " ") + word;
+    column += word.size() + !first;
+  }
+  return page + "\n";
+}
+
+static bool isUsed(const HelpRow &row, const std::string &command) {
+  return command.empty() || row.commands.empty() ||
+         (" " + row.commands + " ").find(" " + command + " ") !=
+             std::string::npos;
+}
+
+std::string formatHelp(Tool tool, const std::string &command,
+                       const std::vector<HelpRow> &rows, size_t width) {
+  // Where a terminal is narrow, what an option does stands below it.
+  size_t indent = width >= 70 ? 28 : 6;
+  bool run = tool == Tool::Run;
+  std::string page;
+  if (!run) {
+    page = besides("Compiles a model file and a strategy to a program.",
+                   "With pass options or --pass-pipeline it is an mlir-opt.", 0,
+                   width) +
+           "\nUsage: dist-opt MODEL [OPTIONS]\n";
+  } else if (command.empty()) {
+    page = "Trains, evaluates, runs and times a model file or a compiled "
+           "package.\n\nUsage: dist-run COMMAND MODEL [OPTIONS]\n\n"
+           "Commands (COMMAND --help: its options):\n";
+    for (const CommandRow &row : commandTable())
+      page += besides("  " + std::string(row.name), row.what, indent, width);
+  } else {
+    for (const CommandRow &row : commandTable())
+      if (command == row.name)
+        page = "dist-run " + command + ": " + row.what + ".\n";
+    page += "\nUsage: dist-run " + command + " MODEL [OPTIONS]\n";
+  }
+  std::string group;
+  for (const HelpRow &row : rows) {
+    if (!isUsed(row, command))
+      continue;
+    if (row.group != group)
+      page += "\n" + row.group + ":\n";
+    group = row.group;
+    std::string head = "  " + row.name;
+    if (!row.form.empty())
+      head += " " + row.form;
+    page += besides(head, row.text, indent, width);
+  }
+  page += "\nOther:\n";
+  page += besides("  -h,--help", "this text", indent, width);
+  page += besides("  --version", "the version", indent, width);
+  return page;
+}
+
+} // namespace dist::tools
