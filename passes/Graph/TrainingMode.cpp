@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/RandomState.h"
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -34,6 +35,8 @@ private:
   LogicalResult train(func::FuncOp entry, ArrayRef<Norm> norms, bool isPartial);
   LogicalResult trainBatchNorm(func::FuncOp entry, Norm norm, bool isPartial);
   void trainDropouts(func::FuncOp entry, bool isPartial);
+  void advanceDraws(ArrayRef<RandomUniformOp> draws, Value step, int64_t batch,
+                    Value copies);
   Value countCopies(func::FuncOp entry, int64_t batch);
   Value numberRows(GraphBuilder &g, RankedTensorType type, ExampleDim dim,
                    int64_t batch, Value copies);
@@ -251,12 +254,39 @@ Value TrainingModePass::numberRows(GraphBuilder &g, RankedTensorType type,
   return g.add(g.mul(example, number(others * dim.inner)), inExample);
 }
 
+/// What the model itself draws follows the step that this one is; of a tensor
+/// with a row an example, each example draws by its number in the batch.
+void TrainingModePass::advanceDraws(ArrayRef<RandomUniformOp> draws, Value step,
+                                    int64_t batch, Value copies) {
+  for (RandomUniformOp draw : draws) {
+    Operation *read = draw.getStep().getDefiningOp();
+    draw.getStepMutable().assign(step);
+    if (read && read->use_empty())
+      read->erase();
+    RankedTensorType type = draw.getType();
+    if (type.getRank() == 0 || type.getDimSize(0) != batch)
+      continue;
+    OpBuilder builder(draw);
+    GraphBuilder g(builder, draw.getLoc());
+    Value rows = numberRows(g, type, {0, 1}, batch, copies);
+    if (!rows)
+      continue;
+    draw.getRowsMutable().assign(rows);
+    draw.setDimAttr(builder.getI64IntegerAttr(0));
+  }
+}
+
 void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   SmallVector<DropoutOp> dropouts(entry.getOps<DropoutOp>());
   llvm::erase_if(dropouts, [](DropoutOp op) {
     return op.getRate().convertToDouble() <= 0;
   });
-  if (dropouts.empty())
+  SmallVector<RandomUniformOp> draws(entry.getOps<RandomUniformOp>());
+  llvm::erase_if(draws, [](RandomUniformOp draw) {
+    auto read = draw.getStep().getDefiningOp<ReadOp>();
+    return !read || read.getVariable() != kStepCounter;
+  });
+  if (dropouts.empty() && draws.empty())
     return;
   auto counterType =
       RankedTensorType::get({}, Builder(&getContext()).getI64Type());
@@ -264,7 +294,7 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   properties.group = "counter";
   properties.aggregation = Aggregation::OnlyFirst;
   VariableOp counter =
-      addVariable(getOperation(), "random/step", counterType, properties);
+      addVariable(getOperation(), kStepCounter, counterType, properties);
   auto reference = FlatSymbolRefAttr::get(counter.getSymNameAttr());
   auto start = OpBuilder::atBlockBegin(&entry.getBody().front());
   GraphBuilder atStart(start, entry.getLoc());
@@ -278,6 +308,8 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   Value copies;
   if (isPartial && weights.size() > 1 && succeeded(batch))
     copies = countCopies(entry, *batch);
+  if (succeeded(batch))
+    advanceDraws(draws, step, *batch, copies);
   for (auto [index, op] : llvm::enumerate(dropouts)) {
     double rate = op.getRate().convertToDouble();
     OpBuilder builder(op);

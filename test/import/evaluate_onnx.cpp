@@ -240,10 +240,10 @@ int main(int argc, char **argv) {
   }
   if (arguments.size() == 2 && arguments[0] == "--coverage") {
     MLIRContext context;
-    auto rows = importCoverage(&context, arguments[1], {});
-    if (failed(rows))
+    auto coverage = importCoverage(&context, arguments[1], {});
+    if (failed(coverage))
       return 1;
-    for (const CoverageRow &row : *rows)
+    for (const CoverageRow &row : coverage->rows)
       llvm::outs() << row.node << " " << row.op << " " << row.opset << " "
                    << (row.supported ? "yes" : "no") << " " << row.reason
                    << "\n";

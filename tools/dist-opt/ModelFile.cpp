@@ -34,6 +34,10 @@ getImportOptions(MLIRContext *context, const Options &options,
   import.trainRegex = options.trainRegex;
   import.freezeRegex = options.freezeRegex;
   import.untieRegex = options.untieRegex;
+  import.outputs = options.keptOutputs;
+  // Who trains takes any numbers; a prediction that is random is asked for.
+  if (options.seedGiven || !options.loss.empty())
+    import.seed = options.seed;
   for (const auto &[name, file] : options.binds) {
     FailureOr<HostTensor> value =
         graph::readTensorFile(context, file, dependencies);
@@ -139,23 +143,31 @@ int mlir::dist::printCoverage(MLIRContext *context, const Options &options,
       getImportOptions(context, options, batchSize);
   if (failed(import))
     return 1;
-  FailureOr<std::vector<graph::CoverageRow>> rows =
+  FailureOr<graph::Coverage> coverage =
       graph::importCoverage(context, options.model, *import);
-  if (failed(rows))
+  if (failed(coverage))
     return 1;
   size_t width = 4, missing = 0;
-  for (const graph::CoverageRow &row : *rows)
+  for (const graph::CoverageRow &row : coverage->rows)
     width = std::max(width, row.node.size());
   llvm::outs() << llvm::left_justify("node", width + 2)
-               << llvm::left_justify("op", 28) << "opset  imported\n";
-  for (const graph::CoverageRow &row : *rows) {
+               << llvm::left_justify("op", 28)
+               << "opset  differentiable  split by  kernel     imported\n";
+  for (const graph::CoverageRow &row : coverage->rows) {
     llvm::outs() << llvm::left_justify(row.node, width + 2)
                  << llvm::left_justify(row.op, 28)
                  << llvm::format("%5lld  ", (long long)row.opset)
+                 << llvm::left_justify(row.differentiable, 16)
+                 << llvm::left_justify(row.split, 10)
+                 << llvm::left_justify(row.kernel, 11)
                  << (row.supported ? "yes" : "no: " + row.reason) << "\n";
     missing += !row.supported;
   }
-  llvm::outs() << rows->size() - missing << " of " << rows->size()
-               << " nodes can be imported\n";
-  return missing ? 1 : 0;
+  llvm::outs() << coverage->rows.size() - missing << " of "
+               << coverage->rows.size() << " nodes can be imported"
+               << (coverage->refused ? ", but the file is refused" : "")
+               << "\n";
+  for (const std::string &note : coverage->notes)
+    llvm::outs() << "warning: " << note << "\n";
+  return missing || coverage->refused ? 1 : 0;
 }

@@ -262,6 +262,8 @@ int runInfo(const Options &options) {
   std::vector<std::string> more;
   if (options.batchSize.value == 0)
     more.push_back("--batch-size=1");
+  if (!options.seedGiven)
+    more.push_back("--seed=0"); // Nothing runs.
   Status status = makeProgram(options, more, &program, &failure);
   if (failure.exitCode) {
     std::fputs(failure.text.c_str(), stderr);

@@ -55,6 +55,8 @@ struct Options {
   std::map<std::string, int64_t> dims;
   NamedValues binds; // input name, file of the value compiled in
   uint64_t seed = 0;
+  bool seedGiven = false;
+  std::vector<std::string> keptOutputs; // of the model; none: all
 
   // Training (both tools). `loss` empty: not given.
   std::string loss, lossOutput;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/options/strategies.h"
 #include "tools/options/table.h"
+#include <sstream>
 
 namespace dist::tools {
 
@@ -45,7 +46,20 @@ static void addModelOptions(Table &table, Options &o) {
                 int64_t seed = 0;
                 DIST_RETURN_IF_ERROR(parseInteger("--seed", given, 0, &seed));
                 o.seed = uint64_t(seed);
+                o.seedGiven = true;
                 return Status();
+              });
+  table.value("--outputs", "NAME,...",
+              "imports only these values of the model, and what they need",
+              [&](const std::string &given) {
+                std::istringstream names(given);
+                for (std::string name; std::getline(names, name, ',');)
+                  if (!name.empty())
+                    o.keptOutputs.push_back(name);
+                return o.keptOutputs.empty()
+                           ? wrongValue("--outputs", "no name is given",
+                                        "give NAME,...")
+                           : Status();
               });
 }
 

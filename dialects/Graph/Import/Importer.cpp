@@ -128,7 +128,7 @@ mlir::dist::graph::importModel(MLIRContext *context, StringRef path,
                           file);
 }
 
-FailureOr<std::vector<CoverageRow>>
+FailureOr<Coverage>
 mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
                                   const ImportOptions &options) {
   auto file = openFile(context, path, options.access, options.dependencies);
@@ -136,9 +136,13 @@ mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
     return failure();
   OnnxModel model(context, path, folderOf(path), options);
   model.assumeSizes();
-  if (failed(model.load(file->bytes(), file)))
+  if (failed(model.parse(file->bytes(), file)))
     return failure();
-  return model.coverage();
+  Coverage coverage;
+  coverage.refused = failed(model.check());
+  coverage.rows = model.coverage(!coverage.refused);
+  coverage.notes = model.getNotes();
+  return coverage;
 }
 
 FailureOr<HostTensor>

@@ -19,6 +19,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct ImportOptions {
   ::dist::FileAccess access = ::dist::FileAccess::Read;
   /// Gets every file that is opened, if not null.
   ::dist::Dependencies *dependencies = nullptr;
+  /// Values that become the outputs; empty: the model's.
+  std::vector<std::string> outputs;
+  /// Of what the model draws; none: a model that draws is refused.
+  std::optional<uint64_t> seed;
 };
 
 /// Imports a model file of any known form (told by content). Errors go to the
@@ -77,11 +82,23 @@ struct CoverageRow {
   bool supported = false;
   /// Why not.
   std::string reason;
+  /// `yes`, `no: OP`, or `-` where nothing is differentiated.
+  std::string differentiable = "-";
+  /// The dims of the result that devices can share, as `0,1`.
+  std::string split = "-";
+  /// `library`, `generated`, or `-` where nothing is computed.
+  std::string kernel = "-";
+};
+struct Coverage {
+  std::vector<CoverageRow> rows;
+  /// As on an imported module.
+  std::vector<std::string> notes;
+  /// Whether the file as a whole cannot be imported; an error said why.
+  bool refused = false;
 };
 /// Tries every node. Fails only when the file is no model.
-FailureOr<std::vector<CoverageRow>>
-importCoverage(MLIRContext *context, StringRef path,
-               const ImportOptions &options);
+FailureOr<Coverage> importCoverage(MLIRContext *context, StringRef path,
+                                   const ImportOptions &options);
 
 } // namespace mlir::dist::graph
 

@@ -47,6 +47,10 @@ static LogicalResult importLeakyRelu(OnnxNode &n) {
 }
 static LogicalResult importPRelu(OnnxNode &n) {
   Value x = n.in(0), slope = n.in(1);
+  // Until opset 6 a vector has one number a channel.
+  if (n.opset < 7 && n.rankOf(slope) == 1 && n.rankOf(x) > 2 &&
+      n.shapeOf(slope)[0] == n.shapeOf(x)[1])
+    slope = n.broadcastAlong(slope, n.shapeOf(x), 1);
   FailureOr<SmallVector<int64_t>> shape =
       n.commonShape(n.shapeOf(x), n.shapeOf(slope));
   if (failed(shape) || ArrayRef<int64_t>(*shape) != n.shapeOf(x))
@@ -173,16 +177,16 @@ static LogicalResult importHardmax(OnnxNode &n) {
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxActivationOps() {
   static const OnnxOp rows[] = {
-      {"Relu", 6, 1, 1, importRelu},
-      {"Sigmoid", 6, 1, 1, importSigmoid},
-      {"Tanh", 6, 1, 1, importTanh},
-      {"LeakyRelu", 6, 1, 1, importLeakyRelu},
-      {"PRelu", 7, 2, 2, importPRelu},
-      {"Elu", 6, 1, 1, importElu},
-      {"Selu", 6, 1, 1, importSelu},
+      {"Relu", 1, 1, 1, importRelu},
+      {"Sigmoid", 1, 1, 1, importSigmoid},
+      {"Tanh", 1, 1, 1, importTanh},
+      {"LeakyRelu", 1, 1, 1, importLeakyRelu},
+      {"PRelu", 1, 2, 2, importPRelu},
+      {"Elu", 1, 1, 1, importElu},
+      {"Selu", 1, 1, 1, importSelu},
       {"Celu", 12, 1, 1, importCelu},
       {"ThresholdedRelu", 10, 1, 1, importThresholdedRelu},
-      {"HardSigmoid", 6, 1, 1, importHardSigmoid},
+      {"HardSigmoid", 1, 1, 1, importHardSigmoid},
       {"HardSwish", 14, 1, 1, importHardSwish},
       {"Swish", 24, 1, 1, importSwish},
       {"Mish", 18, 1, 1, importMish},

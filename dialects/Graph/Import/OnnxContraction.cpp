@@ -15,6 +15,8 @@ using namespace mlir::dist::graph;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult importGemm(OnnxNode &n) {
+  if (n.opset < 7)
+    n.ignore({"broadcast"});
   double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
   int64_t transA = n.intAttr("transA", 0) != 0;
   int64_t transB = n.intAttr("transB", 0) != 0;
@@ -216,7 +218,7 @@ static LogicalResult importConvTranspose(OnnxNode &n) {
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxContractionOps() {
   static const OnnxOp rows[] = {
-      {"Gemm", 7, 2, 3, importGemm},
+      {"Gemm", 1, 2, 3, importGemm},
       {"MatMul", 1, 2, 2, importMatMul},
       {"MatMulInteger", 10, 2, 4, importMatMulInteger},
       {"Conv", 1, 2, 3, importConv},

@@ -58,6 +58,9 @@ static LogicalResult importConstantOfShape(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> shape = n.ints(0);
   if (failed(shape))
     return failure();
+  // A batch of 1 repeats where it meets more.
+  if (n.batchFrom > 1)
+    n.rebatch(*shape, -1);
   if (!isSaneShape(*shape))
     return n.fail("the shape is out of range");
   return n.out(n.broadcastTo(n.reshape(n.constant(value), {}), *shape));
@@ -154,6 +157,8 @@ static LogicalResult importDropout(OnnxNode &n) {
   Value x = n.in(0);
   double rate = 0.5;
   n.ignore({"seed"});
+  if (n.opset < 7)
+    n.ignore({"is_test"});
   if (n.opset < 12) {
     rate = n.floatAttr("ratio", 0.5);
   } else {
@@ -167,11 +172,12 @@ static LogicalResult importDropout(OnnxNode &n) {
       FailureOr<HostTensor> training = n.constant(2);
       if (failed(training))
         return failure();
+      // Exporters write a constant for training mode: fit drops then, as it
+      // does of files for inference, and prediction keeps everything.
       if (training->getNumElements() != 1 ||
-          (training->getInt(0) != 0 && rate != 0))
-        return n.fail("random numbers as NumPy's generator gives them are not "
-                      "supported",
-                      "export the model for inference; fit drops by itself");
+          (n.isBound(2) && training->getInt(0) != 0 && rate != 0))
+        return n.fail("a prediction that drops at random is not supported",
+                      "give it without training_mode; fit drops by itself");
     }
   }
   if (!(rate >= 0 && rate < 1))
@@ -224,7 +230,7 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxDataOps() {
       {"Range", 11, 3, 3, importRange},
       {"EyeLike", 9, 1, 1, importEyeLike},
       {"Trilu", 14, 1, 2, importTrilu},
-      {"Dropout", 7, 1, 3, importDropout},
+      {"Dropout", 1, 1, 3, importDropout},
       {"HannWindow", 17, 1, 1, importHann},
       {"HammingWindow", 17, 1, 1, importHamming},
       {"BlackmanWindow", 17, 1, 1, importBlackman},

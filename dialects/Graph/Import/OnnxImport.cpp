@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/RandomState.h"
 #include "dialects/Graph/Import/OnnxModel.h"
 #include "mlir/IR/Verifier.h"
 
@@ -46,9 +47,7 @@ Value OnnxModel::lookup(const std::string &name) {
     if (bad != badInitializers.end())
       (void)fail("initializer '" + name + "': " + bad->second);
     else
-      (void)fail("its input '" + name +
-                     "' is not computed before it (a cycle, or nodes out of "
-                     "order)",
+      (void)fail("its input '" + name + "' is not computed, or in a cycle",
                  "check the model with onnx.checker");
     return {};
   }
@@ -125,6 +124,7 @@ LogicalResult OnnxModel::beginFunction() {
     BlockArgument argument = block->getArgument(i);
     argument.setLoc(locOf(names[i]));
     values[names[i]] = argument;
+    batched.insert(argument);
   }
   storage.setInsertionPointToEnd(block);
   for (const auto &[name, tensor] : options.bindings) {
@@ -134,20 +134,75 @@ LogicalResult OnnxModel::beginFunction() {
   return success();
 }
 
-std::vector<bool> OnnxModel::findLiveNodes() const {
-  llvm::StringSet<> needed;
-  for (const onnx::ValueInfoProto &output : model.graph().output())
-    needed.insert(output.name());
-  std::vector<bool> live(model.graph().node_size());
-  for (int i = model.graph().node_size() - 1; i >= 0; --i) {
-    const onnx::NodeProto &node = model.graph().node(i);
-    for (const std::string &output : node.output())
-      live[i] = live[i] || (!output.empty() && needed.count(output));
-    if (live[i])
-      for (const std::string &input : node.input())
-        needed.insert(input);
+/// Counts steps for what draws random numbers: training advances it.
+Value OnnxModel::stepCounter() {
+  if (counter)
+    return counter;
+  OpBuilder::InsertionGuard guard(storage);
+  storage.setInsertionPointToStart(&function.getBody().front());
+  auto type = RankedTensorType::get({}, storage.getI64Type());
+  counter = make<ReadOp>(
+      {},
+      {attr("variable", FlatSymbolRefAttr::get(getContext(), kStepCounter))},
+      type);
+  if (!lastRead && counter)
+    lastRead = counter.getDefiningOp();
+  storage.setInsertionPoint(function);
+  makeAll<VariableOp>(
+      {}, {text("sym_name", kStepCounter), attr("type", TypeAttr::get(type)),
+           attr("initial", storage.getZeroAttr(type)), text("group", "counter"),
+           attr("aggregation",
+                AggregationAttr::get(getContext(), Aggregation::OnlyFirst))});
+  return counter;
+}
+
+static bool isStandard(const onnx::NodeProto &node) {
+  return node.domain().empty() || node.domain() == "ai.onnx";
+}
+
+static std::string describeUnknown(const onnx::NodeProto &node) {
+  if (isStandard(node))
+    return "the op is not supported";
+  return "ops of the domain '" + node.domain() + "' are not supported";
+}
+
+/// The exporter's option that avoids it.
+static std::string adviseOnUnknown(const onnx::NodeProto &node) {
+  StringRef domain = node.domain();
+  if (isStandard(node))
+    return "see dist-opt --print-ops for those that are";
+  if (domain.starts_with("ai.onnx.ml"))
+    return "leave what it computes out with --outputs NAME,..., or export "
+           "without it (skl2onnx: options={'zipmap': False})";
+  if (domain.starts_with("com.microsoft"))
+    return "give the model as it was before ONNX Runtime's optimizer";
+  if (domain.contains("aten"))
+    return "export with operator_export_type=OperatorExportTypes.ONNX or "
+           "dynamo=True";
+  if (domain.contains("tensorflow"))
+    return "give tf2onnx a higher --opset, or write the op of others";
+  return "if it is a function of the model, write it out with "
+         "onnx.inliner.inline_local_functions";
+}
+
+/// What --coverage and errors call a node's op.
+static std::string opName(const onnx::NodeProto &node) {
+  return (isStandard(node) ? "" : node.domain() + ".") + node.op_type();
+}
+
+LogicalResult OnnxModel::nodeError() {
+  std::string reason = why, advice = todo;
+  if (batchFrom) {
+    reason += ", at a batch of " + std::to_string(batchTo) +
+              " of a model that was exported at " + std::to_string(batchFrom);
+    advice = "give --batch-size " + std::to_string(batchFrom) +
+             " and as many replicas as divide it, or export the model with a "
+             "symbolic batch dim";
   }
-  return live;
+  return error("cannot import " + opName(*failedNode) + " node '" +
+                   nameOf(*failedNode) + "' (opset " +
+                   llvm::Twine(opsetOf(*failedNode)) + ")",
+               reason, advice);
 }
 
 LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
@@ -164,10 +219,10 @@ LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
   };
   const OnnxOp *row = findOnnxOp(node.domain(), node.op_type(), opset);
   if (!row)
-    return fail("the op is not supported",
-                "see dist-opt --print-ops for those that are");
+    return fail(describeUnknown(node), adviseOnUnknown(node));
   if (!row->import)
-    return fail(row->reason ? row->reason : "the op is not supported");
+    return fail(row->reason ? row->reason : "the op is not supported",
+                row->todo ? row->todo : "");
   unsigned count = node.input_size();
   while (count > 0 && node.input(count - 1).empty())
     --count;
@@ -190,17 +245,24 @@ LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
     return why.empty() ? fromDiagnostics() : failure();
   if (!why.empty())
     return failure();
+  // Until opset 6 a hint that buffers may be reused.
+  ignore({"consumed_inputs"});
   for (const onnx::AttributeProto &attribute : node.attribute())
     if (!askedAttributes.contains(attribute.name()))
       return fail("attribute '" + attribute.name() + "' is not known");
+  bool fromInputs =
+      llvm::any_of(inputs, [&](Value v) { return v && isBatched(v); });
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())
       continue;
     // An output nobody computed is an error at its first use.
-    if (outputs[i])
+    if (outputs[i]) {
       values[node.output(i)] = outputs[i];
-    else if (i == 0)
+      if (fromInputs)
+        batched.insert(outputs[i]);
+    } else if (i == 0) {
       return fail("it has no result");
+    }
   }
   return success();
 }
@@ -209,14 +271,9 @@ FailureOr<OwningOpRef<ModuleOp>> OnnxModel::import() {
   if (failed(beginFunction()))
     return failure();
   std::vector<bool> live = findLiveNodes();
-  for (int i = 0; i < model.graph().node_size(); ++i) {
-    const onnx::NodeProto &node = model.graph().node(i);
-    if (!live[i] || succeeded(importNode(node)))
-      continue;
-    return error("cannot import " + node.op_type() + " node '" + nameOf(node) +
-                     "' (opset " + llvm::Twine(opsetOf(node)) + ")",
-                 why, todo);
-  }
+  for (int i = 0; i < model.graph().node_size(); ++i)
+    if (live[i] && failed(importAny(model.graph().node(i))))
+      return nodeError();
   if (failed(finishFunction()))
     return failure();
   return std::move(module);
@@ -238,6 +295,18 @@ LogicalResult OnnxModel::finishFunction() {
         toElementType(getContext(), declared.elem_type()) != elementOf(value))
       return error("cannot import output '" + output.name() + "'",
                    "its declared element type is not that of its value");
+    if (batchFrom && declared.shape().dim_size() > 0 &&
+        declared.shape().dim(0).dim_value() == batchFrom &&
+        (rankOf(value) == 0 || shapeOf(value)[0] != batchTo))
+      return error(
+          "cannot import output '" + output.name() + "'",
+          "it does not grow with the batch: at " + llvm::Twine(batchTo) +
+              ", of a model that was exported "
+              "at " +
+              llvm::Twine(batchFrom) + ", it has " +
+              llvm::Twine(rankOf(value) ? shapeOf(value)[0] : 1) + " rows",
+          "give --batch-size " + llvm::Twine(batchFrom) +
+              ", or export the model with a symbolic batch dim");
     results.push_back(value);
     types.push_back(value.getType());
     NamedAttrList &list = attributes.emplace_back();
@@ -295,15 +364,14 @@ void OnnxModel::eraseDead() {
       variable.erase();
 }
 
-std::vector<CoverageRow> OnnxModel::coverage() {
+std::vector<CoverageRow> OnnxModel::coverage(bool complete) {
   std::vector<CoverageRow> rows;
   llvm::StringSet<> unknown;
-  bool begun = succeeded(beginFunction());
+  bool begun = complete && succeeded(beginFunction());
   for (const onnx::NodeProto &node : model.graph().node()) {
     CoverageRow &row = rows.emplace_back();
     row.node = nameOf(node).str();
-    row.op =
-        (node.domain().empty() ? "" : node.domain() + ".") + node.op_type();
+    row.op = opName(node);
     row.opset = opsetOf(node);
     const OnnxOp *entry = findOnnxOp(node.domain(), node.op_type(), row.opset);
     std::string missing;
@@ -315,12 +383,17 @@ std::vector<CoverageRow> OnnxModel::coverage() {
       row.supported = entry && entry->import;
       if (!row.supported)
         row.reason =
-            entry && entry->reason ? entry->reason : "the op is not supported";
+            entry && entry->reason ? entry->reason : describeUnknown(node);
       else if (begun)
         row.reason = "not tried: '" + missing + "' is not known";
     } else {
-      row.supported = succeeded(importNode(node));
+      Operation *before = function.getBody().front().empty()
+                              ? nullptr
+                              : &function.getBody().front().back();
+      row.supported = succeeded(importAny(node));
       row.reason = why;
+      if (row.supported)
+        describeOps(before, row);
     }
     if (!row.supported || !missing.empty())
       for (const std::string &output : node.output())

@@ -87,57 +87,57 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxLossOps() {
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxRefusedOps() {
-  static const char flow[] = "control flow is not supported; write the loop "
-                             "out in the model, or resolve the branch, before "
-                             "the export";
-  static const char recurrent[] = "recurrent cells are not supported; export "
-                                  "them unrolled (in Keras: unroll=True)";
+  static const char flow[] = "control flow is not supported";
+  static const char flowTodo[] =
+      "write the loop out before the export (in PyTorch trace the module "
+      "instead of scripting it, in Keras give unroll=True)";
+  static const char recurrent[] = "recurrent cells are not supported";
+  static const char recurrentTodo[] = "export them unrolled (in Keras: "
+                                      "unroll=True)";
   static const char dynamic[] = "its result's shape depends on data";
-  static const char random[] =
-      "random numbers as NumPy's generator gives them are not supported";
+  static const char dynamicTodo[] =
+      "write it with a mask before the export (in PyTorch: torch.where), or "
+      "leave it out with --outputs NAME,...";
   static const char quantized[] = "quantized arithmetic is not supported";
+  static const char quantizedTodo[] = "export the model before it is quantized";
   static const char values[] = "only tensors are supported, no sequences, "
                                "optionals or strings";
+  static const char valuesTodo[] =
+      "leave what it computes out with --outputs NAME,...";
   static const OnnxOp rows[] = {
-      {"If", 1, 0, 0, nullptr, flow},
-      {"Loop", 1, 0, 0, nullptr, flow},
-      {"Scan", 1, 0, 0, nullptr, flow},
-      {"RNN", 1, 0, 0, nullptr, recurrent},
-      {"GRU", 1, 0, 0, nullptr, recurrent},
-      {"LSTM", 1, 0, 0, nullptr, recurrent},
-      {"NonZero", 1, 0, 0, nullptr, dynamic},
-      {"Unique", 1, 0, 0, nullptr, dynamic},
-      {"Compress", 1, 0, 0, nullptr, dynamic},
-      {"NonMaxSuppression", 1, 0, 0, nullptr, dynamic},
-      {"Bernoulli", 1, 0, 0, nullptr, random},
-      {"Multinomial", 1, 0, 0, nullptr, random},
-      {"RandomNormal", 1, 0, 0, nullptr, random},
-      {"RandomNormalLike", 1, 0, 0, nullptr, random},
-      {"RandomUniform", 1, 0, 0, nullptr, random},
-      {"RandomUniformLike", 1, 0, 0, nullptr, random},
-      {"QuantizeLinear", 1, 0, 0, nullptr, quantized},
-      {"DequantizeLinear", 1, 0, 0, nullptr, quantized},
-      {"DynamicQuantizeLinear", 1, 0, 0, nullptr, quantized},
-      {"QLinearConv", 1, 0, 0, nullptr, quantized},
-      {"QLinearMatMul", 1, 0, 0, nullptr, quantized},
-      {"ConvInteger", 1, 0, 0, nullptr, quantized},
-      {"SequenceConstruct", 1, 0, 0, nullptr, values},
-      {"SequenceEmpty", 1, 0, 0, nullptr, values},
-      {"SequenceInsert", 1, 0, 0, nullptr, values},
-      {"SequenceErase", 1, 0, 0, nullptr, values},
-      {"SequenceAt", 1, 0, 0, nullptr, values},
-      {"SequenceLength", 1, 0, 0, nullptr, values},
-      {"SequenceMap", 1, 0, 0, nullptr, values},
-      {"SplitToSequence", 1, 0, 0, nullptr, values},
-      {"ConcatFromSequence", 1, 0, 0, nullptr, values},
-      {"Optional", 1, 0, 0, nullptr, values},
-      {"OptionalGetElement", 1, 0, 0, nullptr, values},
-      {"OptionalHasElement", 1, 0, 0, nullptr, values},
-      {"StringNormalizer", 1, 0, 0, nullptr, values},
-      {"StringConcat", 1, 0, 0, nullptr, values},
-      {"StringSplit", 1, 0, 0, nullptr, values},
-      {"RegexFullMatch", 1, 0, 0, nullptr, values},
-      {"TfIdfVectorizer", 1, 0, 0, nullptr, values},
+      {"If", 1, 0, 0, nullptr, flow, "", flowTodo},
+      {"Loop", 1, 0, 0, nullptr, flow, "", flowTodo},
+      {"Scan", 1, 0, 0, nullptr, flow, "", flowTodo},
+      {"RNN", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
+      {"GRU", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
+      {"LSTM", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
+      {"NonZero", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
+      {"Unique", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
+      {"Compress", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
+      {"NonMaxSuppression", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
+      {"QuantizeLinear", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"DequantizeLinear", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"DynamicQuantizeLinear", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"QLinearConv", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"QLinearMatMul", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"ConvInteger", 1, 0, 0, nullptr, quantized, "", quantizedTodo},
+      {"SequenceConstruct", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceEmpty", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceInsert", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceErase", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceAt", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceLength", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SequenceMap", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"SplitToSequence", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"ConcatFromSequence", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"Optional", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"OptionalGetElement", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"OptionalHasElement", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"StringNormalizer", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"StringConcat", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"StringSplit", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"RegexFullMatch", 1, 0, 0, nullptr, values, "", valuesTodo},
+      {"TfIdfVectorizer", 1, 0, 0, nullptr, values, "", valuesTodo},
   };
   return rows;
 }

@@ -18,6 +18,39 @@ template <typename OpTy> static LogicalResult importBinary(OnnxNode &n) {
   return n.out(n.binary<OpTy>(n.in(0), n.in(1)));
 }
 
+/// The second operand as it was until opset 6: repeated only with `broadcast`,
+/// its dims at `axis` of the first's.
+static Value placeSecond(OnnxNode &n) {
+  Value x = n.in(0), y = n.in(1);
+  bool broadcasts = n.intAttr("broadcast", 0) != 0, placed = n.hasAttr("axis");
+  int64_t axis = n.intAttr("axis", 0), rank = n.rankOf(x);
+  if (!broadcasts && n.shapeOf(x) != n.shapeOf(y)) {
+    (void)n.fail("the shapes differ, and it does not broadcast");
+    return {};
+  }
+  if (!broadcasts || !placed || n.rankOf(y) == 0)
+    return y;
+  FailureOr<int64_t> at = n.dim(axis, rank);
+  if (failed(at) || *at + n.rankOf(y) > rank) {
+    (void)n.fail("axis " + llvm::Twine(axis) + " leaves no room");
+    return {};
+  }
+  SmallVector<int64_t> shape(n.shapeOf(y));
+  shape.append(rank - *at - n.rankOf(y), 1);
+  return n.reshape(y, shape);
+}
+
+template <typename OpTy> static LogicalResult importOldBinary(OnnxNode &n) {
+  Value y = placeSecond(n);
+  return y ? n.out(n.binary<OpTy>(n.in(0), y)) : failure();
+}
+
+template <ComparePredicate predicate>
+static LogicalResult importOldCompare(OnnxNode &n) {
+  Value y = placeSecond(n);
+  return y ? n.out(n.compare(predicate, n.in(0), y)) : failure();
+}
+
 template <typename OpTy> static LogicalResult importVariadic(OnnxNode &n) {
   Value result = n.in(0);
   for (unsigned i = 1; i < n.numInputs(); ++i)
@@ -125,6 +158,26 @@ static LogicalResult importCast(OnnxNode &n) {
   return type ? n.out(n.convert(n.in(0), type)) : failure();
 }
 
+/// Until opset 5 the type is a name.
+static LogicalResult importOldCast(OnnxNode &n) {
+  static constexpr std::pair<const char *, int64_t> types[] = {
+      {"FLOAT", 1},    {"UINT8", 2},   {"INT8", 3},    {"UINT16", 4},
+      {"INT16", 5},    {"INT32", 6},   {"INT64", 7},   {"BOOL", 9},
+      {"FLOAT16", 10}, {"DOUBLE", 11}, {"UINT32", 12}, {"UINT64", 13}};
+  std::string name = n.textAttr("to", "");
+  for (auto [known, number] : types)
+    if (StringRef(name).equals_insensitive(known)) {
+      Type type = n.elementType(number);
+      return type ? n.out(n.convert(n.in(0), type)) : failure();
+    }
+  return n.fail("elements of '" + name + "' are not supported");
+}
+
+/// 1 - erf(x), an op of TensorFlow's that some exporters leave.
+static LogicalResult importErfc(OnnxNode &n) {
+  return n.out(n.sub(n.splat(1, n.in(0)), n.unary<ErfOp>(n.in(0))));
+}
+
 static LogicalResult importCastLike(OnnxNode &n) {
   n.ignore({"saturate", "round_mode"});
   return n.out(n.convert(n.in(0), n.elementOf(n.in(1))));
@@ -143,14 +196,17 @@ static LogicalResult importNotOf(OnnxNode &n) {
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxMathOps() {
   static const OnnxOp rows[] = {
-      {"Neg", 6, 1, 1, importUnary<NegOp>},
-      {"Abs", 6, 1, 1, importAbs<AbsOp>},
+      {"Neg", 1, 1, 1, importUnary<NegOp>},
+      {"Abs", 1, 1, 1, importAbs<AbsOp>},
       {"Sign", 9, 1, 1, importUnary<SignOp>},
-      {"Exp", 6, 1, 1, importUnary<ExpOp>},
-      {"Log", 6, 1, 1, importUnary<LogOp>},
-      {"Sqrt", 6, 1, 1, importUnary<SqrtOp>},
-      {"Reciprocal", 6, 1, 1, importReciprocal},
+      {"Exp", 1, 1, 1, importUnary<ExpOp>},
+      {"Log", 1, 1, 1, importUnary<LogOp>},
+      {"Sqrt", 1, 1, 1, importUnary<SqrtOp>},
+      {"Reciprocal", 1, 1, 1, importReciprocal},
       {"Erf", 9, 1, 1, importUnary<ErfOp>},
+      {"Erfc", 0, 1, 1, importErfc},
+      {"Erfc", 0, 1, 1, importErfc, nullptr, "com.microsoft"},
+      {"Erfc", 0, 1, 1, importErfc, nullptr, "ai.onnx.converters.tensorflow"},
       {"Sin", 7, 1, 1, importUnary<SinOp>},
       {"Cos", 7, 1, 1, importUnary<CosOp>},
       {"Tan", 7, 1, 1, importUnary<TanOp>},
@@ -162,35 +218,47 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxMathOps() {
       {"Asinh", 9, 1, 1, importUnary<AsinhOp>},
       {"Acosh", 9, 1, 1, importUnary<AcoshOp>},
       {"Atanh", 9, 1, 1, importUnary<AtanhOp>},
-      {"Floor", 6, 1, 1, importUnary<FloorOp>},
-      {"Ceil", 6, 1, 1, importUnary<CeilOp>},
+      {"Floor", 1, 1, 1, importUnary<FloorOp>},
+      {"Ceil", 1, 1, 1, importUnary<CeilOp>},
       {"Round", 11, 1, 1, importUnary<RoundOp>},
       {"Not", 1, 1, 1, importNotOf},
       {"BitwiseNot", 18, 1, 1, importNotOf},
+      {"Add", 1, 2, 2, importOldBinary<AddOp>},
       {"Add", 7, 2, 2, importBinary<AddOp>},
+      {"Sub", 1, 2, 2, importOldBinary<SubOp>},
       {"Sub", 7, 2, 2, importBinary<SubOp>},
+      {"Mul", 1, 2, 2, importOldBinary<MulOp>},
       {"Mul", 7, 2, 2, importBinary<MulOp>},
+      {"Div", 1, 2, 2, importOldBinary<DivOp>},
       {"Div", 7, 2, 2, importBinary<DivOp>},
+      {"Pow", 1, 2, 2, importOldBinary<PowOp>},
       {"Pow", 7, 2, 2, importPow},
       {"Mod", 10, 2, 2, importMod},
+      {"And", 1, 2, 2, importOldBinary<AndOp>},
       {"And", 7, 2, 2, importBinary<AndOp>},
+      {"Or", 1, 2, 2, importOldBinary<OrOp>},
       {"Or", 7, 2, 2, importBinary<OrOp>},
+      {"Xor", 1, 2, 2, importOldBinary<XorOp>},
       {"Xor", 7, 2, 2, importBinary<XorOp>},
       {"BitwiseAnd", 18, 2, 2, importBinary<AndOp>},
       {"BitwiseOr", 18, 2, 2, importBinary<OrOp>},
       {"BitwiseXor", 18, 2, 2, importBinary<XorOp>},
       {"BitShift", 11, 2, 2, importBitShift},
+      {"Equal", 1, 2, 2, importOldCompare<ComparePredicate::EQ>},
       {"Equal", 7, 2, 2, importCompare<ComparePredicate::EQ>},
+      {"Less", 1, 2, 2, importOldCompare<ComparePredicate::LT>},
       {"Less", 7, 2, 2, importCompare<ComparePredicate::LT>},
+      {"Greater", 1, 2, 2, importOldCompare<ComparePredicate::GT>},
       {"Greater", 7, 2, 2, importCompare<ComparePredicate::GT>},
       {"LessOrEqual", 12, 2, 2, importCompare<ComparePredicate::LE>},
       {"GreaterOrEqual", 12, 2, 2, importCompare<ComparePredicate::GE>},
-      {"Max", 6, 1, kManyInputs, importVariadic<MaxOp>},
-      {"Min", 6, 1, kManyInputs, importVariadic<MinOp>},
-      {"Sum", 6, 1, kManyInputs, importVariadic<AddOp>},
-      {"Mean", 6, 1, kManyInputs, importMean},
+      {"Max", 1, 1, kManyInputs, importVariadic<MaxOp>},
+      {"Min", 1, 1, kManyInputs, importVariadic<MinOp>},
+      {"Sum", 1, 1, kManyInputs, importVariadic<AddOp>},
+      {"Mean", 1, 1, kManyInputs, importMean},
       {"Where", 9, 3, 3, importWhere},
-      {"Clip", 6, 1, 3, importClip},
+      {"Clip", 1, 1, 3, importClip},
+      {"Cast", 1, 1, 1, importOldCast},
       {"Cast", 6, 1, 1, importCast},
       {"CastLike", 15, 2, 2, importCastLike},
       {"IsNaN", 9, 1, 1, importUnary<IsNanOp>},

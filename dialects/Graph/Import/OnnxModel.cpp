@@ -13,7 +13,7 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 /// Opsets that the op table knows the changes of.
-static constexpr int64_t kFirstOpset = 7, kLastOpset = 28;
+static constexpr int64_t kFirstOpset = 1, kLastOpset = 28;
 static constexpr int64_t kMaxBatch = int64_t(1) << 31;
 
 OnnxModel::OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
@@ -22,6 +22,7 @@ OnnxModel::OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
       path(path.str()), folder(folder.str()),
       fileLocation(FileLineColLoc::get(context, path, 0, 0)) {
   context->loadDialect<GraphDialect, func::FuncDialect>();
+  seed = options.seed;
 }
 
 LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
@@ -33,18 +34,23 @@ LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
   return failure();
 }
 
-LogicalResult OnnxModel::load(StringRef bytes,
-                              std::shared_ptr<const void> owner) {
+LogicalResult OnnxModel::parse(StringRef bytes,
+                               std::shared_ptr<const void> owner) {
   raw.owner = owner;
   ::dist::Status status =
       ::dist::parseOnnxModel(bytes, path, &model, owner ? &raw : nullptr);
-  if (!status.ok()) {
-    mlir::emitError(fileLocation) << status.message();
-    return failure();
-  }
+  if (status.ok())
+    return success();
+  mlir::emitError(fileLocation) << status.message();
+  return failure();
+}
+
+LogicalResult OnnxModel::check() {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
-  if (failed(loadOpsets()) || failed(loadInitializers()) ||
+  sortNodes();
+  if (failed(selectOutputs()) || failed(loadOpsets()) ||
+      failed(loadInitializers(*model.mutable_graph())) ||
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))
     return failure();
@@ -65,41 +71,63 @@ LogicalResult OnnxModel::loadOpsets() {
         (set.version() < kFirstOpset || set.version() > kLastOpset))
       return error("cannot import the model",
                    "opset " + llvm::Twine(set.version()) +
-                       " is not one of 7 to 28",
+                       " is not one of 1 to 28",
                    "convert it with onnx.version_converter");
   }
   return success();
 }
 
-LogicalResult OnnxModel::loadInitializers() {
-  ::dist::ExternalFiles files(path, options.access, options.dependencies);
-  for (int i = 0; i < model.graph().initializer_size(); ++i) {
-    onnx::TensorProto &tensor = *model.mutable_graph()->mutable_initializer(i);
-    std::string name = tensor.name();
-    if (name.empty())
-      return error("cannot import the model", "an initializer has no name");
-    if (initializers.count(name) || badInitializers.count(name))
-      return error("cannot import the model",
-                   "two initializers are named '" + name + "'");
-    if (::dist::fromOnnxType(tensor.data_type()) ==
-        ::dist::manifest::DATA_TYPE_UNKNOWN) {
-      badInitializers[name] = "elements of " +
-                              ::dist::onnxTypeName(tensor.data_type()) +
-                              " are not supported";
-      continue;
-    }
-    ::dist::HostArray array;
-    ::dist::Status status = ::dist::takeOnnxInitializer(
-        tensor, i, raw, folder.empty() ? nullptr : &files, path, &array);
-    if (!status.ok()) {
-      mlir::emitError(fileLocation) << status.message();
-      return failure();
-    }
-    if (!isSaneShape(array.shape))
-      return error("cannot import the model",
-                   "initializer '" + name + "' is too large");
-    initializers[name] = array;
+/// `index` is that of the initializers of the model's graph, -1 in a branch.
+LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index,
+                                         ::dist::ExternalFiles &files) {
+  std::string name = tensor.name();
+  if (name.empty())
+    return error("cannot import the model", "an initializer has no name");
+  if (::dist::fromOnnxType(tensor.data_type()) ==
+      ::dist::manifest::DATA_TYPE_UNKNOWN) {
+    badInitializers[name] = "elements of " +
+                            ::dist::onnxTypeName(tensor.data_type()) +
+                            " are not supported";
+    return success();
   }
+  ::dist::HostArray array;
+  ::dist::ExternalFiles *external = folder.empty() ? nullptr : &files;
+  ::dist::Status status =
+      index < 0 ? ::dist::takeOnnxTensor(tensor, external, path, &array)
+                : ::dist::takeOnnxInitializer(tensor, index, raw, external,
+                                              path, &array);
+  if (!status.ok()) {
+    mlir::emitError(fileLocation) << status.message();
+    return failure();
+  }
+  if (!isSaneShape(array.shape))
+    return error("cannot import the model",
+                 "initializer '" + name + "' is too large");
+  auto known = initializers.find(name);
+  auto bytesOf = [](const ::dist::HostArray &of) {
+    return StringRef(of.data, of.view().bytes());
+  };
+  // Mergers of models leave the same one several times.
+  if (known != initializers.end() &&
+      (known->second.type != array.type || known->second.shape != array.shape ||
+       bytesOf(known->second) != bytesOf(array)))
+    return error("cannot import the model",
+                 "two initializers are named '" + name + "'");
+  initializers[name] = array;
+  return success();
+}
+
+LogicalResult OnnxModel::loadInitializers(onnx::GraphProto &graph) {
+  ::dist::ExternalFiles files(path, options.access, options.dependencies);
+  bool isWhole = &graph == &model.graph();
+  for (int i = 0; i < graph.initializer_size(); ++i)
+    if (failed(loadInitializer(*graph.mutable_initializer(i), isWhole ? i : -1,
+                               files)))
+      return failure();
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_g() && failed(loadInitializers(*attribute.mutable_g())))
+        return failure();
   return success();
 }
 
@@ -166,18 +194,18 @@ LogicalResult OnnxModel::chooseBatch() {
     return error("cannot import the model", "a batch of " +
                                                 llvm::Twine(options.batchSize) +
                                                 " is not possible");
-  if (options.batchSize && !batchName && !fixed) {
-    std::string dim, advice;
-    if (first) {
-      dim = std::to_string(*first) + ", ";
-      advice = "give --batch-size " + std::to_string(*first) +
-               " and as many replicas as divide it, or ";
-    }
+  if (!options.batchSize || batchName || fixed)
+    return success();
+  if (!first || *first < 1)
     return error("cannot import the model",
-                 "its inputs have no symbolic dim, and their first dim is " +
-                     dim + "not " + llvm::Twine(options.batchSize),
-                 advice + "export the model with a symbolic batch dim");
-  }
+                 "its inputs have no dim that a batch of " +
+                     llvm::Twine(options.batchSize) + " could have",
+                 "export the model with a symbolic batch dim");
+  batchFrom = *first;
+  batchTo = options.batchSize;
+  notes.push_back("the model was exported at a batch of " +
+                  std::to_string(batchFrom) + ", and is used at " +
+                  std::to_string(batchTo));
   return success();
 }
 
@@ -202,7 +230,9 @@ OnnxModel::inputType(const onnx::ValueInfoProto &input, int64_t *batchDim) {
     int64_t at = shape.size();
     // A zero is an empty tensor when said so, and unknown when negative.
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
-      shape.push_back(dim.dim_value());
+      shape.push_back(at == 0 && batchFrom && dim.dim_value() == batchFrom
+                          ? batchTo
+                          : dim.dim_value());
       continue;
     }
     const std::string &name = dim.dim_param();

@@ -28,14 +28,22 @@ public:
             const ImportOptions &options);
 
   /// Symbolic dims without a value are 2: for questions about ops, not sizes.
-  void assumeSizes() { assumedSize = 2; }
+  void assumeSizes() {
+    assumedSize = 2;
+    seed = seed.value_or(0);
+  }
   /// Parses and checks everything that does not need the op table. Errors are
   /// emitted.
   /// `owner` keeps the bytes alive, in which large initializers are left; null:
   /// nobody does, and all are copied.
-  LogicalResult load(StringRef bytes, std::shared_ptr<const void> owner);
+  LogicalResult load(StringRef bytes, std::shared_ptr<const void> owner) {
+    return failure(failed(parse(bytes, std::move(owner))) || failed(check()));
+  }
+  LogicalResult parse(StringRef bytes, std::shared_ptr<const void> owner);
+  LogicalResult check();
   FailureOr<OwningOpRef<ModuleOp>> import();
-  std::vector<CoverageRow> coverage();
+  /// Without `complete` only the op table is asked: the file was refused.
+  std::vector<CoverageRow> coverage(bool complete);
   /// Whether some node gives a shape as numbers.
   bool readsShapes() const;
   /// What a user should know of the model before it is trained.
@@ -45,7 +53,11 @@ private:
   LogicalResult error(const llvm::Twine &what, const llvm::Twine &why,
                       const llvm::Twine &todo = "");
   LogicalResult loadOpsets();
-  LogicalResult loadInitializers();
+  LogicalResult loadInitializers(onnx::GraphProto &graph);
+  LogicalResult loadInitializer(onnx::TensorProto &tensor, int index,
+                                ::dist::ExternalFiles &files);
+  LogicalResult selectOutputs();
+  void sortNodes();
   LogicalResult chooseBatch();
   LogicalResult checkNames();
   LogicalResult applyRegexes();
@@ -70,12 +82,24 @@ private:
   /// Runs the op table's function of a node. On failure `why` and `todo` say
   /// why; nothing is emitted.
   LogicalResult importNode(const onnx::NodeProto &node);
+  /// The same of a node that may have branches; `failedNode` is the one that
+  /// cannot be imported.
+  LogicalResult importAny(const onnx::NodeProto &node);
+  LogicalResult importIf(const onnx::NodeProto &node);
+  LogicalResult nodeError();
+  /// Of the ops after `before`: what --coverage tells of a node.
+  void describeOps(Operation *before, CoverageRow &row);
   LogicalResult finishFunction();
   void eraseDead();
   Value lookup(const std::string &name);
   int64_t opsetOf(const onnx::NodeProto &node) const;
   Location locOf(StringRef name);
   FailureOr<HostTensor> readInitial(StringRef variable) override;
+  Value stepCounter() override;
+  bool isBound(unsigned i) const override {
+    return int(i) < proto->input_size() &&
+           options.bindings.count(proto->input(i));
+  }
 
   const ImportOptions &options;
   int64_t assumedSize = 0;
@@ -102,6 +126,9 @@ private:
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
   Operation *lastRead = nullptr;
+  Value counter;
+  const onnx::NodeProto *failedNode = nullptr;
+  unsigned flowDepth = 0;
 };
 
 } // namespace mlir::dist::graph

@@ -8,6 +8,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "runtime/formats/onnx_tensor.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -291,6 +292,33 @@ FailureOr<SmallVector<int64_t>> OnnxNode::dims(ArrayRef<int64_t> axes,
   return result;
 }
 
+void OnnxNode::rebatch(SmallVectorImpl<int64_t> &shape, int64_t count) {
+  if (!batchFrom || shape.empty())
+    return;
+  int64_t product = 1;
+  for (int64_t size : shape) {
+    // A dim that is worked out takes what is left; the batch stands in front.
+    if (size < 0) {
+      product = -1;
+      break;
+    }
+    if (llvm::MulOverflow(product, size, product))
+      return;
+  }
+  if (product < 0 || count < 0) {
+    if (shape[0] == batchFrom)
+      shape[0] = batchTo;
+    return;
+  }
+  if (product == count)
+    return;
+  for (int64_t &size : shape)
+    if (size % batchFrom == 0 && product / batchFrom * batchTo == count) {
+      size = size / batchFrom * batchTo;
+      return;
+    }
+}
+
 LogicalResult OnnxNode::out(unsigned i, Value value) {
   if (!value)
     return failure();
@@ -336,7 +364,7 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
           getOnnxDataOps(), getOnnxIndexOps(), getOnnxReduceOps(),
           getOnnxContractionOps(), getOnnxAttentionOps(), getOnnxEinsumOps(),
           getOnnxPoolOps(), getOnnxNormOps(), getOnnxLossOps(),
-          getOnnxRefusedOps()})
+          getOnnxResizeOps(), getOnnxRandomOps(), getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
         result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(
             &row);

@@ -66,6 +66,21 @@ public:
   FailureOr<int64_t> dim(int64_t axis, int64_t rank);
   FailureOr<SmallVector<int64_t>> dims(ArrayRef<int64_t> axes, int64_t rank);
 
+  // A model that was exported at a batch of one size, and is used at another.
+  /// Puts the new batch into a shape that the file has as numbers, where `x`
+  /// has examples: of `count` elements if that is known (else -1).
+  void rebatch(SmallVectorImpl<int64_t> &shape, int64_t count);
+  /// Whether an input depends on the model's inputs.
+  bool isBatched(Value value) const { return batched.contains(value); }
+  int64_t batchFrom = 0, batchTo = 0; // 0: it is not
+  /// The number of draws before; what they are made of (none: refused).
+  uint64_t numDraws = 0;
+  std::optional<uint64_t> seed;
+  /// The tensor<i64> that counts steps.
+  virtual Value stepCounter() = 0;
+  /// Whether the value of an input was given by the user, not by the file.
+  virtual bool isBound(unsigned i) const = 0;
+
   // Outputs.
   unsigned numOutputs() const { return proto->output_size(); }
   bool wants(unsigned i) const {
@@ -89,6 +104,7 @@ protected:
 
   const onnx::NodeProto *proto = nullptr;
   SmallVector<Value> inputs, outputs;
+  llvm::DenseSet<Value> batched;
   llvm::StringSet<> askedAttributes;
   std::string why, todo;
 };
@@ -105,6 +121,7 @@ struct OnnxOp {
   OnnxImportFn import;
   const char *reason = nullptr;
   const char *domain = "";
+  const char *todo = nullptr;
 };
 constexpr unsigned kManyInputs = 1u << 20;
 
@@ -121,6 +138,8 @@ ArrayRef<OnnxOp> getOnnxEinsumOps();
 ArrayRef<OnnxOp> getOnnxPoolOps();
 ArrayRef<OnnxOp> getOnnxNormOps();
 ArrayRef<OnnxOp> getOnnxLossOps();
+ArrayRef<OnnxOp> getOnnxResizeOps();
+ArrayRef<OnnxOp> getOnnxRandomOps();
 ArrayRef<OnnxOp> getOnnxRefusedOps();
 
 /// The row for a node, or null after nothing was found.

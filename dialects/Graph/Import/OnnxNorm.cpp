@@ -33,7 +33,8 @@ static LogicalResult importBatchNormalization(OnnxNode &n) {
   Value x = n.in(0);
   double epsilon = n.floatAttr("epsilon", 1e-5);
   double momentum = n.floatAttr("momentum", 0.9);
-  bool training = n.opset >= 14 && n.intAttr("training_mode", 0) != 0;
+  bool training = n.opset >= 14 ? n.intAttr("training_mode", 0) != 0
+                                : n.opset < 7 && n.intAttr("is_test", 0) == 0;
   if (n.opset < 9 && n.intAttr("spatial", 1) == 0)
     return n.fail("spatial = 0 is not supported");
   if (n.rankOf(x) < 2 || !n.isFloat(x))
@@ -160,8 +161,9 @@ static LogicalResult importGroupNormalization(OnnxNode &n) {
   Value y =
       normalize(n, n.reshape(n.convert(x, wide), split),
                 llvm::to_vector(llvm::seq<int64_t>(2, split.size())), epsilon);
-  // Until opset 20 scale and bias are one number a group.
-  bool perGroup = n.opset < 21;
+  // Until opset 20 scale and bias are one number a group; exporters write one a
+  // channel there, too, which only the size tells.
+  bool perGroup = n.opset < 21 && isVector(n, n.in(1), groups);
   for (unsigned i : {1u, 2u}) {
     if (!isVector(n, n.in(i), perGroup ? groups : channels))
       return n.fail("scale and bias do not fit");
@@ -233,10 +235,10 @@ static LogicalResult importLRN(OnnxNode &n) {
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxNormOps() {
   static const OnnxOp rows[] = {
-      {"BatchNormalization", 7, 5, 5, importBatchNormalization},
+      {"BatchNormalization", 1, 5, 5, importBatchNormalization},
       {"LayerNormalization", 17, 2, 3, importLayerNormalization},
       {"RMSNormalization", 23, 2, 2, importRMSNormalization},
-      {"InstanceNormalization", 6, 3, 3, importInstanceNormalization},
+      {"InstanceNormalization", 1, 3, 3, importInstanceNormalization},
       {"GroupNormalization", 18, 3, 3, importGroupNormalization},
       {"MeanVarianceNormalization", 9, 1, 1, importMeanVarianceNormalization},
       {"LpNormalization", 1, 1, 1, importLpNormalization},

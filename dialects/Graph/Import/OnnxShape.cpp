@@ -35,10 +35,13 @@ static LogicalResult importFlatten(OnnxNode &n) {
 static LogicalResult importReshape(OnnxNode &n) {
   Value x = n.in(0);
   bool allowZero = n.intAttr("allowzero", 0) != 0;
-  FailureOr<SmallVector<int64_t>> shape = n.ints(1);
-  if (failed(shape))
-    return failure();
+  auto given = n.intsOf("shape", 1, 4);
+  if (failed(given) || !*given)
+    return n.fail("it has no shape");
+  FailureOr<SmallVector<int64_t>> shape = **given;
   int64_t total = n.typeOf(x).getNumElements(), rest = 1, unknown = -1;
+  if (n.isBatched(x) && !llvm::is_contained(*shape, 0))
+    n.rebatch(*shape, total);
   for (auto [i, size] : llvm::enumerate(*shape)) {
     if (size == 0 && !allowZero) {
       if (int64_t(i) >= n.rankOf(x))
@@ -125,6 +128,8 @@ static LogicalResult importExpand(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> shape = n.ints(1);
   if (failed(shape))
     return failure();
+  if (n.isBatched(n.in(0)) || n.batchFrom > 1)
+    n.rebatch(*shape, -1);
   FailureOr<SmallVector<int64_t>> common =
       n.commonShape(n.shapeOf(n.in(0)), *shape);
   if (failed(common) || !isSaneShape(*common))
@@ -161,9 +166,19 @@ static LogicalResult importConcat(OnnxNode &n) {
   FailureOr<int64_t> axis = n.dim(n.intAttr("axis", 1), n.rankOf(n.in(0)));
   if (failed(axis))
     return failure();
-  ArrayRef<int64_t> first = n.shapeOf(n.in(0));
+  SmallVector<Value> pieces(n.allInputs());
+  // What was repeated over a batch of one stands beside more rows now.
+  for (Value &piece : pieces)
+    if (piece && *axis != 0 && n.batchFrom == 1 && !n.isBatched(piece) &&
+        n.rankOf(piece) > 0 && n.shapeOf(piece)[0] == 1 &&
+        llvm::any_of(pieces, [&](Value v) { return v && n.isBatched(v); })) {
+      SmallVector<int64_t> rows(n.shapeOf(piece));
+      rows[0] = n.batchTo;
+      piece = n.broadcastTo(piece, rows);
+    }
+  ArrayRef<int64_t> first = n.shapeOf(pieces[0]);
   int64_t total = 0;
-  for (Value value : n.allInputs()) {
+  for (Value value : pieces) {
     if (!value)
       return n.fail("an input is missing");
     ArrayRef<int64_t> shape = n.shapeOf(value);
@@ -177,7 +192,7 @@ static LogicalResult importConcat(OnnxNode &n) {
     if (total > kMaxElements)
       return n.fail("its result would be too large");
   }
-  return n.out(n.concat(n.allInputs(), *axis));
+  return n.out(n.concat(pieces, *axis));
 }
 
 static LogicalResult importSplit(OnnxNode &n) {
@@ -316,13 +331,13 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxShapeOps() {
   static const OnnxOp rows[] = {
       {"Identity", 1, 1, 1, importIdentity},
       {"Flatten", 1, 1, 1, importFlatten},
-      {"Reshape", 5, 2, 2, importReshape},
+      {"Reshape", 1, 1, 2, importReshape},
       {"Transpose", 1, 1, 1, importTranspose},
       {"Squeeze", 1, 1, 2, importSqueeze},
       {"Unsqueeze", 1, 1, 2, importUnsqueeze},
       {"Expand", 8, 2, 2, importExpand},
       {"Tile", 6, 2, 2, importTile},
-      {"Concat", 4, 1, kManyInputs, importConcat},
+      {"Concat", 1, 1, kManyInputs, importConcat},
       {"Split", 2, 1, 2, importSplit},
       {"Slice", 1, 1, 5, importSlice},
       {"DepthToSpace", 1, 1, 1, importDepthToSpace},

@@ -7,7 +7,7 @@ import os
 import struct
 import sys
 
-from models import model, node, num, sub, value
+from models import graph, model, node, num, sub, tensor, value
 
 TYPES = {"f": 1, "i": 6, "q": 7, "?": 9, "e": 10, "d": 11}
 
@@ -63,6 +63,74 @@ def attention(q, k, v, allowed):
                 lambda b, h, i, d: sum(rows[b, h, i][j] * v[b, h // group, j, d] for j in range(keys)), v.kind)
 
 
+def cubic(x, a=-0.75):
+    x = abs(x)
+    if x <= 1:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a if x < 2 else 0.0
+
+
+def resized():
+    """Resize by its definition: a place in the source, and a kernel around it."""
+    image, places = some(1, 1, 4, 5), {
+        "half_pixel": lambda o, s, i, n: (o + 0.5) / s - 0.5, "asymmetric": lambda o, s, i, n: o / s,
+        "align_corners": lambda o, s, i, n: o * (i - 1) / (n - 1) if n > 1 else 0.0}
+    kernels = {"linear": lambda x: max(0.0, 1 - abs(x)), "cubic": cubic}
+    roundings = {"floor": math.floor, "ceil": math.ceil, "round_prefer_floor": lambda x: math.ceil(x - 0.5),
+                 "round_prefer_ceil": lambda x: math.floor(x + 0.5)}
+
+    def case(mode, coordinates, h, w, nearest="round_prefer_floor"):
+        def taps(o, size, result):
+            at = places[coordinates](o, result / size, size, result)
+            if mode == "nearest":
+                return [(min(max(roundings[nearest](at), 0), size - 1), 1.0)]
+            return [(min(max(t, 0), size - 1), kernels[mode](at - t))
+                    for t in range(math.floor(at) - 2, math.floor(at) + 4)]
+        extra = {"nearest_mode": nearest} if mode == "nearest" else {}
+        return "resize_%s_%s_%s_%d" % (mode, coordinates, nearest, h), 13, [
+            node("Resize", ["image", "", "", "sizes"], ["z"], mode=mode,
+                 coordinate_transformation_mode=coordinates, **extra)], {
+            "image": image, "sizes": Array([4], [1, 1, h, w], "q")}, {
+            "z": make([1, 1, h, w], lambda n, c, y, x: sum(
+                image[n, c, i, j] * a * b for i, a in taps(y, 4, h) for j, b in taps(x, 5, w)))}
+    for nearest in roundings:
+        yield case("nearest", "half_pixel", 7, 3, nearest)
+    yield case("nearest", "asymmetric", 8, 10, "floor")
+    for mode in kernels:
+        for coordinates in places:
+            yield case(mode, coordinates, 6, 9)
+    yield case("linear", "half_pixel", 2, 2)
+
+
+def old_opsets(x):
+    """Until opset 6 a second operand had its place by `axis`; shapes were attributes."""
+    column = some(2)
+    yield "add_old", 6, [node("Add", ["x", "c"], ["z"], broadcast=1, axis=0)], {"x": x, "c": column}, {
+        "z": make([2, 3], lambda i, j: x[i, j] + column[i,])}
+    yield "reshape_old", 4, [node("Reshape", ["x"], ["z"], shape=[3, -1])], {"x": x}, {
+        "z": Array([3, 2], x.values)}
+    yield "erfc", 13, [node("Erfc", ["x"], ["z"], domain="com.microsoft")], {"x": x}, {
+        "z": make([2, 3], lambda i, j: 1 - math.erf(x[i, j]))}
+    image, scale = some(2, 4, 3), some(4)
+    def normal(n, c, i):
+        part = [image[n, 2 * (c // 2) + d, k] for d in (0, 1) for k in range(3)]
+        mean = sum(part) / 6
+        return (image[n, c, i] - mean) / math.sqrt(sum((v - mean) ** 2 for v in part) / 6 + 1e-5) * scale[c,] + scale[c,]
+    yield "group_norm_per_channel", 18, [
+        node("GroupNormalization", ["image", "s", "s2"], ["z"], num_groups=2)], {
+        "image": image, "s": scale, "s2": scale}, {"z": make([2, 4, 3], normal)}
+    for known in (0, 1):
+        branches = {"then_branch": graph("t", node("Neg", ["x"], ["then"]), value(12, "then", [2, 3])),
+                    "else_branch": graph("e", node("Loop", ["x"], ["else"]), value(12, "else", [2, 3]))}
+        if known:
+            branches["then_branch"], branches["else_branch"] = branches["else_branch"], branches["then_branch"]
+        yield "if_folded_%d" % known, 13, [
+            node("Size", ["x"], ["n"]), node("Equal", ["n", "six"], ["is"]),
+            node("Not", ["is"], ["other"]) if known else node("Identity", ["is"], ["other"]),
+            node("If", ["other"], ["z"], **branches), tensor("six", [], [6], "q")], {"x": x}, {
+            "z": make([2, 3], lambda i, j: -x[i, j])}
+
+
 def cases():
     """Name, opset, nodes, inputs, outputs."""
     x, y = some(2, 3), some(3, 4)
@@ -90,6 +158,9 @@ def cases():
     yield "max_pool", 12, [node("MaxPool", ["image"], ["z"], kernel_shape=[2, 2], strides=[2, 2])], {"image": image}, {
         "z": make([1, 2, 2, 2], lambda n, c, i, j: max(
             image[n, c, 2 * i + a, 2 * j + b] for a in (0, 1) for b in (0, 1)))}
+
+    yield from resized()
+    yield from old_opsets(x)
 
     q, k, v = some(1, 4, 3, 4), some(1, 2, 5, 4), some(1, 2, 5, 2)
     yield "attention_causal_grouped", 24, [node("Attention", ["q", "k", "v"], ["z"], is_causal=1)], {

@@ -30,13 +30,20 @@ def attr(name, value):
         return out + varint(2 << 3 | 5) + struct.pack("<f", value) + num(20, 1)
     if isinstance(value, str):
         return out + sub(4, value) + num(20, 3)
+    if isinstance(value, bytes):
+        return out + sub(6, value) + num(20, 5)
     return out + b"".join(num(8, v) for v in value) + num(20, 7)
 
 
-def node(op, inputs, outputs, name="", devices=b"", **attributes):
+def node(op, inputs, outputs, name="", devices=b"", domain="", **attributes):
     out = b"".join(sub(1, i) for i in inputs) + b"".join(sub(2, o) for o in outputs)
-    out += sub(3, name or outputs[0]) + sub(4, op)
+    out += sub(3, name or outputs[0]) + sub(4, op) + (sub(7, domain) if domain else b"")
     return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items()) + devices)
+
+
+def graph(name, *parts):
+    """A branch, as an attribute's value: nodes lie in fields of a graph."""
+    return b"".join(parts) + sub(2, name)
 
 
 def split(name, *dims):
@@ -46,7 +53,7 @@ def split(name, *dims):
 
 
 def tensor(name, dims, values, kind="f"):
-    types = {"f": 1, "q": 7, "i": 6}
+    types = {"f": 1, "q": 7, "i": 6, "?": 9}
     raw = struct.pack("<%d%s" % (len(values), kind), *values)
     return sub(5, b"".join(num(1, d) for d in dims) + num(2, types[kind]) + sub(8, name) + sub(9, raw))
 
@@ -163,11 +170,49 @@ MODELS = {
     "cycle": lambda: unary("Add", inputs=("x", "y")),
     "bad-axis": lambda: unary("Softmax", axis=5),
     "bad-shapes": lambda: unary("Add", tensor("t", [4], [0.0] * 4), inputs=("x", "t")),
-    "old-opset": lambda: unary("Relu", opset=6),
+    "old-opset": lambda: unary("Relu", opset=0),
     "short-weights": lambda: unary("Add", tensor("t", [5], [0.0] * 4), inputs=("x", "t")),
     "huge-weights": lambda: unary("Add", tensor("t", [1 << 40, 1 << 40], [0.0]), inputs=("x", "t")),
     "negative-dim": lambda: unary("Add", tensor("t", [-3, 0], []), inputs=("x", "t")),
-    "twice": lambda: unary("Add", tensor("t", [3], [0.0] * 3), tensor("t", [3], [0.0] * 3), inputs=("x", "t")),
+    "twice": lambda: unary("Add", tensor("t", [3], [0.0] * 3), tensor("t", [3], [1.0] * 3), inputs=("x", "t")),
+    "twice-equal": lambda: unary("Add", tensor("t", [3], [0.5] * 3), tensor("t", [3], [0.5] * 3), inputs=("x", "t")),
+    "fixed-reshape": lambda: model(
+        node("Reshape", ["x", "s"], ["h"], "rows"), node("MatMul", ["h", "w"], ["m"], "fc"),
+        node("Reshape", ["m", "t"], ["y"], "back"), tensor("w", [4, 2], [0.5] * 8),
+        tensor("s", [2], [18, 4], "q"), tensor("t", [3], [6, 3, -1], "q"),
+        value(11, "x", [6, 3, 4]), value(12, "y", [6, 3, 2])),
+    "fixed-rows": lambda: model(
+        node("Add", ["x", "t"], ["y"], "places"), tensor("t", [6, 4], [i / 24 for i in range(24)]),
+        value(11, "x", [6, 4]), value(12, "y", [6, 4])),
+    "fixed-turned": lambda: model(
+        node("Transpose", ["x"], ["y"], "turn", perm=[1, 0]), value(11, "x", [6, 4]), value(12, "y", [6, 4])),
+    "fixed-one": lambda: model(
+        node("Concat", ["cls", "x"], ["y"], "join", axis=1), tensor("cls", [1, 1, 4], [0.1, 0.2, 0.3, 0.4]),
+        value(11, "x", [1, 2, 4]), value(12, "y", [1, 3, 4])),
+    "unordered": lambda: model(
+        node("Relu", ["h"], ["y"], "last"), node("Neg", ["x"], ["h"], "first"),
+        value(11, "x", [2, 3]), value(12, "y", [2, 3])),
+    "classifier": lambda: model(
+        node("MatMul", ["x", "w"], ["p"], "scores"), node("ArgMax", ["p"], ["label"], "best", axis=1, keepdims=0),
+        node("ZipMap", ["p"], ["map"], "zip", domain="ai.onnx.ml"), node("Neg", ["other"], ["z"], "unused"),
+        tensor("w", [3, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+        value(11, "x", ["n", 3]), value(11, "other", ["n", 3]), value(12, "label", ["n"], 7),
+        value(12, "map", ["n", 2]), value(12, "p", ["n", 2]), domains=[("ai.onnx.ml", 3)]),
+    "domain": lambda: unary("FusedThing", domain="com.microsoft"),
+    "random": lambda: model(
+        node("MatMul", ["x", "w"], ["m"], "fc"), node("RandomNormalLike", ["m"], ["r"], "noise"),
+        node("Mul", ["r", "tenth"], ["e"]), node("Add", ["m", "e"], ["a"], "noisy"),
+        node("Dropout", ["a", "ratio", "train"], ["y"], "drop"),
+        tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("tenth", [], [0.1]),
+        tensor("ratio", [], [0.25]), tensor("train", [], [True], "?"),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
+    "draws": lambda: model(
+        node("RandomUniform", [], ["u"], "uniform", shape=[1000], low=-2.0, high=2.0),
+        node("RandomNormal", [], ["n"], "normal", shape=[1000], mean=1.0, scale=3.0),
+        node("Bernoulli", ["p"], ["b"], "coin"), node("Multinomial", ["l"], ["m"], "classes", sample_size=1000),
+        tensor("p", [1000], [0.25] * 1000), tensor("l", [1, 3], [0.0, 0.6931472, -1e9]),
+        node("Add", ["x", "x"], ["y"]), value(11, "x", [1]), value(12, "y", [1]),
+        value(12, "u", [1000]), value(12, "n", [1000]), value(12, "b", [1000]), value(12, "m", [1, 1000], 6)),
     "outside": lambda: unary(
         "Add", sub(5, num(1, 3) + num(2, 1) + sub(8, "t") + num(14, 1)
                    + sub(13, sub(1, "location") + sub(2, "../secret"))), inputs=("x", "t")),
