@@ -34,6 +34,22 @@ double mlir::dist::roundToType(double v, FloatType type) {
   return type.isF32() ? static_cast<float>(v) : roundAlways(v, type);
 }
 
+/// What graph.convert makes of a float: the integer nearest to `v` towards zero
+/// that the width has, as its bits if unsigned; 0 of NaN.
+static int64_t saturate(double v, unsigned width, bool isUnsigned) {
+  if (std::isnan(v))
+    return 0;
+  unsigned bits = isUnsigned ? width : width - 1;
+  uint64_t most = ~uint64_t(0) >> (64 - bits);
+  if (v >= std::ldexp(1.0, bits))
+    return static_cast<int64_t>(most);
+  if (isUnsigned)
+    return v <= 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(v));
+  // Not its negation: the least integer has none.
+  return v < -std::ldexp(1.0, bits) ? -static_cast<int64_t>(most) - 1
+                                    : static_cast<int64_t>(v);
+}
+
 int64_t mlir::dist::wrapToType(int64_t v, IntegerType type) {
   unsigned width = type.getWidth();
   if (width >= 64)
@@ -100,16 +116,9 @@ void HostTensor::setDouble(int64_t i, double v) {
     return adjust(i, i + 1);
   }
   auto integer = cast<IntegerType>(type.getElementType());
-  int64_t truncated;
-  if (std::isnan(v))
-    truncated = 0;
-  else if (integer.isUnsigned() && v >= 9223372036854775808.0)
-    truncated = static_cast<int64_t>(static_cast<uint64_t>(v));
-  else if (std::abs(v) >= 9223372036854775808.0)
-    truncated = v < 0 ? INT64_MIN : INT64_MAX;
-  else
-    truncated = static_cast<int64_t>(v);
-  setInt(i, truncated);
+  setInt(i, integer.getWidth() == 1
+                ? v != 0
+                : saturate(v, integer.getWidth(), integer.isUnsigned()));
 }
 
 void HostTensor::adjust(int64_t begin, int64_t end) {

@@ -50,14 +50,8 @@ LogicalResult evaluateArg(OpT op, bool largest, ArrayRef<HostTensor> operands,
                           SmallVectorImpl<HostTensor> &results) {
   HostTensor result(op.getType());
   const HostTensor &x = operands[0];
-  // Whether element a is strictly beyond b in the direction asked for.
   auto beats = [&](int64_t a, int64_t b) {
-    if (!largest)
-      std::swap(a, b);
-    if (x.isFloat())
-      return x.getDouble(a) > x.getDouble(b);
-    return x.isUnsigned() ? uint64_t(x.getInt(a)) > uint64_t(x.getInt(b))
-                          : x.getInt(a) > x.getInt(b);
+    return isBeyond(x, a, b, /*above=*/largest);
   };
   int64_t i = 0;
   forEachIndex(op.getType().getShape(), [&](ArrayRef<int64_t> index) {
@@ -94,11 +88,11 @@ Value emitArg(OpT op, bool largest, OpBuilder &builder, Location loc,
         Value x = load(0, place);
         Value isBetter;
         if (op.getSelectLast()) {
-          Value isWorse = largest ? b.less(x, state[0]) : b.less(state[0], x);
+          Value isWorse = b.beyond(state[0], x, /*above=*/largest);
           isBetter = b.create<arith::XOrIOp>(
               isWorse, b.constant(builder.getBoolAttr(true)));
         } else {
-          isBetter = largest ? b.less(state[0], x) : b.less(x, state[0]);
+          isBetter = b.beyond(x, state[0], /*above=*/largest);
         }
         Value number = b.create<arith::IndexCastOp>(builder.getI64Type(), k);
         return {b.select(isBetter, x, state[0]),

@@ -361,6 +361,10 @@ static Value emitFloatToFloat(ScalarBuilder &from, ScalarBuilder &to, Value x) {
   // f16 and bf16 are computed in f32, but a conversion to them rounds.
   if (element.getIntOrFloatBitWidth() < from.getWidth() ||
       (element != from.getElementType() && element != to.getType())) {
+    // Few processors make two-byte floats of f64, and the C library has no
+    // function that would: through f32.
+    if (x.getType().isF64() && element.getIntOrFloatBitWidth() < 32)
+      x = arith::TruncFOp::create(builder, loc, builder.getF32Type(), x);
     if (x.getType() != element)
       x = arith::TruncFOp::create(builder, loc, element, x);
   }
@@ -374,15 +378,40 @@ static Value emitFloatToInt(ScalarBuilder &from, ScalarBuilder &to, Value x) {
     return from.create<arith::CmpFOp>(arith::CmpFPredicate::UNE, x,
                                       from.constant(0));
   OpBuilder &builder = from.getBuilder();
-  if (to.getElementType().isUnsignedInteger(64))
-    return from.create<arith::FPToUIOp>(to.getType(), x);
-  // Through a wider integer, so that out-of-range values wrap where they can.
-  bool viaI64 = to.getWidth() == 64 || (to.getWidth() == 32 && to.isUnsigned());
-  Type wide = viaI64 ? builder.getI64Type() : builder.getI32Type();
-  Value integer = from.create<arith::FPToSIOp>(wide, x);
-  return wide == to.getType()
-             ? integer
-             : from.create<arith::TruncIOp>(to.getType(), integer);
+  // The scalar op is poison outside of the type's range: keep NaN and what is
+  // beyond either end away from it. Both bounds are powers of two or 0, exact
+  // in any float type that has them; f16 has no more than 65504.
+  unsigned bits = to.isUnsigned() ? to.getWidth() : to.getWidth() - 1;
+  Value low = from.constant(to.isUnsigned() ? 0 : -std::ldexp(1.0, bits));
+  Value end = from.constant(std::ldexp(1.0, bits));
+  Value below = from.less(x, low);
+  Value above = from.create<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, end);
+  Value isInside =
+      from.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, end);
+  isInside = from.create<arith::AndIOp>(
+      isInside, from.create<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, low));
+  Value inside = from.select(isInside, x, from.constant(0));
+  Value integer;
+  if (to.isUnsigned() && to.getWidth() == 64) {
+    integer = from.create<arith::FPToUIOp>(to.getType(), inside);
+  } else {
+    // Few machines convert to narrow or unsigned integers.
+    Type wide = bits >= 32 ? builder.getI64Type() : builder.getI32Type();
+    integer = from.create<arith::FPToSIOp>(wide, inside);
+    if (wide != to.getType())
+      integer = from.create<arith::TruncIOp>(to.getType(), integer);
+  }
+  llvm::APInt least = to.isUnsigned()
+                          ? llvm::APInt::getMinValue(to.getWidth())
+                          : llvm::APInt::getSignedMinValue(to.getWidth());
+  llvm::APInt most = to.isUnsigned()
+                         ? llvm::APInt::getMaxValue(to.getWidth())
+                         : llvm::APInt::getSignedMaxValue(to.getWidth());
+  auto constant = [&](const llvm::APInt &value) {
+    return to.constant(builder.getIntegerAttr(to.getType(), value));
+  };
+  integer = to.select(below, constant(least), integer);
+  return to.select(above, constant(most), integer);
 }
 
 static Value emitIntToInt(ScalarBuilder &from, ScalarBuilder &to, Value x) {

@@ -16,6 +16,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/ScalarBuilder.h"
 #include <cmath>
+#include <limits>
 
 namespace mlir::dist::graph {
 
@@ -108,8 +109,18 @@ template <> struct ScalarCode<ExpOp> : FloatCode<math::ExpOp> {
   }
 };
 
-template <> struct ScalarCode<LogOp> : FloatCode<math::LogOp> {
+template <> struct ScalarCode<LogOp> : FloatOnly {
   static double evaluate(double x) { return std::log(x); }
+  static Value emit(ScalarBuilder &b, Value x) {
+    if (b.getType().isF64())
+      return b.create<math::LogOp>(x);
+    // The polynomial takes denormals for the least normal number: scale them.
+    Value isDenormal = b.less(x, b.constant(std::numeric_limits<float>::min()));
+    Value scaled = b.select(isDenormal, b.mul(x, b.constant(0x1p24)), x);
+    Value log = b.create<math::LogOp>(scaled);
+    Value offset = b.select(isDenormal, b.constant(24 * M_LN2), b.constant(0));
+    return b.sub(log, offset);
+  }
   static Value gradient(GraphBuilder &g, LogOp op, Value dy) {
     return g.div(dy, op.getOperand());
   }

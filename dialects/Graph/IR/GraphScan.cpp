@@ -179,13 +179,10 @@ LogicalResult TopKOp::evaluate(ArrayRef<HostTensor> operands,
   const HostTensor &x = operands[0];
   HostTensor values(getValues().getType()), indices(getIndices().getType());
   int64_t n = x.getShape().back(), k = getK();
+  // NaN is above every number: the smallest are numbers first.
   auto beats = [&](int64_t a, int64_t b) {
-    if (!getLargest())
-      std::swap(a, b);
-    if (x.isFloat())
-      return x.getDouble(a) > x.getDouble(b);
-    return x.isUnsigned() ? uint64_t(x.getInt(a)) > uint64_t(x.getInt(b))
-                          : x.getInt(a) > x.getInt(b);
+    return getLargest() ? isBeyond(x, a, b, /*above=*/true)
+                        : isBeyond(x, b, a, /*above=*/true);
   };
   for (int64_t row = 0, rows = x.getNumElements() / std::max<int64_t>(n, 1);
        row < rows; ++row) {
@@ -220,7 +217,11 @@ LogicalResult TopKOp::emitLoops(OpBuilder &builder, Location loc,
   ScalarBuilder b(builder, loc, elementType),
       ints(builder, loc, builder.getI64Type());
   auto beats = [&](Value x, Value y) {
-    return getLargest() ? b.less(y, x) : b.less(x, y);
+    return getLargest() ? b.beyond(x, y, /*above=*/true)
+                        : b.beyond(y, x, /*above=*/true);
+  };
+  auto no = [&](Value x) {
+    return b.create<arith::XOrIOp>(x, b.constant(builder.getBoolAttr(true)));
   };
   auto both = [&](Value x, Value y) { return b.create<arith::AndIOp>(x, y); };
   auto either = [&](Value x, Value y) { return b.create<arith::OrIOp>(x, y); };
@@ -249,14 +250,13 @@ LogicalResult TopKOp::emitLoops(OpBuilder &builder, Location loc,
                         emitLoad(builder, loc, operands[0], place, elementType);
                     Value number = b.create<arith::IndexCastOp>(
                         builder.getI64Type(), i[0]);
-                    Value tie = both(b.equal(x, previous[0]),
+                    // Of equals, those with higher indices.
+                    Value tie = both(no(beats(x, previous[0])),
                                      ints.less(previous[1], number));
                     Value isLeft = either(isFirstRound,
                                           either(beats(previous[0], x), tie));
-                    Value isNew = b.create<arith::XOrIOp>(
-                        state[2], b.constant(builder.getBoolAttr(true)));
                     Value take =
-                        both(isLeft, either(isNew, beats(x, state[0])));
+                        both(isLeft, either(no(state[2]), beats(x, state[0])));
                     return {b.select(take, x, state[0]),
                             b.select(take, number, state[1]),
                             either(state[2], take)};

@@ -14,6 +14,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/ScalarBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <cmath>
 
 namespace mlir::dist::graph {
 
@@ -25,6 +26,20 @@ inline void copyElement(HostTensor &to, int64_t i, const HostTensor &from,
     to.setDouble(i, from.getDouble(j));
   else
     to.setInt(i, from.getInt(j));
+}
+
+/// Whether element a is above (or below) element b, as ScalarBuilder::beyond.
+inline bool isBeyond(const HostTensor &x, int64_t a, int64_t b, bool above) {
+  if (x.isFloat()) {
+    double first = x.getDouble(a), second = x.getDouble(b);
+    if (std::isnan(first) || std::isnan(second))
+      return std::isnan(first) && !std::isnan(second);
+    return above ? first > second : first < second;
+  }
+  if (!above)
+    std::swap(a, b);
+  return x.isUnsigned() ? uint64_t(x.getInt(a)) > uint64_t(x.getInt(b))
+                        : x.getInt(a) > x.getInt(b);
 }
 
 using LoopBody = llvm::function_ref<SmallVector<Value>(

@@ -88,6 +88,16 @@ public:
                    arith::CmpIPredicate::ult, x, y);
   }
   Value greater(Value x, Value y) { return less(y, x); }
+  /// Whether x is above (or below) y, NaN being beyond every number on either
+  /// side and level with itself: what selects elements by their order.
+  Value beyond(Value x, Value y, bool above) {
+    if (!isFloat())
+      return above ? greater(x, y) : less(x, y);
+    Value unlessNan = create<arith::CmpFOp>(
+        above ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x, y);
+    Value isNumber = create<arith::CmpFOp>(arith::CmpFPredicate::ORD, y, y);
+    return create<arith::AndIOp>(unlessNan, isNumber);
+  }
   Value equal(Value x, Value y) {
     return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
                    arith::CmpIPredicate::eq, x, y);

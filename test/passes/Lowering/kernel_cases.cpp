@@ -45,16 +45,70 @@ int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
 int32_t collectiveWait(dist_rt_context *, int32_t) { return 1; }
 int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
 
-/// Whole numbers for integers, others in a range where functions are tame.
-HostTensor makeRandom(RankedTensorType type, bool bothSigns,
+/// The least positive number of a float type.
+double getLeast(FloatType type) {
+  llvm::APFloat least = llvm::APFloat::getSmallest(type.getFloatSemantics());
+  bool lossy;
+  least.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmTowardZero,
+                &lossy);
+  return least.convertToDouble();
+}
+
+HostTensor makeRandom(RankedTensorType type, Numbers numbers,
                       std::mt19937 &random) {
   HostTensor tensor(type);
+  bool bothSigns = numbers != Numbers::Tame;
   std::uniform_real_distribution<double> real(bothSigns ? -1.0 : 0.1,
                                               bothSigns ? 1.0 : 2.0);
-  std::uniform_int_distribution<int> whole(1, 7), boolean(0, 1);
+  std::uniform_int_distribution<int> whole(1, 7), boolean(0, 1), few(0, 60);
+  double nan = std::nan(""), inf = INFINITY;
+  std::vector<double> edges = {nan, inf, -inf, -0.0};
+  if (auto floatType = dyn_cast<FloatType>(type.getElementType());
+      floatType && numbers == Numbers::Edges) {
+    double least = getLeast(floatType);
+    edges.insert(edges.end(), {nan,
+                               0,
+                               least,
+                               -least,
+                               1000 * least,
+                               1e300,
+                               -1e300,
+                               3e38,
+                               -3e38,
+                               65504,
+                               2.5,
+                               -2.5,
+                               1,
+                               -1,
+                               0.3,
+                               -0.7,
+                               127.6,
+                               128,
+                               -128.9,
+                               -129,
+                               255.5,
+                               256,
+                               32768,
+                               -32769,
+                               65536,
+                               2147483520,
+                               2147483648,
+                               -2147483648,
+                               4294967296,
+                               9223372036854775808.0,
+                               -9223372036854775808.0,
+                               18446744073709551616.0});
+  }
   for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
-    if (tensor.isFloat())
+    if (tensor.isFloat() &&
+        (numbers == Numbers::Edges ||
+         (numbers == Numbers::FewEdges && few(random) == 0)))
+      tensor.setDouble(i, edges[random() % edges.size()]);
+    else if (tensor.isFloat())
       tensor.setDouble(i, real(random));
+    else if (numbers == Numbers::Edges)
+      tensor.setInt(
+          i, int64_t((uint64_t(random()) << 32 | random()) >> random() % 60));
     else if (type.getElementType().isInteger(1))
       tensor.setInt(i, boolean(random));
     else
@@ -117,7 +171,7 @@ struct KernelCases::Run {
   ArrayRef<HostTensor> want, got;
 };
 
-void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
+void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
                           llvm::function_ref<void(const Run &)> inspect) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -135,9 +189,11 @@ void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
     auto func = module->lookupSymbol<func::FuncOp>(c.name);
     inputs.emplace_back();
     expected.emplace_back();
-    for (Type type : func.getArgumentTypes())
-      inputs.back().push_back(
-          makeRandom(cast<RankedTensorType>(type), bothSigns, random));
+    for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
+      inputs.back().push_back(makeRandom(
+          cast<RankedTensorType>(type),
+          numbers == Numbers::FewEdges && i > 0 ? Numbers::BothSigns : numbers,
+          random));
     ASSERT_TRUE(succeeded(evaluate(func, inputs.back(), expected.back())))
         << c.name;
   }
@@ -212,11 +268,12 @@ void KernelCases::compute(const LoweringOptions &given, bool bothSigns,
   llvm::sys::fs::remove_directories(folder);
 }
 
-void KernelCases::check(const LoweringOptions &options) {
-  compute(options, /*bothSigns=*/false, [](const Run &run) {
+void KernelCases::check(const LoweringOptions &options, Numbers numbers) {
+  compute(options, numbers, [](const Run &run) {
     for (auto [r, want] : llvm::enumerate(run.want))
       for (int64_t i = 0; i < want.getNumElements(); ++i) {
         double x = want.getDouble(i), y = run.got[r].getDouble(i);
+        // Of zeros the sign is free. A number's distance to NaN is NaN.
         bool close = std::isnan(x) ? std::isnan(y)
                      : std::isinf(x)
                          ? x == y
@@ -234,7 +291,7 @@ void KernelCases::check(const LoweringOptions &options) {
 
 std::vector<double> KernelCases::measure(const LoweringOptions &options) {
   std::vector<double> errors;
-  compute(options, /*bothSigns=*/true, [&](const Run &run) {
+  compute(options, Numbers::BothSigns, [&](const Run &run) {
     double difference = 0, norm = 0;
     for (auto [want, got] : llvm::zip_equal(run.want, run.got))
       for (int64_t i = 0; i < want.getNumElements(); ++i) {

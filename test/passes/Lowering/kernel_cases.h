@@ -27,6 +27,16 @@ struct Case {
 /// "tensor<SHAPExTYPE>".
 std::string tensor(const std::string &shape, const std::string &type);
 
+/// What cases are fed with. Of integers: small ones, but for Edges, which are
+/// from the whole range.
+enum class Numbers {
+  Tame,      // in a range where functions are: 0.1 to 2
+  BothSigns, // -1 to 1
+  Edges,     // NaN, infinities, zeros, denormals, the largest, and others
+  FewEdges,  // BothSigns, and here and there an edge but for denormals and huge
+             // ones; in the first argument only
+};
+
 /// What a float type's rounding allows for.
 double toleranceOf(const std::string &type);
 
@@ -37,14 +47,15 @@ public:
            double tolerance);
   /// Compiles, for 2 threads or more, runs and compares all; a difference is a
   /// failure of the test.
-  void check(const LoweringOptions &options = LoweringOptions());
+  void check(const LoweringOptions &options = LoweringOptions(),
+             Numbers numbers = Numbers::Tame);
   /// Instead, the Euclidean norm of each case's difference, relative to that of
   /// what is expected; the inputs are of both signs.
   std::vector<double> measure(const LoweringOptions &options);
 
 private:
   struct Run;
-  void compute(const LoweringOptions &options, bool bothSigns,
+  void compute(const LoweringOptions &options, Numbers numbers,
                llvm::function_ref<void(const Run &)> inspect);
 
   std::vector<Case> cases;
