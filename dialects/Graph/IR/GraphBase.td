@@ -30,6 +30,31 @@ def Graph_Dialect : Dialect {
     signed integers, `ui8`..`ui64` for unsigned ones and `i1` for booleans.
     No op broadcasts implicitly: `graph.broadcast` does.
 
+    **Numbers.** Floats are IEEE 754's, with NumPy's choices where it leaves one;
+    the evaluator, the generated kernels, the library's and the collectives do
+    the same. Other places refer to this one.
+    - *NaN wins*: `max`, `min`, `relu`, maxima and minima over dims, windows and
+      ranks, and scatters of them are NaN if an operand is. Comparisons with NaN
+      are false, but for `ne`.
+    - *Order* (`top_k`, `arg_max`, `arg_min`, the index of `max_pool`): of equals
+      the first counts, and NaNs are equal. For `top_k` NaN is above every
+      number, so that it comes first among the largest and last among the
+      smallest, as in NumPy's and PyTorch's sorting; `arg_max` and `arg_min` both
+      give the first NaN, as NumPy's.
+    - Infinities and denormals are kept: nothing is flushed to zero, and no code
+      assumes that there is no NaN.
+    - *The sign of a zero is free* where arithmetic makes it (x + 0 is x, and of
+      -0 and 0 either is the larger), and so is that of an infinity made by it.
+    - *Float to integer* (`convert`, and what is written to integer variables):
+      truncated towards zero; out of range, infinities too, the nearest that the
+      type has; NaN is 0. To `i1`: whether it is not 0, which NaN is not.
+      *Integer to narrower integer* wraps around; to `i1`: whether it is not 0.
+    - Integer arithmetic wraps around; division by zero gives 0.
+    - *An exception that loses nothing*: Winograd's convolutions transform
+      blocks of the image, and sums may be reordered, so that NaN or an infinity
+      can reach results beside those that depend on it (as NaN), but never
+      vanishes.
+
     Function arguments and results carry `graph.role` ("input", "label", "mask",
     "count", "variable"; "output", "loss", "learning_rate", "variable"),
     `graph.name`, for state `graph.variable = @symbol`, and `graph.batch_dim`

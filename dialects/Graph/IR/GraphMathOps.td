@@ -128,7 +128,7 @@ def Graph_SelectOp : Graph_ElementwiseOp<"select", [InferTypeOpAdaptor]> {
   let hasFolder = 1;
 }
 def Graph_ConvertOp : Graph_ElementwiseOp<"convert", [SameOperandsAndResultShape]> {
-  let summary = "conversion of the element type: floats to integers truncate, to i1 test != 0";
+  let summary = "conversion of the element type: floats to integers truncate and saturate (NaN: 0), integers wrap, to i1 test != 0";
   let arguments = (ins Graph_Tensor:$operand);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";

@@ -27,7 +27,7 @@ def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
 }
 class Graph_ArgOp<string mnemonic, string what, string largest>
     : Graph_Op<mnemonic, [InferTypeOpAdaptor]> {
-  let summary = what # " along `axis` (removed), as i64; the first of equals, or the last if `select_last`";
+  let summary = what # " along `axis` (removed), as i64; the first of equals, or the last if `select_last`; NaN beats every number";
   let description = [{ Constraints: (C1) `axis` names a dim of at least one element. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
     DefaultValuedAttr<BoolAttr, "false">:$select_last);
@@ -89,7 +89,7 @@ def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
   }];
 }
 def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
-  let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals";
+  let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals, NaN above every number";
   let description = [{ Constraints: (C1) 1 <= k <= size of the last dim. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$k,
     DefaultValuedAttr<BoolAttr, "true">:$largest);
