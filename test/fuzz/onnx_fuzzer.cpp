@@ -17,14 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ++errors;
     return success();
   });
-  dist::graph::ImportOptions options;
+  mlir::dist::graph::ImportOptions options;
   options.batchSize = 2;
   // Weights are left in bytes that someone keeps, in a copy of the exact size.
   auto bytes = std::make_shared<std::vector<char>>(data, data + size);
   // No folder: external data are not looked for.
-  auto module =
-      dist::graph::importModelBytes(&context, StringRef(bytes->data(), size),
-                                    "fuzz.onnx", "", options, bytes);
+  auto module = mlir::dist::graph::importModelBytes(
+      &context, StringRef(bytes->data(), size), "fuzz.onnx", "", options,
+      bytes);
   // A refusal says why.
   if (failed(module) && errors == 0)
     __builtin_trap();
