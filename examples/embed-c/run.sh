@@ -12,9 +12,8 @@ mkdir -p "$out"
 "$build/bin/dist-opt" "$top/examples/models/digits-mlp.onnx" --loss sparse-categorical-crossentropy \
   --optimizer adam:lr=2e-3 --batch-size 32 --emit=package -o "$out/digits.package"
 cmake --install "$build" --component runtime --prefix "$out/prefix" > "$out/build.log"
-dnnl=$(sed -n 's/^dnnl_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
 compiler=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-cmake -S "$top/examples/embed-c" -B "$out/build" -DCMAKE_PREFIX_PATH="$out/prefix" -Ddnnl_DIR="$dnnl" \
+cmake -S "$top/examples/embed-c" -B "$out/build" -DCMAKE_PREFIX_PATH="$out/prefix" \
   -DCMAKE_C_COMPILER="$compiler" >> "$out/build.log"
 cmake --build "$out/build" >> "$out/build.log"
 for file in train-images-idx3-ubyte train-labels-idx1-ubyte; do

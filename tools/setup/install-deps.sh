@@ -15,6 +15,7 @@ packages=(
   clang-format-22 cmake ninja-build ccache python3 python3-venv python3-pip
   libprotobuf-dev protobuf-compiler libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev doxygen
+  dpkg-dev file # cpack makes a .deb
 )
 missing=()
 for package in "${packages[@]}"; do
