@@ -8,6 +8,7 @@
 #define RUNTIME_CAPI_CAPI_H
 
 #include "dist/api.h"
+#include "runtime/core/guard.h"
 #include "runtime/core/session.h"
 
 struct dist_status_t {
@@ -17,17 +18,20 @@ struct dist_status_t {
 namespace dist {
 
 /// NULL for success; a status that says so when there is no memory for one.
-dist_status_t *toC(Status status);
+dist_status_t *toC(Status status) noexcept;
 
 /// Runs `body`, which returns a Status, and lets no exception out.
 template <typename Function> dist_status_t *guarded(Function body) noexcept {
+  return toC(withoutThrowing(body));
+}
+
+/// The same of calls that return no status: `otherwise` if it throws.
+template <typename Result, typename Function>
+Result guarded(Result otherwise, Function body) noexcept {
   try {
-    return toC(body());
-  } catch (const std::exception &error) {
-    return toC(Status::error(StatusCode::Internal, "the runtime failed", "",
-                             error.what()));
+    return body();
   } catch (...) {
-    return toC(Status::error(StatusCode::Internal, "the runtime failed"));
+    return otherwise;
   }
 }
 

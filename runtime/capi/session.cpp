@@ -154,16 +154,20 @@ const char *dist_session_entry_name(const dist_session_t *session,
 
 int32_t dist_session_input_count(const dist_session_t *session,
                                  const char *entry) {
-  const manifest::Entry *found =
-      session && entry ? session->session->findEntry(entry) : nullptr;
-  return found ? countTensors(found->arguments()) : -1;
+  return guarded(-1, [&] {
+    const manifest::Entry *found =
+        session && entry ? session->session->findEntry(entry) : nullptr;
+    return found ? countTensors(found->arguments()) : -1;
+  });
 }
 
 int32_t dist_session_output_count(const dist_session_t *session,
                                   const char *entry) {
-  const manifest::Entry *found =
-      session && entry ? session->session->findEntry(entry) : nullptr;
-  return found ? countTensors(found->results()) : -1;
+  return guarded(-1, [&] {
+    const manifest::Entry *found =
+        session && entry ? session->session->findEntry(entry) : nullptr;
+    return found ? countTensors(found->results()) : -1;
+  });
 }
 
 dist_status_t *dist_session_input(const dist_session_t *session,
@@ -246,6 +250,8 @@ dist_status_t *dist_session_variable(const dist_session_t *session,
                                      dist_variable_t *out_variable) {
   return guarded([&]() -> Status {
     DIST_RETURN_IF_ERROR(checkVariable(session, index));
+    if (!out_variable)
+      return badArgument("room for a variable's description is needed");
     const manifest::Variable &variable =
         session->session->manifest().variables(index);
     out_variable->name = variable.name().c_str();

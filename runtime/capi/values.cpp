@@ -20,12 +20,11 @@ const char *dist_version_string(void) {
 
 // Handed out when there is no memory left for a status; never freed.
 static dist_status_t &outOfMemory() {
-  static dist_status_t status{
-      Status::error(StatusCode::Unavailable, "out of memory")};
+  static dist_status_t status{Status::outOfMemory()};
   return status;
 }
 
-dist_status_t *dist::toC(Status status) {
+dist_status_t *dist::toC(Status status) noexcept {
   if (status.ok())
     return nullptr;
   auto *result = new (std::nothrow) dist_status_t{std::move(status)};
@@ -55,6 +54,8 @@ const char *dist_data_type_name(dist_data_type_t type) {
 }
 
 size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
+  if (!tensor || (tensor->num_dims > 0 && !tensor->dims))
+    return 0;
   size_t bytes = dist_data_type_size(tensor->type);
   for (int32_t i = 0; i < tensor->num_dims; ++i)
     bytes *= tensor->dims[i];

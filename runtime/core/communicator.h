@@ -15,6 +15,7 @@
 #define RUNTIME_CORE_COMMUNICATOR_H
 
 #include "runtime/abi/abi.h"
+#include "runtime/core/progress.h"
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
 
@@ -95,6 +96,10 @@ void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
 class Communicator {
 public:
   virtual ~Communicator() = default;
+
+  /// Of this rank: whoever works for it says so here, and its peers' deadlines
+  /// stand still while it moves.
+  Progress progress;
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;

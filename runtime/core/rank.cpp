@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/rank.h"
+#include "runtime/core/guard.h"
 #include "runtime/device/cpu/team.h"
 #include <cstdio>
 #include <dlfcn.h>
@@ -22,19 +23,20 @@ public:
   Timed(dist_rt_context *rank, const char *category, const void *kernel,
         int32_t index)
       : rank(rank->trace ? rank : nullptr) {
-    if (this->rank)
-      span = {category, kernel, index, Clock::now(), {}};
+    if (!this->rank)
+      return;
+    // Here, since a destructor must not run out of memory.
+    number = rank->spans.size();
+    rank->spans.push_back({category, kernel, index, Clock::now(), {}});
   }
   ~Timed() {
-    if (!rank)
-      return;
-    span.end = Clock::now();
-    rank->spans.push_back(span);
+    if (rank)
+      rank->spans[number].end = Clock::now();
   }
 
 private:
   dist_rt_context *rank;
-  dist_rt_context::Span span;
+  size_t number = 0;
 };
 
 int32_t finish(dist_rt_context *rank, Status status) {
@@ -44,41 +46,53 @@ int32_t finish(dist_rt_context *rank, Status status) {
   return 1;
 }
 
+/// What generated code calls: it knows no exceptions. Each call shows the other
+/// ranks that this one is alive.
+template <typename Function>
+int32_t guarded(dist_rt_context *context, Function body) {
+  context->communicator->progress.advance();
+  return finish(context, withoutThrowing(body));
+}
+
 int32_t rt_parallel_for(dist_rt_context *context, dist_rt_kernel kernel,
                         void **buffers, int64_t n, int32_t chunks) {
-  Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0);
-  cpu::parallelFor(kernel, buffers, n, chunks);
-  return 0;
+  return guarded(context, [&] {
+    Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0);
+    cpu::parallelFor(kernel, buffers, n, chunks);
+    return Status();
+  });
+}
+
+/// Makes the kernel's instance of this rank.
+Status createKernel(dist_rt_context *context, int32_t kernel) {
+  auto &instance = context->kernels[kernel];
+  DIST_RETURN_IF_ERROR(cpu::LibraryKernel::create(*context->table, kernel,
+                                                  context->threads, &instance));
+  // The program has laid out so much for it.
+  int64_t planned = context->table->Get(kernel).scratchpad_bytes();
+  if (instance->scratchpadBytes() <= planned)
+    return Status();
+  std::string why = "it needs " + std::to_string(instance->scratchpadBytes()) +
+                    " bytes of scratchpad with " +
+                    std::to_string(context->threads) +
+                    " threads, and the program has " + std::to_string(planned);
+  Status status = Status::error(
+      StatusCode::InvalidInput, "the package is for another machine or version",
+      instance->implementation(), why, "recompile it here");
+  instance.reset();
+  return status;
 }
 
 int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
-  if (kernel < 0 || kernel >= static_cast<int32_t>(context->kernels.size()))
-    return finish(context,
-                  Status::error(StatusCode::Internal,
-                                "no library kernel " + std::to_string(kernel)));
-  auto &instance = context->kernels[kernel];
-  if (!instance) {
-    Status status = cpu::LibraryKernel::create(*context->table, kernel,
-                                               context->threads, &instance);
-    if (!status.ok())
-      return finish(context, status);
-    // The program has laid out so much for it.
-    int64_t planned = context->table->Get(kernel).scratchpad_bytes();
-    if (instance->scratchpadBytes() > planned) {
-      std::string why =
-          "it needs " + std::to_string(instance->scratchpadBytes()) +
-          " bytes of scratchpad with " + std::to_string(context->threads) +
-          " threads, and the program has " + std::to_string(planned);
-      status =
-          Status::error(StatusCode::InvalidInput,
-                        "the package is for another machine or version",
-                        instance->implementation(), why, "recompile it here");
-      instance.reset();
-      return finish(context, status);
-    }
-  }
-  Timed timed(context, "library", nullptr, kernel);
-  return finish(context, instance->run(buffers));
+  return guarded(context, [&] {
+    if (kernel < 0 || kernel >= static_cast<int32_t>(context->kernels.size()))
+      return Status::error(StatusCode::Internal,
+                           "no library kernel " + std::to_string(kernel));
+    if (!context->kernels[kernel])
+      DIST_RETURN_IF_ERROR(createKernel(context, kernel));
+    Timed timed(context, "library", nullptr, kernel);
+    return context->kernels[kernel]->run(buffers);
+  });
 }
 
 /// Where the addresses to write begin.
@@ -88,55 +102,54 @@ void **writtenBuffers(const Collective &call, void **buffers) {
 
 int32_t rt_collective(dist_rt_context *context,
                       const dist_rt_collective *description, void **buffers) {
-  // At a barrier nothing moves: others have yet to read what was shared.
-  bool waits = description->kind == DIST_RT_BARRIER;
-  bool slices = description->kind == DIST_RT_ALL_SLICE;
-  Timed timed(context,
-              waits    ? "wait"
-              : slices ? "slice"
-                       : "collective",
-              nullptr, static_cast<int32_t>(description->op));
-  // All ranks of a group make their calls in one order.
-  if (!context->started.idle()) {
-    Status status = context->started.waitForAll();
-    if (!status.ok())
-      return finish(context, status);
-  }
-  Collective call = Collective::fromAbi(*description);
-  return finish(context, context->communicator->run(
-                             call, buffers, writtenBuffers(call, buffers)));
+  return guarded(context, [&] {
+    // At a barrier nothing moves: others have yet to read what was shared.
+    bool waits = description->kind == DIST_RT_BARRIER;
+    bool slices = description->kind == DIST_RT_ALL_SLICE;
+    Timed timed(context,
+                waits    ? "wait"
+                : slices ? "slice"
+                         : "collective",
+                nullptr, static_cast<int32_t>(description->op));
+    // All ranks of a group make their calls in one order.
+    if (!context->started.idle())
+      DIST_RETURN_IF_ERROR(context->started.waitForAll());
+    Collective call = Collective::fromAbi(*description);
+    return context->communicator->run(call, buffers,
+                                      writtenBuffers(call, buffers));
+  });
 }
 
 int32_t rt_share(dist_rt_context *context,
                  const dist_rt_collective *description, void **buffers) {
-  Collective call = Collective::fromAbi(*description);
-  void **addresses = buffers + call.pieces.size;
-  // Nobody waits for a slice.
-  if (call.kind == CollectiveKind::AllSlice)
-    return finish(context,
-                  context->communicator->share(call, buffers, addresses));
-  Timed timed(context, "collective", nullptr, call.op);
-  if (!context->started.idle()) {
-    Status status = context->started.waitForAll();
-    if (!status.ok())
-      return finish(context, status);
-  }
-  return finish(context,
-                context->communicator->share(call, buffers, addresses));
+  return guarded(context, [&] {
+    Collective call = Collective::fromAbi(*description);
+    void **addresses = buffers + call.pieces.size;
+    // Nobody waits for a slice.
+    if (call.kind == CollectiveKind::AllSlice)
+      return context->communicator->share(call, buffers, addresses);
+    Timed timed(context, "collective", nullptr, call.op);
+    if (!context->started.idle())
+      DIST_RETURN_IF_ERROR(context->started.waitForAll());
+    return context->communicator->share(call, buffers, addresses);
+  });
 }
 
 int32_t rt_collective_start(dist_rt_context *context,
                             const dist_rt_collective *description,
                             void **buffers) {
-  Collective call = Collective::fromAbi(*description);
-  context->started.start(*context->communicator, call, buffers,
-                         writtenBuffers(call, buffers));
-  return 0;
+  return guarded(context, [&] {
+    Collective call = Collective::fromAbi(*description);
+    return context->started.start(*context->communicator, call, buffers,
+                                  writtenBuffers(call, buffers));
+  });
 }
 
 int32_t rt_collective_wait(dist_rt_context *context, int32_t op) {
-  Timed timed(context, "wait", nullptr, op);
-  return finish(context, context->started.wait(op));
+  return guarded(context, [&] {
+    Timed timed(context, "wait", nullptr, op);
+    return context->started.wait(op);
+  });
 }
 
 int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {
@@ -151,8 +164,10 @@ int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {
   default:
     break;
   }
-  return finish(context, Status::error(StatusCode::InvalidInput, what,
-                                       transferName(context->entry, op)));
+  return guarded(context, [&] {
+    return Status::error(StatusCode::InvalidInput, what,
+                         transferName(context->entry, op));
+  });
 }
 
 } // namespace
@@ -197,8 +212,9 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
       event.name = "wait for " + transferName(rank.entry, span.index);
     } else if (event.category == "slice") {
       // No transfer, and no row of the manifest's.
-      event.name = (rank.entry ? rank.entry->name() + ": " : std::string()) +
-                   "its own part";
+      const manifest::Entry *entry = rank.entry;
+      event.name =
+          (entry ? entry->name() + ": " : std::string()) + "its own part";
     } else if (event.category == "collective" || event.category == "started") {
       event.name = transferName(rank.entry, span.index);
     } else {

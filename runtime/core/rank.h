@@ -17,6 +17,7 @@
 #include "runtime/core/session.h"
 #include "runtime/core/started.h"
 #include "runtime/device/cpu/library_kernel.h"
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -30,7 +31,8 @@ struct dist_rt_context {
   /// Made at first use, on this rank's thread.
   std::vector<std::unique_ptr<dist::cpu::LibraryKernel>> kernels;
   dist::Communicator *communicator = nullptr;
-  const dist::manifest::Entry *entry = nullptr; // that runs now
+  /// That runs now; other ranks' threads name ops of it.
+  std::atomic<const dist::manifest::Entry *> entry{nullptr};
   dist::Status status;
 
   // Inputs and results that do not lie in the caller's tensors.

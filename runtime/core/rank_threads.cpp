@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/rank_threads.h"
+#include "runtime/core/guard.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include "runtime/device/cpu/team.h"
-#include <optional>
+#include <condition_variable>
 
 namespace dist {
 
@@ -21,6 +22,35 @@ constexpr int spinInStep = 1000;
 /// What a mesh's host does it does on the cores of those that wait for it.
 constexpr int spinForHost = 20;
 constexpr auto never = WaitPoint::Clock::time_point::max();
+
+/// Whether the system has `count` threads more. libgomp, whose the helpers of
+/// teams are, ends the process where it has not.
+void probeThreads(int64_t count) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+  std::vector<std::thread> threads;
+  auto leave = [&] {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      over = true;
+    }
+    changed.notify_all();
+    for (std::thread &thread : threads)
+      thread.join();
+  };
+  try {
+    while (int64_t(threads.size()) < count)
+      threads.emplace_back([&] {
+        std::unique_lock<std::mutex> lock(mutex);
+        changed.wait(lock, [&] { return over; });
+      });
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+}
 } // namespace
 
 RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
@@ -35,62 +65,104 @@ RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
   roomy = busy <= cpus;
   roomyWithHost = !withHost || busy + threadsOfRank.back() <= cpus;
   seats = cpu::chooseSeats(busy);
-  for (int rank = 1; rank < ranks; ++rank)
-    threads.emplace_back([this, rank] { loop(rank); });
+  startStatus = start();
 }
 
-RankThreads::~RankThreads() {
+Status RankThreads::start() {
+  int64_t wanted = 0;
+  for (int threads : threadsOfRank)
+    wanted += threads;
+  Status status = withoutThrowing([&] {
+    // The host's helpers are there from the start; the others come with the
+    // first kernel.
+    if (withHost)
+      hostLoops = std::make_unique<cpu::SleepingTeam>(threadsOfRank.back());
+    for (int rank = 1; rank < ranks; ++rank)
+      threads.emplace_back([this, rank] { loop(rank); });
+    int64_t helpers = withHost ? threadsOfRank.front() - 1 : 0;
+    for (int rank = 0; rank < ranks - withHost; ++rank)
+      helpers += threadsOfRank[rank] - 1;
+    probeThreads(helpers);
+    DIST_RETURN_IF_ERROR(run([](int) {
+      // Brings libgomp's helpers up.
+      cpu::startTeam();
+    }));
+    return Status();
+  });
+  if (status.ok())
+    return status;
+  stop();
+  return withoutThrowing([&] {
+    return Status::error(StatusCode::Unavailable, "cannot start threads",
+                         std::to_string(ranks) + " devices, " +
+                             std::to_string(wanted) + " threads in all",
+                         status.message());
+  });
+}
+
+RankThreads::~RankThreads() { stop(); }
+
+void RankThreads::stop() {
   stopping.store(true);
-  start.notify();
+  begun.notify();
   for (std::thread &thread : threads)
     thread.join();
+  threads.clear();
 }
 
 const int *RankThreads::seatsOf(int rank) const {
   return seats.empty() || isHost(rank) ? nullptr : &seats[firstSeat[rank]];
 }
 
-void RankThreads::runJob(int rank, cpu::SleepingTeam *loops) {
+void RankThreads::runJob(int rank) {
   const int *own = seated ? seatsOf(rank) : nullptr;
   if (own)
     cpu::sitOn(*own);
+  cpu::SleepingTeam *loops = isHost(rank) ? hostLoops.get() : nullptr;
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
   cpu::TeamScope team(threadsOfRank[loops ? 0 : rank], loops, own);
-  job(rank, data);
+  Status status = withoutThrowing([&] {
+    job(rank, data);
+    return Status();
+  });
+  if (status.ok())
+    return;
+  std::lock_guard<std::mutex> lock(failureMutex);
+  if (failure.ok())
+    failure = std::move(status);
 }
 
 void RankThreads::loop(int rank) {
-  std::optional<cpu::SleepingTeam> loops;
-  if (isHost(rank))
-    loops.emplace(threadsOfRank[rank]);
   uint64_t seen = 0;
   while (true) {
-    start.wait([&] { return generation.load() != seen || stopping.load(); },
+    begun.wait([&] { return generation.load() != seen || stopping.load(); },
                never, std::min(spinBetweenSteps, spinForAll()));
     if (stopping.load())
       return;
     ++seen;
-    runJob(rank, loops ? &*loops : nullptr);
+    runJob(rank);
     if (running.fetch_sub(1) == 1)
       done.notify();
   }
 }
 
-void RankThreads::run(void (*newJob)(int, void *), void *newData) {
+Status RankThreads::run(void (*newJob)(int, void *), void *newData) {
   job = newJob;
   data = newData;
+  failure = Status();
   // Others that sit down where the caller must stay would be in its way.
   const int *own = seatsOf(0);
   seated = own && cpu::sitOn(*own);
   if (ranks > 1) {
     running.store(ranks - 1);
     generation.fetch_add(1);
-    start.notify();
+    begun.notify();
   }
-  runJob(0, nullptr);
+  runJob(0);
   if (ranks > 1)
     done.wait([&] { return running.load() == 0; }, never, spinForAll());
+  return std::move(failure);
 }
 
 int RankThreads::spinMicroseconds() const { return roomy ? spinInStep : 0; }

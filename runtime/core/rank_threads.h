@@ -7,7 +7,10 @@
 #ifndef RUNTIME_CORE_RANK_THREADS_H
 #define RUNTIME_CORE_RANK_THREADS_H
 
+#include "runtime/core/status.h"
 #include "runtime/core/wait.h"
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -27,14 +30,18 @@ public:
   /// The threads of each rank's team. With a host, the last rank works while
   /// the others wait: it takes no cores from them, and its helpers sleep.
   RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false);
+  /// An error: the system has not so many threads. Then nothing can be run.
+  const Status &status() const { return startStatus; }
   ~RankThreads();
   RankThreads(const RankThreads &) = delete;
   RankThreads &operator=(const RankThreads &) = delete;
 
-  /// Calls job(rank, data) on all ranks and waits for them.
-  void run(void (*job)(int rank, void *data), void *data);
-  template <typename Function> void run(Function &&function) {
-    run([](int rank, void *data) { (*static_cast<Function *>(data))(rank); },
+  /// Calls job(rank, data) on all ranks and waits for them. An exception of
+  /// one of them becomes an error.
+  Status run(void (*job)(int rank, void *data), void *data);
+  template <typename Function> Status run(Function &&function) {
+    return run(
+        [](int rank, void *data) { (*static_cast<Function *>(data))(rank); },
         const_cast<void *>(static_cast<const void *>(&function)));
   }
   /// How long devices that wait for devices should stay awake: not at all when
@@ -45,12 +52,14 @@ public:
   int spinForAll() const;
 
 private:
+  Status start();
+  void stop();
   void loop(int rank);
   bool isHost(int rank) const { return withHost && rank == ranks - 1; }
   /// The CPUs of a rank's team; null: it has no seats, as the host.
   const int *seatsOf(int rank) const;
   /// The rank's part of a run.
-  void runJob(int rank, cpu::SleepingTeam *loops);
+  void runJob(int rank);
 
   std::vector<int> threadsOfRank;
   std::vector<int> seats, firstSeat; // of all ranks' teams; by rank
@@ -62,7 +71,12 @@ private:
   std::atomic<uint64_t> generation{0};
   std::atomic<int> running{0};
   std::atomic<bool> stopping{false};
-  WaitPoint start, done;
+  WaitPoint begun, done;
+  Status startStatus;
+  std::mutex failureMutex;
+  Status failure; // the first of a run
+  /// The host's loops.
+  std::unique_ptr<cpu::SleepingTeam> hostLoops;
   std::vector<std::thread> threads;
 };
 

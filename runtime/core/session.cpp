@@ -9,6 +9,7 @@
 #include "runtime/comm/local/local.h"
 #include "runtime/comm/local/reduce.h"
 #include "runtime/core/entry_plan.h"
+#include "runtime/core/guard.h"
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
@@ -103,14 +104,23 @@ private:
   /// Keeps the first failure and frees the ranks that wait for this one.
   void fail(dist_rt_context &rank, const std::string &entry, int32_t code) {
     if (rank.status.ok())
-      rank.status = Status::error(StatusCode::Internal, "a step failed", entry,
-                                  "code " + std::to_string(code));
-    {
-      std::lock_guard<std::mutex> lock(failureMutex);
-      if (failure.ok())
-        failure = rank.status;
-    }
-    rank.communicator->abort(rank.status.message());
+      rank.status = withoutThrowing([&] {
+        return Status::error(StatusCode::Internal, "a step failed", entry,
+                             "code " + std::to_string(code));
+      });
+    Status told = withoutThrowing([&] {
+      Status copy = rank.status;
+      {
+        std::lock_guard<std::mutex> lock(failureMutex);
+        if (failure.ok())
+          failure = copy;
+      }
+      rank.communicator->abort(copy.message());
+      return Status();
+    });
+    // Without memory for the text, the others must be freed all the same.
+    if (!told.ok())
+      rank.communicator->abort(told.message());
   }
 };
 
@@ -131,6 +141,7 @@ Status LocalSession::start(const SessionOptions &options) {
                                 ? m.programs(program).threads()
                                 : m.threads_per_device());
   threads = std::make_unique<RankThreads>(threadsOfRank, m.mesh().host());
+  DIST_RETURN_IF_ERROR(threads->status());
   LocalOptions local;
   for (const manifest::Axis &axis : m.mesh().axes())
     local.mesh.push_back(axis.size());
@@ -140,8 +151,8 @@ Status LocalSession::start(const SessionOptions &options) {
   local.spinForHostMicroseconds = threads->spinForAll();
   local.parallelFor = cpu::parallelFor;
   local.threadsPerRank = m.threads_per_device();
-  local.nameOp = [this](int32_t op) {
-    return transferName(ranks[0]->entry, op);
+  local.nameOp = [this](int rank, int32_t op) {
+    return transferName(ranks[rank]->entry, op);
   };
   DIST_RETURN_IF_ERROR(LocalWorld::create(local, &world));
   DIST_RETURN_IF_ERROR(checkCommunicator(m, world->rank(0)));
@@ -212,14 +223,14 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
   completed.assign(ranks.size(), 0);
   StepGate gate(ranks.size(), threads->spinForAll());
   size_t finished = 0; // calls whose outputs were put together at the gate
-  threads->run([&](int rank) {
+  auto runRank = [&](int rank) {
     dist_rt_context &context = *ranks[rank];
     if (context.results.size() < static_cast<size_t>(resultBytes))
       context.results.resize(resultBytes);
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!runStep(context, steps[i], calls[i])) {
         gate.close();
-        return;
+        return Status();
       }
       completed[rank] = i + 1;
       if (!goOn || i + 1 == steps.size())
@@ -230,9 +241,24 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
         return goOn(i);
       });
       if (!open)
-        return;
+        return Status();
     }
+    return Status();
+  };
+  Status run = threads->run([&](int rank) {
+    dist_rt_context &context = *ranks[rank];
+    context.communicator->progress.begin();
+    Status status = withoutThrowing([&] { return runRank(rank); });
+    if (!status.ok()) {
+      context.status = std::move(status);
+      fail(context, calls.front().entry->name(), 1);
+      (void)context.started.waitForAll();
+      gate.close();
+    }
+    context.communicator->progress.end();
   });
+  if (failure.ok())
+    failure = std::move(run);
   *done = *std::min_element(completed.begin(), completed.end());
   for (size_t i = finished; i < *done; ++i)
     steps[i].plan->finish(ranks, calls[i].outputs, steps[i].base);
@@ -258,7 +284,7 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
     code = step.plan->step(rank)(&context, context.arena.data(),
                                  context.bindings.data());
   if (code != 0)
-    fail(context, context.entry->name(), code);
+    fail(context, step.plan->entry(rank).name(), code);
   // Nothing of a step that failed goes on behind it, nor is remembered.
   (void)context.started.waitForAll();
   return code == 0;

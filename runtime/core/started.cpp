@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/started.h"
+#include "runtime/core/guard.h"
 
 namespace dist {
 
@@ -22,9 +23,15 @@ StartedCollectives::~StartedCollectives() {
     thread.join();
 }
 
-void StartedCollectives::start(Communicator &communicator,
-                               const Collective &call, void *const *from,
-                               void *const *to) {
+Status StartedCollectives::start(Communicator &communicator,
+                                 const Collective &call, void *const *from,
+                                 void *const *to) {
+  // All that may fail comes before the job is there to be waited for.
+  if (!thread.joinable())
+    DIST_RETURN_IF_ERROR(withoutThrowing([&] {
+      thread = std::thread([this] { loop(); });
+      return Status();
+    }));
   if (started - finished.load() == maxJobs)
     (void)waitUntil(started - maxJobs + 1); // its wait reports the failure
   Job &job = jobs[started % maxJobs];
@@ -34,11 +41,10 @@ void StartedCollectives::start(Communicator &communicator,
   // Of a send and a recv one of the two is not there.
   job.from.assign(from, from + (call.gives ? call.pieces.size : 0));
   job.to.assign(to, to + (call.takes ? call.pieces.size : 0));
+  numbers[call.op] = started + 1;
   queued.store(++started);
-  numbers[call.op] = started;
-  if (!thread.joinable())
-    thread = std::thread([this] { loop(); });
   toDo.notify();
+  return Status();
 }
 
 void StartedCollectives::loop() {
@@ -50,10 +56,13 @@ void StartedCollectives::loop() {
       return;
     Job &job = jobs[next % maxJobs];
     Clock::time_point begin = Clock::now();
-    Status status =
-        job.communicator->run(job.call, job.from.data(), job.to.data());
-    if (observer)
-      observer(job.call.op, begin, Clock::now());
+    Status status = withoutThrowing([&] {
+      Status result =
+          job.communicator->run(job.call, job.from.data(), job.to.data());
+      if (observer)
+        observer(job.call.op, begin, Clock::now());
+      return result;
+    });
     if (!status.ok() && !failed.load()) {
       failure = std::move(status);
       failed.store(true);

@@ -36,10 +36,10 @@ public:
                          WaitPoint::Clock::time_point end)>;
   void observe(Observer newObserver) { observer = std::move(newObserver); }
 
-  /// Returns at once. What `call` refers to stays as it is until the wait; the
-  /// addresses are copied.
-  void start(Communicator &communicator, const Collective &call,
-             void *const *from, void *const *to);
+  /// Returns at once; an error if there is no thread to be had. What `call`
+  /// refers to stays as it is until the wait; the addresses are copied.
+  Status start(Communicator &communicator, const Collective &call,
+               void *const *from, void *const *to);
   /// Waits for the collective of transfer `op` that was started last; its
   /// failure, or that of one before it.
   Status wait(int32_t op);

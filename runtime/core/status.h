@@ -43,6 +43,13 @@ public:
       status.text += "; " + todo;
     return status;
   }
+  /// Needs no memory itself: so short a text lies in the object.
+  static Status outOfMemory() noexcept {
+    Status status;
+    status.errorCode = StatusCode::Unavailable;
+    status.text = "out of memory";
+    return status;
+  }
   bool ok() const { return errorCode == StatusCode::Ok; }
   explicit operator bool() const = delete;
   StatusCode code() const { return errorCode; }

@@ -151,14 +151,14 @@ Status VariableStore::write(int index, const TensorView &value) {
         std::string("expected ") + name(d.type) + toString(d.globalShape) +
             ", but got " + name(value.type) + toString(value.shape));
   // Each rank touches its own memory first, and large ones in parallel.
-  threads.run([&](int rank) {
+  DIST_RETURN_IF_ERROR(threads.run([&](int rank) {
     if (!holds(index, rank))
       return;
     if (d.slices[rank].partial == 0)
       d.cut(view.data, rank, address(index, rank));
     else
       std::memset(address(index, rank), 0, d.localBytes);
-  });
+  }));
   ++version[index];
   return Status();
 }
@@ -196,7 +196,7 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
     const manifest::Variable &variable = package.manifest.variables(i);
     if (variable.weights_key().empty()) {
       const Distribution &d = package.variables[i];
-      threads.run([&](int rank) {
+      DIST_RETURN_IF_ERROR(threads.run([&](int rank) {
         if (!holds(i, rank))
           return;
         double fill = d.slices[rank].partial == 0 ? variable.fill() : 0;
@@ -207,7 +207,7 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
         Buffer whole(d.globalBytes);
         fillWith(d.type, fill, whole.data(), elementCount(d.globalShape));
         d.cut(whole.data(), rank, to);
-      });
+      }));
       ++version[i];
       continue;
     }

@@ -130,12 +130,20 @@ void BatchStream::produce() {
         return;
       slot = &ring[made % ring.size()];
     }
-    make(number, slot);
+    std::exception_ptr thrown;
+    try {
+      make(number, slot);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
     {
       std::lock_guard<std::mutex> lock(mutex);
-      ++made;
+      failure = thrown;
+      made += !thrown;
     }
     changed.notify_all();
+    if (thrown)
+      return;
   }
 }
 
@@ -149,7 +157,9 @@ const Batch *BatchStream::next() {
     return batch;
   }
   std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return made > taken; });
+  changed.wait(lock, [&] { return made > taken || failure; });
+  if (made <= taken)
+    std::rethrow_exception(failure);
   const Batch *batch = &ring[taken % ring.size()];
   ++taken;
   lock.unlock();

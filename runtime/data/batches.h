@@ -17,6 +17,7 @@
 
 #include "runtime/data/dataset.h"
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -54,7 +55,8 @@ class BatchStream {
 public:
   BatchStream(const Dataset &data, const BatchPlan &plan);
   ~BatchStream();
-  /// The next batch, valid for `hold` calls; null at the end.
+  /// The next batch, valid for `hold` calls; null at the end. Throws
+  /// std::bad_alloc, as the constructor does when there is no thread to be had.
   const Batch *next();
 
   /// Batches in one pass over `examples`.
@@ -78,6 +80,8 @@ private:
   std::vector<Batch> ring;
   int64_t made = 0, taken = 0; // batches put into and handed out of the ring
   bool stopping = false;
+  /// What ended the producer; the next call of `next` throws it.
+  std::exception_ptr failure;
   std::mutex mutex;
   std::condition_variable changed;
   std::thread producer;

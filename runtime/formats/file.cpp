@@ -12,18 +12,43 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 namespace dist {
 
-// The largest thing a compressed stream may unpack to: far above any data set
-// that is held in memory, far below what would take the machine down unasked.
-static constexpr size_t kUnpackLimit = size_t(1) << 36;
+size_t availableMemory() {
+  size_t available = SIZE_MAX;
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  while (info >> word)
+    if (size_t kib; word == "MemAvailable:" && info >> kib)
+      available = kib << 10;
+  rlimit space;
+  size_t pages;
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
+      std::ifstream("/proc/self/statm") >> pages) {
+    size_t used = pages * sysconf(_SC_PAGESIZE);
+    available = std::min<size_t>(
+        available, space.rlim_cur - std::min<size_t>(used, space.rlim_cur));
+  }
+  return available;
+}
+
+static Status tooLarge(const std::string &path, size_t limit, bool byMemory) {
+  std::string why = "it has more than " + std::to_string(limit) + " bytes, " +
+                    (byMemory ? "half of the memory that is free"
+                              : "the most that such a file can have");
+  return Status::error(
+      StatusCode::Unavailable, "cannot hold an unpacked file in memory", path,
+      why, byMemory ? "give it unpacked, or more memory" : "give another file");
+}
 
 /// The files that are mapped now.
 static std::mutex mappedMutex;
@@ -45,6 +70,11 @@ void FileBytes::release() const {
   if (ofFile)
     madvise(const_cast<char *>(start), length, MADV_DONTNEED);
 }
+
+/// What is unpacked at a time.
+static constexpr size_t kBlock = size_t(1) << 18;
+/// A device that gives more is no file.
+static constexpr size_t kDeviceLimit = size_t(1) << 26;
 
 static Status cannotRead(const std::string &path, int error) {
   // A name that does not exist is the user's; a disk that fails is not.
@@ -127,7 +157,10 @@ Status FileBytes::open(int descriptor, const std::string &path,
       DIST_RETURN_IF_ERROR(readWhole(
           descriptor, path, static_cast<char *>(address), file->length));
   } else {
-    // Pipes, devices, and what the kernel makes up (/proc), whose size is 0.
+    // Pipes, devices, and what the kernel makes up (/proc), whose size is 0. A
+    // device may never end.
+    size_t limit = std::min(S_ISCHR(info.st_mode) ? kDeviceLimit : SIZE_MAX,
+                            availableMemory() / 2);
     char block[1 << 16];
     for (;;) {
       ssize_t got = ::read(descriptor, block, sizeof block);
@@ -137,10 +170,9 @@ Status FileBytes::open(int descriptor, const std::string &path,
         return cannotRead(path, errno);
       if (got == 0)
         break;
+      if (file->unpacked.size() + got > limit)
+        return tooLarge(path, limit, limit != kDeviceLimit);
       file->unpacked.append(block, got);
-      if (file->unpacked.size() > kUnpackLimit)
-        return Status::error(StatusCode::InvalidInput, "file has no end", path,
-                             "more than 64 GiB were read", "give another file");
     }
     file->start = file->unpacked.data();
     file->length = file->unpacked.size();
@@ -162,7 +194,7 @@ bool isGzip(std::string_view bytes) {
 
 Status FileBytes::openUnpacked(const std::string &path,
                                std::shared_ptr<const FileBytes> *out,
-                               FileAccess access) {
+                               FileAccess access, size_t limit) {
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(open(path, &file, access));
   bool promised = endsWith(path, ".gz");
@@ -176,8 +208,15 @@ Status FileBytes::openUnpacked(const std::string &path,
                          "fetch it again, or give it its right name");
   if (promised || (!other && isGzip(file->bytes()))) {
     auto plain = std::make_shared<FileBytes>();
-    DIST_RETURN_IF_ERROR(inflateBytes(file->bytes(), false, kUnpackLimit, path,
-                                      &plain->unpacked));
+    size_t memory = availableMemory() / 2;
+    bool byMemory = memory < limit;
+    limit = std::min(limit, memory);
+    Status status =
+        inflateBytes(file->bytes(), false, limit, path, &plain->unpacked);
+    // One byte more than the limit is never kept.
+    if (!status.ok() && plain->unpacked.size() + kBlock > limit)
+      return tooLarge(path, limit, byMemory);
+    DIST_RETURN_IF_ERROR(status);
     plain->start = plain->unpacked.data();
     plain->length = plain->unpacked.size();
     file = std::move(plain);
@@ -199,7 +238,7 @@ Status inflateBytes(std::string_view packed, bool raw, size_t limit,
                          "zlib has no memory", "free some memory");
   out->clear();
   size_t used = 0;
-  std::string block(size_t(1) << 18, '\0');
+  std::string block(kBlock, '\0');
   const char *failure = nullptr;
   for (;;) {
     if (stream.avail_in == 0 && used < packed.size()) {

@@ -15,6 +15,7 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,10 +50,12 @@ public:
                      FileAccess access = FileAccess::Read);
   /// What is packed with gzip is unpacked into memory. A name in .gz promises
   /// it; other names leave it to the content, but for forms whose own start
-  /// may look like it.
+  /// may look like it. It may have `limit` bytes, and half of the memory that
+  /// is there at most.
   static Status openUnpacked(const std::string &path,
                              std::shared_ptr<const FileBytes> *out,
-                             FileAccess access = FileAccess::Read);
+                             FileAccess access = FileAccess::Read,
+                             size_t limit = SIZE_MAX);
   FileBytes() = default;
   ~FileBytes();
   FileBytes(const FileBytes &) = delete;
@@ -74,6 +77,12 @@ private:
 
 /// Whether a gzip stream starts here, by its header (RFC 1952).
 bool isGzip(std::string_view bytes);
+
+/// Bytes that this process can still get: of the machine's memory, within its
+/// limit of address space.
+size_t availableMemory();
+/// A model in one piece is a protobuf message, which has at most 2 GiB.
+constexpr size_t largestModelBytes = INT32_MAX;
 
 /// Inflates a gzip (or zlib) stream of at most `limit` bytes; `raw` is a
 /// deflate stream with no header, as in zip files.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/npy.h"
 #include <cstring>
+#include <map>
 
 namespace dist {
 
@@ -52,6 +53,10 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
     count = at<uint64_t>(bytes, end64 + 32);
     offset = at<uint64_t>(bytes, end64 + 48);
   }
+  // Members that share bytes are how a small archive becomes a huge one; those
+  // that do not are at most 1032 times as large as the file.
+  std::map<uint64_t, uint64_t> taken; // from, to
+  size_t left = availableMemory() / 2;
   for (uint64_t i = 0; i < count; ++i) {
     if (offset > bytes.size() || bytes.size() - offset < 46 ||
         at<uint32_t>(bytes, offset) != kEntry)
@@ -91,6 +96,13 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
                      at<uint16_t>(bytes, local + 28);
     if (start > bytes.size() || bytes.size() - start < packed)
       return damaged("member '" + name + "' is truncated");
+    auto after = taken.lower_bound(local);
+    bool overlaps = after != taken.end() && after->first < start + packed;
+    if (after != taken.begin())
+      overlaps |= std::prev(after)->second > local;
+    if (overlaps)
+      return damaged("member '" + name + "' overlaps another one");
+    taken[local] = start + packed;
     std::string_view content = bytes.substr(start, packed);
     HostArray array;
     // Damage that leaves sizes as they are shows in the checksum only.
@@ -102,6 +114,14 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
         return wrong;
       DIST_RETURN_IF_ERROR(parseNpy(content, owner, member, &array));
     } else if (method == 8) {
+      if (unpacked > left)
+        return Status::error(
+            StatusCode::Unavailable, "cannot unpack", member,
+            "its " + std::to_string(unpacked) +
+                " bytes and those before it "
+                "are more than half of the memory that is free",
+            "write it with numpy.savez, or give it more memory");
+      left -= unpacked;
       auto plain = std::make_shared<std::string>();
       DIST_RETURN_IF_ERROR(
           inflateBytes(content, true, unpacked, member, plain.get()));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/train/calibrate.h"
 #include "runtime/comm/local/local.h"
+#include "runtime/core/guard.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/cpus.h"
@@ -234,8 +235,19 @@ static Status measureTransfer(int64_t count, int times, bool asleep,
       best[rank] = std::min(best[rank], time.count() / times);
     }
   };
-  std::thread other(run, 1);
-  run(0);
+  // A rank that throws must not leave the other one waiting, nor unjoined.
+  auto runSafely = [&](int rank) {
+    Status status = withoutThrowing([&] {
+      run(rank);
+      return Status();
+    });
+    if (status.ok())
+      return;
+    world->rank(rank).abort(status.message());
+    statuses[rank] = std::move(status);
+  };
+  std::thread other(runSafely, 1);
+  runSafely(0);
   other.join();
   for (const Status &status : statuses)
     DIST_RETURN_IF_ERROR(status);

@@ -137,6 +137,31 @@ TEST_F(CApiTest, ErrorsAreStatuses) {
   expectError(dist_session_input(handle, "predict", 0, nullptr),
               DIST_STATUS_INVALID_ARGUMENT, "no binding");
   EXPECT_EQ(dist_session_find_variable(handle, "none"), -1);
+  // NULL where a result belongs, or where a session does.
+  expectError(dist_session_open("/nowhere", nullptr, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "path is needed");
+  expectError(dist_session_variable(handle, 0, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "description is needed");
+  expectError(dist_session_variable(nullptr, 0, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "no variable (0)");
+  expectError(dist_session_output(handle, "predict", 0, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "no binding");
+  expectError(dist_session_predict(handle, nullptr, 0, nullptr, 1),
+              DIST_STATUS_INVALID_ARGUMENT, "more outputs");
+  expectError(dist_session_read_variable(handle, 0, nullptr, 1000),
+              DIST_STATUS_INVALID_ARGUMENT, "too little room");
+  expectError(dist_session_write_variable(handle, 0, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "type, dims and data");
+  expectError(dist_session_save(handle, nullptr), DIST_STATUS_INVALID_ARGUMENT,
+              "a path are needed");
+  expectError(dist_session_reset(nullptr), DIST_STATUS_INVALID_ARGUMENT,
+              "a session is needed");
+  EXPECT_EQ(dist_session_input_count(nullptr, nullptr), -1);
+  EXPECT_EQ(dist_session_output_count(handle, nullptr), -1);
+  EXPECT_EQ(dist_session_variable_count(nullptr), 0);
+  EXPECT_EQ(dist_session_entry_name(nullptr, 0), nullptr);
+  EXPECT_EQ(dist_session_find_variable(handle, nullptr), -1);
+  EXPECT_EQ(dist_tensor_bytes(nullptr), 0u);
   EXPECT_EQ(dist_session_entry_name(handle, -1), nullptr);
   EXPECT_EQ(dist_status_code(nullptr), DIST_STATUS_OK);
   EXPECT_STREQ(dist_status_message(nullptr), "");

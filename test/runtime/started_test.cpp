@@ -67,7 +67,9 @@ TEST_F(StartedTest, RunsInOrderAndBeside) {
     }
     for (int i = 0; i < 150; ++i) {
       void *buffer = data[i].data();
-      started[rank].start(world->rank(rank), sums[i]->call, &buffer, &buffer);
+      ASSERT_TRUE(started[rank]
+                      .start(world->rank(rank), sums[i]->call, &buffer, &buffer)
+                      .ok());
       buffer = nullptr; // the array was copied
     }
     for (int i = 0; i < 150; ++i) { // the first ones are long done
@@ -87,7 +89,9 @@ TEST_F(StartedTest, StartsAgain) {
     for (int step = 0; step < 100; ++step) {
       std::vector<int32_t> data(2000, step + rank);
       void *buffer = data.data();
-      started[rank].start(world->rank(rank), sum.call, &buffer, &buffer);
+      ASSERT_TRUE(started[rank]
+                      .start(world->rank(rank), sum.call, &buffer, &buffer)
+                      .ok());
       Status status = started[rank].wait(7);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(data.front(), 2 * step + 1);
@@ -141,7 +145,8 @@ TEST_F(StartedTest, SlicesLeaveItAlone) {
     for (int round = 0; round < 20; ++round) {
       std::vector<int32_t> mine(count, 10 * round + rank), all(3 * count);
       void *from = mine.data(), *to = all.data();
-      started[rank].start(world->rank(rank), gather, &from, &to);
+      ASSERT_TRUE(
+          started[rank].start(world->rank(rank), gather, &from, &to).ok());
       // Some of it before, and some while the others are met and read.
       for (int i = 0; i < 2000; ++i) {
         void *at = nullptr, *start = values;
@@ -163,8 +168,10 @@ TEST_F(StartedTest, FailuresReachTheWait) {
   Sum first(1, 1), second(2, 1);
   int32_t value = 0;
   void *buffer = &value;
-  started[0].start(world->rank(0), first.call, &buffer, &buffer);
-  started[0].start(world->rank(0), second.call, &buffer, &buffer);
+  ASSERT_TRUE(
+      started[0].start(world->rank(0), first.call, &buffer, &buffer).ok());
+  ASSERT_TRUE(
+      started[0].start(world->rank(0), second.call, &buffer, &buffer).ok());
   Status status = started[0].wait(2);
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_NE(status.message().find("rank 1 did not arrive"), std::string::npos)
@@ -175,7 +182,9 @@ TEST_F(StartedTest, FailuresReachTheWait) {
   onRanks([&](int rank) {
     int32_t value = rank;
     void *buffer = &value;
-    started[rank].start(world->rank(rank), first.call, &buffer, &buffer);
+    ASSERT_TRUE(started[rank]
+                    .start(world->rank(rank), first.call, &buffer, &buffer)
+                    .ok());
     Status status = started[rank].wait(1);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(value, 1);
@@ -187,7 +196,8 @@ TEST_F(StartedTest, AbortEndsWhatIsUnderWay) {
   Sum sum(1, 1);
   int32_t value = 0;
   void *buffer = &value;
-  started[0].start(world->rank(0), sum.call, &buffer, &buffer);
+  ASSERT_TRUE(
+      started[0].start(world->rank(0), sum.call, &buffer, &buffer).ok());
   world->rank(1).abort("rank 1 met a label out of range");
   Status status = started[0].waitForAll();
   EXPECT_NE(status.message().find("label out of range"), std::string::npos);
@@ -210,8 +220,10 @@ TEST_F(StartedTest, IsObserved) {
   Sum first(4, 1), second(9, 1);
   int32_t value = 5;
   void *buffer = &value;
-  started[0].start(world->rank(0), first.call, &buffer, &buffer);
-  started[0].start(world->rank(0), second.call, &buffer, &buffer);
+  ASSERT_TRUE(
+      started[0].start(world->rank(0), first.call, &buffer, &buffer).ok());
+  ASSERT_TRUE(
+      started[0].start(world->rank(0), second.call, &buffer, &buffer).ok());
   EXPECT_TRUE(started[0].waitForAll().ok());
   EXPECT_EQ(seen, (std::vector<int32_t>{4, 9}));
   EXPECT_EQ(value, 5);

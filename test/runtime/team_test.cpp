@@ -14,6 +14,8 @@
 #include <mutex>
 #include <sched.h>
 #include <set>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 extern "C" int omp_get_max_threads(void);
 
@@ -139,11 +141,13 @@ TEST(RankThreads, RunsAllRanks) {
     std::vector<int> runs(ranks, 0), teams(ranks, 0);
     std::vector<std::thread::id> ids(ranks);
     for (int step = 0; step < 200; ++step)
-      threads.run([&](int rank) {
-        ++runs[rank];
-        teams[rank] = omp_get_max_threads();
-        ids[rank] = std::this_thread::get_id();
-      });
+      EXPECT_TRUE(threads
+                      .run([&](int rank) {
+                        ++runs[rank];
+                        teams[rank] = omp_get_max_threads();
+                        ids[rank] = std::this_thread::get_id();
+                      })
+                      .ok());
     EXPECT_EQ(runs, std::vector<int>(ranks, 200));
     EXPECT_EQ(teams, std::vector<int>(ranks, 2));
     EXPECT_EQ(ids[0], std::this_thread::get_id());
@@ -158,41 +162,88 @@ TEST(RankThreads, GivesTheHostHelpersOfItsOwn) {
   std::vector<int> library(3, 0);
   RankThreads threads({2, 2, 4}, /*withHost=*/true);
   for (int step = 0; step < 20; ++step)
-    threads.run([&](int rank) {
-      library[rank] = omp_get_max_threads();
-      if (rank < 2)
-        return;
-      void *buffers[] = {&most, &inside};
-      cpu::parallelFor(
-          [](void **buffers, int64_t, int64_t, int64_t) {
-            auto &most = *static_cast<std::atomic<int> *>(buffers[0]);
-            auto &inside = *static_cast<std::atomic<int> *>(buffers[1]);
-            int now = ++inside;
-            for (int known = most; known < now;)
-              most.compare_exchange_weak(known, now);
-            // Each waits for all four, which a team of fewer never has inside.
-            auto end =
-                std::chrono::steady_clock::now() + std::chrono::seconds(5);
-            while (most < 4 && std::chrono::steady_clock::now() < end)
-              std::this_thread::yield();
-            --inside;
-          },
-          buffers, 100, 4);
-    });
+    EXPECT_TRUE(
+        threads
+            .run([&](int rank) {
+              library[rank] = omp_get_max_threads();
+              if (rank < 2)
+                return;
+              void *buffers[] = {&most, &inside};
+              cpu::parallelFor(
+                  [](void **buffers, int64_t, int64_t, int64_t) {
+                    auto &most = *static_cast<std::atomic<int> *>(buffers[0]);
+                    auto &inside = *static_cast<std::atomic<int> *>(buffers[1]);
+                    int now = ++inside;
+                    for (int known = most; known < now;)
+                      most.compare_exchange_weak(known, now);
+                    // Each waits for all four, which a team of fewer never has
+                    // inside.
+                    auto end = std::chrono::steady_clock::now() +
+                               std::chrono::seconds(5);
+                    while (most < 4 && std::chrono::steady_clock::now() < end)
+                      std::this_thread::yield();
+                    --inside;
+                  },
+                  buffers, 100, 4);
+            })
+            .ok());
   EXPECT_EQ(library, std::vector<int>(3, 2));
   EXPECT_EQ(most, 4);
 }
+
+// A rank that throws is an error of the run, and the next run is none.
+TEST(RankThreads, TurnsExceptionsIntoErrors) {
+  RankThreads threads({1, 1, 1});
+  for (int bad = 0; bad < 3; ++bad) {
+    Status status = threads.run([&](int rank) {
+      if (rank == bad)
+        throw std::bad_alloc();
+    });
+    EXPECT_EQ(status.code(), StatusCode::Unavailable);
+    EXPECT_EQ(status.message(), "out of memory");
+    EXPECT_TRUE(threads.run([](int) {}).ok());
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(DIST_THREAD_SANITIZER)
+// Neither the ranks' own threads nor libgomp's, which would end the process.
+TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
+  for (std::vector<int> threadsOfRank :
+       {std::vector<int>(64, 1), std::vector<int>(1, 64)}) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      // Room for a few stacks.
+      rlimit limit{size_t(256) << 20, size_t(256) << 20};
+      if (setrlimit(RLIMIT_AS, &limit) != 0)
+        _exit(2);
+      RankThreads threads(threadsOfRank);
+      bool refused =
+          threads.status().code() == StatusCode::Unavailable &&
+          threads.status().message().find("cannot start threads (") == 0;
+      _exit(refused ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+}
+#endif
 
 TEST(RankThreads, WakesFromSleep) {
   RankThreads threads({1, 1});
   std::atomic<int> runs{0};
   for (int step = 0; step < 3; ++step) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    threads.run([&](int rank) {
-      if (rank == 1) // the caller sleeps, too
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      runs.fetch_add(1);
-    });
+    EXPECT_TRUE(threads
+                    .run([&](int rank) {
+                      if (rank == 1) // the caller sleeps, too
+                        std::this_thread::sleep_for(
+                            std::chrono::milliseconds(20));
+                      runs.fetch_add(1);
+                    })
+                    .ok());
     EXPECT_EQ(runs.load(), 2 * (step + 1));
   }
 }

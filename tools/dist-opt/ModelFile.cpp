@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/ModelFile.h"
+#include "passes/Lowering/Package/FileError.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Interfaces/Cost.h"
 #include "mlir/IR/Location.h"
@@ -100,7 +101,9 @@ mlir::dist::loadModel(MLIRContext *context, const Options &options,
   if (Status status = ::dist::FileBytes::open(options.model, &file,
                                               ::dist::FileAccess::Map);
       !status.ok()) {
-    emitError(loc) << status.message();
+    InFlightDiagnostic error = emitError(loc) << status.message();
+    if (status.code() == ::dist::StatusCode::Unavailable)
+      markFileError(error);
     return nullptr;
   }
   StringRef bytes = file->bytes();

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/guard.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/scratch.h"
@@ -28,10 +29,7 @@ static void waitBriefly(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-int main(int argc, char **argv) {
-  waitBriefly(argv);
-  guardMappedFiles("dist-run");
-  reportFailedWrites();
+static int run(int argc, char **argv) {
   Options options;
   std::string answer;
   Status status =
@@ -53,4 +51,23 @@ int main(int argc, char **argv) {
   if (options.command == "bench")
     return options.calibrate ? runCalibrate(options) : runBench(options);
   return runInfo(options);
+}
+
+int main(int argc, char **argv) {
+  waitBriefly(argv);
+  guardMappedFiles("dist-run");
+  reportFailedWrites();
+  int code = 0;
+  Status status = withoutThrowing([&] {
+    code = run(argc, argv);
+    return Status();
+  });
+  if (status.ok())
+    return code;
+  if (status.message() == Status::outOfMemory().message())
+    status = Status::error(StatusCode::Unavailable, status.message(), "",
+                           "an allocation failed",
+                           "use a smaller --batch-size or fewer devices, or "
+                           "raise the limits (ulimit -v)");
+  return report(status);
 }

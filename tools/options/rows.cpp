@@ -220,8 +220,8 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", false);
   table.usedBy("fit evaluate predict bench");
   table.number("--collective-timeout",
-               "seconds a rank waits for the others "
-               "(default 30)",
+               "seconds a rank waits for others that show no progress; "
+               "computing is progress (default 30)",
                true, [&](double x) { o.collectiveTimeout = x; });
 }
 

@@ -106,7 +106,8 @@ openFile(MLIRContext *context, StringRef path, ::dist::FileAccess access,
     file->release();
   }
   if (status.ok() && (path.ends_with(".gz") || ::dist::isGzip(file->bytes())))
-    status = ::dist::FileBytes::openUnpacked(path.str(), &file, access);
+    status = ::dist::FileBytes::openUnpacked(path.str(), &file, access,
+                                             ::dist::largestModelBytes);
   if (status.ok())
     return file;
   emitError(fileLoc(context, path)) << status.message();

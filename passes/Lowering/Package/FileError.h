@@ -20,13 +20,18 @@ namespace mlir::dist {
 
 inline constexpr llvm::StringLiteral kFileError = "file-system";
 
+/// Says that the cause is a file or the disk.
+inline void markFileError(InFlightDiagnostic &error) {
+  if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
+    diagnostic->getMetadata().push_back(
+        DiagnosticArgument(llvm::StringRef(kFileError)));
+}
+
 /// An error of `op` whose cause is a file or the disk.
 inline InFlightDiagnostic emitFileError(Operation *op,
                                         const Twine &message = {}) {
   InFlightDiagnostic error = op->emitError(message);
-  if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
-    diagnostic->getMetadata().push_back(
-        DiagnosticArgument(llvm::StringRef(kFileError)));
+  markFileError(error);
   return error;
 }
 

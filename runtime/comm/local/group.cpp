@@ -7,6 +7,7 @@
 
 #include "runtime/comm/local/group.h"
 #include "runtime/comm/local/mailbox.h"
+#include "runtime/comm/local/patience.h"
 #include <cstdio>
 
 namespace dist::local {
@@ -28,36 +29,28 @@ void Shared::abort(const std::string &why) {
     mailbox->wait.notify();
 }
 
-WaitPoint::Clock::time_point Shared::deadline() const {
-  if (options.timeout <= 0)
-    return WaitPoint::Clock::time_point::max();
-  return WaitPoint::Clock::now() +
-         std::chrono::milliseconds(
-             static_cast<int64_t>(options.timeout * 1000));
-}
-
 std::string Shared::withinTimeout() const {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "within %g s", options.timeout);
   return seconds;
 }
 
-Status Shared::fail(StatusCode code, const Call &call, const std::string &why,
-                    const std::string &todo) {
+Status Shared::fail(StatusCode code, int rank, const Call &call,
+                    const std::string &why, const std::string &todo) {
   Status status = Status::error(code, std::string(name(call.kind)) + " failed",
-                                opName(call.op), why, todo);
+                                opName(rank, call.op), why, todo);
   abort(status.message());
   return status;
 }
 
-Status Shared::abortedStatus(const Call &call) {
+Status Shared::abortedStatus(int rank, const Call &call) {
   std::lock_guard<std::mutex> lock(reasonMutex);
   return Status::error(StatusCode::Unavailable,
                        std::string(name(call.kind)) + " was given up",
-                       opName(call.op), reason);
+                       opName(rank, call.op), reason);
 }
 
-bool Shared::waitForOthers(const Place &place, const Call &call) {
+Status Shared::waitForOthers(const Place &place, const Call &call) {
   Group &group = *place.group;
   auto arrived = [&](int member) {
     return group.slots[member].arrived.load() >= place.phase;
@@ -72,58 +65,48 @@ bool Shared::waitForOthers(const Place &place, const Call &call) {
   // wakes nobody.
   if (allArrived()) {
     group.wait.notify();
-    return true;
+    return Status();
   }
   auto ready = [&] { return aborted.load() || allArrived(); };
-  // Hence the host looks for the first one from time to time.
   auto anyArrived = [&] {
     for (int i = 0; i < place.size(); ++i)
       if (i != place.index && arrived(i))
         return true;
     return false;
   };
-  while (place.patient && !anyArrived())
-    if (group.wait.wait(
-            ready, WaitPoint::Clock::now() + std::chrono::milliseconds(50), 0))
-      return true;
   int spin = place.spinMicroseconds;
   if (call.betweenPrograms && !place.patient && !arrived(place.size() - 1))
     spin = std::min(spin, options.spinForHostMicroseconds);
-  return group.wait.wait(ready, deadline(), spin);
+  Patience patience(*this, place, call);
+  while (!patience.wait(group.wait, ready, spin)) {
+    // The host's time begins with the first one that comes, which shows as
+    // that one's progress.
+    if (!place.patient || anyArrived())
+      return patience.timedOut();
+    patience.restart();
+  }
+  return Status();
 }
 
 Status Shared::arrive(Place &place, const Call &call) {
   place.group->slots[place.index].arrived.store(place.phase);
-  if (!waitForOthers(place, call))
-    return timedOut(place, call);
+  DIST_RETURN_IF_ERROR(waitForOthers(place, call));
   if (aborted.load())
-    return abortedStatus(call);
+    return abortedStatus(place.rank(), call);
   for (int i = 0; i < place.size(); ++i)
     if (!(place.published(i).call == call))
       return mismatch(place, call, i);
   return Status();
 }
 
-Status Shared::timedOut(const Place &place, const Call &call) {
-  std::string missing;
-  int count = 0;
-  for (int i = 0; i < place.size(); ++i)
-    if (place.group->slots[i].arrived.load() < place.phase)
-      missing +=
-          (count++ ? ", " : "") + std::to_string(place.group->members[i]);
-  return fail(StatusCode::Unavailable, call,
-              (count == 1 ? "rank " : "ranks ") + missing + " did not arrive " +
-                  withinTimeout(),
-              "see why, or raise --collective-timeout");
-}
-
 Status Shared::mismatch(const Place &place, const Call &call, int member) {
   auto text = [&](const Call &call, int index) {
-    return std::string(name(call.kind)) + " of " + opName(call.op) + " with " +
-           std::to_string(call.count) + " elements on rank " +
-           std::to_string(place.group->members[index]);
+    int rank = place.group->members[index];
+    return std::string(name(call.kind)) + " of " + opName(rank, call.op) +
+           " with " + std::to_string(call.count) + " elements on rank " +
+           std::to_string(rank);
   };
-  return fail(StatusCode::Internal, call,
+  return fail(StatusCode::Internal, place.rank(), call,
               "ranks are at different collectives: " + text(call, place.index) +
                   ", " + text(place.published(member).call, member),
               "recompile the package");

@@ -8,6 +8,7 @@
 #define RUNTIME_COMM_LOCAL_GROUP_H
 
 #include "runtime/comm/local/local.h"
+#include "runtime/core/progress.h"
 #include "runtime/core/wait.h"
 #include <mutex>
 
@@ -60,6 +61,8 @@ struct Place {
   /// The host, which waits while devices compute: its time begins to count when
   /// the first of them comes.
   bool patient = false;
+  bool background = false; // this call
+  int rank() const { return group->members[index]; }
   int size() const { return group->members.size(); }
   const Publication &published(int member) const {
     return group->slots[member].publications[phase % 2];
@@ -67,6 +70,22 @@ struct Place {
 };
 
 struct Mailbox;
+
+/// A rank that has waited for more than a moment, and for whom.
+struct Waiting {
+  int rank = 0;
+  /// On the thread of started collectives: the rank's own may compute.
+  bool background = false;
+  Call call{};
+  /// Those of the group that have not come to the phase...
+  const Group *group = nullptr;
+  uint64_t phase = 0;
+  /// ...or, without a group, who sends.
+  int sender = 0;
+  int64_t tag = 0;
+
+  void addMissing(std::vector<int> *ranks) const;
+};
 
 /// What all ranks share.
 struct Shared {
@@ -78,25 +97,30 @@ struct Shared {
   std::atomic<bool> aborted{false};
   std::mutex reasonMutex;
   std::string reason;
+  /// By rank.
+  std::vector<const Progress *> progress;
+  std::mutex waitingMutex;
+  std::vector<const Waiting *> waiting;
 
   Shared();
   ~Shared();
 
   void abort(const std::string &why);
-  std::string opName(int32_t op) const {
-    return options.nameOp ? options.nameOp(op) : "op " + std::to_string(op);
+  /// Programs number their ops each for itself.
+  std::string opName(int rank, int32_t op) const {
+    return options.nameOp ? options.nameOp(rank, op)
+                          : "op " + std::to_string(op);
   }
   int64_t coordinate(int64_t rank, int64_t axis) const {
     return coordinates[rank * options.mesh.size() + axis];
   }
-  WaitPoint::Clock::time_point deadline() const;
   /// "within 30 s"
   std::string withinTimeout() const;
 
   /// An error that makes every rank give up.
-  Status fail(StatusCode code, const Call &call, const std::string &why,
-              const std::string &todo);
-  Status abortedStatus(const Call &call);
+  Status fail(StatusCode code, int rank, const Call &call,
+              const std::string &why, const std::string &todo);
+  Status abortedStatus(int rank, const Call &call);
 
   /// Publishes, then waits until all of the group have. `packed` (of
   /// `packedBytes`, if any) fills the publication's own memory.
@@ -115,9 +139,8 @@ struct Shared {
 
 private:
   Status arrive(Place &place, const Call &call);
-  /// False: the others did not come in time.
-  bool waitForOthers(const Place &place, const Call &call);
-  Status timedOut(const Place &place, const Call &call);
+  /// An error if the others do not come in time.
+  Status waitForOthers(const Place &place, const Call &call);
   Status mismatch(const Place &place, const Call &call, int member);
 };
 

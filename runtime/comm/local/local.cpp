@@ -77,8 +77,8 @@ public:
                                                      what, from);
       return Status();
     case CollectiveKind::Recv:
-      return receive(shared, *shared.mailboxes[myRank], worldRank(c, what.peer),
-                     c.call, what, to);
+      return receive(shared, *shared.mailboxes[myRank], myRank,
+                     worldRank(c, what.peer), c.call, what, to);
     default:
       break;
     }
@@ -109,7 +109,7 @@ public:
         return Status::error(StatusCode::Internal,
                              std::string(name(what.kind)) +
                                  " got a piece to share that is not one block",
-                             shared.opName(what.op));
+                             shared.opName(myRank, what.op));
     auto at = [&](const Piece &piece, void *buffer) {
       return static_cast<char *>(buffer) + c.mine * piece.from_place;
     };
@@ -187,6 +187,7 @@ private:
   void prepare(const Collected &c) {
     team.inBackground = c.what.background;
     c.place->patient = isHost();
+    c.place->background = c.what.background;
     c.place->spinMicroseconds =
         c.what.background || isHost() ? 0 : shared.options.spinMicroseconds;
     for (int member = 0; member < c.place->size(); ++member)
@@ -196,11 +197,12 @@ private:
   /// Finds the group and the order of its ranks. Changes nothing.
   Status enter(Collected &c) {
     const Collective &what = c.what;
+    progress.advance();
     c.call.kind = what.kind;
     c.call.op = what.op;
     auto refuse = [&](const char *why, StatusCode code) {
       return Status::error(code, std::string(name(what.kind)) + " got " + why,
-                           shared.opName(what.op));
+                           shared.opName(myRank, what.op));
     };
     uint32_t mask = 0;
     for (int64_t i = 0; i < what.axes.size; ++i) {
@@ -266,7 +268,8 @@ private:
     if (c.algorithm < Algorithm::Auto || c.algorithm > Algorithm::ReduceToOne)
       return refuse("an algorithm that there is not", StatusCode::Internal);
     c.call.digest = digestOf(what);
-    return shared.aborted.load() ? shared.abortedStatus(c.call) : Status();
+    return shared.aborted.load() ? shared.abortedStatus(myRank, c.call)
+                                 : Status();
   }
 
   int worldRank(const Collected &c, int64_t place) const {
@@ -582,6 +585,7 @@ Status LocalWorld::create(const LocalOptions &options,
     shared.mailboxes.push_back(std::make_unique<Mailbox>());
     world->communicators.push_back(std::make_unique<LocalCommunicator>(
         shared, rank, ranks, std::move(places[rank])));
+    shared.progress.push_back(&world->communicators.back()->progress);
   }
   *out = std::move(world);
   return Status();

@@ -27,7 +27,8 @@ struct LocalOptions {
   /// One rank more, behind those of the axes: it meets the others in
   /// broadcasts and reductions of which it is the root, and sleeps meanwhile.
   bool host = false;
-  /// Seconds to wait for the others; 0: for ever.
+  /// Seconds to wait for others that show no progress (progress.h); 0: for
+  /// ever.
   double timeout = 30;
   /// How long a waiting rank stays awake. 0 when there are more ranks than
   /// cores.
@@ -43,8 +44,9 @@ struct LocalOptions {
   /// each byte once and meets twice, where a ring of n ranks meets 2n - 1 times
   /// and one rank that reduces for all leaves the others idle.
   Algorithm allReduce = Algorithm::Auto;
-  /// How errors name an op; null: by its id.
-  std::function<std::string(int32_t op)> nameOp;
+  /// How errors name an op of a rank's program; null: by its id. Any thread
+  /// asks, while the rank works.
+  std::function<std::string(int rank, int32_t op)> nameOp;
 };
 
 /// The communicators of all ranks of one process.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/local/mailbox.h"
+#include "runtime/comm/local/patience.h"
 #include <cstring>
 
 namespace dist::local {
@@ -49,9 +50,9 @@ void Mailbox::clear() {
   messages.clear();
 }
 
-Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
-               const Collective &what, void *const *to) {
-  auto deadline = shared.deadline();
+Status receive(Shared &shared, Mailbox &mailbox, int receiver, int sender,
+               const Call &call, const Collective &what, void *const *to) {
+  Patience patience(shared, receiver, sender, what.tag, call, what.background);
   Message message;
   while (true) {
     uint64_t seen = mailbox.delivered.load();
@@ -64,30 +65,27 @@ Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
         break;
       }
     }
-    bool came = mailbox.wait.waitUntil(
+    bool came = patience.wait(
+        mailbox.wait,
         [&] {
           return shared.aborted.load() || mailbox.delivered.load() != seen;
         },
-        deadline, what.background ? 0 : shared.options.spinMicroseconds);
+        what.background ? 0 : shared.options.spinMicroseconds);
     if (shared.aborted.load())
-      return shared.abortedStatus(call);
+      return shared.abortedStatus(receiver, call);
     if (!came)
-      return shared.fail(
-          StatusCode::Unavailable, call,
-          "rank " + std::to_string(sender) + " sent nothing with tag " +
-              std::to_string(what.tag) + " " + shared.withinTimeout(),
-          "see why, or raise --collective-timeout");
+      return patience.timedOut();
   }
   if (message.call.digest != call.digest ||
       message.bytes.size() != static_cast<size_t>(countBytes(what)))
-    return shared.fail(StatusCode::Internal, call,
-                       "rank " + std::to_string(sender) + " sent " +
-                           std::to_string(message.call.count) +
-                           " elements of " + shared.opName(message.call.op) +
-                           " with tag " + std::to_string(what.tag) + ", but " +
-                           std::to_string(call.count) +
-                           " of another form are expected",
-                       "recompile the package");
+    return shared.fail(
+        StatusCode::Internal, receiver, call,
+        "rank " + std::to_string(sender) + " sent " +
+            std::to_string(message.call.count) + " elements of " +
+            shared.opName(sender, message.call.op) + " with tag " +
+            std::to_string(what.tag) + ", but " + std::to_string(call.count) +
+            " of another form are expected",
+        "recompile the package");
   const char *next = message.bytes.data();
   for (int64_t i = 0; i < what.pieces.size; ++i) {
     int64_t bytes = bytesFrom(what.pieces[i], 1);

@@ -38,8 +38,8 @@ struct Mailbox {
 };
 
 /// Waits for the next message from `sender`, and copies it to the pieces.
-Status receive(Shared &shared, Mailbox &mailbox, int sender, const Call &call,
-               const Collective &what, void *const *to);
+Status receive(Shared &shared, Mailbox &mailbox, int receiver, int sender,
+               const Call &call, const Collective &what, void *const *to);
 
 } // namespace dist::local
 

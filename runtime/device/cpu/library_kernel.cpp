@@ -140,8 +140,8 @@ Status check(const Spec &spec) {
     if (memory.dims_size() < 1 || memory.dims_size() > DNNL_MAX_NDIMS)
       return unsupported(spec, "expected 1 to 12 dims");
     for (int64_t dim : memory.dims())
-      if (dim < 1)
-        return unsupported(spec, "expected dims of at least 1");
+      if (dim < 1 || dim > INT32_MAX) // the library's loops count in 32 bits
+        return unsupported(spec, "expected dims of 1 to 2147483647");
     if (memory.strides_size() != 0 &&
         memory.strides_size() != memory.dims_size())
       return unsupported(spec, "expected one stride a dim");

@@ -21,11 +21,18 @@ constexpr uint64_t nextLoop(uint64_t untaken, int32_t chunks) {
 } // namespace
 
 SleepingTeam::SleepingTeam(int threads) {
-  for (int i = 1; i < threads; ++i)
-    helpers.emplace_back([this] { help(); });
+  try {
+    for (int i = 1; i < threads; ++i)
+      helpers.emplace_back([this] { help(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-SleepingTeam::~SleepingTeam() {
+SleepingTeam::~SleepingTeam() { stop(); }
+
+void SleepingTeam::stop() {
   stopping.store(true);
   work.notify();
   for (std::thread &helper : helpers)

@@ -24,6 +24,7 @@ namespace dist::cpu {
 class SleepingTeam {
 public:
   /// `threads` with the one that runs the loops; less than 2: it alone.
+  /// Throws std::system_error when there are no threads to be had.
   explicit SleepingTeam(int threads);
   ~SleepingTeam();
   SleepingTeam(const SleepingTeam &) = delete;
@@ -34,6 +35,7 @@ public:
   void run(const Loop &newLoop);
 
 private:
+  void stop();
   void help();
   void runRanges();
 

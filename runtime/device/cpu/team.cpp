@@ -67,6 +67,12 @@ void runShare(void *data) {
 #endif
 } // namespace
 
+void startTeam() {
+#ifndef DIST_THREAD_SANITIZER
+  GOMP_parallel([](void *) {}, nullptr, omp_get_max_threads(), 0);
+#endif
+}
+
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
                  int32_t chunks) {
   if (chunks <= 1) {

@@ -37,6 +37,9 @@ private:
   const int *seatsBefore;
 };
 
+/// Brings the calling thread's team up, so that later nothing has to start.
+void startTeam();
+
 /// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
 /// contiguous ranges on the calling thread's team.
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,

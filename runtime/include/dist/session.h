@@ -30,7 +30,8 @@ typedef struct dist_session_t dist_session_t;
 
 typedef struct dist_session_options_t {
   size_t struct_size; /* sizeof(dist_session_options_t) */
-  /* Seconds that devices wait for each other; 0: 30. */
+  /* Seconds that devices wait for one that shows no progress (computing is
+     progress); 0: 30. */
   double collective_timeout;
 } dist_session_options_t;
 

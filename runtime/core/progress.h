@@ -1,0 +1,59 @@
+//===- progress.h - What a rank shows of being alive ------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Deadlines of collectives are about ranks that hang, not about ranks that
+// compute for long: whoever waits asks here whether the other one still moves.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_PROGRESS_H
+#define RUNTIME_CORE_PROGRESS_H
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <pthread.h>
+
+namespace dist {
+
+/// Written by one rank's threads, read by all.
+class alignas(64) Progress {
+public:
+  /// On the thread that works for the rank: until `end` its CPU time counts,
+  /// so that one long kernel is progress, too.
+  void begin() {
+    clockid_t clock;
+    if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
+      thread.store(clock);
+    advance();
+  }
+  void end() {
+    advance();
+    thread.store(noThread);
+  }
+  /// A kernel, a collective, an entry was begun or ended.
+  void advance() { count.fetch_add(1, std::memory_order_relaxed); }
+
+  uint64_t steps() const { return count.load(std::memory_order_relaxed); }
+  /// Nanoseconds of CPU time of the rank's thread; 0 if none works for it.
+  int64_t cpuTime() const {
+    clockid_t clock = thread.load();
+    timespec time;
+    if (clock == noThread || clock_gettime(clock, &time) != 0)
+      return 0;
+    return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+  }
+
+private:
+  // The clocks of threads are negative numbers.
+  static constexpr clockid_t noThread = CLOCK_REALTIME;
+  std::atomic<uint64_t> count{0};
+  std::atomic<clockid_t> thread{noThread};
+};
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_PROGRESS_H

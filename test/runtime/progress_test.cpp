@@ -1,0 +1,182 @@
+//===- progress_test.cpp - Deadlines that follow liveness -----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/local/local.h"
+#include <chrono>
+#include <thread>
+#include <gtest/gtest.h>
+
+using namespace dist;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr uint32_t all = 1;
+
+struct ProgressTest : testing::Test {
+  std::unique_ptr<LocalWorld> world;
+  std::vector<Status> status;
+  std::vector<double> seconds; // until each rank had ended
+
+  void make(std::vector<int64_t> mesh, double timeout) {
+    LocalOptions options;
+    options.mesh = std::move(mesh);
+    options.timeout = timeout;
+    options.spinMicroseconds = 0;
+    options.nameOp = [](int rank, int32_t op) {
+      return "op " + std::to_string(op) + " of " + std::to_string(rank);
+    };
+    ASSERT_TRUE(LocalWorld::create(options, &world).ok());
+  }
+
+  /// A rank each, on threads of their own.
+  template <typename Body> void run(Body body) {
+    status.assign(world->ranks(), Status());
+    seconds.assign(world->ranks(), 0);
+    auto begin = Clock::now();
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < world->ranks(); ++rank)
+      threads.emplace_back([&, rank] {
+        status[rank] = body(world->rank(rank));
+        seconds[rank] =
+            std::chrono::duration<double>(Clock::now() - begin).count();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+
+  Status receive(Communicator &rank, int sender, int op) {
+    int64_t axes[] = {0};
+    Piece piece{};
+    piece.type = manifest::F32;
+    piece.outer = piece.rows = 1;
+    piece.bytes = 4;
+    Collective call;
+    call.kind = CollectiveKind::Recv;
+    call.op = op;
+    call.peer = sender;
+    call.tag = 7;
+    call.axes = {axes, 1};
+    call.pieces = {&piece, 1};
+    call.gives = false;
+    float value = 0;
+    void *to = &value;
+    return rank.run(call, nullptr, &to);
+  }
+
+  bool says(int rank, const std::string &text) {
+    return status[rank].message().find(text) != std::string::npos;
+  }
+};
+
+TEST_F(ProgressTest, WaitsForARankThatRunsKernels) {
+  make({2}, 0.3);
+  run([&](Communicator &rank) {
+    for (int i = 0; rank.rank() == 1 && i < 20; ++i) {
+      std::this_thread::sleep_for(50ms);
+      rank.progress.advance();
+    }
+    return rank.barrier(1, all);
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
+}
+
+// One long kernel counts nothing, but takes CPU time.
+TEST_F(ProgressTest, WaitsForARankThatComputes) {
+  make({2}, 0.3);
+  std::atomic<uint64_t> sum{0};
+  run([&](Communicator &rank) {
+    if (rank.rank() == 1) {
+      rank.progress.begin();
+      for (auto end = Clock::now() + 1s; Clock::now() < end;)
+        ++sum;
+      rank.progress.end();
+    }
+    return rank.barrier(1, all);
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
+}
+
+// Whoever hangs is named in time, though others that work are missing, too.
+TEST_F(ProgressTest, NamesTheOneThatHangs) {
+  make({2, 2}, 0.3);
+  std::atomic<bool> over{false};
+  constexpr uint32_t minor = 2; // ranks 0 and 1, ranks 2 and 3
+  run([&](Communicator &rank) {
+    if (rank.rank() == 1) // hangs
+      while (!over)
+        std::this_thread::sleep_for(10ms);
+    else if (rank.rank() == 2) // works
+      while (!over) {
+        std::this_thread::sleep_for(10ms);
+        rank.progress.advance();
+      }
+    Status result = rank.barrier(rank.rank(), minor);
+    over = true;
+    return result;
+  });
+  EXPECT_TRUE(says(0, "barrier failed (op 0 of 0): rank 1 did not arrive "
+                      "within 0.3 s of its last progress"))
+      << status[0].message();
+  EXPECT_LT(seconds[0], 3);
+}
+
+// The last stage waits for the middle one, which waits for the first: that one
+// hangs, and the middle one's op waits for it.
+TEST_F(ProgressTest, NamesTheOpThatTrulyWaits) {
+  make({3}, 0.4);
+  std::atomic<int> over{0};
+  run([&](Communicator &rank) {
+    if (rank.rank() == 0) {
+      while (over < 2)
+        std::this_thread::sleep_for(10ms);
+      return Status();
+    }
+    // The last one has waited for longest.
+    if (rank.rank() == 1)
+      std::this_thread::sleep_for(300ms);
+    Status result = receive(rank, rank.rank() - 1, 10 + rank.rank());
+    ++over;
+    return result;
+  });
+  std::string text =
+      "recv failed (op 11 of 1): rank 0 sent nothing with tag 7 within 0.4 s "
+      "of its last progress, and rank 1 waits for it";
+  EXPECT_TRUE(says(1, text)) << status[1].message();
+  EXPECT_TRUE(says(2, text)) << status[2].message();
+}
+
+TEST_F(ProgressTest, SeesRanksThatWaitForEachOther) {
+  make({2}, 0.3);
+  run([&](Communicator &rank) {
+    return receive(rank, 1 - rank.rank(), 20 + rank.rank());
+  });
+  EXPECT_TRUE(says(0, "ranks wait for each other within 0.3 s:"))
+      << status[0].message();
+  for (const char *part : {"rank 0 at recv of op 20 of 0 for rank 1",
+                           "rank 1 at recv of op 21 of 1 for rank 0"})
+    EXPECT_TRUE(says(0, part)) << status[0].message();
+  EXPECT_FALSE(status[1].ok());
+}
+
+TEST_F(ProgressTest, AVeryLongTimeIsNotOver) {
+  for (double timeout : {1e10, 1e300}) {
+    make({2}, timeout);
+    run([&](Communicator &rank) {
+      if (rank.rank() == 1)
+        std::this_thread::sleep_for(500ms);
+      return rank.barrier(1, all);
+    });
+    for (const Status &one : status)
+      EXPECT_TRUE(one.ok()) << one.message();
+  }
+}
+
+} // namespace
