@@ -9,7 +9,7 @@
 #   test/run.sh --runtime  the runtime alone, without LLVM
 #   test/run.sh --matrix   every strategy on every workload, 2 to 8 devices (hours; needs ../shared/data or DIST_TEST_DATA)
 #   test/run.sh --kernels  tens of thousands of random kernels against plain loops (SWEEP_CASES=10000 SWEEP_SEED=1: of each instruction set)
-#   test/run.sh --fuzz     each parser for a minute under libFuzzer (FUZZ_SECONDS=60)
+#   test/run.sh --fuzz     each parser for a minute under libFuzzer, and as long the passes (FUZZ_SECONDS=60)
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
@@ -60,6 +60,12 @@ fuzz() {
 
 # Threads that wait do not spin: there are more of them than CPUs.
 sweep() { OMP_WAIT_POLICY=passive SWEEP_CASES="${SWEEP_CASES:-10000}" "build/bin/$1"; }
+
+# Passes alone and in pipelines, on changed inputs of their tests.
+fuzz_passes() {
+  python3 test/fuzz/passes.py --dist-opt build-asan/bin/dist-opt --seconds "${FUZZ_SECONDS:-60}" --seed "${FUZZ_SEED:-1}" \
+    --output build-asan/fuzz/passes
+}
 
 # The models are written by Python, in an environment of the build folder.
 matrix() {
@@ -119,10 +125,11 @@ for part in "$@"; do
     ;;
   --fuzz)
     names=$(basename -s _fuzzer.cpp test/fuzz/*_fuzzer.cpp)
-    DIST_TARGETS=$(printf '%s_fuzzer ' $names) variant build-asan "${asan[@]}"
+    DIST_TARGETS="dist-opt $(printf '%s_fuzzer ' $names)" variant build-asan "${asan[@]}"
     for name in $names; do
       group "fuzz $name" fuzz "$name"
     done
+    group "fuzz passes" fuzz_passes
     ;;
   *)
     echo "test/run.sh: error: unknown option ($part); see the head of this file" >&2

@@ -59,6 +59,10 @@ struct FunctionCheck {
 FailureOr<std::vector<FunctionCheck>>
 checkPartition(ModuleOp global, ModuleOp local, const CheckOptions &options);
 
+/// The most bytes that the comparison of one function holds at once: every
+/// value of the whole program, and as much of the ranks'.
+int64_t estimateCheckBytes(ModuleOp global);
+
 /// A text for users, a line or two a function.
 std::string formatCheck(const std::vector<FunctionCheck> &checks);
 /// Whether no function diverges.

@@ -182,6 +182,12 @@ void DifferentiatePass::runOnOperation() {
           << "graph-differentiate: the module has no function '" << name << "'";
       return signalPassFailure();
     }
+    if (!entry.getBody().hasOneBlock()) {
+      entry.emitError() << "graph-differentiate: expected '" << name
+                        << "' to have one block, but got "
+                        << entry.getBody().getBlocks().size();
+      return signalPassFailure();
+    }
     Value scale;
     if (lossScale) {
       StateIndex state(getOperation());

@@ -143,6 +143,17 @@ struct GraphToKernelsPass
           << convolution;
       return signalPassFailure();
     }
+    if (!llvm::is_contained({0, 128, 256, 512}, vectorBits)) {
+      getOperation().emitError("expected vector-bits to be 0, 128, 256 or 512, "
+                               "but got ")
+          << vectorBits.getValue();
+      return signalPassFailure();
+    }
+    if (threads < 1) {
+      getOperation().emitError("expected at least one of threads, but got ")
+          << threads.getValue();
+      return signalPassFailure();
+    }
     target.kernel = *kernel;
     target.threads = threads;
     target.vectorBits = vectorBits ? vectorBits : getHostVectorBits();

@@ -49,6 +49,7 @@ private:
                                         : shares.contains(op.getResult());
   }
   void findUnreduced();
+  LogicalResult checkShardings();
   LogicalResult pullSummands();
   LogicalResult makeUnreduced(OpOperand &use);
   LogicalResult shareOut(OpOperand &use);
@@ -222,7 +223,7 @@ bool AxisReducer::sumsOverExamples() {
     auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                       "graph.batch_dim");
     ShardingAttr sharding = findSharding(argument);
-    if (dim && sharding &&
+    if (dim && sharding && dim.getValue().ult(sharding.getNumDims()) &&
         llvm::is_contained(sharding.getAxes(dim.getInt()), axis))
       return true;
   }
@@ -496,11 +497,25 @@ void AxisReducer::insert() {
   }
 }
 
+/// Sums and their completions say how they are laid out.
+LogicalResult AxisReducer::checkShardings() {
+  for (Operation &op : function.front())
+    for (Value result : op.getResults())
+      if (isUnreduced(result) && !findSharding(result))
+        return op.emitOpError()
+               << "is a sum over '" << axis.getValue()
+               << "', but has no sharding; run dist-propagate-sharding and "
+                  "dist-insert-reshards first";
+  return success();
+}
+
 LogicalResult AxisReducer::run() {
   findUnreduced();
-  if (failed(pullSummands()))
+  if (failed(checkShardings()) || failed(pullSummands()))
     return failure();
   findUnreduced();
+  if (failed(checkShardings()))
+    return failure();
   choose();
   insert();
   return success();

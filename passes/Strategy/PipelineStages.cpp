@@ -129,7 +129,8 @@ SmallVector<Segment> PipelineStagesPass::findSegments(func::FuncOp function) {
     segments.back().variables = variables;
     segments.back().followsProduct = followsProduct(&op, assignment);
   }
-  addCosts(function, segments);
+  if (!segments.empty())
+    addCosts(function, segments);
   return segments;
 }
 

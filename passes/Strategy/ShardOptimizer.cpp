@@ -216,8 +216,16 @@ void ShardOptimizerPass::runOnOperation() {
       return signalPassFailure();
   }
   table.emplace(module);
-  for (auto variable : module.getOps<graph::VariableOp>())
-    if (variable.getTrainable())
-      shard(variable);
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (!variable.getTrainable())
+      continue;
+    if (!getVariableSharding(variable)) {
+      variable.emitOpError()
+          << "has no sharding that dist-shard-optimizer could cut, though "
+             "others have; annotate all, or none";
+      return signalPassFailure();
+    }
+    shard(variable);
+  }
   table->update();
 }

@@ -33,6 +33,9 @@ struct TestCheckPartition
     return "partitions, and compares with the whole program";
   }
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<graph::GraphDialect>();
+  }
   void runOnOperation() override {
     ModuleOp local = getOperation();
     OpPassManager number("builtin.module");

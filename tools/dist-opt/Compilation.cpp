@@ -527,7 +527,7 @@ int Compilation::run() {
   if (options.coverage)
     return printCoverage(&context, options, paddedBatch);
   if (failed(load()))
-    return 1;
+    return printer.exitCode();
   std::string stage = options.emit;
   if (stage.empty() && !options.explain.empty())
     stage = "explain";
@@ -539,7 +539,7 @@ int Compilation::run() {
   if (stage == "graph" && options.check.empty())
     return print(bytecode);
   if (failed(train()))
-    return 1;
+    return printer.exitCode();
   if (stage == "train")
     return print(bytecode);
 
@@ -547,15 +547,15 @@ int Compilation::run() {
   if (!options.check.empty()) {
     // The oracle: the same ops under the same numbers, not split.
     if (failed(runPipeline(buildNumberPipeline)))
-      return 1;
+      return printer.exitCode();
     global = module->clone();
   }
   if (failed(annotate()))
-    return 1;
+    return printer.exitCode();
   if (stage == "annotated")
     return print(bytecode);
   if (failed(partition()))
-    return 1;
+    return printer.exitCode();
   if (!options.check.empty()) {
     int code = options.check == "kernels"
                    ? checkKernels(*global)
@@ -569,7 +569,7 @@ int Compilation::run() {
     std::optional<ExplainReport> report =
         makeReport(/*details=*/options.explain == "html");
     if (!report || failed(checkMemory(*report)))
-      return 1;
+      return printer.exitCode();
     if (stage == "explain")
       return reportExplanation(*report, options);
   }
@@ -580,13 +580,13 @@ int Compilation::run() {
   LoweringOptions lowering = loweringOptions();
   if (failed(runPipeline(
           [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); })))
-    return 1;
+    return printer.exitCode();
   if (stage == "rt")
     return print(bytecode);
   if (stage == "llvm") {
     if (failed(runPipeline(
             [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); })))
-      return 1;
+      return printer.exitCode();
     return print(bytecode);
   }
   return reportError(Status::error(StatusCode::InvalidArgument,

@@ -14,6 +14,7 @@
 #include "tools/dist-opt/Planner.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/strategies.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -114,6 +115,19 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
 
 int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
                             const Options &options) {
+  int64_t needed = estimateCheckBytes(global);
+  if (int64_t free = std::min<size_t>(::dist::availableMemory(), INT64_MAX);
+      needed > free) {
+    auto inGiB = [](int64_t bytes) {
+      return llvm::formatv("{0:f1} GiB", double(bytes) / (1 << 30)).str();
+    };
+    return reportError(::dist::Status::error(
+        ::dist::StatusCode::Unavailable, "the check needs too much memory",
+        "--check",
+        "it holds all values of a step, " + inGiB(needed) + ", and " +
+            inGiB(free) + " are free",
+        "use a smaller --batch-size"));
+  }
   CheckOptions check;
   check.seed = options.seed;
   FailureOr<std::vector<FunctionCheck>> checks =

@@ -7,12 +7,11 @@
 #include "dialects/InitAllDialects.h"
 #include "passes/InitAllPasses.h"
 #include "tools/dist-opt/Driver.h"
+#include "tools/dist-opt/FatalErrors.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/truncation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/Support/ErrorHandling.h"
-#include <unistd.h>
 
 using namespace mlir;
 
@@ -48,23 +47,9 @@ static bool isMlirOpt(ArrayRef<StringRef> arguments) {
   return !options && !model && !arguments.empty();
 }
 
-/// Streams of the compiler end the program when what they hold cannot be
-/// written: that is the file system's failure, like any other.
-static void onFatalError(void *, const char *reason, bool) {
-  StringRef why = reason;
-  bool ofFiles = why.consume_front("IO failure on output stream: ");
-  std::string line =
-      ofFiles ? "dist-opt: error: cannot write the output: " + why.str() +
-                    "; check where it is sent to\n"
-              : "dist-opt: error: " + why.str() + "\n";
-  // The stream of errors may be gone when this is called on the way out.
-  (void)!write(STDERR_FILENO, line.data(), line.size());
-  _exit(3);
-}
-
 int main(int argc, char **argv) {
   ::dist::tools::reportFailedWrites();
-  llvm::install_fatal_error_handler(onFatalError);
+  mlir::dist::endWithErrorLines();
   DialectRegistry registry;
   mlir::dist::registerAllDialects(registry);
   mlir::dist::registerAllPasses();

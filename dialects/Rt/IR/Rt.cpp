@@ -151,9 +151,9 @@ LogicalResult CollectiveOp::verify() {
     return emitOpError("expected ")
            << from << " buffers to read and " << to << " to write, but got "
            << getFrom().size() << " and " << getTo().size();
-  llvm::SmallDenseSet<int64_t> seen;
-  for (int64_t axis : getAxes())
-    if (axis < 0 || !seen.insert(axis).second)
+  // No hash table: any number may stand there, its own special ones, too.
+  for (auto [i, axis] : llvm::enumerate(getAxes()))
+    if (axis < 0 || llvm::is_contained(getAxes().take_front(i), axis))
       return emitOpError("expected distinct axes, but got ") << axis;
   return success();
 }

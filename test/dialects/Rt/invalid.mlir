@@ -276,3 +276,12 @@ func.func @share_c3(%g: tensor<16xf32>) {
   %0 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> tensor<16xf32>
   return
 }
+
+// -----
+
+// Any number may stand there, those that hash tables keep for themselves too.
+rt.program @collective_c3 arena 64 arguments [] results [] {
+  %0 = rt.arena 0 bytes 64
+  // expected-error @+1 {{expected distinct axes, but got 9223372036854775807}}
+  rt.collective all_reduce op 0 over [9223372036854775807, 9223372036854775807] (%0) to (%0) [#rt.piece<i8 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+}

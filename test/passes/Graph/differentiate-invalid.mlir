@@ -31,3 +31,14 @@ func.func @train_step(%w: tensor<4xf32> {graph.role = "variable", graph.variable
   %1 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+graph.variable @w : tensor<f32> trainable = dense<1.0> : tensor<f32>
+// expected-error @+1 {{graph-differentiate: expected 'train_step' to have one block, but got 2}}
+func.func @train_step(%w: tensor<f32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<f32> {graph.role = "loss"}) {
+  cf.br ^bb1
+^bb1:
+  return %w : tensor<f32>
+}

@@ -8,3 +8,12 @@ func.func @predict(%x: tensor<4x16xf32>, %a: tensor<16x16xf32> {graph.variable =
   %0 = graph.dot_general %x, %a {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
   return %0 : tensor<4x16xf32>
 }
+
+// -----
+
+// Nothing to cut at all.
+// expected-error @+1 {{a pipeline of 4 chunks needs as many ops with parameters (a layer's weight and its bias are of two), but the model has 0; use fewer}}
+func.func @predict(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {graph.role = "output"}) {
+  %0 = graph.exp %x : tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}

@@ -18,6 +18,6 @@ for i in range(64):
 end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 64, 64, len(directory), len(data), 0)
 with open(os.path.join(folder, "overlap.npz"), "wb") as file:
     file.write(data + directory + end)
-with gzip.open(os.path.join(folder, "bomb.npy.gz"), "wb", compresslevel=1) as file:
-    for _ in range(1024):
-        file.write(bytes(1 << 20))
+member = gzip.compress(bytes(1 << 26))
+with open(os.path.join(folder, "bomb.npy.gz"), "wb") as file:
+    file.write(member * 16)  # members of one stream, 1 GiB in all
