@@ -227,6 +227,10 @@ TEST(LibraryKernel, Refusals) {
     *huge.mutable_memories(0) = memory({4, 4}, {int64_t(1) << 62, size});
     EXPECT_NE(refuse(huge).find("fits into memory"), std::string::npos);
   }
+  // 2^32 rows of one element fit, but not what the library counts with.
+  Spec tall = spec;
+  *tall.mutable_memories(0) = memory({int64_t(1) << 32, 1}, {1, 1});
+  EXPECT_NE(refuse(tall).find("at most 2147483647"), std::string::npos);
   Spec backwards = spec;
   *backwards.mutable_memories(0) = memory({4, 4}, {-4, 1});
   EXPECT_NE(refuse(backwards).find("fits into memory"), std::string::npos);

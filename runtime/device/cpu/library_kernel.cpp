@@ -140,14 +140,18 @@ Status check(const Spec &spec) {
     if (memory.dims_size() < 1 || memory.dims_size() > DNNL_MAX_NDIMS)
       return unsupported(spec, "expected 1 to 12 dims");
     for (int64_t dim : memory.dims())
-      if (dim < 1 || dim > INT32_MAX) // the library's loops count in 32 bits
-        return unsupported(spec, "expected dims of 1 to 2147483647");
+      if (dim < 1)
+        return unsupported(spec, "expected dims of at least 1");
     if (memory.strides_size() != 0 &&
         memory.strides_size() != memory.dims_size())
       return unsupported(spec, "expected one stride a dim");
     if (!fitsMemory(memory))
       return unsupported(spec, "expected dims and strides of a tensor that "
                                "fits into memory");
+    // The library's loops count in 32 bits.
+    for (int64_t dim : memory.dims())
+      if (dim > INT32_MAX)
+        return unsupported(spec, "expected dims of at most 2147483647");
   }
   // A filter's gradient may come with a bias's.
   int firstResult = spec.kind() == Spec::CONV_FILTER_GRAD ? 2 : expected - 1;

@@ -44,7 +44,8 @@ bool rectify(float *x, int64_t count) {
   int nans = 0;
   for (int64_t i = 0; i < count; ++i) {
     nans |= x[i] != x[i];
-    x[i] = x[i] < 0 ? 0 : x[i];
+    // Of -0, too, as the library's own: which of the two runs must not show.
+    x[i] = x[i] <= 0 ? 0 : x[i];
   }
   return nans != 0;
 }
