@@ -143,8 +143,15 @@ std::string solve(const Problem &problem, int threads, Values *got,
   if (std::string wrong = compare(problem, *got); !wrong.empty())
     return wrong;
   if (std::memcmp(second.numbers.data(), got->numbers.data(),
-                  got->numbers.size() * sizeof(double)) != 0)
-    return "another result when run again";
+                  got->numbers.size() * sizeof(double)) != 0) {
+    size_t at = 0;
+    while (std::memcmp(&second.numbers[at], &got->numbers[at],
+                       sizeof(double)) == 0)
+      ++at;
+    return "another result when run again: " +
+           std::to_string(got->numbers[at]) + " and " +
+           std::to_string(second.numbers[at]) + " at " + std::to_string(at);
+  }
   return "";
 }
 
