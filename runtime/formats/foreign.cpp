@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/foreign.h"
+#include "runtime/formats/varint.h"
 #include <algorithm>
 #include <cctype>
 #include <sys/stat.h>
@@ -33,19 +34,6 @@ bool startsWith(string_view bytes, string_view prefix) {
 }
 bool contains(string_view bytes, string_view part) {
   return bytes.find(part) != string_view::npos;
-}
-
-/// Takes a varint off the front.
-bool takeVarint(string_view *bytes, uint64_t *out) {
-  *out = 0;
-  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    uint8_t byte = bytes->front();
-    bytes->remove_prefix(1);
-    *out |= uint64_t(byte & 127) << shift;
-    if (byte < 128)
-      return true;
-  }
-  return false;
 }
 
 /// Takes a message or string of that field off the front. One that a damaged

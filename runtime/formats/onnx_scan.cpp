@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/onnx_scan.h"
+#include "runtime/formats/varint.h"
 
 using namespace dist;
 using std::string_view;
@@ -24,18 +25,6 @@ struct Field {
 };
 
 constexpr unsigned kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;
-
-bool takeVarint(string_view *bytes, uint64_t *out) {
-  *out = 0;
-  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    uint8_t byte = bytes->front();
-    bytes->remove_prefix(1);
-    *out |= uint64_t(byte & 127) << shift;
-    if (byte < 128)
-      return true;
-  }
-  return false;
-}
 
 bool takeField(string_view *bytes, Field *field) {
   string_view before = *bytes;
