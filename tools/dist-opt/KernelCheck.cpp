@@ -13,7 +13,7 @@
 #include "tools/dist-opt/KernelCheck.h"
 #include "passes/Lowering/Check/KernelProbes.h"
 #include "passes/Lowering/Check/KernelReference.h"
-#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-opt/Reports.h"
 #include "llvm/ADT/MapVector.h"

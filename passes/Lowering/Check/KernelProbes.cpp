@@ -10,7 +10,7 @@
 #include "passes/Analysis/EntryPrograms.h"
 #include "passes/Analysis/RandomInputs.h"
 #include "passes/Lowering/Check/KernelReference.h"
-#include "passes/Lowering/LibraryKernels.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
 #include <limits>

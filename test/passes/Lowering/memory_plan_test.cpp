@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/MemoryPlan.h"
+#include "passes/Lowering/Memory/MemoryPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 #include <random>

@@ -8,7 +8,7 @@
 #include "dialects/Rt/IR/Rt.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Analysis/MachineModel.h"
-#include "passes/Lowering/PredictKernels.h"
+#include "passes/Lowering/Kernels/PredictKernels.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
 

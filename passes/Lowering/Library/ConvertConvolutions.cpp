@@ -1,0 +1,246 @@
+//===- ConvertConvolutions.cpp - Convolutions become library kernels ------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Library/KernelConverter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+/// The memory in the library's order of dims, N C spatial, from a layout
+/// string.
+static DictionaryAttr makeActivation(Value value, StringRef layout) {
+  RankedTensorType type = getTensorType(value);
+  SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
+  SmallVector<int64_t> dims, inOrder;
+  auto push = [&](char letter) {
+    size_t place = layout.find(letter);
+    dims.push_back(type.getDimSize(place));
+    inOrder.push_back(strides[place]);
+  };
+  push('N');
+  push('C');
+  for (size_t s = 0; s + 2 < layout.size(); ++s)
+    push('0' + s);
+  return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
+}
+
+/// [G,] O, I, spatial; without strides where the library is to choose.
+static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
+                                 bool packed) {
+  RankedTensorType type = getTensorType(value);
+  SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
+  SmallVector<int64_t> dims, inOrder;
+  size_t o = layout.find('O'), i = layout.find('I');
+  if (groups > 1) {
+    dims.push_back(groups);
+    inOrder.push_back(strides[o] * (type.getDimSize(o) / groups));
+  }
+  llvm::append_values(dims, type.getDimSize(o) / groups, type.getDimSize(i));
+  llvm::append_values(inOrder, strides[o], strides[i]);
+  for (size_t s = 0; s + 2 < layout.size(); ++s) {
+    size_t place = layout.find('0' + s);
+    dims.push_back(type.getDimSize(place));
+    inOrder.push_back(strides[place]);
+  }
+  if (packed)
+    return makeMemory(type.getElementType(), dims, std::nullopt);
+  return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
+}
+
+template <typename OpT>
+SmallVector<NamedAttribute> KernelConverter::getConvAttributes(OpT op) {
+  return {b.getNamedAttr("strides", op.getStridesAttr()),
+          b.getNamedAttr("pad_low", op.getPadLowAttr()),
+          b.getNamedAttr("pad_high", op.getPadHighAttr()),
+          b.getNamedAttr("dilations", op.getDilationsAttr()),
+          b.getNamedAttr("groups", op.getGroupsAttr())};
+}
+
+/// The convolution, or its input's gradient, as one that createWinograd takes
+/// but for its values; nothing if it is another kind.
+template <typename OpT>
+static std::optional<WinogradConvolution>
+describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
+  auto are = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [&](int64_t entry) { return entry == value; });
+  };
+  StringRef layout = op.getFilterLayout();
+  auto sizeOf = [&](char letter) {
+    return filter.getDimSize(layout.find(letter));
+  };
+  if (op.getInputLayout() != "N01C" || op.getOutputLayout() != "N01C" ||
+      !isa<Float32Type, BFloat16Type, Float16Type>(filter.getElementType()) ||
+      sizeOf('0') != 3 || sizeOf('1') != 3 || op.getGroups() != 1 ||
+      !are(op.getStrides(), 1) || !are(op.getDilations(), 1))
+    return std::nullopt;
+  // With a larger pad, whole rows of the result would be nothing but zeros.
+  for (int64_t pad : op.getPadLow())
+    if (pad < 0 || pad > 2)
+      return std::nullopt;
+  WinogradConvolution convolution;
+  SmallVector<int64_t> strides = getRowMajorStrides(filter.getShape());
+  for (char letter : StringRef(isGradient ? "IO01" : "OI01"))
+    convolution.filterStrides.push_back(strides[layout.find(letter)]);
+  convolution.rotate = isGradient;
+  for (int64_t pad : op.getPadLow())
+    convolution.padLow.push_back(isGradient ? 2 - pad : pad);
+  return convolution;
+}
+
+/// `memories` has the filter as it lies, `packed` leaves its strides to the
+/// library. None where the library has no such kernel.
+std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
+    StringRef kind, SmallVector<Attribute> memories, unsigned filter,
+    DictionaryAttr packed, ArrayRef<NamedAttribute> extra) {
+  auto plain = cast<DictionaryAttr>(memories[filter]);
+  memories[filter] = packed;
+  DictionaryAttr kernel = makeKernel(kind, memories, extra);
+  auto info = askLibrary(kernel, threads);
+  if (!info)
+    return std::nullopt;
+  std::optional<int64_t> packedBytes;
+  if (isPlain(info->memories[filter], plain)) {
+    memories[filter] = plain;
+    kernel = makeKernel(kind, memories, extra);
+  } else {
+    packedBytes = info->memories[filter].bytes;
+  }
+  bool isReference = info->isReference();
+  return FilterKernel{isReference ? markReference(kernel) : kernel, packedBytes,
+                      isReference};
+}
+
+void KernelConverter::convertConv(ConvOp op) {
+  b.setInsertionPoint(op);
+  StringRef layout = op.getOutputLayout();
+  Epilogue epilogue = findEpilogue(op.getResult(), layout.find('C'));
+  if (auto winograd = describeWinograd(op, getTensorType(op.getFilter()),
+                                       /*isGradient=*/false)) {
+    winograd->input = op.getInput();
+    winograd->filter = op.getFilter();
+    winograd->output = getTensorType(op.getResult());
+    winograd->isPrepared = isPreparable(op.getFilter());
+    winograd->bias = epilogue.bias;
+    winograd->relu = epilogue.relu;
+    b.setInsertionPointAfterValue(epilogue.result);
+    if (Value result = createWinograd(b, op.getLoc(), *winograd, target)) {
+      epilogue.result.replaceAllUsesWith(result);
+      return;
+    }
+    b.setInsertionPoint(op);
+  }
+  DictionaryAttr plain =
+      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
+  SmallVector<Attribute> memories{
+      makeActivation(op.getInput(), op.getInputLayout()), plain};
+  SmallVector<NamedAttribute> extra = getConvAttributes(op);
+  SmallVector<Value> inputs{op.getInput(), op.getFilter()};
+  if (epilogue.bias) {
+    RankedTensorType type = getTensorType(epilogue.bias);
+    memories.push_back(makeMemory(type.getElementType(), type.getShape(),
+                                  ArrayRef<int64_t>{1}));
+    inputs.push_back(epilogue.bias);
+    extra.push_back(b.getNamedAttr("bias", b.getUnitAttr()));
+  }
+  if (epilogue.relu)
+    extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
+  memories.push_back(makeActivation(op.getResult(), layout));
+  auto choice = makeFilterKernel(
+      "conv", memories, 1,
+      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
+      extra);
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertConv(op);
+  if (!choice)
+    return;
+  b.setInsertionPointAfterValue(epilogue.result);
+  if (choice->packedBytes)
+    inputs[1] = reorderTo(op.getFilter(), plain, choice->kernel, 1,
+                          *choice->packedBytes);
+  Value result = rt::LibraryOp::create(
+      b, op.getLoc(), epilogue.result.getType(), inputs, choice->kernel);
+  epilogue.result.replaceAllUsesWith(result);
+}
+
+void KernelConverter::convertInputGrad(ConvInputGradOp op) {
+  b.setInsertionPoint(op);
+  if (auto winograd = describeWinograd(op, getTensorType(op.getFilter()),
+                                       /*isGradient=*/true)) {
+    winograd->input = op.getGrad();
+    winograd->filter = op.getFilter();
+    winograd->output = getTensorType(op.getResult());
+    winograd->isPrepared = isPreparable(op.getFilter());
+    if (Value result = createWinograd(b, op.getLoc(), *winograd, target)) {
+      op.replaceAllUsesWith(result);
+      return;
+    }
+  }
+  DictionaryAttr plain =
+      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
+  auto choice = makeFilterKernel(
+      "conv_input_grad",
+      {makeActivation(op.getGrad(), op.getOutputLayout()), plain,
+       makeActivation(op.getResult(), op.getInputLayout())},
+      1, makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
+      getConvAttributes(op));
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertInputGrad(op);
+  if (!choice)
+    return;
+  Value filter = op.getFilter();
+  if (choice->packedBytes)
+    filter = reorderTo(filter, plain, choice->kernel, 1, *choice->packedBytes);
+  Value result =
+      rt::LibraryOp::create(b, op.getLoc(), op.getResult().getType(),
+                            ValueRange{op.getGrad(), filter}, choice->kernel);
+  op.replaceAllUsesWith(result);
+}
+
+void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
+  b.setInsertionPoint(op);
+  if (auto winograd = describeWinograd(op, getTensorType(op.getResult()),
+                                       /*isGradient=*/false)) {
+    winograd->input = op.getInput();
+    if (Value result =
+            createWinogradFilterGrad(b, op.getLoc(), *winograd, op.getGrad(),
+                                     getTensorType(op.getResult()), target)) {
+      op.replaceAllUsesWith(result);
+      return;
+    }
+  }
+  DictionaryAttr plain =
+      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), false);
+  DictionaryAttr packed =
+      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), true);
+  auto choice = makeFilterKernel(
+      "conv_filter_grad",
+      {makeActivation(op.getInput(), op.getInputLayout()),
+       makeActivation(op.getGrad(), op.getOutputLayout()), plain},
+      2, packed, getConvAttributes(op));
+  if ((!choice || choice->isReference) && widenIfNarrow(op))
+    return convertFilterGrad(op);
+  if (!choice)
+    return;
+  Type type = op.getResult().getType();
+  Value inputs[] = {op.getInput(), op.getGrad()};
+  Value result;
+  if (!choice->packedBytes) {
+    result =
+        rt::LibraryOp::create(b, op.getLoc(), type, inputs, choice->kernel);
+  } else {
+    Value grad = rt::LibraryOp::create(
+        b, op.getLoc(),
+        RankedTensorType::get({*choice->packedBytes}, b.getI8Type()), inputs,
+        choice->kernel);
+    DictionaryAttr reorder =
+        makeKernel("reorder", {packed, plain},
+                   {b.getNamedAttr("packed_kernel", choice->kernel),
+                    b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
+    result = rt::LibraryOp::create(b, op.getLoc(), type, grad, reorder);
+  }
+  op.replaceAllUsesWith(result);
+}

@@ -1,0 +1,144 @@
+//===- LibraryKernels.cpp - Descriptions of library kernels -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Library/LibraryKernels.h"
+#include "passes/Lowering/Lowering.h"
+#include "runtime/device/cpu/cpus.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace manifest = ::dist::manifest;
+
+manifest::DataType mlir::dist::getDataType(Type element) {
+  if (element.isF32())
+    return manifest::F32;
+  if (element.isF64())
+    return manifest::F64;
+  if (element.isF16())
+    return manifest::F16;
+  if (element.isBF16())
+    return manifest::BF16;
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return manifest::DATA_TYPE_UNKNOWN;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return manifest::BOOL;
+  case 8:
+    return isUnsigned ? manifest::U8 : manifest::I8;
+  case 16:
+    return isUnsigned ? manifest::U16 : manifest::I16;
+  case 32:
+    return isUnsigned ? manifest::U32 : manifest::I32;
+  case 64:
+    return isUnsigned ? manifest::U64 : manifest::I64;
+  default:
+    return manifest::DATA_TYPE_UNKNOWN;
+  }
+}
+
+static StringRef getTypeName(Type element) {
+  if (element.isF32())
+    return "f32";
+  if (element.isBF16())
+    return "bf16";
+  if (element.isF16())
+    return "f16";
+  if (element.isF64())
+    return "f64";
+  return "i8";
+}
+
+static manifest::DataType parseTypeName(StringRef name) {
+  return llvm::StringSwitch<manifest::DataType>(name)
+      .Case("f32", manifest::F32)
+      .Case("bf16", manifest::BF16)
+      .Case("f16", manifest::F16)
+      .Case("f64", manifest::F64)
+      .Default(manifest::I8);
+}
+
+DictionaryAttr
+mlir::dist::makeMemory(Type element, ArrayRef<int64_t> dims,
+                       std::optional<ArrayRef<int64_t>> strides) {
+  Builder b(element.getContext());
+  SmallVector<NamedAttribute> entries{
+      b.getNamedAttr("dims", b.getDenseI64ArrayAttr(dims)),
+      b.getNamedAttr("type", b.getStringAttr(getTypeName(element)))};
+  if (strides)
+    entries.push_back(
+        b.getNamedAttr("strides", b.getDenseI64ArrayAttr(*strides)));
+  return b.getDictionaryAttr(entries);
+}
+
+template <typename Field>
+static void fillList(DictionaryAttr kernel, StringRef name, Field *field) {
+  if (auto list = kernel.getAs<DenseI64ArrayAttr>(name))
+    for (int64_t value : list.asArrayRef())
+      field->Add(value);
+}
+
+int LibraryTable::getIndex(DictionaryAttr kernel) {
+  auto it = indices.find(kernel);
+  if (it != indices.end())
+    return it->second;
+  manifest::LibraryKernel message;
+  auto kind = kernel.getAs<StringAttr>("kind");
+  message.set_kind(
+      llvm::StringSwitch<manifest::LibraryKernel::Kind>(kind ? kind.getValue()
+                                                             : "")
+          .Case("conv", manifest::LibraryKernel::CONV)
+          .Case("conv_input_grad", manifest::LibraryKernel::CONV_INPUT_GRAD)
+          .Case("conv_filter_grad", manifest::LibraryKernel::CONV_FILTER_GRAD)
+          .Case("reorder", manifest::LibraryKernel::REORDER)
+          .Default(manifest::LibraryKernel::MATMUL));
+  for (auto memory :
+       kernel.getAs<ArrayAttr>("memories").getAsRange<DictionaryAttr>()) {
+    auto *out = message.add_memories();
+    out->set_type(parseTypeName(memory.getAs<StringAttr>("type")));
+    fillList(memory, "dims", out->mutable_dims());
+    fillList(memory, "strides", out->mutable_strides());
+  }
+  fillList(kernel, "strides", message.mutable_strides());
+  fillList(kernel, "pad_low", message.mutable_pad_low());
+  fillList(kernel, "pad_high", message.mutable_pad_high());
+  fillList(kernel, "dilations", message.mutable_dilations());
+  if (auto groups = kernel.getAs<IntegerAttr>("groups"))
+    message.set_groups(groups.getInt());
+  else
+    message.set_groups(1);
+  message.set_bias(kernel.contains("bias"));
+  message.set_relu(kernel.contains("relu"));
+  if (auto packed = kernel.getAs<DictionaryAttr>("packed_kernel")) {
+    message.set_packed_kernel(getIndex(packed));
+    message.set_packed_memory(
+        kernel.getAs<IntegerAttr>("packed_memory").getInt());
+  }
+  int index = table.size();
+  *table.Add() = std::move(message);
+  kernels.push_back(kernel);
+  indices[kernel] = index;
+  return index;
+}
+
+std::optional<::dist::cpu::LibraryKernelInfo>
+mlir::dist::askLibrary(DictionaryAttr kernel, int64_t threads) {
+  LibraryTable table;
+  int index = table.getIndex(kernel);
+  ::dist::cpu::LibraryKernelInfo info;
+  ::dist::Status status =
+      ::dist::cpu::describe(table.getTable(), index, threads, &info);
+  if (!status.ok())
+    return std::nullopt;
+  return info;
+}
+
+int64_t mlir::dist::countUsableThreads() {
+  return ::dist::cpu::usableCpus().size();
+}

@@ -1,0 +1,74 @@
+//===- MemoryLayout.h - Where a function's values lie -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values that share memory (views, reductions in place) form one *storage*.
+// Each storage is the binding of an argument, the binding of a result, a block
+// of the arena, or an address that an `rt.share` gives.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_MEMORY_MEMORYLAYOUT_H
+#define PASSES_LOWERING_MEMORY_MEMORYLAYOUT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "dialects/Dist/IR/Dist.h"
+#include "mlir/IR/SymbolTable.h"
+#include "passes/Lowering/Memory/MemoryPlan.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::dist {
+
+struct Storage {
+  enum Kind { Unknown, Argument, Result, Arena, Shared } kind = Unknown;
+  /// Of the argument, the result, the block, or what rt.share ops give.
+  int64_t number = -1;
+  int64_t delta = 0; // within a block that several storages share
+  int64_t bytes = 0;
+  int64_t first = -1, last = -1;
+  std::string what;
+  /// The storage that this is a part of: it lives as long.
+  int64_t whole = -1;
+};
+
+/// Whether the op's results are parts of its operands where these lie.
+bool isView(AllSliceOp op);
+/// What the value is, under other shapes.
+Value getReshaped(Value value);
+
+/// What is copied when everything else is done.
+struct FinalCopy {
+  Value from;
+  bool toArgument;
+  int64_t number;
+};
+
+struct MemoryLayout {
+  std::vector<Storage> storages;
+  llvm::DenseMap<Value, unsigned> storageIndex;
+  std::vector<MemoryBlock> blocks;
+  /// In time; views have none of their own.
+  llvm::DenseMap<Operation *, int64_t> positions;
+  /// The library's scratchpads, as blocks.
+  llvm::DenseMap<Operation *, int64_t> scratchBlock;
+  SmallVector<FinalCopy> copies;
+  int64_t arenaBytes = 0;
+
+  Storage &storageOf(Value value) { return storages[storageIndex[value]]; }
+  /// The storage that this one is a part of, or itself.
+  unsigned wholeOf(unsigned index) const {
+    while (storages[index].whole >= 0)
+      index = storages[index].whole;
+    return index;
+  }
+};
+
+/// Gives every value of the function a place.
+MemoryLayout layOutMemory(func::FuncOp func, int64_t threads,
+                          const SymbolTable &symbols);
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_MEMORY_MEMORYLAYOUT_H

@@ -1,0 +1,36 @@
+//===- PlannedMemory.cpp - What a device allocates -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Memory/PlannedMemory.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Rt/IR/Rt.h"
+#include "passes/Lowering/Program/Bindings.h"
+#include "passes/Lowering/Memory/StateLayout.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void mlir::dist::addPlannedMemory(ModuleOp programs, ExplainReport &report) {
+  StateLayout layout = layOutState(programs);
+  llvm::StringMap<int64_t> arenas, numbers;
+  for (auto program : programs.getOps<rt::ProgramOp>()) {
+    auto prepares = program->getAttrOfType<FlatSymbolRefAttr>(kPrepares);
+    StringRef entry = prepares ? prepares.getValue() : program.getSymName();
+    int64_t &arena = arenas[entry];
+    arena = std::max<int64_t>(arena, program.getArenaBytes());
+    numbers[entry] = getProgramNumber(program);
+  }
+  for (EntryReport &entry : report.entries) {
+    auto arena = arenas.find(entry.name);
+    if (arena == arenas.end())
+      continue;
+    const StateLayout::Program &program = layout.programs[numbers[entry.name]];
+    entry.memory.prepared = program.preparedBytes;
+    entry.memory.arena = arena->second;
+    entry.memory.planned = program.bytes + arena->second;
+  }
+}

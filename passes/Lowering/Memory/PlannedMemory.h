@@ -1,0 +1,21 @@
+//===- PlannedMemory.h - What a device allocates ----------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_MEMORY_PLANNEDMEMORY_H
+#define PASSES_LOWERING_MEMORY_PLANNEDMEMORY_H
+
+#include "passes/Analysis/Explain.h"
+
+namespace mlir::dist {
+
+/// Puts into the report what its entries' programs, made of the same module
+/// with their memory planned, will allocate of a device: variables and prepared
+/// weights of all entries of a program, and the entry's arena.
+void addPlannedMemory(ModuleOp programs, ExplainReport &report);
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_MEMORY_PLANNEDMEMORY_H

@@ -1,0 +1,50 @@
+//===- Bindings.cpp - What arguments of an entry stand for -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Program/Bindings.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/Graph.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+Attribute mlir::dist::getStateName(DictionaryAttr attributes) {
+  if (!attributes)
+    return nullptr;
+  if (Attribute variable = attributes.get("graph.variable"))
+    return variable;
+  auto role = attributes.getAs<StringAttr>("graph.role");
+  if (role && role.getValue() == "prepared")
+    return attributes.get("graph.name");
+  return nullptr;
+}
+
+bool mlir::dist::isUnchangedWeight(BlockArgument argument) {
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!func || !argument.getOwner()->isEntryBlock())
+    return false;
+  auto symbol = func.getArgAttrOfType<FlatSymbolRefAttr>(
+      argument.getArgNumber(), "graph.variable");
+  if (!symbol)
+    return false;
+  auto variable =
+      SymbolTable::lookupNearestSymbolFrom<graph::VariableOp>(func, symbol);
+  if (!variable || !llvm::is_contained({"parameter", "buffer", "constant"},
+                                       variable.getGroup()))
+    return false;
+  Operation *terminator = argument.getOwner()->getTerminator();
+  for (OpOperand &result : terminator->getOpOperands())
+    if (result.get() != argument &&
+        func.getResultAttr(result.getOperandNumber(), "graph.variable") ==
+            symbol)
+      return false;
+  return true;
+}
+
+int64_t mlir::dist::getThreads(func::FuncOp function, int64_t threads) {
+  return isOnHost(function) ? threads * findMesh(function).getNumRanks()
+                            : threads;
+}

@@ -1,0 +1,33 @@
+//===- Bindings.h - What arguments of an entry stand for -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PASSES_LOWERING_PROGRAM_BINDINGS_H
+#define PASSES_LOWERING_PROGRAM_BINDINGS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// On a function or program: the entry whose prepared arguments it fills. Its
+/// bindings are the entry's.
+constexpr llvm::StringLiteral kPrepares = "rt.prepares";
+
+/// The device's state that an argument or result of these attributes is: a
+/// variable's symbol, or a prepared buffer's name. Null for inputs and outputs.
+Attribute getStateName(DictionaryAttr attributes);
+
+/// Whether the argument is a weight (parameter, buffer or constant) that the
+/// function leaves as it is: what is computed from such alone stays right until
+/// somebody else writes a variable.
+bool isUnchangedWeight(BlockArgument argument);
+
+/// Threads that run the function, where a device has `threads`: the host works
+/// while all devices wait, with the threads of all.
+int64_t getThreads(func::FuncOp function, int64_t threads);
+
+} // namespace mlir::dist
+
+#endif // PASSES_LOWERING_PROGRAM_BINDINGS_H

@@ -1,0 +1,321 @@
+//===- ProgramEmitter.cpp - A function with a layout becomes a program ----===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Program/ProgramEmitter.h"
+#include "dialects/Graph/IR/GraphOrder.h"
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Stage.h"
+#include "passes/Lowering/Program/Bindings.h"
+#include "passes/Lowering/Program/CollectiveCalls.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
+#include "passes/Lowering/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+class Emitter {
+public:
+  Emitter(func::FuncOp func, MemoryLayout &layout, SymbolTable &symbols)
+      : func(func), block(func.getBody().front()), layout(layout),
+        symbols(symbols), bufferType(rt::BufferType::get(func.getContext())) {}
+
+  LogicalResult emit();
+
+private:
+  LogicalResult emitOp(Operation *op, int64_t position);
+  LogicalResult emitTransfer(CollectiveOpInterface op);
+  void createShare(Operation *op, ValueRange values, ResultRange results,
+                   rt::CollectiveKind kind, int64_t number,
+                   ArrayRef<int64_t> axes, int64_t places, ArrayAttr pieces);
+  void emitShare(rt::ShareOp op);
+  void emitView(AllSliceOp op, const CollectiveCall &call);
+  LogicalResult emitFinalCopies();
+  DictionaryAttr describePeak();
+  int64_t addTransfer(CollectiveOpInterface op);
+  Value getBuffer(Value value);
+  Value getAddress(const Storage &storage);
+  DictionaryAttr describe(DictionaryAttr attributes, Type type);
+
+  func::FuncOp func;
+  Block &block;
+  MemoryLayout &layout;
+  SymbolTable &symbols;
+  Type bufferType;
+  SmallVector<Attribute> transfers;
+  llvm::DenseMap<Operation *, int64_t> transferIds;
+  std::optional<OpBuilder> b;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> addresses;
+};
+
+} // namespace
+
+Value Emitter::getAddress(const Storage &storage) {
+  std::pair<int64_t, int64_t> key;
+  int64_t offset = 0;
+  if (storage.kind == Storage::Arena) {
+    offset = layout.blocks[storage.number].offset + storage.delta;
+    key = {offset, storage.bytes};
+  } else if (storage.kind == Storage::Shared) {
+    key = {-2, storage.number};
+  } else {
+    key = {-1, storage.kind == Storage::Argument
+                   ? storage.number
+                   : int64_t(func.getNumArguments()) + storage.number};
+  }
+  Value &address = addresses[key];
+  if (!address) {
+    if (storage.kind == Storage::Arena)
+      address = rt::ArenaOp::create(*b, func.getLoc(), bufferType, offset,
+                                    storage.bytes);
+    else
+      address =
+          rt::BindingOp::create(*b, func.getLoc(), bufferType, key.second);
+  }
+  return address;
+}
+
+Value Emitter::getBuffer(Value value) {
+  return getAddress(layout.storageOf(value));
+}
+
+/// The transfer's number; and a row for what the package says of it.
+int64_t Emitter::addTransfer(CollectiveOpInterface op) {
+  int64_t id = op.getCollectiveId() >= 0 ? op.getCollectiveId()
+                                         : int64_t(transfers.size());
+  transfers.push_back(describeTransfer(op, id, op->getOperands()));
+  return id;
+}
+
+LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
+  int64_t id = op.isLocal() ? -1 : addTransfer(op);
+  transferIds[op] = id;
+  CollectiveCall call =
+      op.getCall(findMesh(op).getGroupSize(op.getGroupAxes()));
+  auto offsetOf = [&](Value value) {
+    Storage &storage = layout.storageOf(value);
+    return storage.kind == Storage::Arena
+               ? layout.blocks[storage.number].offset + storage.delta
+               : -1;
+  };
+  ResultRange results = getCollectiveResults(op);
+  if (auto slice = dyn_cast<AllSliceOp>(*op); slice && isView(slice)) {
+    emitView(slice, call);
+    return success();
+  }
+  SmallVector<CollectiveBuffer> buffers;
+  for (auto [i, piece] : llvm::enumerate(call.pieces)) {
+    CollectiveBuffer buffer;
+    buffer.piece = piece;
+    if (i < op->getNumOperands()) {
+      buffer.from = getBuffer(op->getOperand(i));
+      buffer.fromOffset = offsetOf(op->getOperand(i));
+    }
+    if (i < results.size()) {
+      buffer.to = getBuffer(results[i]);
+      buffer.toOffset = offsetOf(results[i]);
+    }
+    buffers.push_back(buffer);
+  }
+  return emitCollective(*b, op, id, call, buffers);
+}
+
+/// The results lie where the call says at run time.
+void Emitter::createShare(Operation *op, ValueRange values, ResultRange results,
+                          rt::CollectiveKind kind, int64_t number,
+                          ArrayRef<int64_t> axes, int64_t places,
+                          ArrayAttr pieces) {
+  SmallVector<Value> inputs;
+  for (Value value : values)
+    inputs.push_back(getBuffer(value));
+  SmallVector<Type> types(results.size(), bufferType);
+  auto shared = rt::ShareOp::create(*b, op->getLoc(), types, kind, number, axes,
+                                    places, inputs, pieces, DictionaryAttr());
+  for (auto [result, address] : llvm::zip_equal(results, shared.getOutputs()))
+    addresses[{-2, layout.storageOf(result).number}] = address;
+}
+
+/// A slice in one block lies where the whole does.
+void Emitter::emitView(AllSliceOp op, const CollectiveCall &call) {
+  SmallVector<Attribute> pieces;
+  for (const auto &piece : call.pieces)
+    pieces.push_back(getPieceAttr(op.getContext(), piece));
+  createShare(op, op.getOperands(), op->getResults(),
+              rt::CollectiveKind::AllSlice, /*number=*/-1, getAxisNumbers(op),
+              /*places=*/1, b->getArrayAttr(pieces));
+}
+
+void Emitter::emitShare(rt::ShareOp op) {
+  createShare(op, op.getInputs(), op->getResults(), op.getKind(), op.getOp(),
+              op.getAxes(), op.getPlaces(), op.getPieces());
+  if (DictionaryAttr transfer = op.getTransferAttr())
+    transfers.push_back(transfer);
+}
+
+LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
+  if (isa<graph::ReshapeOp, graph::AfterOp, func::ReturnOp>(op))
+    return success();
+  SmallVector<Value> buffers;
+  auto addBuffers = [&] {
+    for (Value operand : op->getOperands())
+      buffers.push_back(getBuffer(operand));
+    for (Value result : op->getResults())
+      buffers.push_back(getBuffer(result));
+  };
+  if (auto call = dyn_cast<rt::CallOp>(op)) {
+    auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+    if (!kernel)
+      return call.emitOpError("expected a kernel named ") << call.getKernel();
+    addBuffers();
+    int64_t rows = ShapedType::getNumElements(
+        kernel.getDomain().take_front(kernel.getRowDims()));
+    rt::LaunchOp::create(*b, op->getLoc(), call.getKernel(), buffers, rows,
+                         kernel.getChunks());
+    return success();
+  }
+  if (auto library = dyn_cast<rt::LibraryOp>(op)) {
+    addBuffers();
+    auto scratch = layout.scratchBlock.find(op);
+    if (scratch != layout.scratchBlock.end())
+      buffers.push_back(rt::ArenaOp::create(
+          *b, op->getLoc(), bufferType, layout.blocks[scratch->second].offset,
+          layout.blocks[scratch->second].bytes));
+    rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
+    return success();
+  }
+  if (auto share = dyn_cast<rt::ShareOp>(op)) {
+    emitShare(share);
+    return success();
+  }
+  if (auto release = dyn_cast<rt::ReleaseOp>(op)) {
+    rt::CollectiveOp::create(*b, op->getLoc(), rt::CollectiveKind::Barrier,
+                             release.getOp(), release.getAxes(), ValueRange(),
+                             ValueRange(), b->getArrayAttr({}),
+                             /*reduction=*/0, /*algorithm=*/0, /*peer=*/0,
+                             /*tag=*/0, ArrayRef<int64_t>(), /*start=*/false);
+    return success();
+  }
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return emitTransfer(collective);
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    rt::WaitOp::create(*b, op->getLoc(),
+                       transferIds.lookup(wait.getToken().getDefiningOp()));
+    return success();
+  }
+  return op->emitOpError("no kernel runs it; the lowering has no rule for "
+                         "this op, choose a strategy that does not need it");
+}
+
+DictionaryAttr Emitter::describe(DictionaryAttr attributes, Type type) {
+  NamedAttrList list(attributes);
+  list.set("type", TypeAttr::get(type));
+  return list.getDictionary(func.getContext());
+}
+
+/// The arena's parts: what is alive when most is.
+DictionaryAttr Emitter::describePeak() {
+  Builder builder(func.getContext());
+  // By time, what begins to live less what has ceased to.
+  int64_t end = layout.positions[block.getTerminator()];
+  std::vector<int64_t> change(end + 2);
+  for (MemoryBlock &memory : layout.blocks) {
+    if (memory.last < 0 || memory.first > end)
+      continue;
+    change[std::max<int64_t>(memory.first, 0)] += alignMemory(memory.bytes);
+    change[std::min(memory.last, end) + 1] -= alignMemory(memory.bytes);
+  }
+  int64_t peakAt = 0, peak = -1, live = 0;
+  for (int64_t t = 0; t <= end; ++t) {
+    live += change[t];
+    if (live > peak)
+      peak = live, peakAt = t;
+  }
+  llvm::StringMap<int64_t> parts;
+  for (MemoryBlock &memory : layout.blocks)
+    if (memory.first <= peakAt && peakAt <= memory.last)
+      parts[memory.what] += alignMemory(memory.bytes);
+  if (layout.arenaBytes > peak)
+    parts["fragmentation"] = layout.arenaBytes - peak;
+  SmallVector<NamedAttribute> partAttributes;
+  for (auto &part : parts)
+    partAttributes.push_back(builder.getNamedAttr(
+        part.first(), builder.getI64IntegerAttr(part.second)));
+  return builder.getDictionaryAttr(partAttributes);
+}
+
+LogicalResult Emitter::emitFinalCopies() {
+  // Results first: a variable's old value may be one of them.
+  llvm::stable_sort(layout.copies, [](const FinalCopy &l, const FinalCopy &r) {
+    return !l.toArgument && r.toArgument;
+  });
+  llvm::SmallDenseSet<int64_t> overwritten;
+  for (FinalCopy &copy : layout.copies) {
+    Storage to;
+    to.kind = copy.toArgument ? Storage::Argument : Storage::Result;
+    to.number = copy.number;
+    to.bytes = getByteSize(copy.from.getType());
+    Storage &from = layout.storageOf(copy.from);
+    const Storage &whole =
+        layout.storages[layout.wholeOf(layout.storageIndex[copy.from])];
+    if (whole.kind == Storage::Argument && overwritten.contains(whole.number))
+      return func.emitOpError(
+          "two variables take each other's old value; assign one of them "
+          "through a computed copy");
+    rt::CopyOp::create(*b, func.getLoc(), getAddress(from), getAddress(to),
+                       to.bytes);
+    if (copy.toArgument)
+      overwritten.insert(copy.number);
+  }
+  return success();
+}
+
+LogicalResult Emitter::emit() {
+  SmallVector<Attribute> arguments, results;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    arguments.push_back(describe(func.getArgAttrDict(i)
+                                     ? func.getArgAttrDict(i)
+                                     : DictionaryAttr::get(func.getContext()),
+                                 func.getArgument(i).getType()));
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    results.push_back(describe(func.getResultAttrDict(i)
+                                   ? func.getResultAttrDict(i)
+                                   : DictionaryAttr::get(func.getContext()),
+                               func.getResultTypes()[i]));
+  OpBuilder builder(func);
+  auto program =
+      rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
+                            layout.arenaBytes, builder.getArrayAttr(arguments),
+                            builder.getArrayAttr(results), describePeak());
+  for (StringRef name : {kEntryAttr, kStageAttr, kShareAttr, kPlacementAttr})
+    if (Attribute attribute = func->getAttr(name))
+      program->setAttr(name, attribute);
+  Block *body = new Block;
+  program.getBody().push_back(body);
+  b.emplace(builder);
+  b->setInsertionPointToEnd(body);
+  for (Operation &op : block)
+    if (failed(emitOp(&op, layout.positions[&op])))
+      return failure();
+  if (failed(emitFinalCopies()))
+    return failure();
+  if (!transfers.empty())
+    program->setAttr("transfers", builder.getArrayAttr(transfers));
+  if (Attribute entry = func->getAttr(kPrepares))
+    program->setAttr(kPrepares, entry);
+  StringAttr name = func.getSymNameAttr();
+  symbols.remove(func);
+  func.erase();
+  program.setSymNameAttr(name);
+  symbols.insert(program);
+  return success();
+}
+
+LogicalResult mlir::dist::emitProgram(func::FuncOp func, MemoryLayout &layout,
+                                      SymbolTable &symbols) {
+  return Emitter(func, layout, symbols).emit();
+}
