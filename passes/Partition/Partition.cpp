@@ -52,6 +52,21 @@ struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
 };
 } // namespace
 
+/// Says which dim of `type` has no equal parts, where that is why `error` is.
+static void addMisfit(InFlightDiagnostic &error, RankedTensorType type,
+                      ShardingAttr sharding, MeshOp mesh) {
+  for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
+    int64_t size = type.getDimSize(dim);
+    int64_t shards = getNumShards(sharding, dim, mesh);
+    if (size % shards == 0)
+      continue;
+    error << ": dim " << dim << " has " << size << " elements, which '"
+          << formatAxes(sharding.getAxes(dim)) << "' cannot split into "
+          << shards << " equal parts; run dist-pad-indivisible first";
+    return;
+  }
+}
+
 FailureOr<Type> Partitioner::getLocal(Operation *op, Value value) {
   ShardingAttr sharding = findSharding(value);
   if (!sharding)
@@ -65,6 +80,8 @@ FailureOr<Type> Partitioner::getLocal(Operation *op, Value value) {
     if (const std::optional<Share> &share = shares.getShare()) {
       error << " by the weights ";
       llvm::interleaveComma(share->weights, error);
+    } else {
+      addMisfit(error, type, sharding, mesh);
     }
     return error;
   }
@@ -179,7 +196,26 @@ LogicalResult Partitioner::partitionReshard(ReshardOp op) {
   if (!from)
     return failure();
   // Dims of examples keep their layout from here on, so that nobody asks how
-  // large the others' parts are.
+  // large the others' parts are. Layouts on the way split no dim further than
+  // the target or the operand does.
+  RankedTensorType whole =
+      getGlobalType(cast<RankedTensorType>(local.getType()), from, mesh);
+  if (failed(getLocalType(whole, op.getTarget(), mesh))) {
+    auto error = op.emitOpError()
+                 << "cannot split " << op.getType() << " as " << op.getTarget();
+    addMisfit(error, whole, op.getTarget(), mesh);
+    return error;
+  }
+  Layout before = getLayout(from, mesh),
+         after = getLayout(op.getTarget(), mesh);
+  for (StringAttr axis : after.unreduced)
+    if (!llvm::is_contained(before.unreduced, axis) &&
+        !isa<FloatType>(whole.getElementType()))
+      return op.emitOpError()
+             << "cannot make " << op.getType() << " a sum over '"
+             << axis.getValue()
+             << "': integers have no equal parts; make it a float, or leave "
+                "the target reduced";
   local = emitReshard(builder, op.getLoc(), local, from, op.getTarget(), mesh,
                       op.getReason(), origin);
   // Back to where the reshard began.

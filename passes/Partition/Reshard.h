@@ -14,7 +14,7 @@ namespace mlir::dist {
 /// Emits the collectives that turn the local part of a tensor with sharding
 /// `from` into that with sharding `to`, as `planReshard` says; gives the new
 /// local part. A whole value that is to be a sum is divided by the number of
-/// ranks.
+/// ranks. Both shardings must divide all dims.
 Value emitReshard(OpBuilder &builder, Location loc, Value local,
                   ShardingAttr from, ShardingAttr to, MeshOp mesh,
                   StringRef reason, StringRef origin);
