@@ -28,10 +28,14 @@ static double now() {
       .count();
 }
 
-bool isPackage(const std::string &path) {
-  struct stat info;
-  return stat((path + "/manifest").c_str(), &info) == 0 &&
-         S_ISREG(info.st_mode);
+/// The devices that a package is for.
+static std::string describeDevices(const manifest::Manifest &manifest) {
+  int64_t devices = manifest.ranks() - manifest.mesh().host();
+  int64_t threads = manifest.threads_per_device();
+  return std::to_string(devices) +
+         (devices == 1 ? " device of " : " devices of ") +
+         std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+         (devices == 1 ? "" : " each");
 }
 
 /// A package has its batch, training and strategy in it: other ones would be
@@ -49,6 +53,11 @@ static Status checkCompiled(const Options &options) {
     std::string name = word.substr(0, word.find('='));
     if (given.find("\n" + word + "\n") != std::string::npos)
       continue;
+    if (name == "--devices")
+      return Status::error(StatusCode::InvalidArgument,
+                           "a package is compiled already", name,
+                           "it fixes the devices: " + describeDevices(manifest),
+                           "leave it out, or give the model file");
     if (std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun))
       return Status::error(StatusCode::InvalidArgument,
                            "a package is compiled already", name,

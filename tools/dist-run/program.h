@@ -49,9 +49,6 @@ Status openSession(const Options &options, Program &program,
 /// What the import found that a user should know before training.
 std::vector<std::string> modelNotes(const manifest::Manifest &manifest);
 
-/// Whether the path is a compiled package.
-bool isPackage(const std::string &path);
-
 } // namespace dist::tools
 
 #endif // TOOLS_DIST_RUN_PROGRAM_H

@@ -9,6 +9,7 @@
 #include "tools/options/options.h"
 #include "tools/options/table.h"
 #include <algorithm>
+#include <sys/stat.h>
 
 namespace dist::tools {
 
@@ -80,6 +81,12 @@ static Status checkExplanations(const Options &o) {
   return Status();
 }
 
+bool isPackage(const std::string &path) {
+  struct stat info;
+  return stat((path + "/manifest").c_str(), &info) == 0 &&
+         S_ISREG(info.st_mode);
+}
+
 static Status settle(Tool tool, Options &o) {
   DIST_RETURN_IF_ERROR(checkExplanations(o));
   // Each side is settled by itself.
@@ -96,8 +103,11 @@ static Status settle(Tool tool, Options &o) {
   if (o.resume && o.overwrite)
     return wrongValue("--overwrite", "--resume goes on with what it removes",
                       "give one of the two");
+  // A package has a plan of its own: what else was given is refused as such
+  // when it is opened.
   StrategyPlan plan;
-  DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
+  if (tool != Tool::Run || !isPackage(o.model))
+    DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
   if (tool == Tool::Run) {
     if (o.command.empty())
       return Status::error(StatusCode::InvalidArgument, "no command", "", "",

@@ -148,6 +148,9 @@ Status parseSide(const std::vector<std::string> &arguments,
 std::string nearestName(const std::string &given,
                         const std::vector<std::string> &known);
 
+/// Whether the path is a compiled package.
+bool isPackage(const std::string &path);
+
 /// What --loss can be, as a list for people.
 extern const char *const kLossNames;
 
