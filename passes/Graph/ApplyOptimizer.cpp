@@ -34,6 +34,7 @@ private:
   LogicalResult parseOptions();
   FailureOr<SmallVector<Gradient>> takeGradients(func::FuncOp entry);
   VariableOp getIteration();
+  VariableOp getRateVariable();
   VariableOp getAccumulator(VariableOp variable);
   Value addLearningRate(GraphBuilder &g, func::FuncOp entry);
   void addFinite(GraphBuilder &g, func::FuncOp entry, Value finite);
@@ -121,6 +122,18 @@ VariableOp ApplyOptimizerPass::getIteration() {
                     properties);
 }
 
+/// The optimizer's lr where the host may set it between steps.
+VariableOp ApplyOptimizerPass::getRateVariable() {
+  NewVariable properties;
+  properties.group = "counter";
+  properties.aggregation = Aggregation::OnlyFirst;
+  properties.fill = spec.get("lr");
+  Builder builder(&getContext());
+  return state->add("optimizer/learning_rate",
+                    RankedTensorType::get({}, builder.getF32Type()),
+                    properties);
+}
+
 VariableOp ApplyOptimizerPass::getAccumulator(VariableOp variable) {
   NewVariable properties;
   properties.group = "accumulator";
@@ -133,7 +146,10 @@ VariableOp ApplyOptimizerPass::getAccumulator(VariableOp variable) {
 
 Value ApplyOptimizerPass::addLearningRate(GraphBuilder &g, func::FuncOp entry) {
   Value iteration = state->getArgument(entry, getIteration());
-  Value rate = buildLearningRate(g, schedule, spec.get("lr"), iteration);
+  Value given = settableLr
+                    ? Value(state->getArgument(entry, getRateVariable()))
+                    : g.scalar(g.getBuilder().getF32Type(), spec.get("lr"));
+  Value rate = buildLearningRate(g, schedule, given, iteration);
   Port port;
   port.role = port.name = "learning_rate";
   state->addResult(entry, rate, port);

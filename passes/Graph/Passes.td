@@ -244,6 +244,11 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     communication; @apply updates by their sum / K and clears them, as in
     keras/src/optimizers/base_optimizer.py.
 
+    With `settable-lr` the optimizer's lr, from which the schedule computes the
+    rate, is the variable `optimizer/learning_rate` (f32, lr at the start): no
+    step changes it, but the host may between two of them, and checkpoints keep
+    it.
+
     Before:
     ```mlir
     func.func @train_step(...) -> (tensor<f32> {graph.role = "loss"},
@@ -260,6 +265,8 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"sgd\"", "NAME or NAME:key=value,...">,
     Option<"lrSchedule", "lr-schedule", "std::string", "\"constant\"", "NAME or NAME:key=value,...">,
+    Option<"settableLr", "settable-lr", "bool", "false",
+      "The optimizer's lr is a variable that the host may set">,
     Option<"clipNorm", "clip-norm", "double", "0", "Largest global norm of the gradients; 0: any">,
     Option<"clipValue", "clip-value", "double", "0", "Largest magnitude of a gradient's element; 0: any">,
     Option<"weightDecay", "weight-decay", "double", "-1",

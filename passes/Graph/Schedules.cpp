@@ -17,15 +17,15 @@ using namespace mlir::dist::graph;
 namespace {
 struct Schedule {
   TrainingChoice choice;
-  /// `t` is the iteration as an f32 scalar.
-  Value (*build)(GraphBuilder &g, const TrainingSpec &spec, double rate,
+  /// `rate` (the optimizer's lr) and `t` (the iteration) are f32 scalars.
+  Value (*build)(GraphBuilder &g, const TrainingSpec &spec, Value rate,
                  Value t);
 };
 } // namespace
 
-static Value buildConstant(GraphBuilder &g, const TrainingSpec &, double rate,
-                           Value t) {
-  return g.like(t, rate);
+static Value buildConstant(GraphBuilder &, const TrainingSpec &, Value rate,
+                           Value) {
+  return rate;
 }
 
 /// min(t, steps) / steps.
@@ -35,7 +35,7 @@ static Value getProgress(GraphBuilder &g, Value t, double steps) {
 
 /// While t < warmup: from 0 to `rate` in a straight line; then `after` of
 /// t - warmup.
-static Value afterWarmup(GraphBuilder &g, double warmup, double rate, Value t,
+static Value afterWarmup(GraphBuilder &g, double warmup, Value rate, Value t,
                          llvm::function_ref<Value(Value)> after) {
   if (warmup <= 0)
     return after(t);
@@ -45,7 +45,7 @@ static Value afterWarmup(GraphBuilder &g, double warmup, double rate, Value t,
   return g.select(early, rising, rest);
 }
 
-static Value buildCosine(GraphBuilder &g, const TrainingSpec &spec, double rate,
+static Value buildCosine(GraphBuilder &g, const TrainingSpec &spec, Value rate,
                          Value t) {
   double alpha = spec.get("alpha"), pi = 3.14159265358979323846;
   return afterWarmup(g, spec.get("warmup"), rate, t, [&](Value t) {
@@ -56,48 +56,47 @@ static Value buildCosine(GraphBuilder &g, const TrainingSpec &spec, double rate,
 }
 
 static Value buildPolynomial(GraphBuilder &g, double warmup, double steps,
-                             double end, double power, double rate, Value t) {
+                             double end, double power, Value rate, Value t) {
   return afterWarmup(g, warmup, rate, t, [&](Value t) {
     Value left = g.sub(g.like(t, 1), getProgress(g, t, steps));
     if (power != 1)
       left = g.pow(left, g.like(left, power));
-    return g.add(g.mul(left, rate - end), end);
+    return g.add(g.mul(left, g.add(rate, -end)), end);
   });
 }
 
 static Value buildPolynomialDecay(GraphBuilder &g, const TrainingSpec &spec,
-                                  double rate, Value t) {
+                                  Value rate, Value t) {
   return buildPolynomial(g, 0, spec.get("steps"), spec.get("end"),
                          spec.get("power"), rate, t);
 }
 
 static Value buildWarmupLinear(GraphBuilder &g, const TrainingSpec &spec,
-                               double rate, Value t) {
+                               Value rate, Value t) {
   double warmup = spec.get("warmup"), steps = spec.get("steps");
   // Without `steps` the rate stays where the warm-up leads.
   if (steps <= warmup)
-    return afterWarmup(g, warmup, rate, t,
-                       [&](Value t) { return g.like(t, rate); });
+    return afterWarmup(g, warmup, rate, t, [&](Value) { return rate; });
   return buildPolynomial(g, warmup, steps - warmup, spec.get("end"), 1, rate,
                          t);
 }
 
-static Value buildStep(GraphBuilder &g, const TrainingSpec &spec, double rate,
+static Value buildStep(GraphBuilder &g, const TrainingSpec &spec, Value rate,
                        Value t) {
   Value times = g.make<FloorOp>(g.div(t, g.like(t, spec.get("steps"))));
   return g.mul(g.pow(g.like(t, spec.get("rate")), times), rate);
 }
 
 static Value buildExponential(GraphBuilder &g, const TrainingSpec &spec,
-                              double rate, Value t) {
+                              Value rate, Value t) {
   Value times = g.div(t, g.like(t, spec.get("steps")));
   return g.mul(g.pow(g.like(t, spec.get("rate")), times), rate);
 }
 
 static Value buildInverseTime(GraphBuilder &g, const TrainingSpec &spec,
-                              double rate, Value t) {
+                              Value rate, Value t) {
   Value times = g.div(t, g.like(t, spec.get("steps")));
-  return g.div(g.like(t, rate), g.add(g.mul(times, spec.get("rate")), 1.0));
+  return g.div(rate, g.add(g.mul(times, spec.get("rate")), 1.0));
 }
 
 static ArrayRef<Schedule> getSchedules() {
@@ -149,7 +148,7 @@ static ArrayRef<Schedule> getSchedules() {
 
 Value mlir::dist::graph::buildLearningRate(GraphBuilder &g,
                                            const TrainingSpec &schedule,
-                                           double rate, Value iteration) {
+                                           Value rate, Value iteration) {
   Value t = g.convert(iteration, g.getBuilder().getF32Type());
   for (const Schedule &candidate : getSchedules())
     if (candidate.choice.name == schedule.getName())

@@ -13,9 +13,9 @@
 namespace mlir::dist::graph {
 
 /// The learning rate (an f32 scalar) after `iteration` (an i64 scalar) updates,
-/// `rate` being the optimizer's `lr`.
+/// `rate` being the optimizer's `lr` (an f32 scalar).
 Value buildLearningRate(GraphBuilder &g, const TrainingSpec &schedule,
-                        double rate, Value iteration);
+                        Value rate, Value iteration);
 
 } // namespace mlir::dist::graph
 

@@ -64,6 +64,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     ApplyOptimizerPassOptions apply;
     apply.optimizer = options.optimizer;
     apply.lrSchedule = options.lrSchedule;
+    apply.settableLr = options.settableLr;
     apply.clipNorm = options.clipNorm;
     apply.clipValue = options.clipValue;
     apply.weightDecay = options.weightDecay;

@@ -29,6 +29,9 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
   Option<std::string> lrSchedule{*this, "lr-schedule",
                                  llvm::cl::desc("Learning-rate schedule"),
                                  llvm::cl::init("constant")};
+  Option<bool> settableLr{*this, "settable-lr",
+                          llvm::cl::desc("The optimizer's lr is a variable"),
+                          llvm::cl::init(false)};
   Option<std::string> onNonfinite{*this, "on-nonfinite",
                                   llvm::cl::desc("continue, skip or stop"),
                                   llvm::cl::init("stop")};

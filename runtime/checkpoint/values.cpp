@@ -17,6 +17,7 @@ using manifest::Variable;
 
 static constexpr const char *kFile = "/variables.safetensors";
 static constexpr const char *kIteration = "optimizer/iteration";
+static constexpr const char *kLearningRate = "optimizer/learning_rate";
 
 /// Variables whose ranks hold different things: saved by rank, so that resuming
 /// on the same mesh goes on with the same bits, and reduced for all others.
@@ -196,7 +197,8 @@ bool Restorer::findsAnotherOptimizer() const {
   }
   for (auto &[name, view] : values.tensors())
     if (name.compare(0, 10, "optimizer/") == 0 && name != kIteration &&
-        name.find("@rank") == std::string::npos && !here.count(name))
+        name != kLearningRate && name.find("@rank") == std::string::npos &&
+        !here.count(name))
       return true;
   return false;
 }
@@ -312,8 +314,9 @@ Status Restorer::run(TrainingState *state) {
   bool hasOptimizer = false;
   for (int i = 0; i < manifest.variables_size(); ++i) {
     const Variable &variable = manifest.variables(i);
-    bool ofOptimizer =
-        variable.group() == "slot" || variable.name() == kIteration;
+    bool ofOptimizer = variable.group() == "slot" ||
+                       variable.name() == kIteration ||
+                       variable.name() == kLearningRate;
     hasOptimizer |= ofOptimizer;
     // Sums of another optimizer's gradients are as good as this one's.
     if (!saved(variable) || (anotherOptimizer && ofOptimizer) ||

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/core/learning_rate.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
 #include <chrono>
@@ -236,6 +237,10 @@ Status Trainer::resume() {
   TrainingState read;
   bool found = false;
   std::vector<std::string> notes;
+  bool settable = hasSettableLearningRate(session.manifest());
+  double given = 0, saved = 0;
+  if (settable)
+    DIST_RETURN_IF_ERROR(readLearningRate(session, &given));
   Status status = folder->load(session, &read, &found, &notes);
   for (const std::string &note : notes)
     observer.note(note);
@@ -271,6 +276,12 @@ Status Trainer::resume() {
   savedStep = state.step;
   observer.note("resumed at step " + std::to_string(state.step) + " from " +
                 options.checkpoint);
+  if (settable)
+    DIST_RETURN_IF_ERROR(readLearningRate(session, &saved));
+  if (given != saved)
+    observer.note("the learning rate goes on from the saved " +
+                  jsonNumber(float(saved)) + ", not from the " +
+                  jsonNumber(float(given)) + " of --optimizer");
   return Status();
 }
 

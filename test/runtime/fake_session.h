@@ -19,7 +19,7 @@ namespace dist {
 
 class FakeSession : public Session {
 public:
-  enum { W, Iteration, Total, Count, Sum, VariableCount };
+  enum { W, Iteration, Total, Count, Sum, VariableCount, Rate = VariableCount };
 
   /// `rows`: of the partial entries; `accumulate` > 1: gradients and apply.
   explicit FakeSession(int64_t batch, int64_t rows, int accumulate = 1,
@@ -52,6 +52,14 @@ public:
     entry("predict", batch, false);
   }
 
+  /// As --settable-lr compiles it: `rate` is a variable from now on.
+  void makeRateSettable() {
+    variable("optimizer/learning_rate", manifest::F32, "counter");
+    for (Ranks &rank : state)
+      rank.push_back(rate);
+    settable = true;
+  }
+
   const manifest::Manifest &manifest() const override { return description; }
   const manifest::Entry *findEntry(const std::string &name) const override {
     if (description.programs_size())
@@ -65,6 +73,8 @@ public:
              const std::vector<TensorView> &inputs,
              std::vector<Tensor> *outputs) override {
     calls.push_back(entry.name());
+    if (settable)
+      rate = float(state[0][Rate]);
     if (entry.name() == "apply") {
       state[0][W] -= rate * state[0][Sum] / description.accumulate_steps();
       state[0][Sum] = 0;
@@ -146,6 +156,7 @@ public:
   std::vector<std::string> calls;
   std::vector<size_t> launches; // their calls
   float rate = 0.01f;
+  bool settable = false;
 
 private:
   /// Copies what is mirrored from rank 0 to the others. Values are what they

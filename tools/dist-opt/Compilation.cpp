@@ -331,6 +331,7 @@ LogicalResult Compilation::train() {
     train.metrics.push_back(metric);
   train.optimizer = options.optimizer;
   train.lrSchedule = options.lrSchedule;
+  train.settableLr = options.settableLr;
   train.onNonfinite = options.onNonfinite;
   train.clipNorm = options.clipNorm;
   train.clipValue = options.clipValue;

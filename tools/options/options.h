@@ -63,6 +63,7 @@ struct Options {
   std::string fromLogits = "auto"; // auto, true, false
   std::string optimizer = "sgd";
   std::string lrSchedule = "constant";
+  bool settableLr = false; // the host may set it between steps
   std::vector<std::string> metrics;
   std::string precision = "f32";
   bool syncBatchNorm = false;

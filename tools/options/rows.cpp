@@ -83,6 +83,12 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.text("--lr-schedule", "NAME:key=value,...",
              "constant (default), cosine, step, warmup-linear, ...",
              &o.lrSchedule);
+  table.flag("--settable-lr",
+             "the optimizer's lr, from which the schedule computes each step's "
+             "rate, is a variable (optimizer/learning_rate): the host may set "
+             "it between steps, and checkpoints keep it; "
+             "--reduce-lr-on-plateau and an app's own loops need it",
+             &o.settableLr);
   table.usedBy("fit evaluate bench");
   table.value("--metrics", "NAME,...", "accuracy, top-k:k=5, mse, mae, ...",
               [&](const std::string &given) {
@@ -98,7 +104,10 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.choice(
       "--on-nonfinite", {"continue", "skip", "stop"},
       "what a step does whose loss or gradients hold an infinite or NaN "
-      "element (default stop, at the latest with the loss that follows)",
+      "element; stop (default) and continue look at the loss only, so that a "
+      "gradient that is not finite is seen one step later, by the loss it "
+      "makes; skip, and any of them with --clip-norm or f16, looks at all "
+      "gradients",
       &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
                 &o.accumulate);
