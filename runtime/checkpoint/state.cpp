@@ -58,6 +58,15 @@ static json toJson(const TrainingState &s) {
                               {"examples", s.pendingEpoch->examples},
                               {"seconds", fromDouble(s.pendingEpoch->seconds)}};
   }
+  for (auto &[option, watch] : s.watched) {
+    json &item = value["watched"][option];
+    item = {{"metric", watch.metric},
+            {"best_epoch", watch.bestEpoch},
+            {"waited", watch.waited},
+            {"cooldown", watch.cooldown}};
+    if (watch.best)
+      item["best"] = *watch.best;
+  }
   return value;
 }
 
@@ -130,6 +139,25 @@ static void readPendingEpoch(const json &value, Reader &whole,
   s->pendingEpoch = std::move(pending);
 }
 
+static void readWatched(const json &value, Reader &whole, TrainingState *s) {
+  if (!value.is_object())
+    return whole.fail();
+  for (auto &[option, item] : value.items()) {
+    if (!item.is_object())
+      return whole.fail();
+    Reader reader(item);
+    WatchState &watch = s->watched[option];
+    reader.text("metric", &watch.metric);
+    reader.integer("best_epoch", &watch.bestEpoch);
+    reader.integer("waited", &watch.waited);
+    reader.integer("cooldown", &watch.cooldown);
+    if (reader.has("best"))
+      reader.number("best", &watch.best.emplace());
+    if (!reader.ok())
+      return whole.fail();
+  }
+}
+
 /// False when a value is missing or malformed. What older states lack keeps its
 /// default.
 static bool fromJson(const json &content, StateHeader *header) {
@@ -151,6 +179,8 @@ static bool fromJson(const json &content, StateHeader *header) {
     reader.integer("updates_from", &s->updatesFrom);
   if (const json *pending = reader.find("pending_epoch"))
     readPendingEpoch(*pending, reader, s);
+  if (const json *watched = reader.find("watched"))
+    readWatched(*watched, reader, s);
   if (reader.has("run")) {
     reader.text("run", &header->run);
     reader.integer("epoch", &header->epoch);

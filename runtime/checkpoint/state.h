@@ -13,14 +13,26 @@
 #define RUNTIME_CHECKPOINT_STATE_H
 
 #include "runtime/core/status.h"
+#include "runtime/core/types.h"
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace dist {
+
+/// What a flag that watches a metric has counted.
+struct WatchState {
+  std::string metric; // as rows name it
+  /// Finite; nothing before the first value that is.
+  std::optional<double> best;
+  int64_t bestEpoch = 0; // from 1
+  int64_t waited = 0;    // epochs without an improvement
+  int64_t cooldown = 0;  // epochs that are not counted yet
+};
 
 /// What resuming needs beside the variables. The position in the data is
 /// (seed, batches done): a function of nothing else.
@@ -47,6 +59,11 @@ struct TrainingState {
     double seconds = 0;
   };
   std::optional<PendingEpoch> pendingEpoch;
+  /// By the option that watches: --early-stopping, ...
+  std::map<std::string, WatchState> watched;
+  /// The model's own variables at the best epoch, by name, as global values;
+  /// null where nobody wants them back. They stand beside the variables.
+  std::shared_ptr<const std::map<std::string, Tensor>> bestValues;
 };
 
 struct StateHeader {

@@ -27,13 +27,14 @@ static bool bySlice(const Variable &variable) {
 static bool saved(const Variable &variable) {
   return variable.group() != "constant";
 }
-/// The model's own; all else belongs to the way it is trained.
-static bool isOfModel(const std::string &group) {
+bool isOfModel(const std::string &group) {
   return group == "parameter" || group == "buffer";
 }
 static std::string sliceName(const std::string &name, int rank) {
   return name + "@rank" + std::to_string(rank);
 }
+
+static std::string bestName(const std::string &name) { return "best@" + name; }
 
 static std::string describeMesh(const manifest::Manifest &manifest) {
   std::string text;
@@ -83,6 +84,9 @@ Status writeValues(const std::string &folder, Session &session,
       add(sliceName(variable.name(), rank), slice);
     }
   }
+  if (header->training.bestValues)
+    for (auto &[name, value] : *header->training.bestValues)
+      add(bestName(name), value);
   return writer.finish(true, &header->variablesCrc);
 }
 
@@ -124,6 +128,7 @@ private:
   bool findsAnotherOptimizer() const;
   int64_t accumulateBefore() const;
   Status restore(int index, bool *fits);
+  void readBest(TrainingState *state) const;
   bool restoresSlices(const Variable &variable) const;
   void tellOfAccumulation(TrainingState *state) const;
   void tellOfTheRest() const;
@@ -250,6 +255,26 @@ Status Restorer::restore(int index, bool *fits) {
   return Status();
 }
 
+/// The best values, where there is one for each variable of the model.
+void Restorer::readBest(TrainingState *state) const {
+  auto best = std::make_shared<std::map<std::string, Tensor>>();
+  for (const Variable &variable : manifest.variables()) {
+    if (!isOfModel(variable.group()))
+      continue;
+    const TensorView *view = values.find(bestName(variable.name()));
+    const TensorView *last = values.find(variable.name());
+    if (!view || !last || view->type != last->type ||
+        view->shape != last->shape)
+      return;
+    Tensor &copy = (*best)[variable.name()];
+    copy.type = view->type;
+    copy.shape = view->shape;
+    const char *bytes = static_cast<const char *>(view->data);
+    copy.data.assign(bytes, bytes + view->bytes());
+  }
+  state->bestValues = std::move(best);
+}
+
 /// Older states do not say; they hold sums where there were some.
 int64_t Restorer::accumulateBefore() const {
   if (header.accumulate)
@@ -328,6 +353,7 @@ Status Restorer::run(TrainingState *state) {
       anew[variable.group()].push_back(variable.name());
   }
   *state = header.training;
+  readBest(state);
   if (anotherOptimizer)
     notes->push_back(
         "the optimizer is another one (" +

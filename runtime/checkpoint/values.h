@@ -19,7 +19,12 @@
 
 namespace dist {
 
-/// Writes the session's variables to `folder`, and into `header` what they are.
+/// Whether a group of variables is the model's own; all else belongs to the way
+/// it is trained.
+bool isOfModel(const std::string &group);
+
+/// Writes the session's variables and `header`'s best values to `folder`, and
+/// into `header` what they are.
 Status writeValues(const std::string &folder, Session &session,
                    StateHeader *header);
 

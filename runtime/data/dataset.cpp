@@ -369,6 +369,27 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
   return Status();
 }
 
+Status Dataset::split(double fraction, std::unique_ptr<Dataset> *rest) {
+  int64_t first = int64_t(std::floor(double(count) * (1 - fraction)));
+  if (first <= 0 || first >= count)
+    return Status::error(StatusCode::InvalidInput, "cannot split the data",
+                         "--validation-split",
+                         "of " + std::to_string(count) + " examples " +
+                             std::to_string(first) + " would be trained on",
+                         "give another fraction, or --validation-data");
+  auto cut = std::make_unique<Dataset>(*this);
+  cut->count = count - first;
+  count = first;
+  for (size_t i = 0; i < table.size(); ++i) {
+    HostArray &head = table[i].array, &tail = cut->table[i].array;
+    head.shape[0] = first;
+    tail.shape[0] = cut->count;
+    tail.data += head.view().bytes();
+  }
+  *rest = std::move(cut);
+  return Status();
+}
+
 std::unique_ptr<Dataset> Dataset::random(const manifest::Entry &entry,
                                          int64_t examples, uint64_t seed) {
   auto data = std::make_unique<Dataset>();

@@ -75,6 +75,10 @@ public:
   static std::unique_ptr<Dataset> random(const manifest::Entry &entry,
                                          int64_t examples, uint64_t seed);
 
+  /// Cuts the last part off, as Keras' validation_split does: n examples keep
+  /// the first floor(n (1 - fraction)). An error where a part has none.
+  Status split(double fraction, std::unique_ptr<Dataset> *rest);
+
   int64_t examples() const { return count; }
   /// One a data argument, in the order of the entry's arguments.
   const std::vector<Column> &columns() const { return table; }

@@ -252,6 +252,13 @@ bool Metrics::has(const std::string &name) const {
                      [&](const Item &item) { return item.name == name; });
 }
 
+std::vector<std::string> Metrics::names() const {
+  std::vector<std::string> all;
+  for (const Item &item : items)
+    all.push_back(item.name);
+  return all;
+}
+
 Status Metrics::read(std::vector<std::pair<std::string, double>> *values) {
   auto scalar = [&](int index, double *out) {
     Tensor tensor;

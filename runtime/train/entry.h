@@ -91,6 +91,8 @@ public:
   Status read(std::vector<std::pair<std::string, double>> *values);
   Status reset();
   bool has(const std::string &name) const;
+  /// Those that `read` gives.
+  std::vector<std::string> names() const;
 
 private:
   struct Item {

@@ -124,11 +124,13 @@ public:
   Trainer(Session &session, const Dataset &data, const Dataset *validation,
           const FitOptions &options, FitObserver &observer)
       : session(session), data(data), validation(validation), options(options),
-        observer(observer), metrics(session) {}
+        observer(observer), metrics(session),
+        monitors(session, options.monitors, observer, state) {}
   Status run(FitOutcome *outcome);
 
 private:
   Status prepare();
+  Status checkMonitors() const;
   Status openFolder();
   Status resume();
   int64_t stepsUntilDue() const;
@@ -150,6 +152,7 @@ private:
   EntryCall apply;
   BatchPlan plan;
   TrainingState state;
+  Monitors monitors;
   int64_t stepsPerEpoch = 0, lastStep = 0, epochs = 0;
   int64_t accumulate = 1;
   int64_t savedStep = -1;
@@ -211,7 +214,17 @@ Status Trainer::prepare() {
   state.seed = options.shuffle.value_or(0);
   state.dropRemainder = options.dropRemainder;
   state.stepsPerEpoch = stepsPerEpoch;
-  return Status();
+  return checkMonitors();
+}
+
+Status Trainer::checkMonitors() const {
+  std::vector<std::string> produced = metrics.names();
+  if (!metrics.has("loss"))
+    produced.insert(produced.begin(), "loss");
+  if (validation)
+    for (size_t i = 0, n = produced.size(); i < n; ++i)
+      produced.push_back("val_" + produced[i]);
+  return monitors.check(produced);
 }
 
 Status Trainer::openFolder() {
@@ -274,6 +287,7 @@ Status Trainer::resume() {
                    state.stepsPerEpoch);
   state = read;
   savedStep = state.step;
+  monitors.resume();
   observer.note("resumed at step " + std::to_string(state.step) + " from " +
                 options.checkpoint);
   if (settable)
@@ -419,7 +433,8 @@ Status Trainer::validateAndTell() {
   state.pendingEpoch.reset();
   state.epochSeconds = 0;
   epochBegan = stepBegan = now();
-  return observer.epoch(row, examples);
+  DIST_RETURN_IF_ERROR(observer.epoch(row, examples));
+  return monitors.end(row);
 }
 
 Status Trainer::run(FitOutcome *outcome) {
@@ -432,7 +447,7 @@ Status Trainer::run(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(folder->begin(session.manifest()));
   if (state.pendingEpoch)
     DIST_RETURN_IF_ERROR(validateAndTell());
-  if (state.step >= lastStep)
+  if (state.step >= lastStep || monitors.stop())
     observer.note("nothing to do: " + std::to_string(state.step) +
                   " steps are done");
   plan.firstBatch = state.step;
@@ -440,7 +455,7 @@ Status Trainer::run(FitOutcome *outcome) {
   BatchStream stream(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
-  while (state.step < lastStep && !observer.stops()) {
+  while (state.step < lastStep && !monitors.stop() && !observer.stops()) {
     DIST_RETURN_IF_ERROR(
         launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
     bool stopsWithin =
@@ -453,16 +468,22 @@ Status Trainer::run(FitOutcome *outcome) {
       DIST_RETURN_IF_ERROR(endEpoch());
     bool due =
         options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
-    if (due || state.step == lastStep)
+    if (due || state.step == lastStep || monitors.stop())
       DIST_RETURN_IF_ERROR(save());
   }
-  outcome->stopped = state.step < lastStep || state.pendingEpoch;
+  bool isOver = state.step >= lastStep || monitors.stop();
+  outcome->stopped = !isOver || state.pendingEpoch;
   if (outcome->stopped && state.step > 0)
     DIST_RETURN_IF_ERROR(save());
   outcome->step = state.step;
   outcome->lastStep = lastStep;
   outcome->saved = folder && savedStep == state.step;
-  return Status();
+  if (monitors.stop())
+    outcome->endedAfter = state.step / stepsPerEpoch;
+  outcome->bestEpoch = monitors.bestEpoch();
+  // The saved state is the last epoch's: who resumes with more patience goes on
+  // as if the run had not ended.
+  return outcome->stopped ? Status() : monitors.restoreBest();
 }
 
 Status fit(Session &session, const Dataset &data, const Dataset *validation,

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/telemetry/rows.h"
 #include "runtime/train/entry.h"
+#include "runtime/train/monitors.h"
 
 namespace dist {
 
@@ -30,6 +31,7 @@ struct FitOptions {
   int64_t saveEvery = 0;  // steps; 0: each epoch
   int64_t keep = 3;
   FolderUse folderUse = FolderUse::New;
+  MonitorOptions monitors;
 };
 
 /// How a run ended that gave no error.
@@ -38,6 +40,10 @@ struct FitOutcome {
   /// Asked to (see `FitObserver::stops`), before the last step.
   bool stopped = false;
   bool saved = false; // a state of `step`
+  /// By early stopping, after this epoch; 0: it went on to the last step.
+  int64_t endedAfter = 0;
+  /// Whose metric was the best for --save-best; 0: none had a number.
+  int64_t bestEpoch = 0;
 };
 
 /// What the loop tells while it runs; whoever owns the terminal and the files
@@ -51,6 +57,9 @@ public:
   virtual Status epoch(const EpochRow &row, int64_t examples) {
     return Status();
   }
+  /// After an epoch that is better than those before, by
+  /// MonitorOptions::saveBest; its model is the session's.
+  virtual Status improved(const EpochRow &row) { return Status(); }
   virtual void note(const std::string &text) {}
   /// Asked between steps, by any thread: whether to end after the one under
   /// way. The state is saved then, so that resuming loses nothing.

@@ -150,6 +150,8 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   }
   out->arguments = options.compileArguments;
   out->arguments.insert(out->arguments.end(), more.begin(), more.end());
+  if (!options.monitors.reduceOnPlateau.metric.empty() && !options.settableLr)
+    out->arguments.push_back("--settable-lr");
   return compile(options, out, failure);
 }
 

@@ -15,6 +15,7 @@
 #include "tools/options/interrupt.h"
 #include <chrono>
 #include <deque>
+#include <sys/stat.h>
 
 namespace dist::tools {
 
@@ -34,8 +35,8 @@ namespace {
 /// Sends what the loop tells to terminal and files.
 class Reporter : public FitObserver {
 public:
-  Reporter(const Options &options, Session &session)
-      : options(options), session(session) {}
+  Reporter(const Options &options, const Program &program, Session &session)
+      : options(options), program(program), session(session) {}
 
   Status begin(int64_t resumedStep, int64_t epochCount) override {
     epochs = epochCount;
@@ -77,6 +78,10 @@ public:
     printNote(epochLine(row, epochs, examples));
     return Status();
   }
+  Status improved(const EpochRow &row) override {
+    wroteBest = true;
+    return writeModel(program.folder, session, options.outputs[0]);
+  }
   void note(const std::string &text) override {
     printNote("dist-run: note: " + text);
   }
@@ -98,8 +103,11 @@ public:
     return printResult(toJson(last) + "\n");
   }
 
+  bool wroteBest = false; // --save-best has written --output
+
 private:
   const Options &options;
+  const Program &program;
   Session &session;
   HistoryFile history;
   EventFile events;
@@ -148,9 +156,31 @@ static std::string describeStop(const Options &options,
     text += "; there was nothing to save";
   else
     text += "; nothing is saved without --checkpoint DIR";
-  if (!options.outputs.empty())
-    text += "; " + options.outputs[0] + " is not written";
-  return text;
+  if (options.outputs.empty())
+    return text;
+  bool hasBest = !options.monitors.saveBest.metric.empty();
+  return text + "; " + options.outputs[0] +
+         (hasBest ? " is of the best epoch so far" : " is not written");
+}
+
+/// Whether --output holds the best epoch's model; who resumes may have had it
+/// in the run before.
+static Status checkBest(const Options &options, const FitOutcome &outcome,
+                        bool written) {
+  struct stat info;
+  const std::string &metric = options.monitors.saveBest.metric;
+  if (written ||
+      (outcome.bestEpoch > 0 && stat(options.outputs[0].c_str(), &info) == 0))
+    return Status();
+  if (outcome.bestEpoch == 0)
+    return Status::error(StatusCode::InvalidInput, "there is no best epoch",
+                         "--save-best", "none had a number for " + metric,
+                         "look at the history");
+  return Status::error(StatusCode::InvalidInput, "the best model is not here",
+                       options.outputs[0],
+                       "epoch " + std::to_string(outcome.bestEpoch) +
+                           " was the best, before this run went on",
+                       "give the --output of that time");
 }
 
 int runFit(const Options &options) {
@@ -198,6 +228,8 @@ int runFit(const Options &options) {
   if (status.ok())
     status =
         Dataset::open(dataOptions(options, options.data, false), *entry, &data);
+  if (status.ok() && options.validationSplit > 0)
+    status = data->split(options.validationSplit, &validation);
   if (status.ok() && !options.validationData.empty())
     status = Dataset::open(dataOptions(options, options.validationData, true),
                            *entry, &validation);
@@ -220,17 +252,24 @@ int runFit(const Options &options) {
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
   fitOptions.folderUse = use;
+  fitOptions.monitors = options.monitors;
   for (const std::string &note : modelNotes(session->manifest()))
     printNote("dist-run: warning: " + note);
   Shield shield("finishing the step and saving");
-  Reporter reporter(options, *session);
+  Reporter reporter(options, program, *session);
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (status.ok())
     status = reporter.finish(!outcome.stopped);
+  if (status.ok() && outcome.endedAfter > 0)
+    printNote("dist-run: note: early stopping after epoch " +
+              std::to_string(outcome.endedAfter) + ": " +
+              options.monitors.earlyStopping.metric + " did not get better");
   if (status.ok() && outcome.stopped)
     printNote(describeStop(options, outcome));
+  else if (status.ok() && !options.monitors.saveBest.metric.empty())
+    status = checkBest(options, outcome, reporter.wroteBest);
   else if (status.ok() && !options.outputs.empty())
     status = writeModel(program.folder, *session, options.outputs[0]);
   shield.dismiss();

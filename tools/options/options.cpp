@@ -103,6 +103,21 @@ static Status settle(Tool tool, Options &o) {
   if (o.resume && o.overwrite)
     return wrongValue("--overwrite", "--resume goes on with what it removes",
                       "give one of the two");
+  if (o.validationSplit >= 1)
+    return wrongValue("--validation-split", "it leaves nothing to train on",
+                      "give a fraction below 1");
+  if (o.validationSplit > 0 && !o.validationData.empty())
+    return wrongValue("--validation-split", "--validation-data is given, too",
+                      "give one of the two");
+  if (!o.monitors.saveBest.metric.empty()) {
+    if (o.outputs.empty())
+      return wrongValue("--save-best", "there is no file to write to",
+                        "add --output FILE");
+    if (o.monitors.earlyStopping.restoreBest)
+      return wrongValue("--early-stopping restore-best",
+                        "--save-best says what --output is to hold",
+                        "give one of the two");
+  }
   // A package has a plan of its own: what else was given is refused as such
   // when it is opened.
   StrategyPlan plan;

@@ -14,6 +14,7 @@
 #define TOOLS_OPTIONS_OPTIONS_H
 
 #include "runtime/core/status.h"
+#include "runtime/train/watch.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -109,6 +110,7 @@ struct Options {
 
   // dist-run.
   std::string data, validationData;
+  double validationSplit = 0; // a part of the data; 0: none
   NamedValues scale, mean, std, layout;
   bool cache = false;
   int64_t prefetch = 2;
@@ -120,6 +122,7 @@ struct Options {
   std::string history, checkpoint, tensorboard, trace, plot;
   int64_t saveEvery = 0, keep = 3;
   bool resume = false, overwrite = false;
+  MonitorOptions monitors;
   std::vector<std::string> inputs, outputs; // NAME=FILE; fit: one FILE
   std::string outputDir, cases, replay;
   double seconds = 5;

@@ -295,6 +295,10 @@ static void addDataOptions(Table &table, Options &o) {
   table.usedBy("fit");
   table.text("--validation-data", "SPEC", "evaluated after each epoch",
              &o.validationData);
+  table.number("--validation-split",
+               "instead: this fraction of --data, its last examples, is not "
+               "trained on but evaluated",
+               true, [&](double x) { o.validationSplit = x; });
   table.usedBy("fit evaluate");
   table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
               &o.scale);
@@ -339,6 +343,29 @@ static void addRunOptions(Table &table, Options &o) {
                 "steps that the devices run without the host between them; "
                 "fewer before the end of an epoch and a save (default 1)",
                 1, &o.stepsPerLaunch);
+  table.value(
+      "--early-stopping", "METRIC:patience=N,...",
+      "ends the run after N epochs (default 0) in which the metric, as history "
+      "names it (loss, val_accuracy, ...), did not get better by more than "
+      "min-delta (default 0); restore-best=true: with the best epoch's weights",
+      [&](const std::string &given) {
+        return parseEarlyStopping("--early-stopping", given,
+                                  &o.monitors.earlyStopping);
+      });
+  table.text("--save-best", "METRIC",
+             "--output is written after each epoch in which the metric is the "
+             "best so far, and not at the end",
+             &o.monitors.saveBest.metric);
+  table.value(
+      "--reduce-lr-on-plateau", "METRIC:factor=X,patience=N,...",
+      "multiplies the learning rate by factor (default 0.1) after N epochs "
+      "(default 10) in which the metric did not get better by more than "
+      "min-delta (default 1e-4); min-lr=X: not below; cooldown=N: epochs that "
+      "do not count behind it",
+      [&](const std::string &given) {
+        return parseReduceOnPlateau("--reduce-lr-on-plateau", given,
+                                    &o.monitors.reduceOnPlateau);
+      });
   table.text("--history", "FILE", "a JSON line a step and an epoch",
              &o.history);
   table.text("--checkpoint", "DIR",

@@ -38,6 +38,12 @@ Status parseNamed(const std::string &option, const std::string &text,
 /// Comma-separated names; a piece KEY=VALUE belongs to the name before it.
 Status parseMetrics(const std::string &text, std::vector<std::string> *out);
 
+/// METRIC, or METRIC:key=value,...
+Status parseEarlyStopping(const std::string &option, const std::string &text,
+                          EarlyStopping *out);
+Status parseReduceOnPlateau(const std::string &option, const std::string &text,
+                            ReduceOnPlateau *out);
+
 /// As --memory-limit counts: `0.0131 GiB`.
 std::string formatGiB(double bytes);
 /// The same rounded up: a limit that is enough.
