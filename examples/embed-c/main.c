@@ -45,7 +45,8 @@ int main(int argc, char **argv) {
   check(dist_session_open(argv[1], NULL, &session));
 
   /* What the compiled entries take: a batch of images and of labels. */
-  dist_binding_t image, label, output;
+  dist_binding_t image = DIST_BINDING_INIT, label = DIST_BINDING_INIT,
+                 output = DIST_BINDING_INIT;
   check(dist_session_input(session, "train_step", 0, &image));
   check(dist_session_input(session, "train_step", 1, &label));
   check(dist_session_output(session, "predict", 0, &output));

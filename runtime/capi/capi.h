@@ -10,9 +10,28 @@
 #include "dist/api.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/session.h"
+#include "runtime/core/thread_team.h"
+#include <cstring>
 
 struct dist_status_t {
   dist::Status status;
+};
+
+struct dist_team_t {
+  std::shared_ptr<dist::ThreadTeam> threads;
+};
+
+/// A session, what its last run gave, and scratch that calls use again.
+struct dist_session_t {
+  std::unique_ptr<dist::Session> session;
+  std::vector<dist::TensorView> inputs;
+  std::vector<dist::Tensor> outputs;
+
+  const google::protobuf::RepeatedPtrField<dist::manifest::Entry> &
+  entries() const {
+    const dist::manifest::Manifest &m = session->manifest();
+    return m.programs(m.program_of_rank(0)).entries();
+  }
 };
 
 namespace dist {
@@ -34,6 +53,49 @@ Result guarded(Result otherwise, Function body) noexcept {
     return otherwise;
   }
 }
+
+inline Status badArgument(const std::string &what,
+                          const std::string &where = "") {
+  return Status::error(StatusCode::InvalidArgument, what, where);
+}
+
+/// Reads a caller's struct, which may be older (shorter: the rest stays as it
+/// is in `out`) or newer (longer: what this library does not know must be
+/// zero). `least` is the size of its first version. NULL is an empty one.
+template <typename Struct>
+Status takeStruct(const Struct *given, size_t least, const char *name,
+                  Struct *out) {
+  if (!given)
+    return Status();
+  size_t size = given->struct_size;
+  if (size < least)
+    return badArgument("struct_size is not set", name);
+  const char *bytes = reinterpret_cast<const char *>(given);
+  for (size_t i = sizeof(Struct); i < size; ++i)
+    if (bytes[i])
+      return badArgument("an option is set that this library does not know yet",
+                         name);
+  std::memcpy(out, given, std::min(size, sizeof(Struct)));
+  out->struct_size = sizeof(Struct);
+  return Status();
+}
+
+/// Fills as much of a caller's struct as the caller knows.
+template <typename Struct>
+Status giveStruct(const Struct &filled, size_t least, const char *name,
+                  Struct *out) {
+  if (!out)
+    return badArgument("room for the result is needed", name);
+  size_t size = out->struct_size;
+  if (size < least)
+    return badArgument("struct_size is not set", name);
+  std::memcpy(out, &filled, std::min(size, sizeof(Struct)));
+  out->struct_size = size;
+  return Status();
+}
+
+/// A tensor of the caller's, checked but for its data.
+Status toView(const dist_tensor_t *tensor, TensorView *out);
 
 } // namespace dist
 

@@ -7,22 +7,8 @@
 
 #include "runtime/capi/capi.h"
 #include "runtime/formats/convert.h"
-#include "runtime/formats/safetensors.h"
-#include <cstring>
 
 using namespace dist;
-
-/// A session, what its last run gave, and scratch that calls use again.
-struct dist_session_t {
-  std::unique_ptr<Session> session;
-  std::vector<TensorView> inputs;
-  std::vector<Tensor> outputs;
-
-  const google::protobuf::RepeatedPtrField<manifest::Entry> &entries() const {
-    const manifest::Manifest &m = session->manifest();
-    return m.programs(m.program_of_rank(0)).entries();
-  }
-};
 
 namespace {
 
@@ -47,10 +33,6 @@ int32_t countTensors(const Bindings &bindings) {
   return count;
 }
 
-Status badArgument(const char *what, const std::string &where = "") {
-  return Status::error(StatusCode::InvalidArgument, what, where);
-}
-
 Status findEntry(const dist_session_t *session, const char *name,
                  const manifest::Entry **out) {
   if (!session || !name)
@@ -68,9 +50,10 @@ Status findEntry(const dist_session_t *session, const char *name,
 
 Status describe(const Bindings &bindings, int32_t index, dist_binding_t *out) {
   const manifest::Binding *binding = findTensor(bindings, index);
-  if (!binding || !out)
+  if (!binding)
     return badArgument("no binding", std::to_string(index));
-  out->name = binding->name().c_str();
+  dist_binding_t filled = DIST_BINDING_INIT;
+  filled.name = binding->name().c_str();
   switch (binding->role()) {
   case manifest::Binding::INPUT:
   case manifest::Binding::LABEL:
@@ -79,27 +62,16 @@ Status describe(const Bindings &bindings, int32_t index, dist_binding_t *out) {
   case manifest::Binding::OUTPUT:
   case manifest::Binding::LOSS:
   case manifest::Binding::LEARNING_RATE:
-    out->role = static_cast<dist_role_t>(binding->role());
+    filled.role = static_cast<dist_role_t>(binding->role());
     break;
   default:
-    out->role = DIST_ROLE_OTHER;
+    filled.role = DIST_ROLE_OTHER;
   }
   const manifest::TensorType &type = binding->global_type();
-  out->type = static_cast<dist_data_type_t>(type.type());
-  out->num_dims = type.shape_size();
-  out->dims = type.shape().data();
-  return Status();
-}
-
-Status toView(const dist_tensor_t *tensor, TensorView *out) {
-  if (!tensor || tensor->num_dims < 0 ||
-      (tensor->num_dims > 0 && !tensor->dims) ||
-      dist_data_type_size(tensor->type) == 0)
-    return badArgument("a tensor needs a type, dims and data");
-  out->type = static_cast<DataType>(tensor->type);
-  out->shape.assign(tensor->dims, tensor->dims + tensor->num_dims);
-  out->data = tensor->data;
-  return Status();
+  filled.type = static_cast<dist_data_type_t>(type.type());
+  filled.num_dims = type.shape_size();
+  filled.dims = type.shape().data();
+  return giveStruct(filled, sizeof filled, "dist_binding_t", out);
 }
 
 Status run(dist_session_t *session, const manifest::Entry &entry,
@@ -112,13 +84,6 @@ Status run(dist_session_t *session, const manifest::Entry &entry,
   return session->session->run(entry, session->inputs, &session->outputs);
 }
 
-Status checkVariable(const dist_session_t *session, int32_t index) {
-  if (!session || index < 0 ||
-      index >= session->session->manifest().variables_size())
-    return badArgument("no variable", std::to_string(index));
-  return Status();
-}
-
 } // namespace
 
 dist_status_t *dist_session_open(const char *package,
@@ -128,14 +93,20 @@ dist_status_t *dist_session_open(const char *package,
     if (!package || !out_session)
       return badArgument("a package's path is needed");
     *out_session = nullptr;
+    dist_session_options_t given = DIST_SESSION_OPTIONS_INIT;
+    DIST_RETURN_IF_ERROR(takeStruct(options,
+                                    offsetof(dist_session_options_t, log),
+                                    "dist_session_options_t", &given));
     SessionOptions session;
-    // Older callers know fewer options.
-    if (options &&
-        options->struct_size >=
-            offsetof(dist_session_options_t, collective_timeout) +
-                sizeof(options->collective_timeout) &&
-        options->collective_timeout > 0)
-      session.collectiveTimeout = options->collective_timeout;
+    if (given.collective_timeout > 0)
+      session.collectiveTimeout = given.collective_timeout;
+    if (given.log)
+      session.log = [given](LogLevel level, const std::string &text) {
+        given.log(given.log_data, static_cast<dist_log_level_t>(level),
+                  text.c_str());
+      };
+    if (given.team)
+      session.team = given.team->threads;
     auto result = std::make_unique<dist_session_t>();
     DIST_RETURN_IF_ERROR(Session::open(package, session, &result->session));
     *out_session = result.release();
@@ -144,6 +115,26 @@ dist_status_t *dist_session_open(const char *package,
 }
 
 void dist_session_close(dist_session_t *session) { delete session; }
+
+void dist_session_cancel(dist_session_t *session) {
+  guarded(0, [&] {
+    if (session)
+      session->session->cancel();
+    return 0;
+  });
+}
+
+dist_status_t *dist_team_create(dist_team_t **out_team) {
+  return guarded([&]() -> Status {
+    if (!out_team)
+      return badArgument("room for a team is needed");
+    *out_team = nullptr;
+    *out_team = new dist_team_t{std::make_shared<ThreadTeam>()};
+    return Status();
+  });
+}
+
+void dist_team_free(dist_team_t *team) { delete team; }
 
 const char *dist_session_entry_name(const dist_session_t *session,
                                     int32_t index) {
@@ -239,87 +230,4 @@ dist_status_t *dist_session_predict(dist_session_t *session,
                                     int32_t num_outputs) {
   return dist_session_run(session, "predict", inputs, num_inputs, out_outputs,
                           num_outputs);
-}
-
-int32_t dist_session_variable_count(const dist_session_t *session) {
-  return session ? session->session->manifest().variables_size() : 0;
-}
-
-dist_status_t *dist_session_variable(const dist_session_t *session,
-                                     int32_t index,
-                                     dist_variable_t *out_variable) {
-  return guarded([&]() -> Status {
-    DIST_RETURN_IF_ERROR(checkVariable(session, index));
-    if (!out_variable)
-      return badArgument("room for a variable's description is needed");
-    const manifest::Variable &variable =
-        session->session->manifest().variables(index);
-    out_variable->name = variable.name().c_str();
-    out_variable->trainable = variable.trainable();
-    const manifest::TensorType &type = variable.global_type();
-    out_variable->type = static_cast<dist_data_type_t>(type.type());
-    out_variable->num_dims = type.shape_size();
-    out_variable->dims = type.shape().data();
-    return Status();
-  });
-}
-
-int32_t dist_session_find_variable(const dist_session_t *session,
-                                   const char *name) {
-  for (int32_t i = 0; name && i < dist_session_variable_count(session); ++i)
-    if (session->session->manifest().variables(i).name() == name)
-      return i;
-  return -1;
-}
-
-dist_status_t *dist_session_read_variable(dist_session_t *session,
-                                          int32_t index, void *out_data,
-                                          size_t bytes) {
-  return guarded([&]() -> Status {
-    DIST_RETURN_IF_ERROR(checkVariable(session, index));
-    Tensor value;
-    DIST_RETURN_IF_ERROR(session->session->readVariable(index, &value));
-    if (!out_data || bytes < value.data.size())
-      return badArgument("too little room for a variable",
-                         session->session->manifest().variables(index).name());
-    std::memcpy(out_data, value.data.data(), value.data.size());
-    return Status();
-  });
-}
-
-dist_status_t *dist_session_write_variable(dist_session_t *session,
-                                           int32_t index,
-                                           const dist_tensor_t *value) {
-  return guarded([&]() -> Status {
-    DIST_RETURN_IF_ERROR(checkVariable(session, index));
-    TensorView view;
-    DIST_RETURN_IF_ERROR(toView(value, &view));
-    if (!view.data && view.bytes() != 0)
-      return badArgument("a variable's value needs data");
-    return session->session->writeVariable(index, view);
-  });
-}
-
-dist_status_t *dist_session_reset(dist_session_t *session) {
-  return guarded([&]() -> Status {
-    if (!session)
-      return badArgument("a session is needed");
-    return session->session->resetVariables();
-  });
-}
-
-dist_status_t *dist_session_save(dist_session_t *session, const char *path) {
-  return guarded([&]() -> Status {
-    if (!session || !path)
-      return badArgument("a session and a path are needed");
-    const manifest::Manifest &m = session->session->manifest();
-    std::vector<Tensor> values(m.variables_size());
-    SafetensorsWriter writer(path);
-    for (int i = 0; i < m.variables_size(); ++i) {
-      DIST_RETURN_IF_ERROR(session->session->readVariable(i, &values[i]));
-      writer.add(m.variables(i).name(), values[i].type, values[i].shape,
-                 values[i].data.data());
-    }
-    return writer.finish();
-  });
 }

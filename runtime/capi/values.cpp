@@ -61,3 +61,14 @@ size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
     bytes *= tensor->dims[i];
   return bytes;
 }
+
+Status dist::toView(const dist_tensor_t *tensor, TensorView *out) {
+  if (!tensor || tensor->num_dims < 0 ||
+      (tensor->num_dims > 0 && !tensor->dims) ||
+      dist_data_type_size(tensor->type) == 0)
+    return badArgument("a tensor needs a type, dims and data");
+  out->type = static_cast<DataType>(tensor->type);
+  out->shape.assign(tensor->dims, tensor->dims + tensor->num_dims);
+  out->data = tensor->data;
+  return Status();
+}

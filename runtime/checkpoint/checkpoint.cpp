@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <dirent.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -473,23 +472,6 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
   return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,
                        passed.front().second,
                        "start anew with --overwrite, or give another folder");
-}
-
-Status saveVariables(const std::string &path, Session &session) {
-  const manifest::Manifest &manifest = session.manifest();
-  std::deque<Tensor> values;
-  SafetensorsWriter writer(path);
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const manifest::Variable &variable = manifest.variables(i);
-    if (variable.group() != "parameter" && variable.group() != "buffer")
-      continue;
-    Tensor &value = values.emplace_back();
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    writer.add(variable.model_name().empty() ? variable.name()
-                                             : variable.model_name(),
-               value.type, value.shape, value.data.data());
-  }
-  return writer.finish(/*durable=*/true);
 }
 
 } // namespace dist

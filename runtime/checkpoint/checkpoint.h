@@ -80,8 +80,21 @@ private:
 /// into it. Makes no folder.
 Status checkCheckpointFolder(const std::string &path, FolderUse use);
 
+enum class VariableSet {
+  /// Weights and buffers, under their names in the model file.
+  OfModel,
+  /// The optimizer's and the metrics' state, too, all under their own names.
+  All
+};
+
 /// Variables by name as a safetensors file: global values.
-Status saveVariables(const std::string &path, Session &session);
+Status saveVariables(const std::string &path, Session &session,
+                     VariableSet set = VariableSet::OfModel);
+
+/// Variables of either name from such a file; the model's must all be there.
+/// Nothing is written unless all fit. `notes` tells what is there for nobody.
+Status loadVariables(const std::string &path, Session &session,
+                     std::vector<std::string> *notes);
 
 } // namespace dist
 

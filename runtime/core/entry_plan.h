@@ -46,6 +46,7 @@ public:
   void prepared(const std::vector<uint64_t> &versions);
   void forgetPrepared() { preparedVersions.clear(); }
   const std::vector<int> &changedVariables() const { return changed; }
+  const std::vector<int> &readVariables() const { return read; }
 
 private:
   /// A tensor of the caller's.

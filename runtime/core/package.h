@@ -50,6 +50,22 @@ inline bool hasReplicaRows(const manifest::Variable &variable) {
                                 variable.aggregation() == "only_first_replica");
 }
 
+/// Whether such rows are separate values, of which a read gives one value and
+/// which a write sets alike: one a replica, on one device, too. What callers
+/// see then has the variable's dims but the first.
+inline bool isReadAsOneRow(const manifest::Variable &variable) {
+  return hasReplicaRows(variable) && variable.global_type().shape_size() > 0 &&
+         (variable.aggregation() != "mean" ||
+          variable.global_type().type() == manifest::F32 ||
+          variable.global_type().type() == manifest::F64);
+}
+
+/// The dims of its value as callers read and write it.
+inline std::vector<int64_t> valueShape(const manifest::Variable &variable) {
+  const auto &shape = variable.global_type().shape();
+  return {shape.begin() + isReadAsOneRow(variable), shape.end()};
+}
+
 /// Whether a rank holds a variable.
 inline bool holdsVariable(const manifest::Manifest &manifest,
                           const manifest::Variable &variable, int rank) {

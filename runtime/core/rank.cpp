@@ -47,11 +47,15 @@ int32_t finish(dist_rt_context *rank, Status status) {
 }
 
 /// What generated code calls: it knows no exceptions. Each call shows the other
-/// ranks that this one is alive.
+/// ranks that this one is alive, and ends the step where it was cancelled.
 template <typename Function>
 int32_t guarded(dist_rt_context *context, Function body) {
   context->communicator->progress.advance();
-  return finish(context, withoutThrowing(body));
+  return finish(context, withoutThrowing([&]() -> Status {
+                  if (context->cancelled->load(std::memory_order_relaxed))
+                    return cancelledStatus(*context);
+                  return body();
+                }));
 }
 
 int32_t rt_parallel_for(dist_rt_context *context, dist_rt_kernel kernel,
@@ -171,6 +175,12 @@ int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {
 }
 
 } // namespace
+
+Status dist::cancelledStatus(const dist_rt_context &rank) {
+  const manifest::Entry *entry = rank.entry;
+  return Status::error(StatusCode::Cancelled, "cancelled",
+                       entry ? entry->name() : "");
+}
 
 const dist_rt_api &dist::runtimeApi() {
   static const dist_rt_api api = {

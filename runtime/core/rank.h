@@ -34,6 +34,8 @@ struct dist_rt_context {
   /// That runs now; other ranks' threads name ops of it.
   std::atomic<const dist::manifest::Entry *> entry{nullptr};
   dist::Status status;
+  /// Of the session: whether the call under way is to end.
+  const std::atomic<bool> *cancelled = nullptr;
 
   // Inputs and results that do not lie in the caller's tensors.
   dist::Buffer staging;
@@ -55,6 +57,9 @@ struct dist_rt_context {
 };
 
 namespace dist {
+
+/// How a call ends that was cancelled.
+Status cancelledStatus(const dist_rt_context &rank);
 
 /// The table that programs get.
 const dist_rt_api &runtimeApi();

@@ -10,6 +10,7 @@
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include "runtime/device/cpu/team.h"
+#include <algorithm>
 #include <condition_variable>
 
 namespace dist {
@@ -21,7 +22,6 @@ constexpr int spinBetweenSteps = 100;
 constexpr int spinInStep = 1000;
 /// What a mesh's host does it does on the cores of those that wait for it.
 constexpr int spinForHost = 20;
-constexpr auto never = WaitPoint::Clock::time_point::max();
 
 /// Whether the system has `count` threads more. libgomp, whose the helpers of
 /// teams are, ends the process where it has not.
@@ -53,9 +53,11 @@ void probeThreads(int64_t count) {
 }
 } // namespace
 
-RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost)
+RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost,
+                         std::shared_ptr<ThreadTeam> sharedTeam)
     : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
-      withHost(withHost) {
+      withHost(withHost), team(sharedTeam ? std::move(sharedTeam)
+                                          : std::make_shared<ThreadTeam>()) {
   int64_t busy = 0;
   for (int rank = 0; rank < ranks - withHost; ++rank) {
     firstSeat.push_back(busy);
@@ -77,8 +79,7 @@ Status RankThreads::start() {
     // first kernel.
     if (withHost)
       hostLoops = std::make_unique<cpu::SleepingTeam>(threadsOfRank.back());
-    for (int rank = 1; rank < ranks; ++rank)
-      threads.emplace_back([this, rank] { loop(rank); });
+    team->grow(ranks - 1);
     int64_t helpers = withHost ? threadsOfRank.front() - 1 : 0;
     for (int rank = 0; rank < ranks - withHost; ++rank)
       helpers += threadsOfRank[rank] - 1;
@@ -91,7 +92,8 @@ Status RankThreads::start() {
   });
   if (status.ok())
     return status;
-  stop();
+  hostLoops.reset();
+  team.reset();
   return withoutThrowing([&] {
     return Status::error(StatusCode::Unavailable, "cannot start threads",
                          std::to_string(ranks) + " devices, " +
@@ -100,15 +102,7 @@ Status RankThreads::start() {
   });
 }
 
-RankThreads::~RankThreads() { stop(); }
-
-void RankThreads::stop() {
-  stopping.store(true);
-  begun.notify();
-  for (std::thread &thread : threads)
-    thread.join();
-  threads.clear();
-}
+RankThreads::~RankThreads() = default;
 
 const int *RankThreads::seatsOf(int rank) const {
   return seats.empty() || isHost(rank) ? nullptr : &seats[firstSeat[rank]];
@@ -121,7 +115,7 @@ void RankThreads::runJob(int rank) {
   cpu::SleepingTeam *loops = isHost(rank) ? hostLoops.get() : nullptr;
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
-  cpu::TeamScope team(threadsOfRank[loops ? 0 : rank], loops, own);
+  cpu::TeamScope scope(threadsOfRank[loops ? 0 : rank], loops, own);
   Status status = withoutThrowing([&] {
     job(rank, data);
     return Status();
@@ -133,20 +127,6 @@ void RankThreads::runJob(int rank) {
     failure = std::move(status);
 }
 
-void RankThreads::loop(int rank) {
-  uint64_t seen = 0;
-  while (true) {
-    begun.wait([&] { return generation.load() != seen || stopping.load(); },
-               never, std::min(spinBetweenSteps, spinForAll()));
-    if (stopping.load())
-      return;
-    ++seen;
-    runJob(rank);
-    if (running.fetch_sub(1) == 1)
-      done.notify();
-  }
-}
-
 Status RankThreads::run(void (*newJob)(int, void *), void *newData) {
   job = newJob;
   data = newData;
@@ -154,14 +134,11 @@ Status RankThreads::run(void (*newJob)(int, void *), void *newData) {
   // Others that sit down where the caller must stay would be in its way.
   const int *own = seatsOf(0);
   seated = own && cpu::sitOn(*own);
-  if (ranks > 1) {
-    running.store(ranks - 1);
-    generation.fetch_add(1);
-    begun.notify();
-  }
-  runJob(0);
-  if (ranks > 1)
-    done.wait([&] { return running.load() == 0; }, never, spinForAll());
+  team->run(ranks,
+            [](int rank, void *self) {
+              static_cast<RankThreads *>(self)->runJob(rank);
+            },
+            this, {std::min(spinBetweenSteps, spinForAll()), spinForAll()});
   return std::move(failure);
 }
 

@@ -8,7 +8,7 @@
 #define RUNTIME_CORE_RANK_THREADS_H
 
 #include "runtime/core/status.h"
-#include "runtime/core/wait.h"
+#include "runtime/core/thread_team.h"
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -21,15 +21,18 @@ class SleepingTeam;
 
 /// Rank 0 runs on the caller's thread, so that one device costs no wake-up and
 /// several are exactly as many threads as devices; each other rank has a thread
-/// of its own, with a team of its own. Ranks that together want all CPUs have
-/// each their own, where they begin each run (cpus.h), unless the caller's
-/// thread may not go to its. None is bound to cores: that thread is the app's,
-/// and on cores shared with others a bound thread would make all ranks wait.
+/// of `team`, with helpers of its own (cpu/team.h). Ranks that together want
+/// all CPUs have each their own, where they begin each run (cpus.h), unless the
+/// caller's thread may not go to its. None is bound to cores: that thread is
+/// the app's, and on cores shared with others a bound thread would make all
+/// ranks wait.
 class RankThreads {
 public:
-  /// The threads of each rank's team. With a host, the last rank works while
+  /// The threads of each rank's helpers. With a host, the last rank works while
   /// the others wait: it takes no cores from them, and its helpers sleep.
-  RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false);
+  /// `team`: what other sessions run on, too; null: one of its own.
+  RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false,
+              std::shared_ptr<ThreadTeam> team = nullptr);
   /// An error: the system has not so many threads. Then nothing can be run.
   const Status &status() const { return startStatus; }
   ~RankThreads();
@@ -53,8 +56,6 @@ public:
 
 private:
   Status start();
-  void stop();
-  void loop(int rank);
   bool isHost(int rank) const { return withHost && rank == ranks - 1; }
   /// The CPUs of a rank's team; null: it has no seats, as the host.
   const int *seatsOf(int rank) const;
@@ -68,16 +69,12 @@ private:
   bool seated = false; // in this run
   void (*job)(int, void *) = nullptr;
   void *data = nullptr;
-  std::atomic<uint64_t> generation{0};
-  std::atomic<int> running{0};
-  std::atomic<bool> stopping{false};
-  WaitPoint begun, done;
   Status startStatus;
   std::mutex failureMutex;
   Status failure; // the first of a run
   /// The host's loops.
   std::unique_ptr<cpu::SleepingTeam> hostLoops;
-  std::vector<std::thread> threads;
+  std::shared_ptr<ThreadTeam> team;
 };
 
 } // namespace dist

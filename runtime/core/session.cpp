@@ -36,6 +36,13 @@ public:
   std::mutex failureMutex;
   Status failure; // the first of a run
 
+  LogFunction logFunction;
+  std::mutex logMutex;
+  /// Guards `running`, so that no call is ended but the one under way.
+  std::mutex callMutex;
+  bool running = false;
+  std::atomic<bool> cancelled{false};
+
   Status start(const SessionOptions &options);
 
   const manifest::Manifest &manifest() const override {
@@ -53,6 +60,21 @@ public:
   Status runSteps(const std::vector<StepCall> &calls,
                   const std::function<bool(size_t)> &goOn,
                   size_t *done) override;
+
+  void cancel() override {
+    std::lock_guard<std::mutex> lock(callMutex);
+    if (!running)
+      return;
+    cancelled.store(true);
+    // For those that wait in a collective.
+    world->rank(0).abort("cancelled");
+  }
+  void log(LogLevel level, const std::string &text) override {
+    if (!logFunction)
+      return;
+    std::lock_guard<std::mutex> lock(logMutex);
+    logFunction(level, text);
+  }
 
   Status readVariable(int index, Tensor *out) override {
     return store->read(index, out);
@@ -95,7 +117,13 @@ private:
   // Of the launch; kept, so that a step allocates nothing.
   std::vector<StepCall> single;
   std::vector<Step> steps;
-  std::vector<size_t> completed; // by rank
+  std::vector<size_t> begun, completed; // by rank
+
+  void beginCall();
+  /// Whether the call was cancelled.
+  bool endCall();
+  /// Where not all ranks have done all steps: what is between two steps now.
+  void tearVariables(size_t done);
 
   /// On the rank's thread; false: it failed.
   bool runStep(dist_rt_context &context, const Step &step,
@@ -140,7 +168,8 @@ Status LocalSession::start(const SessionOptions &options) {
     threadsOfRank.push_back(m.programs(program).threads() > 0
                                 ? m.programs(program).threads()
                                 : m.threads_per_device());
-  threads = std::make_unique<RankThreads>(threadsOfRank, m.mesh().host());
+  threads = std::make_unique<RankThreads>(threadsOfRank, m.mesh().host(),
+                                          options.team);
   DIST_RETURN_IF_ERROR(threads->status());
   LocalOptions local;
   for (const manifest::Axis &axis : m.mesh().axes())
@@ -151,6 +180,11 @@ Status LocalSession::start(const SessionOptions &options) {
   local.spinForHostMicroseconds = threads->spinForAll();
   local.parallelFor = cpu::parallelFor;
   local.threadsPerRank = m.threads_per_device();
+  logFunction = options.log;
+  if (logFunction)
+    local.warn = [this](const std::string &text) {
+      log(LogLevel::Warning, text);
+    };
   local.nameOp = [this](int rank, int32_t op) {
     return transferName(ranks[rank]->entry, op);
   };
@@ -172,6 +206,7 @@ Status LocalSession::start(const SessionOptions &options) {
     context.table = &m.kernels();
     context.kernels.resize(m.kernels_size());
     context.communicator = &world->rank(rank);
+    context.cancelled = &cancelled;
     context.trace = options.trace;
     context.origin = origin;
     if (options.trace)
@@ -181,7 +216,39 @@ Status LocalSession::start(const SessionOptions &options) {
   }
   store = std::make_unique<VariableStore>(*package, ranks, *threads);
   mapsWeights = options.mapWeights;
+  log(LogLevel::Info, m.model_name() + ": " + std::to_string(m.ranks()) +
+                          " x " + std::to_string(m.threads_per_device()) +
+                          " threads, " + std::to_string(deviceBytes()) +
+                          " bytes a device, strategy " +
+                          (m.strategy().empty() ? "one-device" : m.strategy()));
   return resetVariables();
+}
+
+void LocalSession::beginCall() {
+  std::lock_guard<std::mutex> lock(callMutex);
+  cancelled.store(false);
+  running = true;
+}
+
+bool LocalSession::endCall() {
+  std::lock_guard<std::mutex> lock(callMutex);
+  running = false;
+  return cancelled.load();
+}
+
+void LocalSession::tearVariables(size_t done) {
+  // Programs refuse labels and indices before they update anything: only what
+  // some ranks have counted and others have not is lost then.
+  bool everywhere = failure.code() != StatusCode::InvalidInput;
+  for (size_t i = done; i < steps.size(); ++i)
+    for (size_t first : begun)
+      if (first > i)
+        store->tear(steps[i].plan->changedVariables(),
+                    "a call of '" + steps[i].plan->entry().name() +
+                        (failure.code() == StatusCode::Cancelled
+                             ? "' was cancelled"
+                             : "' failed"),
+                    everywhere);
 }
 
 Status LocalSession::run(const manifest::Entry &entry,
@@ -207,6 +274,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
       return Status::error(StatusCode::InvalidArgument,
                            "the entry is not of this session",
                            call.entry->name());
+    DIST_RETURN_IF_ERROR(store->checkWhole(step.plan->readVariables()));
     DIST_RETURN_IF_ERROR(step.plan->begin(*call.inputs, call.outputs));
     step.base = resultBytes;
     resultBytes += step.plan->resultBytes();
@@ -220,6 +288,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
       step.plan->prepared(store->versions());
   }
   failure = Status();
+  begun.assign(ranks.size(), 0);
   completed.assign(ranks.size(), 0);
   StepGate gate(ranks.size(), threads->spinForAll());
   size_t finished = 0; // calls whose outputs were put together at the gate
@@ -228,6 +297,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
     if (context.results.size() < static_cast<size_t>(resultBytes))
       context.results.resize(resultBytes);
     for (size_t i = 0; i < steps.size(); ++i) {
+      begun[rank] = i + 1;
       if (!runStep(context, steps[i], calls[i])) {
         gate.close();
         return Status();
@@ -245,6 +315,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
     }
     return Status();
   };
+  beginCall();
   Status run = threads->run([&](int rank) {
     dist_rt_context &context = *ranks[rank];
     context.communicator->progress.begin();
@@ -257,8 +328,13 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
     }
     context.communicator->progress.end();
   });
+  bool wasCancelled = endCall();
   if (failure.ok())
     failure = std::move(run);
+  // Ranks that waited say that they were given up.
+  if (!failure.ok() && wasCancelled)
+    failure = Status::error(StatusCode::Cancelled, "cancelled",
+                            calls.front().entry->name());
   *done = *std::min_element(completed.begin(), completed.end());
   for (size_t i = finished; i < *done; ++i)
     steps[i].plan->finish(ranks, calls[i].outputs, steps[i].base);
@@ -266,6 +342,8 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
     for (auto &plan : plans)
       plan->forgetPrepared();
   if (!failure.ok())
+    tearVariables(*done);
+  if (!failure.ok() || wasCancelled)
     world->reset();
   return failure;
 }
@@ -277,7 +355,11 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
   context.entry = &step.plan->entry(rank);
   step.plan->bind(context, *call.inputs, call.outputs, step.base);
   int32_t code = 0;
-  if (step.prepare && step.plan->prepare(rank))
+  if (cancelled.load()) {
+    context.status = cancelledStatus(context);
+    code = 1;
+  }
+  if (code == 0 && step.prepare && step.plan->prepare(rank))
     code = step.plan->prepare(rank)(&context, context.arena.data(),
                                     context.bindings.data());
   if (code == 0)

@@ -7,18 +7,26 @@
 //
 // A session maps a program package, owns the device threads, their arenas and
 // variables, and runs entries on all ranks at once. The trainer (runtime/train)
-// and the C API are built on it. Not thread-safe: one caller at a time.
+// and the C API are built on it. Not thread-safe, but for `cancel`: one caller
+// at a time.
+//
+// A call that fails or is cancelled in the middle leaves the variables that its
+// entry changes between two steps, some ranks or elements before and some
+// behind it. Nothing reads them then until they are written anew.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_SESSION_H
 #define RUNTIME_CORE_SESSION_H
 
+#include "runtime/core/log.h"
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
 #include <functional>
 #include <memory>
 
 namespace dist {
+
+class ThreadTeam;
 
 struct SessionOptions {
   /// Seconds a collective waits for its peers before the step fails.
@@ -27,6 +35,10 @@ struct SessionOptions {
   bool trace = false;
   /// Maps the package's weights instead of reading them (see FileAccess).
   bool mapWeights = false;
+  /// What is no result and no error; one line at a time. It uses no session.
+  LogFunction log;
+  /// Threads that other sessions run on, too, in turns; null: its own.
+  std::shared_ptr<ThreadTeam> team;
 };
 
 /// One timed span on one device, microseconds since the session was opened.
@@ -85,6 +97,13 @@ public:
     }
     return Status();
   }
+
+  /// Ends the call of `run` or `runSteps` that is under way, which fails with
+  /// StatusCode::Cancelled unless it is done by then; without one, does
+  /// nothing. Any thread may call it.
+  virtual void cancel() {}
+  /// Passes a line to the log of the session's options.
+  virtual void log(LogLevel level, const std::string &text) {}
 
   /// A variable's value as a global tensor. ON_READ variables are reduced by
   /// their aggregation.

@@ -23,6 +23,8 @@ enum class StatusCode {
   Unavailable = 3,
   /// An invariant of ours broke: exit 3.
   Internal = 4,
+  /// Somebody asked for it: exit 3.
+  Cancelled = 5,
 };
 
 /// Success, or an error that says what, where, why and what to do. Rendered as

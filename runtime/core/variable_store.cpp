@@ -74,15 +74,6 @@ bool VariableStore::holds(int index, int rank) const {
                        rank);
 }
 
-bool VariableStore::isRowOnRead(int index) const {
-  const manifest::Variable &variable = package.manifest.variables(index);
-  // One row a replica, on one device, too.
-  return hasReplicaRows(variable) && variable.global_type().shape_size() > 0 &&
-         (variable.aggregation() != "mean" ||
-          variable.global_type().type() == manifest::F32 ||
-          variable.global_type().type() == manifest::F64);
-}
-
 Status VariableStore::checkIndex(int index, int rank) const {
   if (index < 0 || index >= package.manifest.variables_size() || rank < 0 ||
       rank >= package.manifest.ranks())
@@ -100,8 +91,46 @@ Status VariableStore::checkHolds(int index, int rank) const {
                            package.manifest.variables(index).name() + "'");
 }
 
+/// Whether two ranks that should have the same part do not.
+bool VariableStore::copiesDiffer(int index) const {
+  const Distribution &d = package.variables[index];
+  if (d.unreduced)
+    return false;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (d.slices[rank].firstCopy || !holds(index, rank))
+      continue;
+    for (size_t first = 0; first < rank; ++first)
+      if (d.slices[first].firstCopy &&
+          d.slices[first].start == d.slices[rank].start &&
+          std::memcmp(address(index, first), address(index, rank),
+                      d.localBytes) != 0)
+        return true;
+  }
+  return false;
+}
+
+void VariableStore::tear(const std::vector<int> &variables,
+                         const std::string &why, bool everywhere) {
+  for (int index : variables)
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if (holds(index, rank) && (everywhere || copiesDiffer(index)))
+        torn[index].insert(rank);
+  whyTorn = why;
+}
+
+Status VariableStore::checkWhole(const std::vector<int> &variables) const {
+  for (int index : variables)
+    if (torn.count(index))
+      return Status::error(StatusCode::InvalidArgument,
+                           "the variable is between two steps",
+                           package.manifest.variables(index).name(), whyTorn,
+                           "load a state, or reset the session");
+  return Status();
+}
+
 Status VariableStore::read(int index, Tensor *out) const {
   DIST_RETURN_IF_ERROR(checkIndex(index, 0));
+  DIST_RETURN_IF_ERROR(checkWhole({index}));
   const Distribution &d = package.variables[index];
   out->type = d.type;
   out->shape = d.globalShape;
@@ -113,7 +142,7 @@ Status VariableStore::read(int index, Tensor *out) const {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (d.slices[rank].firstCopy)
         d.paste(address(index, rank), rank, out->data.data());
-  if (isRowOnRead(index)) {
+  if (isReadAsOneRow(package.manifest.variables(index))) {
     int64_t rows = d.globalShape[0];
     int64_t columns = rows ? elementCount(d.globalShape) / rows : 0;
     Buffer one(columns * byteSize(d.type));
@@ -134,7 +163,7 @@ Status VariableStore::write(int index, const TensorView &value) {
   const Distribution &d = package.variables[index];
   TensorView view = value;
   Buffer rows;
-  if (isRowOnRead(index) &&
+  if (isReadAsOneRow(package.manifest.variables(index)) &&
       std::vector<int64_t>(d.globalShape.begin() + 1, d.globalShape.end()) ==
           value.shape) {
     for (int64_t row = 0; row < d.globalShape[0]; ++row) {
@@ -160,6 +189,7 @@ Status VariableStore::write(int index, const TensorView &value) {
       std::memset(address(index, rank), 0, d.localBytes);
   }));
   ++version[index];
+  torn.erase(index);
   return Status();
 }
 
@@ -169,6 +199,7 @@ Status VariableStore::readSlice(int index, int rank, Tensor *out) const {
   out->type = d.type;
   out->shape = d.localShape;
   DIST_RETURN_IF_ERROR(checkHolds(index, rank));
+  DIST_RETURN_IF_ERROR(checkWhole({index}));
   const char *data = address(index, rank);
   out->data.assign(data, data + d.localBytes);
   return Status();
@@ -186,6 +217,11 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
   DIST_RETURN_IF_ERROR(checkHolds(index, rank));
   std::memcpy(address(index, rank), value.data, d.localBytes);
   ++version[index];
+  if (auto found = torn.find(index); found != torn.end()) {
+    found->second.erase(rank);
+    if (found->second.empty())
+      torn.erase(found);
+  }
   return Status();
 }
 
@@ -209,6 +245,7 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
         d.cut(whole.data(), rank, to);
       }));
       ++version[i];
+      torn.erase(i);
       continue;
     }
     std::string path = folder + "/weights.safetensors";

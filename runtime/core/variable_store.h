@@ -10,6 +10,8 @@
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
+#include <map>
+#include <set>
 
 namespace dist {
 
@@ -35,18 +37,28 @@ public:
       ++version[variable];
   }
 
+  /// What a call that was broken off had begun to change: between two steps
+  /// from now on, and no more once it is written. `everywhere`: all of them,
+  /// else those of which ranks have copies that differ.
+  void tear(const std::vector<int> &variables, const std::string &why,
+            bool everywhere);
+  /// An error if one of them is between two steps.
+  Status checkWhole(const std::vector<int> &variables) const;
+
 private:
   char *address(int index, int rank) const;
   bool holds(int index, int rank) const;
   Status checkHolds(int index, int rank) const;
-  /// Whether its replicas' rows are separate values, read as one.
-  bool isRowOnRead(int index) const;
+  bool copiesDiffer(int index) const;
   Status checkIndex(int index, int rank) const;
 
   const Package &package;
   std::vector<std::unique_ptr<dist_rt_context>> &ranks;
   RankThreads &threads;
   std::vector<uint64_t> version;
+  std::map<int, std::set<int>>
+      torn; // variables' ranks that are not written yet
+  std::string whyTorn;
 };
 
 } // namespace dist

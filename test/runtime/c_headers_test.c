@@ -4,9 +4,12 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-#include "dist/session.h"
+#include "dist/checkpoint.h"
 
+#include "dist/log.h"
+#include "dist/session.h"
 #include "dist/status.h"
+#include "dist/team.h"
 #include "dist/tensor.h"
 #include "dist/version.h"
 

@@ -80,7 +80,7 @@ TEST_F(CApiTest, DescribesItself) {
   EXPECT_EQ(dist_session_input_count(handle, "train_step"), 2);
   EXPECT_EQ(dist_session_output_count(handle, "train_step"), 3);
   EXPECT_EQ(dist_session_input_count(handle, "none"), -1);
-  dist_binding_t binding;
+  dist_binding_t binding = DIST_BINDING_INIT;
   expectOk(dist_session_input(handle, "train_step", 0, &binding));
   EXPECT_STREQ(binding.name, "x");
   EXPECT_EQ(binding.role, DIST_ROLE_INPUT);
@@ -91,7 +91,7 @@ TEST_F(CApiTest, DescribesItself) {
   expectOk(dist_session_output(handle, "train_step", 2, &binding));
   EXPECT_EQ(binding.role, DIST_ROLE_OTHER);
   EXPECT_EQ(dist_session_variable_count(handle), 3);
-  dist_variable_t variable;
+  dist_variable_t variable = DIST_VARIABLE_INIT;
   expectOk(dist_session_variable(handle, 1, &variable));
   EXPECT_STREQ(variable.name, "seen");
   EXPECT_EQ(variable.num_dims, 0);
@@ -141,11 +141,11 @@ TEST_F(CApiTest, ErrorsAreStatuses) {
   expectError(dist_session_open("/nowhere", nullptr, nullptr),
               DIST_STATUS_INVALID_ARGUMENT, "path is needed");
   expectError(dist_session_variable(handle, 0, nullptr),
-              DIST_STATUS_INVALID_ARGUMENT, "description is needed");
+              DIST_STATUS_INVALID_ARGUMENT, "room for the result is needed");
   expectError(dist_session_variable(nullptr, 0, nullptr),
               DIST_STATUS_INVALID_ARGUMENT, "no variable (0)");
   expectError(dist_session_output(handle, "predict", 0, nullptr),
-              DIST_STATUS_INVALID_ARGUMENT, "no binding");
+              DIST_STATUS_INVALID_ARGUMENT, "room for the result is needed");
   expectError(dist_session_predict(handle, nullptr, 0, nullptr, 1),
               DIST_STATUS_INVALID_ARGUMENT, "more outputs");
   expectError(dist_session_read_variable(handle, 0, nullptr, 1000),

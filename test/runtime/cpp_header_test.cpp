@@ -43,6 +43,39 @@ TEST_F(CppHeaderTest, TrainsReadsAndWrites) {
   EXPECT_STREQ(session.variables()[1].name, "seen");
 }
 
+TEST_F(CppHeaderTest, OwnsTeamsAndCheckpoints) {
+  auto team = std::make_unique<api::Team>();
+  std::vector<std::string> messages;
+  api::SessionOptions options;
+  options.team = team.get();
+  options.log = [&](dist_log_level_t level, const char *text) {
+    messages.push_back(text);
+  };
+  api::Session session(folder, options);
+  team.reset(); // the session keeps the threads
+  EXPECT_EQ(messages.size(), 1u);
+  std::string path = folder / "states", file = folder / "file";
+  float value[2] = {3, 4};
+  session.write("w", api::view(value, {2}));
+  session.save(file);
+  {
+    api::Checkpoint states(path, session, DIST_CHECKPOINT_NEW);
+    EXPECT_EQ(states.step(), -1);
+    states.save(7);
+  }
+  session.reset();
+  session.load(file);
+  EXPECT_EQ(session.read<float>("w"), (std::vector<float>{3, 4}));
+  session.reset();
+  api::Checkpoint states(path, session, DIST_CHECKPOINT_RESUME);
+  EXPECT_EQ(states.step(), 7);
+  EXPECT_EQ(session.read<float>("w"), (std::vector<float>{3, 4}));
+  EXPECT_THROW(api::Checkpoint(path, session, DIST_CHECKPOINT_NEW), api::Error);
+  api::Session moved = std::move(session);
+  moved.cancel();
+  EXPECT_EQ(moved.read<float>("w"), (std::vector<float>{3, 4}));
+}
+
 TEST_F(CppHeaderTest, StatusesBecomeErrors) {
   try {
     api::Session("/nowhere");

@@ -166,6 +166,17 @@ protected:
     bind(entry->mutable_results(), Binding::OUTPUT, "c", {2, 2}, {2, 2});
   }
 
+  /// Another entry: see session_program.c.
+  void describeEndless(int ranks) {
+    manifest::Entry *entry = m.mutable_programs(0)->add_entries();
+    entry->set_name("endless");
+    entry->set_symbol("endless");
+    bind(entry->mutable_arguments(), Binding::INPUT, "x", {4, 2},
+         {4 / ranks, 2});
+    for (auto *list : {entry->mutable_arguments(), entry->mutable_results()})
+      bind(list, Binding::VARIABLE, "w", {2}, {2})->set_variable(0);
+  }
+
   Status open(const SessionOptions &options = {}) {
     std::string digest;
     EXPECT_TRUE(digestPackage(folder, &digest).ok());

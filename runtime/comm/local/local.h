@@ -47,6 +47,8 @@ struct LocalOptions {
   /// How errors name an op of a rank's program; null: by its id. Any thread
   /// asks, while the rank works.
   std::function<std::string(int rank, int32_t op)> nameOp;
+  /// Hears of ranks that hang before the timeout is over; null: nobody does.
+  std::function<void(const std::string &)> warn;
 };
 
 /// The communicators of all ranks of one process.

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/local/patience.h"
 #include <algorithm>
+#include <cstdio>
 
 namespace dist::local {
 
@@ -64,9 +65,27 @@ Patience::~Patience() {
   all.erase(std::find(all.begin(), all.end(), &mine));
 }
 
+std::string Patience::makeWarning() {
+  if (warned || !shared.options.warn || timeout.count() <= 0 ||
+      left > timeout / 2)
+    return "";
+  warned = true;
+  std::vector<int> missing;
+  mine.addMissing(&missing);
+  std::string text = "rank " + std::to_string(mine.rank) + " waits at " +
+                     name(mine.call.kind) + " of " +
+                     shared.opName(mine.rank, mine.call.op) + " for rank";
+  for (int rank : missing)
+    text += " " + std::to_string(rank);
+  char seconds[64];
+  std::snprintf(seconds, sizeof seconds, ", which shows no progress for %.3g s",
+                std::chrono::duration<double>(timeout - left).count());
+  return text + seconds;
+}
+
 bool Patience::look(Clock::duration suspended) {
   Clock::time_point now = Clock::now();
-  std::lock_guard<std::mutex> lock(shared.waitingMutex);
+  std::unique_lock<std::mutex> lock(shared.waitingMutex);
   if (!known) {
     shared.waiting.push_back(&mine);
     known = true;
@@ -82,6 +101,10 @@ bool Patience::look(Clock::duration suspended) {
     left = timeout;
   else
     left -= elapsed;
+  std::string warning = makeWarning();
+  lock.unlock();
+  if (!warning.empty())
+    shared.options.warn(warning);
   return timeout.count() <= 0 || left.count() > 0;
 }
 

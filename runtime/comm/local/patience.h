@@ -59,6 +59,9 @@ private:
   /// Between two slices; false: the deadline has passed. `suspended`: how long
   /// the whole process was.
   bool look(Clock::duration suspended);
+  /// Under the lock: what to say of those that are waited for, once, when half
+  /// of the time is over; else empty.
+  std::string makeWarning();
   /// All that this wait depends on: waits, and ranks that are in none.
   void follow(std::vector<const Waiting *> *waits, std::vector<int> *free);
   bool sawProgress(Clock::duration elapsed);
@@ -66,6 +69,7 @@ private:
   Shared &shared;
   Waiting mine;
   bool known = false; // to the others
+  bool warned = false;
   Clock::duration slice, timeout, left;
   Clock::time_point last;
   std::vector<Seen> seen; // by rank

@@ -11,8 +11,11 @@
 #ifndef DIST_API_H
 #define DIST_API_H
 
+#include "dist/checkpoint.h"
+#include "dist/log.h"
 #include "dist/session.h"
 #include "dist/status.h"
+#include "dist/team.h"
 #include "dist/tensor.h"
 #include "dist/version.h"
 

@@ -6,20 +6,30 @@
 |*===----------------------------------------------------------------------===*|
 |*
 |* A session is a loaded package, as `dist-opt --emit=package` writes it, on the
-|* devices it was compiled for. One thread at a time may use it. All tensors are
-|* global: the runtime cuts batches and puts results together. A device of
-|* several threads computes on libgomp's, which wait awake for milliseconds at a
-|* kernel's end: where other programs want the CPUs, start the app with
-|* GOMP_SPINCOUNT=5000 in its environment, as dist-run does for itself. Devices
-|* that want all of the process's CPUs compute on one of their own each; their
-|* threads, the calling one included, go there when they find themselves
-|* elsewhere, but are not bound to it.
+|* devices it was compiled for. One thread at a time may use it, but for
+|* dist_session_cancel. All tensors are global: the runtime cuts batches and
+puts
+|* results together. A device of several threads computes on libgomp's, which
+|* wait awake for milliseconds at a kernel's end: where other programs want the
+|* CPUs, start the app with GOMP_SPINCOUNT=5000 in its environment, as dist-run
+|* does for itself. Devices that want all of the process's CPUs compute on one
+of
+|* their own each; their threads, the calling one included, go there when they
+|* find themselves elsewhere, but are not bound to it.
+|*
+|* A call that fails or is cancelled while its entry runs leaves the variables
+|* that the entry changes between two steps. Whatever reads them is refused
+then,
+|* by name, until they have been written: by dist_session_reset, by loading a
+|* state (dist/checkpoint.h), or by dist_session_write_variable.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_SESSION_H
 #define DIST_SESSION_H
 
+#include "dist/log.h"
 #include "dist/status.h"
+#include "dist/team.h"
 #include "dist/tensor.h"
 
 #ifdef __cplusplus
@@ -28,12 +38,25 @@ extern "C" {
 
 typedef struct dist_session_t dist_session_t;
 
+/* Structs with `struct_size` may get more members, always behind those that are
+   there. Who hands one over sets the size that it was compiled with, as the
+   initializers here do: the library reads and fills no more than that, so that
+   an app works with a newer library, and refuses what an older one does not
+   know. Structs without it (dist_tensor_t) stay as they are. */
+
 typedef struct dist_session_options_t {
-  size_t struct_size; /* sizeof(dist_session_options_t) */
+  size_t struct_size;
   /* Seconds that devices wait for one that shows no progress (computing is
      progress); 0: 30. */
   double collective_timeout;
+  /* Gets the session's messages; NULL: nobody does. */
+  dist_log_fn log;
+  void *log_data;
+  /* Threads that other sessions run on, too; NULL: the session's own. */
+  dist_team_t *team;
 } dist_session_options_t;
+#define DIST_SESSION_OPTIONS_INIT                                              \
+  {sizeof(dist_session_options_t), 0, NULL, NULL, NULL}
 
 /* Loads a package with its initial weights. `options` may be NULL. Loading a
    package runs its code, with all the rights of the app: open those that you
@@ -45,6 +68,12 @@ DIST_API dist_status_t *dist_session_open(const char *package,
                                           dist_session_t **out_session);
 /* NULL is fine. */
 DIST_API void dist_session_close(dist_session_t *session);
+
+/* Ends the call that runs entries in this session now: it returns
+   DIST_STATUS_CANCELLED, unless it is done by then. Without such a call nothing
+   happens. Any thread may call it, while the session is open; a kernel that has
+   begun is not interrupted. */
+DIST_API void dist_session_cancel(dist_session_t *session);
 
 /* One argument or result of an entry. Names live as long as the session. */
 typedef enum dist_role_t {
@@ -59,12 +88,15 @@ typedef enum dist_role_t {
 } dist_role_t;
 
 typedef struct dist_binding_t {
+  size_t struct_size;
   const char *name;
   dist_role_t role;
   dist_data_type_t type;
   int32_t num_dims;
   const int64_t *dims;
 } dist_binding_t;
+#define DIST_BINDING_INIT                                                      \
+  {sizeof(dist_binding_t), NULL, DIST_ROLE_INPUT, DIST_DATA_TYPE_F32, 0, NULL}
 
 /* Entries ("train_step", "predict", ...), by number; NULL past the last. */
 DIST_API const char *dist_session_entry_name(const dist_session_t *session,
@@ -102,14 +134,20 @@ DIST_API dist_status_t *dist_session_predict(dist_session_t *session,
                                              dist_tensor_t *out_outputs,
                                              int32_t num_outputs);
 
-/* Variables, by number: weights, the optimizer's and the metrics' state. */
+/* Variables, by number: weights, the optimizer's and the metrics' state. Type
+   and dims are those of the value that is read and written: where each replica
+   has a row of its own (moving means of batch norm under `mirrored`), one
+   row's. */
 typedef struct dist_variable_t {
+  size_t struct_size;
   const char *name;
   int32_t trainable;
   dist_data_type_t type;
   int32_t num_dims;
   const int64_t *dims;
 } dist_variable_t;
+#define DIST_VARIABLE_INIT                                                     \
+  {sizeof(dist_variable_t), NULL, 0, DIST_DATA_TYPE_F32, 0, NULL}
 
 DIST_API int32_t dist_session_variable_count(const dist_session_t *session);
 DIST_API dist_status_t *dist_session_variable(const dist_session_t *session,
@@ -126,11 +164,26 @@ DIST_API dist_status_t *dist_session_read_variable(dist_session_t *session,
 DIST_API dist_status_t *dist_session_write_variable(dist_session_t *session,
                                                     int32_t index,
                                                     const dist_tensor_t *value);
+/* The optimizer's learning rate, of which the schedule makes each step's: with
+   none, that of the next steps. Of packages that are compiled with
+   --settable-lr; it is a variable, which states keep. */
+DIST_API dist_status_t *dist_session_learning_rate(dist_session_t *session,
+                                                   double *out_rate);
+DIST_API dist_status_t *dist_session_set_learning_rate(dist_session_t *session,
+                                                       double rate);
 /* Back to the package's initial values. */
 DIST_API dist_status_t *dist_session_reset(dist_session_t *session);
 /* Writes all variables to a safetensors file; the file is whole or as before.
  */
 DIST_API dist_status_t *dist_session_save(dist_session_t *session,
+                                          const char *path);
+/* Writes variables from a safetensors file: each tensor of the file is the
+   value of the variable of its name, or of its name in the model file. All of
+   the model's variables must be there and fit; of the others (the optimizer's
+   and the metrics' state) those that are not there stay as they are. Nothing is
+   written unless all tensors fit. States with the position in the data are
+   checkpoints: dist/checkpoint.h. */
+DIST_API dist_status_t *dist_session_load(dist_session_t *session,
                                           const char *path);
 
 #ifdef __cplusplus

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thin layer over dist/api.h, all of it in this header: a session closes
-// itself, tensors know their dims, and a status that is not OK becomes an
-// exception (`dist::api::Error`). Nothing of the library throws; an app without
+// A thin layer over dist/api.h, all of it in this header and in
+// dist/tensor.hpp: sessions, teams and checkpoints close themselves, tensors
+// know their dims, and a status that is not OK becomes an exception
+// (`dist::api::Error`). Nothing of the library throws; an app without
 // exceptions uses the C API.
 //
 //   using namespace dist::api;
@@ -20,124 +21,56 @@
 #define DIST_SESSION_HPP
 
 #include "dist/api.h"
+#include "dist/tensor.hpp"
 #include <algorithm>
+#include <functional>
 #include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace dist::api {
 
-/// What went wrong, where, why and what to do, in one line.
-class Error : public std::runtime_error {
+/// Threads that sessions share (dist/team.h).
+class Team {
 public:
-  Error(dist_status_code_t code, const std::string &message)
-      : std::runtime_error(message), kind(code) {}
-  dist_status_code_t code() const { return kind; }
+  Team() {
+    dist_team_t *made = nullptr;
+    check(dist_team_create(&made));
+    handle.reset(made);
+  }
+  dist_team_t *get() const { return handle.get(); }
 
 private:
-  dist_status_code_t kind;
+  struct Free {
+    void operator()(dist_team_t *team) const { dist_team_free(team); }
+  };
+  std::unique_ptr<dist_team_t, Free> handle;
 };
 
-/// Throws what the status says, and frees it.
-inline void check(dist_status_t *status) {
-  if (!status)
-    return;
-  Error error(dist_status_code(status), dist_status_message(status));
-  dist_status_free(status);
-  throw error;
-}
-
-/// The data type of a C++ type; others are no elements of tensors.
-template <typename T> struct DataTypeOf;
-template <> struct DataTypeOf<float> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_F32;
+struct SessionOptions {
+  /// Seconds; 0: the library's default.
+  double collectiveTimeout = 0;
+  /// Gets the session's messages, from any thread, one at a time; throws
+  /// nothing and uses no session.
+  std::function<void(dist_log_level_t, const char *)> log;
+  /// Null: the session has threads of its own.
+  const Team *team = nullptr;
 };
-template <> struct DataTypeOf<double> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_F64;
-};
-template <> struct DataTypeOf<bool> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_BOOL;
-};
-template <> struct DataTypeOf<int8_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_I8;
-};
-template <> struct DataTypeOf<int16_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_I16;
-};
-template <> struct DataTypeOf<int32_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_I32;
-};
-template <> struct DataTypeOf<int64_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_I64;
-};
-template <> struct DataTypeOf<uint8_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_U8;
-};
-template <> struct DataTypeOf<uint16_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_U16;
-};
-template <> struct DataTypeOf<uint32_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_U32;
-};
-template <> struct DataTypeOf<uint64_t> {
-  static constexpr dist_data_type_t value = DIST_DATA_TYPE_U64;
-};
-
-/// A view of a tensor with dims of its own; the data are somebody else's.
-class TensorView {
-public:
-  TensorView(dist_data_type_t type, std::vector<int64_t> dims, const void *data)
-      : kind(type), sizes(std::move(dims)), bytes(data) {}
-  explicit TensorView(const dist_tensor_t &tensor)
-      : kind(tensor.type), sizes(tensor.dims, tensor.dims + tensor.num_dims),
-        bytes(tensor.data) {}
-
-  dist_data_type_t type() const { return kind; }
-  const std::vector<int64_t> &dims() const { return sizes; }
-  const void *data() const { return bytes; }
-  int64_t elements() const {
-    int64_t count = 1;
-    for (int64_t size : sizes)
-      count *= size;
-    return count;
-  }
-  /// The elements; throws where they are of another type.
-  template <typename T> const T *as() const {
-    if (kind != DataTypeOf<T>::value)
-      throw Error(DIST_STATUS_INVALID_ARGUMENT,
-                  std::string("the tensor's elements are ") +
-                      dist_data_type_name(kind) + ", not " +
-                      dist_data_type_name(DataTypeOf<T>::value));
-    return static_cast<const T *>(bytes);
-  }
-  /// For the C API; lives as long as this view.
-  dist_tensor_t raw() const {
-    return {kind, int32_t(sizes.size()), sizes.data(), bytes};
-  }
-
-private:
-  dist_data_type_t kind;
-  std::vector<int64_t> sizes;
-  const void *bytes;
-};
-
-/// A view of elements in memory, dense and row-major. Such that start at a
-/// multiple of 64 bytes are not copied.
-template <typename T>
-TensorView view(const T *data, std::vector<int64_t> dims) {
-  return TensorView(DataTypeOf<T>::value, std::move(dims), data);
-}
 
 /// A loaded package. Loading it runs its code: load what you trust. One thread
-/// at a time may use a session.
+/// at a time may use a session, but for `cancel`.
 class Session {
 public:
-  explicit Session(const std::string &package, double collectiveTimeout = 0) {
-    dist_session_options_t options = {};
-    options.struct_size = sizeof options;
-    options.collective_timeout = collectiveTimeout;
+  explicit Session(const std::string &package, SessionOptions given = {})
+      : log(std::make_unique<decltype(given.log)>(std::move(given.log))) {
+    dist_session_options_t options = DIST_SESSION_OPTIONS_INIT;
+    options.collective_timeout = given.collectiveTimeout;
+    if (*log) {
+      options.log = [](void *data, dist_log_level_t level,
+                       const char *message) {
+        (*static_cast<decltype(given.log) *>(data))(level, message);
+      };
+      options.log_data = log.get();
+    }
+    options.team = given.team ? given.team->get() : nullptr;
     dist_session_t *opened = nullptr;
     check(dist_session_open(package.c_str(), &options, &opened));
     handle.reset(opened);
@@ -180,9 +113,12 @@ public:
     return loss;
   }
 
+  /// From any thread: the call that runs throws DIST_STATUS_CANCELLED.
+  void cancel() { dist_session_cancel(get()); }
+
   std::vector<dist_variable_t> variables() const {
-    std::vector<dist_variable_t> all(
-        size_t(dist_session_variable_count(get())));
+    std::vector<dist_variable_t> all(size_t(dist_session_variable_count(get())),
+                                     DIST_VARIABLE_INIT);
     for (size_t i = 0; i < all.size(); ++i)
       check(dist_session_variable(get(), int32_t(i), &all[i]));
     return all;
@@ -190,7 +126,7 @@ public:
   /// A copy of the variable's elements.
   template <typename T> std::vector<T> read(const std::string &name) {
     int32_t index = find(name);
-    dist_variable_t variable = {};
+    dist_variable_t variable = DIST_VARIABLE_INIT;
     check(dist_session_variable(get(), index, &variable));
     TensorView shape(variable.type,
                      {variable.dims, variable.dims + variable.num_dims},
@@ -205,9 +141,21 @@ public:
     dist_tensor_t tensor = value.raw();
     check(dist_session_write_variable(get(), find(name), &tensor));
   }
+  /// Of packages compiled with --settable-lr.
+  double learningRate() {
+    double rate = 0;
+    check(dist_session_learning_rate(get(), &rate));
+    return rate;
+  }
+  void setLearningRate(double rate) {
+    check(dist_session_set_learning_rate(get(), rate));
+  }
   void reset() { check(dist_session_reset(get())); }
   void save(const std::string &path) {
     check(dist_session_save(get(), path.c_str()));
+  }
+  void load(const std::string &path) {
+    check(dist_session_load(get(), path.c_str()));
   }
 
 private:
@@ -229,7 +177,7 @@ private:
     if (size < 0)
       throw Error(DIST_STATUS_INVALID_ARGUMENT,
                   "the package has no entry '" + entry + "'");
-    std::vector<dist_binding_t> all(static_cast<size_t>(size));
+    std::vector<dist_binding_t> all(size_t(size), DIST_BINDING_INIT);
     for (int32_t i = 0; i < size; ++i)
       check(getOne(get(), entry.c_str(), i, &all[size_t(i)]));
     return all;
@@ -242,7 +190,37 @@ private:
     return index;
   }
 
+  /// Outlives the session, which calls it; in a place that does not move.
+  std::unique_ptr<std::function<void(dist_log_level_t, const char *)>> log;
   std::unique_ptr<dist_session_t, Close> handle;
+};
+
+/// A folder of states to go on from (dist/checkpoint.h), of a session that
+/// outlives it.
+class Checkpoint {
+public:
+  Checkpoint(const std::string &folder, Session &session,
+             dist_checkpoint_use_t use, int64_t keep = 0) {
+    dist_checkpoint_options_t options = DIST_CHECKPOINT_OPTIONS_INIT;
+    options.use = use;
+    options.keep = keep;
+    dist_checkpoint_t *opened = nullptr;
+    check(dist_checkpoint_open(folder.c_str(), session.get(), &options, &opened,
+                               &restored));
+    handle.reset(opened);
+  }
+  /// The step of the state that the session was given; -1: there was none.
+  int64_t step() const { return restored; }
+  void save(int64_t step) { check(dist_checkpoint_save(handle.get(), step)); }
+
+private:
+  struct Close {
+    void operator()(dist_checkpoint_t *checkpoint) const {
+      dist_checkpoint_close(checkpoint);
+    }
+  };
+  int64_t restored = -1;
+  std::unique_ptr<dist_checkpoint_t, Close> handle;
 };
 
 } // namespace dist::api

@@ -28,7 +28,9 @@ typedef enum dist_status_code_t {
   /* A device, a peer or the system failed. */
   DIST_STATUS_UNAVAILABLE = 3,
   /* The runtime is at fault. */
-  DIST_STATUS_INTERNAL = 4
+  DIST_STATUS_INTERNAL = 4,
+  /* Somebody asked for it (dist_session_cancel). */
+  DIST_STATUS_CANCELLED = 5
 } dist_status_code_t;
 
 typedef struct dist_status_t dist_status_t;

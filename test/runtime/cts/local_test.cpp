@@ -64,6 +64,25 @@ TEST(LocalWorld, RefusesWrongMeshes) {
   }
 }
 
+TEST(LocalWorld, TellsOfRanksThatHang) {
+  std::vector<std::string> warnings;
+  LocalOptions options;
+  options.mesh = {2};
+  options.timeout = 0.4;
+  options.warn = [&](const std::string &text) { warnings.push_back(text); };
+  std::unique_ptr<LocalWorld> world;
+  ASSERT_TRUE(LocalWorld::create(options, &world).ok());
+  float sum = 1;
+  Status status =
+      world->rank(0).allReduce(3, &sum, 1, manifest::F32, Reduction::Sum, 1);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  // Once, before the time is over.
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].substr(0, warnings[0].find(" for 0")),
+            "rank 0 waits at all_reduce of op 3 for rank 1, which shows no "
+            "progress");
+}
+
 } // namespace
 
 std::vector<Backend> backends() {
