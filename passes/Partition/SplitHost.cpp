@@ -160,8 +160,8 @@ LogicalResult HostSplitter::findWanted() {
              << function.getResultAttr(result.getOperandNumber(),
                                        "graph.variable")
              << " a value that devices make and that is no sum over all of "
-                "them, but the variable is on the host; use --strategy "
-                "mirrored";
+                "them, but the variable is on the host by "
+             << getPlaceReason(function, "host") << "; leave it on the devices";
     wanted[result.get()] |= holder;
   }
   for (Operation &op : llvm::reverse(block.without_terminator()))
@@ -264,7 +264,8 @@ void HostSplitter::sendVariables() {
         });
       });
       addPlaceCause(transfer, sources, "host",
-                    "--strategy=central-storage keeps its one copy on the host",
+                    getPlaceReason(function, "host") +
+                        " keeps its one copy on the host",
                     argument, reader == users.end() ? nullptr : *reader);
     }
     addTransfer(transfer, bucket, device);

@@ -166,12 +166,12 @@ LogicalResult Splitter::computeTimes(StringRef schedule, int64_t chunks) {
   std::string error;
   auto order = makePipelineOrder(schedule, shape, error);
   if (failed(order))
-    return function.emitError() << "--strategy pipeline: " << error;
+    return function.emitError() << "dist-split-stages: " << error;
   // Backward work is twice the forward's; only the order counts here.
   SmallVector<double> forward(chunks, 1), backward(chunks, 2);
   auto timeline = simulatePipeline(*order, shape, forward, backward);
   if (failed(timeline))
-    return function.emitError() << "--strategy pipeline: schedule '" << schedule
+    return function.emitError() << "dist-split-stages: schedule '" << schedule
                                 << "' waits for itself";
   DenseMap<std::pair<int64_t, int64_t>, double> starts;
   auto getKey = [&](const PipelineItem &item) {
@@ -257,9 +257,9 @@ void Splitter::explain(Operation *transfer, Value value, int64_t from,
            assignment.home.lookup(user) % stages == to;
   });
   addPlaceCause(transfer, sources, kStageAxis,
-                "--strategy=pipeline:stages=" + std::to_string(stages) +
-                    " puts it into stage " + std::to_string(from) +
-                    ", and what reads it into stage " + std::to_string(to),
+                getPlaceReason(function, kStageAxis) + " puts it into stage " +
+                    std::to_string(from) + ", and what reads it into stage " +
+                    std::to_string(to),
                 value, reader == users.end() ? nullptr : *reader);
 }
 

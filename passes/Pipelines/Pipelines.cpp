@@ -9,6 +9,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipelines/Tactics.h"
 #include "passes/Strategy/Passes.h"
 
 using namespace mlir;
@@ -96,64 +97,27 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
   ReplicatePassOptions replicate;
   replicate.axes.assign(options.dataAxes.begin(), options.dataAxes.end());
   replicate.parts = options.batchParts;
-  for (const std::string &name : options.strategies)
-    if (name != "tensor-split" && replicate.strategy == "mirrored")
-      replicate.strategy = StringRef(name).starts_with("zero-")
-                               ? "zero:stage=" + name.substr(5)
-                               : name;
+  replicate.strategy.clear();
+  for (const std::string &text : options.strategies)
+    if (const Tactic *tactic = findTactic(StrategyText(text).name);
+        tactic && tactic->splitsBatch && replicate.strategy.empty())
+      replicate.strategy = text;
+  if (replicate.strategy.empty())
+    replicate.strategy = "mirrored";
   bool annotated = !options.dataAxes.empty();
   if (annotated)
     pm.addPass(createReplicatePass(replicate));
-  for (const std::string &name : options.strategies) {
-    if (name == "mirrored")
+  for (const std::string &text : options.strategies) {
+    StrategyText strategy(text);
+    const Tactic *tactic = findTactic(strategy.name);
+    if (!tactic)
+      addUnknownStrategy(pm, text);
+    if (!tactic || !tactic->add)
       continue;
-    if (name == "central-storage") {
-      pm.addPass(createPlaceHostVariablesPass());
-      continue;
-    }
-    // A strategy finds what the ones before it have decided, and takes only
-    // what is still open (PartIR's tactics).
-    if (annotated) {
-      PropagateShardingPassOptions propagate;
-      propagate.close = false;
-      propagate.sources = options.sources;
-      propagate.strictDivisibility = options.strictDivisibility;
-      pm.addPass(createPropagateShardingPass(propagate));
-    }
-    annotated = true;
-    if (StringRef(name).starts_with("zero-")) {
-      ShardOptimizerPassOptions zero;
-      zero.stage = name.back() - '0';
-      // Microbatches are ranks of an axis that become copies in time: only
-      // devices can keep shards.
-      zero.axis = "data";
-      for (const std::string &axis : options.dataAxes)
-        if (axis != kMicrobatchAxis)
-          zero.axis = axis;
-      zero.strictDivisibility = options.strictDivisibility;
-      pm.addPass(createShardOptimizerPass(zero));
-    } else if (name == "tensor-split") {
-      TensorSplitPassOptions split;
-      split.axis = options.modelAxis;
-      split.rules.assign(options.split.begin(), options.split.end());
-      split.preset = options.splitPreset;
-      split.strictDivisibility = options.strictDivisibility;
-      split.wholeAxes = options.wholeAxes;
-      pm.addPass(createTensorSplitPass(split));
-      if (!options.sequenceParallel)
-        continue;
-      // What the weights' split decides stays so: only what is open yet can be
-      // split along the tokens.
-      PropagateShardingPassOptions propagate;
-      propagate.close = false;
-      propagate.sources = options.sources;
-      propagate.strictDivisibility = options.strictDivisibility;
-      pm.addPass(createPropagateShardingPass(propagate));
-      SequenceParallelPassOptions parallel;
-      parallel.axis = options.modelAxis;
-      parallel.strictDivisibility = options.strictDivisibility;
-      pm.addPass(createSequenceParallelPass(parallel));
-    }
+    if (tactic->findsOthers && annotated)
+      addOpenPropagation(pm, options);
+    annotated |= tactic->findsOthers;
+    tactic->add(pm, options, strategy);
   }
 }
 

@@ -132,8 +132,9 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
                                llvm::cl::desc("Mesh axes, NAME:SIZE")};
   ListOption<std::string> strategies{
       *this, "strategies",
-      llvm::cl::desc("In their order: mirrored, central-storage, tensor-split, "
-                     "zero-1, zero-2, zero-3")};
+      llvm::cl::desc("In their order, each with its keys: mirrored, "
+                     "central-storage, tensor-split:sequence-parallel=true, "
+                     "zero:stage=2")};
   ListOption<std::string> dataAxes{
       *this, "data-axes", llvm::cl::desc("Axes that the batch is split over")};
   Option<int64_t> batchParts{
@@ -148,10 +149,6 @@ struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   Option<std::string> splitPreset{*this, "split-preset",
                                   llvm::cl::desc("Preset without rules"),
                                   llvm::cl::init("auto")};
-  Option<bool> sequenceParallel{
-      *this, "sequence-parallel",
-      llvm::cl::desc("Of tensor-split: norms on parts of the tokens"),
-      llvm::cl::init(false)};
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};

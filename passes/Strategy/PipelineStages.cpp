@@ -317,6 +317,8 @@ void PipelineStagesPass::runOnOperation() {
                        << stages.getValue() << " and " << chunks.getValue();
     return signalPassFailure();
   }
+  setPlaceReason(module, kStageAxis,
+                 "--strategy=pipeline:stages=" + Twine(stages));
   func::FuncOp reference = findReference();
   if (!reference)
     return;

@@ -217,15 +217,8 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
                             std::to_string(strategy.microbatches));
   annotate.stages = strategy.stages;
   annotate.chunks = strategy.chunks;
-  for (const ::dist::tools::Strategy &one : options.strategies) {
-    if (one.name == "pipeline")
-      continue;
-    auto tokens = one.keys.find("sequence-parallel");
-    if (tokens != one.keys.end())
-      annotate.sequenceParallel = tokens->second == "true";
-    std::string stage = ::dist::tools::getZeroStage(one);
-    annotate.strategies.push_back(stage.empty() ? one.name : "zero-" + stage);
-  }
+  for (const ::dist::tools::Strategy &one : options.strategies)
+    annotate.strategies.push_back(::dist::tools::formatStrategies({one}));
   for (const std::string &axis : strategy.dataAxes)
     annotate.dataAxes.push_back(axis);
   if (strategy.stages > 0)

@@ -6,13 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Compilation.h"
+#include "tools/options/strategies.h"
 #include "tools/options/values.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::dist;
 using ::dist::tools::Options;
+using ::dist::tools::PlanSpace;
+using ::dist::tools::Proposal;
 using ::dist::tools::Strategy;
+using ::dist::tools::StrategyRow;
 
 std::string mlir::dist::nameOf(const Options &options) {
   std::string name = ::dist::tools::formatStrategies(options.strategies);
@@ -26,12 +30,7 @@ std::string mlir::dist::nameOf(const Options &options) {
 }
 
 namespace {
-/// How many devices each axis has.
-struct Arrangement {
-  int64_t data, stage, model;
-};
-
-/// What the strategies over the batch are composed with.
+/// Strategies in their order, as they are composed.
 struct Base {
   std::vector<Strategy> strategies;
   std::string preset = "";
@@ -49,9 +48,8 @@ public:
   std::vector<Candidate> run();
 
 private:
-  void add(Base plan, Arrangement sizes);
-  void addAll(Arrangement sizes);
-  std::vector<Base> listSplits(bool alone);
+  void add(const Base &plan, const PlanSpace &space);
+  void addAll(const PlanSpace &space);
 
   const Options &options;
   int64_t batch;
@@ -59,102 +57,63 @@ private:
 };
 } // namespace
 
-void Lister::add(Base plan, Arrangement sizes) {
+void Lister::add(const Base &plan, const PlanSpace &space) {
   Candidate candidate;
   candidate.options = options;
-  candidate.options.strategies = std::move(plan.strategies);
+  candidate.options.strategies = plan.strategies;
   candidate.options.savePlan.clear();
   if (!plan.preset.empty())
     candidate.options.splitPreset = plan.preset;
   candidate.isVariant = plan.isVariant;
-  if (sizes.data > 1)
-    candidate.options.mesh.emplace_back("data", sizes.data);
-  if (sizes.stage > 1)
-    candidate.options.mesh.emplace_back("stage", sizes.stage);
-  if (sizes.model > 1)
-    candidate.options.mesh.emplace_back("model", sizes.model);
+  if (space.data > 1)
+    candidate.options.mesh.emplace_back("data", space.data);
+  if (space.stage > 1)
+    candidate.options.mesh.emplace_back("stage", space.stage);
+  if (space.model > 1)
+    candidate.options.mesh.emplace_back("model", space.model);
   if (candidate.options.mesh.empty())
     candidate.options.devices.resize(1);
   candidate.name = nameOf(candidate.options);
   list.push_back(std::move(candidate));
 }
 
-/// The ways to split a model: where its layers' patterns allow, or the
-/// vocabulary (head, loss and token tables) besides; the simplest first.
-std::vector<Base> Lister::listSplits(bool alone) {
-  const Strategy whole = {"tensor-split", {}},
-                 inParts = {"tensor-split", {{"sequence-parallel", "true"}}};
-  std::vector<Base> splits = {{{whole}, ""}};
-  // What the user says that is to be split is all that is.
-  bool chooses = options.split.empty() && options.splitPreset.empty();
-  if (chooses)
-    splits.push_back({{whole}, "auto,vocab", true});
-  if (alone && chooses)
-    splits.push_back({{whole}, "vocab", true});
-  // Norms and residual sums on parts of the tokens.
-  if (alone)
-    splits.push_back({{inParts}, "", true});
-  if (alone && chooses)
-    splits.push_back({{inParts}, "auto,vocab", true});
-  return splits;
-}
-
-void Lister::addAll(Arrangement sizes) {
-  auto [data, stage, model] = sizes;
-  // With several axes there are many plans: of each kind one is enough.
-  bool alone = (data > 1) + (stage > 1) + (model > 1) == 1;
+/// Of each axis one of the strategies that work on it, in every composition.
+void Lister::addAll(const PlanSpace &space) {
   std::vector<Base> bases(1);
-  if (model > 1)
-    bases = listSplits(alone);
-  if (stage > 1) {
-    // More microbatches wait less, and send more often.
-    std::vector<Base> splits = std::move(bases);
-    bases.clear();
-    for (const Base &split : splits)
-      for (int64_t times : {1, 2, 4}) {
-        // Smaller than an example they cannot be.
-        if (times > 1 && (!alone || data * times * stage > batch))
-          continue;
-        bases.push_back(split);
-        bases.back().strategies.push_back(
-            {"pipeline", {{"microbatches", std::to_string(times * stage)}}});
-      }
-  }
-  for (const Base &base : bases) {
-    if (data == 1) {
-      add(base, sizes);
+  for (auto [axis, size] : {std::pair(StringRef("model"), space.model),
+                            std::pair(StringRef("stage"), space.stage),
+                            std::pair(StringRef("data"), space.data)}) {
+    if (size == 1)
       continue;
-    }
-    auto with = [&](Strategy last) {
-      Base all = base;
-      all.strategies.push_back(std::move(last));
-      add(std::move(all), sizes);
-    };
-    with({"mirrored", {}});
-    for (const char *number : {"1", "2", "3"})
-      // A pipeline would gather the shards for each microbatch; what stage 2
-      // adds to stage 1 shows with accumulation.
-      if ((number[0] != '3' || stage == 1) &&
-          (number[0] != '2' || alone || options.accumulate > 1))
-        with({"zero", {{"stage", number}}});
-    // Last: all devices wait for the host, so of equals it is the worst.
-    if (base.strategies.empty())
-      with({"central-storage", {}});
+    std::vector<Base> longer;
+    for (const Base &base : bases)
+      for (const StrategyRow &row : ::dist::tools::strategyTable()) {
+        if (row.axis != axis || !row.propose)
+          continue;
+        for (Proposal &proposal : row.propose(space)) {
+          longer.push_back(base);
+          longer.back().strategies.push_back(std::move(proposal.strategy));
+          if (!proposal.preset.empty())
+            longer.back().preset = std::move(proposal.preset);
+          longer.back().isVariant |= proposal.isVariant;
+        }
+      }
+    bases = std::move(longer);
   }
+  for (const Base &base : bases)
+    add(base, space);
 }
 
 std::vector<Candidate> Lister::run() {
   // What the user says that is to be split needs an axis.
   bool splits = !options.split.empty() || !options.splitPreset.empty();
   if (!splits)
-    add({{{"one-device", {}}}}, {1, 1, 1});
+    add({{{"one-device", {}}}}, {options, 1, 1, 1, batch});
   int64_t devices = options.devices.size();
-  // A pipeline is of a step; a prediction has nothing to overlap.
-  for (int64_t stage = 1; stage <= (options.loss.empty() ? 1 : devices);
-       ++stage)
+  for (int64_t stage = 1; stage <= devices; ++stage)
     for (int64_t model = splits ? 2 : 1; stage * model <= devices; ++model)
       if (devices > 1 && devices % (stage * model) == 0)
-        addAll({devices / (stage * model), stage, model});
+        addAll({options, devices / (stage * model), stage, model, batch});
   return std::move(list);
 }
 

@@ -5,109 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/strategies.h"
+#include "tools/options/strategies/row.h"
 #include <algorithm>
 
 namespace dist::tools {
 
 const std::vector<StrategyRow> &strategyTable() {
   static const std::vector<StrategyRow> rows = {
-      {"one-device",
-       "everything on one device",
-       "the model fits and one device's cores are all there is",
-       "no transfers",
-       "one device",
-       "tf.distribute OneDeviceStrategy; PyTorch and JAX: no wrapper",
-       "",
-       {}},
-      {"mirrored",
-       "a copy of the variables on each device, the batch split; gradients are "
-       "all-reduced",
-       "steps are long next to the all-reduce, and the variables fit a device",
-       "2(n-1)/n x the gradients' bytes a step",
-       "batch norm is per replica unless --sync-batch-norm",
-       "tf.distribute MirroredStrategy; PyTorch DistributedDataParallel; JAX "
-       "jit over a mesh with the batch sharded (pmap)",
-       "data",
-       {}},
-      {"central-storage",
-       "one copy of the variables, on the host; devices copy what they read "
-       "once a step, the host reduces gradients and updates",
-       "the variables with their optimizer slots do not fit a device, or the "
-       "update must happen at one place",
-       "n x the variables' bytes from the host and n x the gradients' to it a "
-       "step, and devices wait while it updates",
-       "batch norm is per replica unless --sync-batch-norm; variables are not "
-       "split",
-       "tf.distribute CentralStorageStrategy; PyTorch and JAX: none",
-       "data",
-       {}},
-      {"tensor-split",
-       "variables split by --split rules, or where the model's own patterns "
-       "allow (column-then-row pairs, heads, channels)",
-       "a layer's weights or activations are too large for a device, or the "
-       "batch is too small to split",
-       "2 all-reduces of a layer's activations a pair of layers and step",
-       "dims that the axis does not divide are padded (refused where half "
-       "would be padding, and with --strict-divisibility); heads are split "
-       "over a part of it that divides them",
-       "tf.distribute: none (DTensor layouts); PyTorch parallelize_module "
-       "(tensor parallel); JAX NamedSharding of parameters",
-       "model",
-       {{"sequence-parallel",
-         "norms and residual sums between split layers on parts of the tokens: "
-         "smaller activations, sent in as many bytes; gradients of an "
-         "embedding or head that is whole are then summed, too "
-         "(--split-preset transformer,vocab splits them; default: false)",
-         {"true", "false"}}}},
-      {"zero",
-       "mirrored, with optimizer slots (stage=1), gradients (2), variables (3) "
-       "in shards",
-       "slots or variables fill the devices' memory",
-       "stages 1 and 2 as mirrored, but stage 2 of a pipeline scatters each "
-       "microbatch's gradients; stage 3 half as much again",
-       "variables without a dim that divides are padded; whole where half "
-       "would be padding, where tensor-split has split the dim to pad, and "
-       "with --strict-divisibility; shards are of the axis data alone (with "
-       "host=N before it each host has all)",
-       "tf.distribute: none; PyTorch ZeroRedundancyOptimizer (stage=1), FSDP "
-       "SHARD_GRAD_OP (2), FULL_SHARD (3); JAX: parameters sharded over the "
-       "data axis",
-       "data",
-       {{"stage", "what is kept in shards", {"1", "2", "3"}}}},
-      {"pipeline",
-       "the model in stages, each on devices of its own, that pass "
-       "microbatches "
-       "on",
-       "the variables fill a device, and links are too slow for tensor-split",
-       "the activations at the cuts, twice a step; stages wait at its start "
-       "and "
-       "end: (stages-1)/(microbatches+stages-1) of it",
-       "as many ops with parameters as stages (with chunks: as chunks of all); "
-       "batch norm is per microbatch "
-       "unless --sync-batch-norm",
-       "tf.distribute: none; PyTorch torch.distributed.pipelining; JAX: by "
-       "hand, with shard_map",
-       "stage",
-       {{"stages", "stages of the pipeline (default: the devices)", {}},
-        {"microbatches",
-         "parts of a replica's batch (default: the stages)",
-         {}},
-        {"chunks", "chunks of the model a stage has, for interleaved", {}},
-        {"schedule",
-         "the order of the stages' work (default: 1f1b, with chunks "
-         "interleaved)",
-         {"gpipe", "1f1b", "interleaved"}}}},
-      {"auto",
-       "the fastest of all these, by the predicted step, of those that fit "
-       "--memory-limit",
-       "you do not know; what it weighed is printed, and it may well answer "
-       "one-device",
-       "a compilation to the program of one rank for each candidate",
-       "predictions are as good as bench --calibrate made them",
-       "none of them; PyTorch autoparallel and Alpa are near it",
-       "",
-       {}},
-  };
+      oneDeviceStrategy(),   mirroredStrategy(),
+      zeroStrategy(),        centralStorageStrategy(),
+      tensorSplitStrategy(), pipelineStrategy(),
+      autoStrategy()};
   return rows;
 }
 
@@ -128,178 +36,19 @@ const std::vector<std::string> &strategyNames() {
   return names;
 }
 
-static int64_t count(const Options &options, const char *name) {
-  return std::count_if(options.strategies.begin(), options.strategies.end(),
-                       [&](const Strategy &one) { return one.name == name; });
+bool uses(const Options &options, const char *strategy) {
+  return std::any_of(options.strategies.begin(), options.strategies.end(),
+                     [&](const Strategy &one) { return one.name == strategy; });
 }
 
-std::string getZeroStage(const Strategy &strategy) {
-  if (strategy.name != "zero")
-    return "";
-  auto stage = strategy.keys.find("stage");
-  return stage == strategy.keys.end() ? "1" : stage->second;
-}
-
-/// Whether zero runs at that stage.
-static bool hasStage(const Options &options, const char *number) {
-  return std::any_of(
-      options.strategies.begin(), options.strategies.end(),
-      [&](const Strategy &one) { return getZeroStage(one) == number; });
-}
-
-const std::vector<RefusedRow> &refusedTable() {
-  static const std::vector<RefusedRow> rows = {
-      {"one-device with another strategy",
-       [](const Options &o) {
-         return count(o, "one-device") && o.strategies.size() > 1;
-       },
-       "one-device splits nothing", "leave it out"},
-      {"a strategy twice",
-       [](const Options &o) {
-         return std::any_of(o.strategies.begin(), o.strategies.end(),
-                            [&](const Strategy &one) {
-                              return count(o, one.name.c_str()) > 1;
-                            });
-       },
-       "a strategy is given twice", "give it once, with all its keys"},
-      {"zero before tensor-split",
-       [](const Options &o) {
-         auto find = [&](const char *name) {
-           return std::find_if(
-               o.strategies.begin(), o.strategies.end(),
-               [&](const Strategy &one) { return one.name == name; });
-         };
-         return count(o, "tensor-split") && find("zero") < find("tensor-split");
-       },
-       "zero shards what the others have left whole",
-       "write tensor-split,zero:stage=N"},
-      {"auto with another strategy or a mesh",
-       [](const Options &o) {
-         return count(o, "auto") &&
-                (o.strategies.size() > 1 || !o.mesh.empty());
-       },
-       "auto chooses them", "leave them out"},
-      {"central-storage with another strategy",
-       [](const Options &o) {
-         return count(o, "central-storage") && o.strategies.size() > 1;
-       },
-       "the host has the one copy of each variable, whole",
-       "leave one of them out"},
-      {"pipeline with zero:stage=3",
-       [](const Options &o) {
-         return count(o, "pipeline") && hasStage(o, "3");
-       },
-       "each microbatch would gather the variables again",
-       "write zero:stage=1 or 2"},
-      {"--save-plan without auto",
-       [](const Options &o) {
-         return !o.savePlan.empty() && !count(o, "auto");
-       },
-       "the plan is what auto has chosen", "add --strategy auto"},
-      {"one-device with several --devices",
-       [](const Options &o) {
-         return count(o, "one-device") && o.devices.size() > 1;
-       },
-       "one-device runs on one device", "add --strategy mirrored"},
-      {"--all-reduce nccl",
-       [](const Options &o) { return o.allReduce == "nccl"; },
-       "this build has no communicator for GPUs",
-       "give auto, ring, hierarchical or reduce-to-one"},
-      {"--all-reduce hierarchical with a mesh of one axis",
-       [](const Options &o) {
-         return o.allReduce == "hierarchical" &&
-                std::count_if(
-                    o.mesh.begin(), o.mesh.end(),
-                    [](const auto &axis) { return axis.second > 1; }) < 2;
-       },
-       "each level is an axis", "add --mesh host=N,data=M"},
-      {"--compress with tensor-split, pipeline or zero:stage=3",
-       [](const Options &o) {
-         return !o.compress.empty() &&
-                (count(o, "tensor-split") || count(o, "pipeline") ||
-                 hasStage(o, "3"));
-       },
-       "what is left of a gradient is kept whole on each rank",
-       "use mirrored, or zero:stage=1 or 2"},
-      {"--compress with central-storage",
-       [](const Options &o) {
-         return !o.compress.empty() && count(o, "central-storage");
-       },
-       "only sums that devices make among themselves are compressed, and the "
-       "host makes them there",
-       "use mirrored, or zero:stage=1 or 2"},
-      {"--compress with auto",
-       [](const Options &o) { return !o.compress.empty() && count(o, "auto"); },
-       "auto weighs strategies without it",
-       "use mirrored, or zero:stage=1 or 2"},
-      {"--compress without a strategy that splits the batch",
-       [](const Options &o) {
-         return !o.compress.empty() && !count(o, "mirrored") &&
-                !count(o, "zero");
-       },
-       "only sums of gradients are compressed", "add --strategy mirrored"},
-      {"--compress int8, topk or powersgd with zero",
-       [](const Options &o) {
-         return count(o, "zero") && !o.compress.empty() &&
-                o.compress != "f16" && o.compress != "bf16";
-       },
-       "they gather, where zero scatters", "use bf16 or f16"},
-      {"--compress with --accumulate and zero:stage=2",
-       [](const Options &o) {
-         return !o.compress.empty() && o.accumulate > 1 && hasStage(o, "2");
-       },
-       "every batch's gradients would be scattered, uncompressed",
-       "use zero:stage=1"},
-      {"--compress with --precision f16",
-       [](const Options &o) {
-         return !o.compress.empty() && o.precision == "f16";
-       },
-       "what is left would be in units of a loss scale that changes",
-       "use --precision bf16"},
-      {"--device-weights without a strategy that splits the batch",
-       [](const Options &o) {
-         return !o.deviceWeights.empty() && !count(o, "mirrored") &&
-                !count(o, "zero") && !count(o, "central-storage") &&
-                !count(o, "pipeline") && !count(o, "auto");
-       },
-       "they are parts of the batch", "add --strategy mirrored"},
-      {"--device-weights with central-storage, pipeline or auto",
-       [](const Options &o) {
-         return !o.deviceWeights.empty() &&
-                (count(o, "central-storage") || count(o, "pipeline") ||
-                 count(o, "auto"));
-       },
-       "their programs and predictions are those of equal devices",
-       "use mirrored or zero"},
-      {"--device-weights with --compress",
-       [](const Options &o) {
-         return !o.deviceWeights.empty() && !o.compress.empty();
-       },
-       "what is left of a gradient is kept by ranks of one program",
-       "leave one of them out"},
-      {"--device-weights with --strict-divisibility",
-       [](const Options &o) {
-         return !o.deviceWeights.empty() && o.strictDivisibility;
-       },
-       "that asks for equal parts", "leave one of them out"},
-      {"--split without tensor-split",
-       [](const Options &o) {
-         return !o.split.empty() && !count(o, "tensor-split") &&
-                !count(o, "auto");
-       },
-       "--split splits variables, which only tensor-split does",
-       "add --strategy tensor-split"},
-      {"--recompute without a loss",
-       [](const Options &o) { return !o.recompute.empty() && o.loss.empty(); },
-       "only training has a backward pass", "add --loss"},
-      {"--split-preset without tensor-split",
-       [](const Options &o) {
-         return !o.splitPreset.empty() && !count(o, "tensor-split") &&
-                !count(o, "auto");
-       },
-       "--split-preset is tensor-split's", "add --strategy tensor-split"},
-  };
-  return rows;
+std::vector<const RefusedRow *> refusedTable() {
+  std::vector<const RefusedRow *> all;
+  for (const StrategyRow &row : strategyTable())
+    for (const RefusedRow &refused : row.refused)
+      all.push_back(&refused);
+  for (const RefusedRow &refused : generalRefusals())
+    all.push_back(&refused);
+  return all;
 }
 
 static Status refuse(const std::string &where, const std::string &why,
@@ -403,9 +152,9 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
         std::find(axes.begin(), axes.end(), row->axis) == axes.end())
       axes.push_back(row->axis);
   }
-  for (const RefusedRow &row : refusedTable())
-    if (row.applies(options))
-      return refuse(row.what, row.why, row.todo);
+  for (const RefusedRow *row : refusedTable())
+    if (row->applies(options))
+      return refuse(row->what, row->why, row->todo);
   DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
   auto uses = [&](const char *axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -516,8 +265,8 @@ std::string strategyGuide() {
   text +=
       "\nStrategies joined by commas are applied in that order; --mesh names "
       "the axes.\nRefused:\n";
-  for (const RefusedRow &row : refusedTable())
-    line("", std::string(row.what) + ": " + row.why + "; " + row.todo);
+  for (const RefusedRow *row : refusedTable())
+    line("", std::string(row->what) + ": " + row->why + "; " + row->todo);
   return text;
 }
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One table of strategies and one of combinations that are refused. The command
-// line is checked against them, `--print-strategies` prints them, and the
-// driver takes the mesh from here.
+// Each strategy is a file in strategies/; the table is made of them. The
+// command line is checked against it, `--print-strategies` prints it, `auto`
+// tries what its rows propose, and the driver takes the mesh from here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TOOLS_OPTIONS_STRATEGIES_H
@@ -16,6 +16,32 @@
 #include "tools/options/options.h"
 
 namespace dist::tools {
+
+/// A combination that is refused.
+struct RefusedRow {
+  const char *what; // as users would type it
+  bool (*applies)(const Options &options);
+  const char *why, *todo;
+};
+
+/// What `auto` plans for: the options, and the sizes of the axes that a plan
+/// arranges the devices as.
+struct PlanSpace {
+  const Options &options;
+  int64_t data, stage, model;
+  int64_t batch; // of all devices
+  /// Whether at most one of the axes has several places.
+  bool isAlone() const { return (data > 1) + (stage > 1) + (model > 1) <= 1; }
+};
+
+/// A strategy with its keys, as `auto` tries it.
+struct Proposal {
+  Strategy strategy;
+  std::string preset = ""; // of --split-preset; empty: as given
+  /// A way to split a model beside another one's: only models that allow it are
+  /// told of it.
+  bool isVariant = false;
+};
 
 /// A strategy as users choose it.
 struct StrategyRow {
@@ -30,19 +56,22 @@ struct StrategyRow {
     std::vector<std::string> values; // empty: an integer >= 1
   };
   std::vector<Key> keys;
+  /// Devices have parts of the batch in one program and sum gradients among
+  /// themselves, so that sums may be compressed and parts unequal.
+  bool sumsAmongDevices;
+  std::vector<RefusedRow> refused;
+  /// What `auto` tries where the row's axis has several places; null: nothing.
+  std::vector<Proposal> (*propose)(const PlanSpace &space);
 };
 
-/// Strategies that this build can compile, in the order they are shown.
+/// Strategies that this build can compile, in the order they are shown: those
+/// of one axis side by side, the simpler first, which `auto` takes where
+/// another is no faster.
 const std::vector<StrategyRow> &strategyTable();
 const StrategyRow *findStrategy(const std::string &name);
 
-/// A combination that is refused.
-struct RefusedRow {
-  const char *what; // as users would type it
-  bool (*applies)(const Options &options);
-  const char *why, *todo;
-};
-const std::vector<RefusedRow> &refusedTable();
+/// All that is refused: the strategies' rows first.
+std::vector<const RefusedRow *> refusedTable();
 
 /// What strategies and devices mean together.
 struct StrategyPlan {

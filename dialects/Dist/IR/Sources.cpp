@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Dist/IR/AxisParts.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -145,6 +146,24 @@ void mlir::dist::addPlaceCause(Operation *transfer, SourceBuilder &rows,
     source.from = rows.add(source);
   }
   addCauses(transfer, source.from);
+}
+
+/// Of the module: place -> why.
+static constexpr llvm::StringLiteral kPlacesAttr = "dist.why";
+
+void mlir::dist::setPlaceReason(ModuleOp module, StringRef place,
+                                const Twine &reason) {
+  NamedAttrList reasons(module->getAttrOfType<DictionaryAttr>(kPlacesAttr));
+  reasons.set(place, StringAttr::get(module.getContext(), reason));
+  module->setAttr(kPlacesAttr, reasons.getDictionary(module.getContext()));
+}
+
+std::string mlir::dist::getPlaceReason(Operation *op, StringRef place) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (auto reasons = module->getAttrOfType<DictionaryAttr>(kPlacesAttr))
+    if (auto reason = reasons.getAs<StringAttr>(place))
+      return reason.str();
+  return "its annotation";
 }
 
 /// Texts that name several sources, each once.

@@ -11,6 +11,7 @@
 #ifndef DIALECTS_DIST_IR_STAGE_H
 #define DIALECTS_DIST_IR_STAGE_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mlir::dist {
@@ -26,6 +27,12 @@ inline constexpr llvm::StringLiteral kPositionAttr = "dist.position";
 inline constexpr llvm::StringLiteral kMicrobatchMesh = "microbatches";
 /// The mesh axis along which ranks run different programs.
 inline constexpr llvm::StringLiteral kStageAxis = "stage";
+
+/// Notes why programs differ by place (`host`) or along an axis (`stage`), for
+/// the explanations and errors of passes that do not know the strategy.
+void setPlaceReason(ModuleOp module, StringRef place, const Twine &reason);
+/// What was noted in the op's module; else, that it is annotated so.
+std::string getPlaceReason(Operation *op, StringRef place);
 
 } // namespace mlir::dist
 

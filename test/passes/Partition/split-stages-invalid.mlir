@@ -1,7 +1,7 @@
 // RUN: dist-opt %s --split-input-file --dist-split-stages -verify-diagnostics
 // RUN: not dist-opt %s --split-input-file --dist-split-stages=schedule=zigzag 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not dist-opt %s --split-input-file --dist-split-stages=schedule=interleaved 2>&1 | FileCheck %s --check-prefix=ROUNDS
-// NAME: --strategy pipeline: expected a schedule of gpipe, 1f1b, interleaved, but got 'zigzag'
+// NAME: dist-split-stages: expected a schedule of gpipe, 1f1b, interleaved, but got 'zigzag'
 // ROUNDS: schedule 'interleaved' goes in rounds of as many microbatches as stages; make the microbatches a multiple of 2
 
 // expected-error @+1 {{expected variables with stages; run dist-pipeline-stages first}}
