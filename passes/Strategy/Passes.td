@@ -150,7 +150,8 @@ def ShardOptimizerPass : Pass<"dist-shard-optimizer", "::mlir::ModuleOp"> {
     of its slots (stage 1), of gradient accumulators (stage 2), of
     the variable itself (stage 3). The gradient is asked for in shards where it
     enters the update, so that the update works on one shard a rank; at stage 3
-    the variable is gathered anew before each op that computes with it. On a
+    the variable is gathered anew before each op that computes with it, unless
+    only others of no more than half its size were gathered since. On a
     module that no strategy has annotated, the batch is split over `axis` as
     dist-replicate does.
 

@@ -11,6 +11,7 @@
 // and gathers the new variable. Nothing here knows of collectives.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Cost.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Strategy/Passes.h"
 #include "passes/Strategy/UpdateSlice.h"
@@ -34,12 +35,15 @@ private:
   void shard(graph::VariableOp variable);
   void gatherForUse(func::FuncOp entry, graph::VariableOp variable,
                     const UpdateSlice &slice);
+  void keepNearGathers(func::FuncOp entry);
   Value reshard(OpBuilder &builder, Value value, ShardingAttr target,
                 const Twine &reason, StringRef origin);
 
   MeshOp mesh;
   StringAttr axisName;
   std::optional<VariableTable> table;
+  /// Stage 3's, of all entries.
+  SmallVector<ReshardOp> gathers;
 };
 } // namespace
 
@@ -84,8 +88,8 @@ Value ShardOptimizerPass::reshard(OpBuilder &builder, Value value,
 }
 
 /// The variable is kept in shards: each op that computes with it gathers it
-/// just before, so that nothing keeps it whole from the forward to the backward
-/// pass.
+/// just before (but see keepNearGathers), so that nothing keeps it whole from
+/// the forward to the backward pass.
 void ShardOptimizerPass::gatherForUse(func::FuncOp entry,
                                       graph::VariableOp variable,
                                       const UpdateSlice &slice) {
@@ -124,6 +128,7 @@ void ShardOptimizerPass::gatherForUse(func::FuncOp entry,
       OpBuilder builder(user);
       Value value =
           reshard(builder, argument, target, reason, getOriginName(user));
+      gathers.push_back(value.getDefiningOp<ReshardOp>());
       for (Operation *op : chain) {
         IRMapping mapping;
         mapping.map(op->getOperand(0), value);
@@ -131,6 +136,55 @@ void ShardOptimizerPass::gatherForUse(func::FuncOp entry,
       }
       use->set(value);
     }
+  }
+}
+
+/// A variable whose next use is so near that others of no more than half its
+/// size are gathered in between (the last layer's weight, which the backward
+/// pass begins with) is kept whole until then: to gather it again would cost
+/// its bytes, and save memory for next to nothing.
+void ShardOptimizerPass::keepNearGathers(func::FuncOp entry) {
+  struct Gather {
+    ReshardOp op;
+    int64_t bytes;
+    bool kept = false; // takes what an earlier one gathered
+  };
+  SmallVector<Gather> order;
+  for (ReshardOp op : gathers)
+    if (op->getBlock() == &entry.front())
+      order.push_back({op, getByteSize(op.getType())});
+  llvm::sort(order, [](const Gather &a, const Gather &b) {
+    return ReshardOp(a.op)->isBeforeInBlock(b.op);
+  });
+  // Pairs of the same variable; those inside of others first, so that what they
+  // leave out counts no more.
+  SmallVector<std::pair<size_t, size_t>> pairs;
+  DenseMap<Value, size_t> last;
+  for (auto [i, gather] : llvm::enumerate(order)) {
+    auto [found, isFirst] = last.try_emplace(gather.op.getOperand(), i);
+    if (!isFirst)
+      pairs.push_back({found->second, i});
+    found->second = i;
+  }
+  llvm::stable_sort(pairs, [](auto a, auto b) {
+    return a.second - a.first < b.second - b.first;
+  });
+  for (auto [first, second] : pairs) {
+    int64_t between = 0;
+    for (size_t i = first + 1; i < second; ++i)
+      between += order[i].kept ? 0 : order[i].bytes;
+    order[second].kept = 2 * between <= order[second].bytes;
+  }
+  DenseMap<Value, Value> whole;
+  for (const Gather &gather : order) {
+    ReshardOp op = gather.op;
+    Value &value = whole[op.getOperand()];
+    if (!gather.kept) {
+      value = op.getResult();
+      continue;
+    }
+    op.getResult().replaceAllUsesWith(value);
+    op.erase();
   }
 }
 
@@ -207,6 +261,7 @@ void ShardOptimizerPass::runOnOperation() {
                           "parts of other axes";
     return signalPassFailure();
   }
+  gathers.clear();
   axisName = axes->front();
   if (!isAnnotated(module)) {
     addReason(mesh, axisName,
@@ -227,5 +282,8 @@ void ShardOptimizerPass::runOnOperation() {
     }
     shard(variable);
   }
+  for (auto entry : module.getOps<func::FuncOp>())
+    if (!entry.isExternal())
+      keepNearGathers(entry);
   table->update();
 }

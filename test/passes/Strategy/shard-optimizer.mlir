@@ -27,6 +27,8 @@ graph.variable @odd : tensor<5xf32> trainable = dense<0.5> : tensor<5xf32>
 graph.variable @w.m : tensor<4x8xf32> {group = "slot", slot_of = @w} = dense<0.0> : tensor<4x8xf32>
 // CHECK: graph.variable @odd.m {{.*}}sharding = #dist.sharding<@mesh, [{"data"}]>
 graph.variable @odd.m : tensor<5xf32> {group = "slot", slot_of = @odd} = dense<0.0> : tensor<5xf32>
+graph.variable @near.v : tensor<8x8xf32> trainable = dense<0.5> : tensor<8x8xf32>
+graph.variable @near.b : tensor<8xf32> trainable = dense<0.5> : tensor<8xf32>
 // Half of the parts of one element would be padding.
 // THREE: graph.variable @one {{.*}}sharding = #dist.sharding<@mesh, [{}]>
 graph.variable @one : tensor<1xf32> trainable = dense<0.5> : tensor<1xf32>
@@ -102,4 +104,34 @@ func.func @apply(
     -> (tensor<4x8xf32> {graph.role = "variable", graph.variable = @w}) {
   %w1 = graph.sub %w, %acc : tensor<4x8xf32>
   return %w1 : tensor<4x8xf32>
+}
+
+// Two layers, forward and backward: between the second one's uses nothing is
+// gathered but its small bias, between the first one's the second.
+// THREE-LABEL: func @near
+// THREE-SAME: %[[X:[^:]+]]: tensor<2x4xf32>
+// THREE-SAME: %[[W:[^:]+]]: tensor<4x8xf32>
+// THREE-SAME: %[[V:[^:]+]]: tensor<8x8xf32>
+// THREE-SAME: %[[B:[^:]+]]: tensor<8xf32>
+// THREE: %[[W1:.+]] = dist.reshard %[[W]]
+// THREE: %[[H:.+]] = graph.dot_general %[[X]], %[[W1]]
+// THREE: %[[V1:.+]] = dist.reshard %[[V]]
+// THREE: graph.dot_general %[[H]], %[[V1]]
+// THREE: dist.reshard %[[B]]
+// THREE: %[[D:.+]] = graph.dot_general %{{.+}}, %[[V1]]
+// THREE: %[[W2:.+]] = dist.reshard %[[W]]
+// THREE: graph.dot_general %[[D]], %[[W2]]
+func.func @near(
+    %x: tensor<2x4xf32> {graph.role = "input", graph.batch_dim = 0 : i64},
+    %w: tensor<4x8xf32> {graph.role = "variable", graph.variable = @w},
+    %v: tensor<8x8xf32> {graph.role = "variable", graph.variable = @near.v},
+    %b: tensor<8xf32> {graph.role = "variable", graph.variable = @near.b})
+    -> (tensor<2x4xf32> {graph.role = "output"}) {
+  %h = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %y = graph.dot_general %h, %v {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %all = graph.broadcast %b {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %z = graph.add %y, %all : tensor<2x8xf32>
+  %dh = graph.dot_general %z, %v {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %dx = graph.dot_general %dh, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return %dx : tensor<2x4xf32>
 }
