@@ -32,11 +32,18 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
            "unsigned":$result, "::mlir::ValueRange":$indices,
            "::mlir::dist::ElementLoader":$load)>,
     InterfaceMethod<[{
-        The whole op over memrefs of the tensors' storage types, serially. Only
-        for ops that are not elemental.
+        How many rows the loops of `emitLoops` have: slices of the results along
+        their first dim that depend on no other slice, so that threads compute
+        some each, with equal bits; 1 where there are none.
+      }], "int64_t", "getLoopRows", (ins), "", "return 1;">,
+    InterfaceMethod<[{
+        The op over memrefs of the tensors' storage types, serially: its rows
+        from `begin` to `end` (index values). Only for ops that are not
+        elemental.
       }], "::llvm::LogicalResult", "emitLoops",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
-           "::mlir::ValueRange":$operands, "::mlir::ValueRange":$results), "", [{
+           "::mlir::ValueRange":$operands, "::mlir::ValueRange":$results,
+           "::mlir::Value":$begin, "::mlir::Value":$end), "", [{
         return ::mlir::failure();
       }]>,
   ];

@@ -182,7 +182,13 @@ def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
     rt.kernel @kernel_0 ... {...}
     %1 = rt.call @kernel_0(%0) : (tensor<8xf32>) -> tensor<8xf32>
     ```
+    Ops with loops of their own (scans, top-k, scatters) become kernels, too.
   }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "threads of a device: in how many parts ops with loops of their own "
+           "are run">
+  ];
   let dependentDialects = ["::mlir::dist::rt::RtDialect"];
 }
 

@@ -102,7 +102,9 @@ void mlir::dist::buildProgramsPipeline(OpPassManager &pm,
   // Before equal kernels become one: those that add up are others.
   if (options.shareReductions)
     pm.addPass(createShareReductionsPass());
-  pm.addPass(createOutlineKernelsPass());
+  OutlineKernelsPassOptions outline;
+  outline.threads = options.threads;
+  pm.addPass(createOutlineKernelsPass(outline));
   // Constants are weights that nobody changes: what is made of them is prepared
   // as well.
   pm.addPass(createBindConstantsPass());

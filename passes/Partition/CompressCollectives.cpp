@@ -318,7 +318,7 @@ void EntryCompressor::compress(const GradientSum &sum) {
   auto keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
   wanted.getDefiningOp()->setAttr(kCompressedAttr, keeper);
   CompressedGradient compressed = spec.method->compress(one, wanted);
-  Value rest = g.sub(wanted, compressed.sent);
+  Value rest = compressed.left;
   if (pad) {
     SmallVector<int64_t> crop;
     for (int64_t high : pad.getHigh())

@@ -84,7 +84,8 @@ static CompressedGradient compressToHalf(GradientCompression &one, Value x,
   GraphBuilder &g = one.g;
   Type type = getTensor(x).getElementType();
   Value rounded = g.convert(x, half);
-  return {g.convert(one.reduceAlike(rounded), type), g.convert(rounded, type)};
+  return {g.convert(one.reduceAlike(rounded), type),
+          g.sub(x, g.convert(rounded, type))};
 }
 static CompressedGradient compressToF16(GradientCompression &one, Value x) {
   return compressToHalf(one, x, one.g.getBuilder().getF16Type());
@@ -122,8 +123,8 @@ static CompressedGradient compressToInt8(GradientCompression &one, Value x) {
   Value each = g.mul(g.convert(all[0], element),
                      g.broadcast(all[1], {one.ranks, count}, {0}));
   return {g.reshape(g.sum(each, {0}), type.getShape()),
-          g.mul(g.convert(numbers, element),
-                g.broadcastScalar(scale, type.getShape()))};
+          g.sub(x, g.mul(g.convert(numbers, element),
+                         g.broadcastScalar(scale, type.getShape())))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,9 +163,9 @@ static CompressedGradient compressToTopK(GradientCompression &one, Value x) {
     flat = g.make<PadOp>(flat, g.scalar(type.getElementType(), 0), none,
                          ArrayRef<int64_t>{size - count}, none);
   Value rows = g.reshape(flat, {blocks.rows, blocks.columns});
-  auto top = g.create<TopKOp>(g.make<AbsOp>(rows), blocks.kept, true);
-  Value places = top.getIndices();
-  Value values = g.make<GatherElementsOp>(rows, places, 1);
+  auto top = g.create<TopKOp>(rows, blocks.kept, /*largest=*/true,
+                              /*sorted=*/false, /*magnitude=*/true);
+  Value places = top.getIndices(), values = top.getValues();
   // NaN is larger than nothing: it would stay here, unseen.
   Value total = g.sum(rows, {0, 1});
   Value finite =
@@ -175,17 +176,17 @@ static CompressedGradient compressToTopK(GradientCompression &one, Value x) {
                                       getTensor(values).getShape()));
   SmallVector<Value> all =
       one.allGather({values, g.convert(places, b.getIntegerType(16))}, {1, 1});
-  auto spread = [&](Value at, Value what) {
-    Value whole = g.make<ScatterElementsOp>(
-        ScatterKind::Add, g.zeros(rows.getType()), at, what, 1);
+  auto spread = [&](Value to, Value at, Value what) {
+    Value whole = g.make<ScatterElementsOp>(ScatterKind::Add, to, at, what, 1);
     whole = g.reshape(whole, {size});
     if (size > count)
       whole = g.make<SliceOp>(whole, none, ArrayRef<int64_t>{count},
                               ArrayRef<int64_t>{1});
     return g.reshape(whole, type.getShape());
   };
-  return {spread(g.convert(all[1], b.getI64Type()), all[0]),
-          spread(places, values)};
+  return {spread(g.zeros(rows.getType()), g.convert(all[1], b.getI64Type()),
+                 all[0]),
+          spread(rows, places, g.make<NegOp>(values))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,7 +283,7 @@ static CompressedGradient compressToPowerSgd(GradientCompression &one,
   auto combine = [&](Value factor) {
     return g.reshape(dot(left, 1, factor, 1), type.getShape());
   };
-  return {combine(all), combine(own)};
+  return {combine(all), g.sub(x, combine(own))};
 }
 
 //===----------------------------------------------------------------------===//

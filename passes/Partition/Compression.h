@@ -49,7 +49,7 @@ public:
 
 struct CompressedGradient {
   Value sum;  // of what the ranks have sent
-  Value sent; // by this rank, of the gradient's type
+  Value left; // of this rank's gradient, which it has not sent
 };
 
 struct CompressionMethod {

@@ -297,9 +297,17 @@ static LogicalResult interpretLoops(ElementalOpInterface op,
                                     ArrayRef<HostTensor> operands,
                                     MutableArrayRef<HostTensor> results) {
   Code code(op, /*withIndices=*/false, 0);
-  if (failed(
-          op.emitLoops(code.builder, op.getLoc(), code.operands, code.results)))
-    return op.emitError("is not elemental and has no loops");
+  // Rows in two parts, as two threads would run them.
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(code.builder, op.getLoc(), value);
+  };
+  int64_t rows = op.getLoopRows();
+  int64_t ends[] = {0, rows / 2, rows};
+  for (int part = rows == 1; part < 2; ++part)
+    if (failed(op.emitLoops(code.builder, op.getLoc(), code.operands,
+                            code.results, index(ends[part]),
+                            index(ends[part + 1]))))
+      return op.emitError("is not elemental and has no loops");
   func::ReturnOp::create(code.builder, op.getLoc());
   if (failed(verify(*code.function)))
     return op.emitError("loops do not verify");

@@ -35,10 +35,12 @@ def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
   let extraClassDeclaration = [{
     bool isElemental();
+    int64_t getLoopRows();
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAdaptor]> {
@@ -65,10 +67,12 @@ def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpA
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
   let extraClassDeclaration = [{
     bool isElemental();
+    int64_t getLoopRows();
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor]> {
@@ -95,10 +99,12 @@ def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
   let extraClassDeclaration = [{
     bool isElemental();
+    int64_t getLoopRows();
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 #endif

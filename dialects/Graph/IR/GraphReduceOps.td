@@ -82,26 +82,39 @@ def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isElemental();
+    int64_t getLoopRows();
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
   let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals, NaN above every number";
-  let description = [{ Constraints: (C1) 1 <= k <= size of the last dim. }];
+  let description = [{
+    Not `sorted`, the same elements stand in the order of their indices, which
+    costs less. By `magnitude`, floats are ordered by their absolute values.
+
+    Constraints: (C1) 1 <= k <= size of the last dim; (C2) by magnitude, floats.
+  }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$k,
-    DefaultValuedAttr<BoolAttr, "true">:$largest);
+    DefaultValuedAttr<BoolAttr, "true">:$largest,
+    DefaultValuedAttr<BoolAttr, "true">:$sorted,
+    DefaultValuedAttr<BoolAttr, "false">:$magnitude);
   let results = (outs Graph_Tensor:$values, Graph_IntTensor:$indices);
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, results)";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::dist::OpCost getCost();
+    double getInstructions();
     bool isElemental();
+    int64_t getLoopRows();
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 #endif

@@ -50,7 +50,8 @@ def Graph_ScatterAddRowsOp : Graph_IndexingOp<"scatter_add_rows", [InferTypeOpAd
     ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
                                     ::mlir::Location loc,
                                     ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results);
+                                    ::mlir::ValueRange results,
+                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 #endif

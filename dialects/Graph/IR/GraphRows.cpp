@@ -240,7 +240,7 @@ Value ScatterAddRowsOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
 
 LogicalResult ScatterAddRowsOp::emitLoops(OpBuilder &builder, Location loc,
                                           ValueRange operands,
-                                          ValueRange results) {
+                                          ValueRange results, Value, Value) {
   auto type = getType(), indices = getIndices().getType(),
        numbers = getNumbers().getType();
   Type elementType = type.getElementType();

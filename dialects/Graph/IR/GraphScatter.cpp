@@ -99,32 +99,33 @@ static LogicalResult evaluateScatter(
 static LogicalResult
 emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
             RankedTensorType type, RankedTensorType updatesType,
-            ValueRange operands, Value result,
+            ValueRange operands, Value result, LoopRange rows,
             llvm::function_ref<SmallVector<Value>(ValueRange)> place) {
   Type elementType = type.getElementType();
-  emitLoopNest(builder, loc, type.getShape(), {},
-               [&](OpBuilder &, Location, ValueRange index,
-                   ValueRange) -> SmallVector<Value> {
-                 Value x =
-                     emitLoad(builder, loc, operands[0], index, elementType);
-                 emitStore(builder, loc, x, result, index, elementType);
-                 return {};
-               });
-  emitLoopNest(builder, loc, updatesType.getShape(), {},
-               [&](OpBuilder &, Location, ValueRange index,
-                   ValueRange) -> SmallVector<Value> {
-                 SmallVector<Value> to = place(index);
-                 Value update =
-                     emitLoad(builder, loc, operands[2], index, elementType);
-                 ScalarBuilder b(builder, loc, elementType);
-                 Value old =
-                     kind == ScatterKind::Set
-                         ? update
-                         : emitLoad(builder, loc, result, to, elementType);
-                 emitStore(builder, loc, combine(kind, b, old, update), result,
-                           to, elementType);
-                 return {};
-               });
+  emitLoopNest(
+      builder, loc, type.getShape(), {},
+      [&](OpBuilder &, Location, ValueRange index,
+          ValueRange) -> SmallVector<Value> {
+        Value x = emitLoad(builder, loc, operands[0], index, elementType);
+        emitStore(builder, loc, x, result, index, elementType);
+        return {};
+      },
+      rows);
+  emitLoopNest(
+      builder, loc, updatesType.getShape(), {},
+      [&](OpBuilder &, Location, ValueRange index,
+          ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> to = place(index);
+        Value update = emitLoad(builder, loc, operands[2], index, elementType);
+        ScalarBuilder b(builder, loc, elementType);
+        Value old = kind == ScatterKind::Set
+                        ? update
+                        : emitLoad(builder, loc, result, to, elementType);
+        emitStore(builder, loc, combine(kind, b, old, update), result, to,
+                  elementType);
+        return {};
+      },
+      rows);
   return success();
 }
 
@@ -252,13 +253,21 @@ LogicalResult ScatterAddOp::evaluate(ArrayRef<HostTensor> operands,
       });
 }
 
+int64_t ScatterAddOp::getLoopRows() {
+  return getAxis() > 0 ? getType().getDimSize(0) : 1;
+}
+
 LogicalResult ScatterAddOp::emitLoops(OpBuilder &builder, Location loc,
-                                      ValueRange operands, ValueRange results) {
+                                      ValueRange operands, ValueRange results,
+                                      Value begin, Value end) {
+  LoopRange rows;
+  if (getAxis() > 0)
+    rows = {begin, end};
   auto type = getIndices().getType();
   unsigned axis = getAxis(), count = type.getRank();
   return emitScatter(
       ScatterKind::Add, builder, loc, getType(), getUpdates().getType(),
-      operands, results[0], [&](ValueRange index) {
+      operands, results[0], rows, [&](ValueRange index) {
         Value given = emitLoad(builder, loc, operands[1],
                                index.slice(axis, count), type.getElementType());
         SmallVector<Value> place(index.take_front(axis));
@@ -353,12 +362,20 @@ ScatterElementsOp::evaluate(ArrayRef<HostTensor> operands,
       });
 }
 
+int64_t ScatterElementsOp::getLoopRows() {
+  return getAxis() > 0 ? getType().getDimSize(0) : 1;
+}
+
 LogicalResult ScatterElementsOp::emitLoops(OpBuilder &builder, Location loc,
                                            ValueRange operands,
-                                           ValueRange results) {
+                                           ValueRange results, Value begin,
+                                           Value end) {
+  LoopRange rows;
+  if (getAxis() > 0)
+    rows = {begin, end};
   auto type = getIndices().getType();
   return emitScatter(getKind(), builder, loc, getType(), getUpdates().getType(),
-                     operands, results[0], [&](ValueRange index) {
+                     operands, results[0], rows, [&](ValueRange index) {
                        Value given = emitLoad(builder, loc, operands[1], index,
                                               type.getElementType());
                        SmallVector<Value> place(index);
@@ -457,13 +474,21 @@ LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands,
       });
 }
 
+int64_t ScatterNDOp::getLoopRows() {
+  return getBatchDims() > 0 ? getType().getDimSize(0) : 1;
+}
+
 LogicalResult ScatterNDOp::emitLoops(OpBuilder &builder, Location loc,
-                                     ValueRange operands, ValueRange results) {
+                                     ValueRange operands, ValueRange results,
+                                     Value begin, Value end) {
+  LoopRange rows;
+  if (getBatchDims() > 0)
+    rows = {begin, end};
   auto type = getIndices().getType();
   unsigned batch = getBatchDims(), last = type.getRank() - 1;
   return emitScatter(
       getKind(), builder, loc, getType(), getUpdates().getType(), operands,
-      results[0], [&](ValueRange index) {
+      results[0], rows, [&](ValueRange index) {
         SmallVector<Value> place(index.take_front(batch));
         SmallVector<Value> at(index.take_front(last));
         at.push_back({});

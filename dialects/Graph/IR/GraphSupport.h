@@ -45,16 +45,27 @@ inline bool isBeyond(const HostTensor &x, int64_t a, int64_t b, bool above) {
 using LoopBody = llvm::function_ref<SmallVector<Value>(
     OpBuilder &, Location, ValueRange indices, ValueRange state)>;
 
+/// Rows of a loop nest, as index values; both null: all.
+struct LoopRange {
+  Value begin, end;
+};
+
 /// Loops 0..size-1, outermost first, that carry `state`; gives its last values.
+/// Of the outermost dim only `rows`.
 inline SmallVector<Value> emitLoopNest(OpBuilder &builder, Location loc,
                                        ArrayRef<int64_t> sizes,
-                                       ValueRange state, LoopBody body) {
+                                       ValueRange state, LoopBody body,
+                                       LoopRange rows = {}) {
   ScalarBuilder b(builder, loc, builder.getI64Type());
   SmallVector<Value> low(sizes.size(), b.index(0)),
       step(sizes.size(), b.index(1));
   SmallVector<Value> high;
   for (int64_t size : sizes)
     high.push_back(b.index(size));
+  if (rows.begin) {
+    low[0] = rows.begin;
+    high[0] = b.create<arith::MinUIOp>(rows.end, high[0]);
+  }
   return scf::buildLoopNest(
              builder, loc, low, high, step, state,
              [&](OpBuilder &inner, Location loc, ValueRange indices,

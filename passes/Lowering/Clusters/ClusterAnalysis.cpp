@@ -274,9 +274,8 @@ static bool hasOuterSums(const ClusterInfo &info, int64_t terms) {
 std::pair<int64_t, int64_t> mlir::dist::chooseRows(const ClusterInfo &info,
                                                    int64_t threads) {
   int64_t elements = ShapedType::getNumElements(info.domain);
-  // Below this a fork and join costs more than it saves.
-  bool parallel =
-      threads > 1 && elements * int64_t(info.kinds.size() + 4) > 64 * 1024;
+  bool parallel = threads > 1 && elements * int64_t(info.kinds.size() + 4) >
+                                     kLeastParallelWork;
   int64_t rowDims = info.fixedRowDims;
   int64_t rows = 1;
   if (rowDims < 0) {

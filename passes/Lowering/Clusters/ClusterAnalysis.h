@@ -55,6 +55,10 @@ std::optional<ClusterInfo> analyzeCluster(ArrayRef<Operation *> ops);
 /// The same for the body of a kernel, where floating ops may be in between.
 std::optional<ClusterInfo> analyzeBody(Block &body);
 
+/// Elements times instructions of each: below this a fork and join costs more
+/// than it saves.
+constexpr int64_t kLeastParallelWork = 64 * 1024;
+
 /// How many leading dims are rows, and how many ranges of rows run at once.
 std::pair<int64_t, int64_t> chooseRows(const ClusterInfo &info,
                                        int64_t threads);

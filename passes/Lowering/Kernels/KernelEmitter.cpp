@@ -511,7 +511,10 @@ LogicalResult Emitter::emitAlone(Operation *op) {
         b, loc, cast<MemRefType>(getMemoryType(result.getType(), false))));
   }
   auto iface = dyn_cast<ElementalOpInterface>(op);
-  if (!iface || failed(iface.emitLoops(b, loc, operands, results)))
+  unsigned numArguments = func.getNumArguments();
+  if (!iface || failed(iface.emitLoops(b, loc, operands, results,
+                                       func.getArgument(numArguments - 3),
+                                       func.getArgument(numArguments - 2))))
     return op->emitOpError("no kernel can be generated for it; rewrite the "
                            "model without this op");
   for (Value result : results)

@@ -10,7 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphOrder.h"
+#include "dialects/Interfaces/Cost.h"
+#include "passes/Lowering/Clusters/ClusterAnalysis.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/Program/Bindings.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -34,13 +37,29 @@ static void dropDiscardableAttributes(Operation *op) {
   });
 }
 
-/// A non-elemental op alone is a kernel of one call.
-static rt::FusedOp wrap(Operation *op) {
+/// In how many parts threads run the op's rows.
+static int64_t chooseChunks(Operation *op, int64_t rows, int64_t threads) {
+  double work = 0;
+  for (Type type : op->getOperandTypes())
+    work = std::max(work, double(cast<ShapedType>(type).getNumElements()));
+  if (auto costed = dyn_cast<CostOpInterface>(op))
+    work *= costed.getInstructions() + 4;
+  return rows < threads || work <= kLeastParallelWork ? 1 : threads;
+}
+
+/// A non-elemental op alone is a kernel of one call, or of some of its rows
+/// each.
+static rt::FusedOp wrap(Operation *op, int64_t threads) {
   OpBuilder builder(op);
+  int64_t rows = cast<ElementalOpInterface>(op).getLoopRows();
+  SmallVector<int64_t, 1> domain;
+  if (rows != 1)
+    domain.push_back(rows);
   auto fused = rt::FusedOp::create(
       builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
-      builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(0),
-      builder.getI64IntegerAttr(1));
+      builder.getDenseI64ArrayAttr(domain),
+      builder.getI64IntegerAttr(domain.size()),
+      builder.getI64IntegerAttr(chooseChunks(op, rows, threads)));
   Block *block = new Block;
   fused.getBody().push_back(block);
   IRMapping mapping;
@@ -77,7 +96,7 @@ struct OutlineKernelsPass
           alone.push_back(op);
       });
     for (Operation *op : alone)
-      wrap(op);
+      wrap(op, getThreads(op->getParentOfType<func::FuncOp>(), threads));
     SmallVector<rt::FusedOp> fusions;
     module.walk([&](rt::FusedOp op) { fusions.push_back(op); });
     llvm::StringMap<rt::KernelOp> kernels;

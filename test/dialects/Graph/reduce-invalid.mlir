@@ -50,3 +50,11 @@ func.func @top_k_c1(%x: tensor<4x6xf32>) {
   %0:2 = graph.top_k %x {k = 7 : i64} : (tensor<4x6xf32>) -> (tensor<4x7xf32>, tensor<4x7xi64>)
   return
 }
+
+// -----
+
+func.func @top_k_c2(%x: tensor<4x6xi32>) {
+  // expected-error @below {{expected floats to order by magnitude, but got 'tensor<4x6xi32>'}}
+  %0:2 = graph.top_k %x {k = 2 : i64, magnitude = true} : (tensor<4x6xi32>) -> (tensor<4x2xi32>, tensor<4x2xi64>)
+  return
+}

@@ -42,5 +42,7 @@ func.func @cumsum(%x: tensor<4x6xf64>) -> tensor<4x6xf64> {
 func.func @top_k(%x: tensor<4x6xf64>) -> tensor<4x3xf64> {
   // CHECK: graph.top_k{{.*}} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
   %0:2 = graph.top_k %x {k = 3 : i64} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
+  // CHECK: graph.top_k{{.*}}magnitude = true, sorted = false
+  %1:2 = graph.top_k %x {k = 3 : i64, sorted = false, magnitude = true} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
   return %0#0 : tensor<4x3xf64>
 }

@@ -113,6 +113,11 @@ func.func @top_k(%x: tensor<4x6xf64>) -> tensor<4x3xf64> {
   %0:2 = graph.top_k %x {k = 3 : i64} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
   return %0#0 : tensor<4x3xf64>
 }
+func.func @top_k_unsorted(%x: tensor<4x35xf64>) -> tensor<4x5xf64> {
+  // expected-remark @below {{rules hold: 1 factors, 0 linear sets, 1 derivatives}}
+  %0:2 = graph.top_k %x {k = 5 : i64, sorted = false, magnitude = true} : (tensor<4x35xf64>) -> (tensor<4x5xf64>, tensor<4x5xi64>)
+  return %0#0 : tensor<4x5xf64>
+}
 func.func @bottom_k(%x: tensor<4x6xf64>) -> tensor<4x3xf64> {
   // expected-remark @below {{rules hold: 1 factors, 0 linear sets, 1 derivatives}}
   %0:2 = graph.top_k %x {k = 3 : i64, largest = false} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)

@@ -153,6 +153,41 @@ TEST(Edges, Selections) {
   cases.check({}, Numbers::Edges);
 }
 
+// Rows that threads share, whose keys fit the stack or not, with many equal
+// elements; all of a row, and one of it; as bits of all widths.
+TEST(Edges, TopK) {
+  KernelCases cases;
+  auto add = [&](const std::string &type, const std::string &rows, int64_t size,
+                 int64_t k, const std::string &attributes) {
+    std::string t = tensor(rows + std::to_string(size), type),
+                values = tensor(rows + std::to_string(k), type),
+                at = tensor(rows + std::to_string(k), "i64");
+    std::string name =
+        "top_" + std::to_string(k) + "_of_" + std::to_string(size) + "_" + type;
+    for (char c : attributes)
+      if (std::isalpha(c))
+        name += c;
+    cases.add(name, "%x: " + t, "(" + values + ", " + at + ")",
+              "%0:2 = graph.top_k %x {k = " + std::to_string(k) + " : i64" +
+                  attributes + "} : (" + t + ") -> (" + values + ", " + at +
+                  ")\nreturn %0#0, %0#1 : " + values + ", " + at,
+              0);
+  };
+  for (const std::string &type : floats)
+    for (std::string largest : {"", ", largest = false"})
+      for (std::string sorted : {"", ", sorted = false"})
+        for (std::string by : {"", ", magnitude = true"}) {
+          add(type, "37x", 100, 11, largest + sorted + by);
+          add(type, "", 20001, 33, largest + sorted + by);
+        }
+  for (std::string type :
+       {"i1", "i8", "ui8", "i16", "i32", "ui32", "i64", "ui64", "f32", "f64"})
+    for (int64_t k : {1, 2, 64, 77})
+      for (std::string largest : {"", ", largest = false"})
+        add(type, "2x3x", 77, k, largest);
+  cases.check({}, Numbers::Edges);
+}
+
 TEST(Edges, SumsAndNorms) {
   KernelCases cases;
   for (const std::string &type : floats) {

@@ -36,9 +36,12 @@ graph.variable @moving : tensor<20xf32> {group = "buffer"} = dense<0.0> : tensor
 
 // 1280 elements are two blocks of 640.
 // TOPK-LABEL: func @train_step
-// TOPK: graph.top_k %{{.+}} {k = 6 : i64} : (tensor<2x640xf32>) -> (tensor<2x6xf32>, tensor<2x6xi64>)
+// TOPK: graph.top_k %{{.+}} {k = 6 : i64, magnitude = true, sorted = false} : (tensor<2x640xf32>) -> (tensor<2x6xf32>, tensor<2x6xi64>)
 // TOPK: dist.all_gather {{.*}} : (tensor<2x6xf32>, tensor<2x6xi16>, tensor<1x1xf32>, tensor<1x1xi16>) -> (tensor<2x12xf32>, tensor<2x12xi16>, tensor<1x2xf32>, tensor<1x2xi16>)
+// What was sent is taken off what was there.
 // TOPK: graph.scatter_elements add
+// TOPK: %[[SENT:.+]] = graph.neg
+// TOPK: graph.scatter_elements add, %{{.+}}, %{{.+}}, %[[SENT]]
 
 // Only matrices have factors.
 // POWER-LABEL: func @train_step
