@@ -50,6 +50,10 @@ static int64_t saturate(double v, unsigned width, bool isUnsigned) {
                                     : static_cast<int64_t>(v);
 }
 
+int64_t HostTensor::truncate(double v) {
+  return saturate(v, 64, /*isUnsigned=*/false);
+}
+
 int64_t mlir::dist::wrapToType(int64_t v, IntegerType type) {
   unsigned width = type.getWidth();
   if (width >= 64)

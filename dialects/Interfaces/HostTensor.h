@@ -41,9 +41,10 @@ public:
   double getDouble(int64_t i) const {
     return isFloat() ? floats()[i] : integerToDouble(ints()[i]);
   }
-  /// Integer element (u64 as its bits); for floats, the value truncated.
+  /// Integer element (u64 as its bits); for floats, the value truncated; beyond
+  /// i64's range the nearest, and 0 for NaN.
   int64_t getInt(int64_t i) const {
-    return isFloat() ? static_cast<int64_t>(floats()[i]) : ints()[i];
+    return isFloat() ? truncate(floats()[i]) : ints()[i];
   }
   /// Writes with rounding to f16/bf16/f32 or wrapping to the integer width. A
   /// double written to an integer tensor truncates towards zero.
@@ -75,6 +76,7 @@ public:
   DenseElementsAttr toAttribute() const;
 
 private:
+  static int64_t truncate(double v);
   const std::vector<double> &floats() const { return data->f; }
   const std::vector<int64_t> &ints() const { return data->i; }
   double integerToDouble(int64_t v) const;

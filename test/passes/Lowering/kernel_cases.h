@@ -46,9 +46,10 @@ public:
            const std::string &result, const std::string &body,
            double tolerance);
   /// Compiles, for 2 threads or more, runs and compares all; a difference is a
-  /// failure of the test.
+  /// failure of the test. With `spreads`, NaN may come where a number was
+  /// expected, and for an infinity.
   void check(const LoweringOptions &options = LoweringOptions(),
-             Numbers numbers = Numbers::Tame);
+             Numbers numbers = Numbers::Tame, bool spreads = false);
   /// Instead, the Euclidean norm of each case's difference, relative to that of
   /// what is expected; the inputs are of both signs.
   std::vector<double> measure(const LoweringOptions &options);
