@@ -7,25 +7,22 @@
 //
 // The compiler has no runtime inside: it writes a package with an entry for
 // each kernel, and dist-run runs them, on the threads and by the library calls
-// of a session.
+// of a session. The program itself is run entry by entry as well.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/KernelCheck.h"
 #include "passes/Lowering/Check/KernelProbes.h"
 #include "passes/Lowering/Check/KernelReference.h"
-#include "passes/Lowering/Library/LibraryKernels.h"
-#include "runtime/formats/safetensors.h"
+#include "tools/dist-opt/EntryCheck.h"
+#include "tools/dist-opt/Replay.h"
 #include "tools/dist-opt/Reports.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
-#include <deque>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -47,15 +44,19 @@ class KernelChecker {
 public:
   KernelChecker(ModuleOp global, ModuleOp local, const LoweringOptions &options,
                 StringRef folder)
-      : global(global), local(local), options(options), folder(folder) {}
+      : global(global), local(local), options(options), folder(folder),
+        entries(local, options, folder.str()) {}
 
   /// Fails after an error was emitted, or with a status.
   LogicalResult run(uint64_t seed);
   const Status &getStatus() const { return status; }
   std::string format() const;
+  void formatEntries(llvm::raw_ostream &os) const;
   bool isEqual() const {
     return llvm::none_of(checks,
-                         [](auto &check) { return check.second.firstProbe; });
+                         [](auto &check) { return check.second.firstProbe; }) &&
+           llvm::all_of(entries.getFound(),
+                        [](auto &found) { return found.first.empty(); });
   }
 
 private:
@@ -63,8 +64,6 @@ private:
   LogicalResult add(KernelCase test);
   /// Runs the cases that wait, and compares.
   LogicalResult flush();
-  LogicalResult runEntries(const std::string &cases,
-                           const std::string &results);
   LogicalResult compare(const KernelCase &test,
                         const ::dist::SafetensorsFile &results);
   LogicalResult fail(Status error) {
@@ -81,6 +80,7 @@ private:
   int64_t waitingBytes = 0;
   llvm::MapVector<std::string, ProgramCheck, std::map<std::string, unsigned>>
       checks;
+  EntryChecker entries;
   Status status;
 };
 } // namespace
@@ -107,42 +107,9 @@ LogicalResult KernelChecker::compile() {
   lowering.metadata.set_producer(options.metadata.producer());
   lowering.shareReductions = false;
   OwningOpRef<ModuleOp> programs(probes.module->clone());
-  return lowerToPackage(*programs, lowering, folder + "/package");
-}
-
-LogicalResult KernelChecker::runEntries(const std::string &cases,
-                                        const std::string &results) {
-  // dist-run beside this program, else the one on PATH.
-  std::string self = llvm::sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&reportKernelCheck));
-  llvm::SmallString<256> beside(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(beside, "dist-run");
-  std::string tool = beside.str().str();
-  if (!llvm::sys::fs::can_execute(tool)) {
-    auto found = llvm::sys::findProgramByName("dist-run");
-    if (!found)
-      return fail(Status::error(
-          StatusCode::Unavailable, "cannot run the kernels", "--check=kernels",
-          "no dist-run is beside dist-opt or on PATH", "install it there"));
-    tool = *found;
-  }
-  std::string package = folder + "/package", words = folder + "/stderr";
-  StringRef arguments[] = {tool,  "predict",  package, "--replay",
-                           cases, "--output", results};
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""),
-                                          StringRef(words)};
-  std::string why;
-  int code = llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, redirects,
-                                       0, 0, &why);
-  if (code == 0)
-    return success();
-  if (auto text = llvm::MemoryBuffer::getFile(words, /*IsText=*/true))
-    if (StringRef line = (*text)->getBuffer().trim(); !line.empty())
-      why = line.str();
-  return fail(Status::error(
-      StatusCode::Unavailable, "cannot run the kernels", "--check=kernels",
-      why.empty() ? "dist-run ended with code " + std::to_string(code) : why,
-      "check the machine that runs them"));
+  if (failed(lowerToPackage(*programs, lowering, folder + "/package")))
+    return failure();
+  return entries.compile();
 }
 
 LogicalResult KernelChecker::add(KernelCase test) {
@@ -157,30 +124,20 @@ LogicalResult KernelChecker::flush() {
   if (waiting.empty())
     return success();
   std::string cases = folder + "/cases.safetensors";
-  std::string results = folder + "/results.safetensors";
   {
-    ::dist::SafetensorsWriter writer(cases);
-    std::deque<std::vector<char>> bytes;
-    std::string names;
+    ReplayFile file(cases);
     for (const KernelCase &test : waiting) {
       std::string name = nameOf(*test.probe);
-      names += (names.empty() ? "" : ",") + name;
-      for (auto [i, input] : llvm::enumerate(test.inputs)) {
-        RankedTensorType type = input.getType();
-        bytes.push_back(input.toBytes());
-        writer.add(name + "/" + std::to_string(i),
-                   getDataType(type.getElementType()), type.getShape().vec(),
-                   bytes.back().data());
-      }
+      file.addEntry(name);
+      for (auto [i, input] : llvm::enumerate(test.inputs))
+        file.add(name + "/" + std::to_string(i), input);
     }
-    writer.setMetadata("entries", names);
-    if (Status written = writer.finish(); !written.ok())
+    if (Status written = file.finish(); !written.ok())
       return fail(written);
   }
-  if (failed(runEntries(cases, results)))
-    return failure();
   std::unique_ptr<::dist::SafetensorsFile> file;
-  if (Status read = ::dist::SafetensorsFile::open(results, &file); !read.ok())
+  if (Status read = replay(folder + "/package", cases, folder, &file);
+      !read.ok())
     return fail(read);
   for (const KernelCase &test : waiting)
     if (failed(compare(test, *file)))
@@ -195,18 +152,12 @@ LogicalResult KernelChecker::compare(const KernelCase &test,
   const KernelProbe &probe = *test.probe;
   SmallVector<HostTensor> actual;
   for (auto [i, expected] : llvm::enumerate(test.expected)) {
-    std::string name = nameOf(probe) + "/" + std::to_string(i);
-    const ::dist::TensorView *view = results.find(name);
-    FailureOr<HostTensor> tensor = failure();
-    if (view)
-      tensor = HostTensor::fromBytes(
-          expected.getType(),
-          ArrayRef(static_cast<const char *>(view->data), view->bytes()));
-    if (failed(tensor))
-      return fail(Status::error(StatusCode::Internal,
-                                "a kernel's result is missing", name,
-                                "dist-run did not write it", ""));
-    actual.push_back(*tensor);
+    HostTensor &tensor = actual.emplace_back(expected.getType());
+    if (Status read =
+            readResult(results, nameOf(probe) + "/" + std::to_string(i),
+                       expected.getType(), &tensor);
+        !read.ok())
+      return fail(read);
   }
   FailureOr<KernelDifference> difference = compareKernel(test, actual);
   if (failed(difference))
@@ -228,7 +179,13 @@ LogicalResult KernelChecker::run(uint64_t seed) {
   if (failed(compile()))
     return failure();
   auto visit = [&](KernelCase test) { return add(std::move(test)); };
-  if (failed(evaluateKernels(global, *kernels, probes, seed, visit)))
+  auto visitEntry = [&](const EntryPrograms &programs, EntryCase test) {
+    if (succeeded(entries.run(programs, test)))
+      return success();
+    return entries.getStatus().ok() ? failure() : fail(entries.getStatus());
+  };
+  if (failed(
+          evaluateKernels(global, *kernels, probes, seed, visit, visitEntry)))
     return failure();
   return flush();
 }
@@ -237,6 +194,43 @@ static std::string describe(const KernelProbe &probe) {
   std::string text = "kernel " + std::to_string(probe.number) + " (" +
                      probe.work + "; " + probe.implementation + ")";
   return probe.nodes.empty() ? text : text + " of " + probe.nodes;
+}
+
+/// "element [0, 1] is 2, but 3 by the evaluator (relative difference 3e-01)".
+static void printElement(llvm::raw_ostream &os, ArrayRef<int64_t> index,
+                         double actual, double expected, double relative) {
+  os << "element [";
+  llvm::interleaveComma(index, os);
+  os << "] is " << llvm::formatv("{0}", actual) << ", but "
+     << llvm::formatv("{0}", expected)
+     << " by the evaluator (relative difference "
+     << llvm::formatv("{0:e2}", relative) << ")";
+}
+
+void KernelChecker::formatEntries(llvm::raw_ostream &os) const {
+  for (const EntryChecker::Found &found : entries.getFound()) {
+    os << "@" << found.entry << " as a whole: " << found.compared
+       << " results compared, largest difference "
+       << llvm::formatv("{0:e2}", found.largest);
+    if (!found.at.empty())
+      os << " at " << found.at;
+    os << "\n";
+    if (found.first.empty())
+      continue;
+    os << "  " << found.first << " diverges: ";
+    printElement(os, found.index, found.actual, found.expected,
+                 found.difference);
+    const KernelProbe *probe = nullptr;
+    for (const auto &[program, check] : checks)
+      if (!probe && llvm::is_contained(found.programs, program))
+        probe = check.firstProbe;
+    if (probe)
+      os << "; the first kernel of it that does is " << describe(*probe);
+    else
+      os << ", though each kernel agrees: the memory plan or the collectives "
+            "are wrong";
+    os << "\n";
+  }
 }
 
 std::string KernelChecker::format() const {
@@ -257,13 +251,10 @@ std::string KernelChecker::format() const {
     os << "  diverges first at " << describe(*check.firstProbe) << ": ";
     if (check.firstProbe->results.size() > 1)
       os << "result " << first.result << ", ";
-    os << "element [";
-    llvm::interleaveComma(first.index, os);
-    os << "] is " << llvm::formatv("{0}", first.actual) << ", but "
-       << llvm::formatv("{0}", first.expected)
-       << " by the evaluator (relative difference "
-       << llvm::formatv("{0:e2}", first.largest) << ")\n";
+    printElement(os, first.index, first.actual, first.expected, first.largest);
+    os << "\n";
   }
+  formatEntries(os);
   return text;
 }
 

@@ -17,8 +17,8 @@ namespace mlir::dist {
 std::string getKernelCheckFolder();
 
 /// `--check=kernels`: lowers `local` as each of `runs` says, runs its kernels,
-/// each on the evaluator's inputs, by dist-run, and compares. Prints what was
-/// found; 1 if a kernel diverges.
+/// each on the evaluator's inputs, and its entries as a whole, by dist-run, and
+/// compares. Prints what was found; 1 if a kernel or an entry diverges.
 int reportKernelCheck(ModuleOp global, ModuleOp local,
                       const ::dist::tools::Options &options,
                       ArrayRef<LoweringOptions> runs);

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Any entries of a package on given tensors: what dist-opt --check=kernels runs
-// kernels by.
+// kernels and whole programs by. NAME/0, NAME/1, ... are an entry's inputs,
+// NAME/slice/RANK/VARIABLE what a rank holds of a variable before it runs; the
+// results are named alike.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/safetensors.h"
@@ -17,6 +19,30 @@
 #include <sstream>
 
 namespace dist::tools {
+
+/// What the file has of ranks' slices is written to the session's variables;
+/// or, with a writer, read from them.
+static Status moveSlices(Session &session, const SafetensorsFile &file,
+                         const std::string &entry, SafetensorsWriter *writer,
+                         std::deque<std::vector<Tensor>> *results) {
+  const manifest::Manifest &manifest = session.manifest();
+  for (int rank = 0; rank < manifest.program_of_rank_size(); ++rank)
+    for (int i = 0; i < manifest.variables_size(); ++i) {
+      std::string name = entry + "/slice/" + std::to_string(rank) + "/" +
+                         manifest.variables(i).name();
+      const TensorView *slice = file.find(name);
+      if (!slice)
+        continue;
+      if (!writer) {
+        DIST_RETURN_IF_ERROR(session.writeSlice(i, rank, *slice));
+        continue;
+      }
+      Tensor &value = results->emplace_back(1).front();
+      DIST_RETURN_IF_ERROR(session.readSlice(i, rank, &value));
+      writer->add(name, value.type, value.shape, value.data.data());
+    }
+  return Status();
+}
 
 static Status replay(const Options &options) {
   if (!isPackage(options.model))
@@ -59,12 +85,13 @@ static Status replay(const Options &options) {
         break;
       inputs.push_back(*input);
     }
-    DIST_RETURN_IF_ERROR(session->run(*entry, inputs, &results.emplace_back()));
-    for (size_t i = 0; i < results.back().size(); ++i) {
-      const Tensor &result = results.back()[i];
-      writer.add(name + "/" + std::to_string(i), result.type, result.shape,
-                 result.data.data());
-    }
+    DIST_RETURN_IF_ERROR(moveSlices(*session, *file, name, nullptr, nullptr));
+    std::vector<Tensor> &outputs = results.emplace_back();
+    DIST_RETURN_IF_ERROR(session->run(*entry, inputs, &outputs));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      writer.add(name + "/" + std::to_string(i), outputs[i].type,
+                 outputs[i].shape, outputs[i].data.data());
+    DIST_RETURN_IF_ERROR(moveSlices(*session, *file, name, &writer, &results));
   }
   return writer.finish();
 }

@@ -264,12 +264,11 @@ static void addCompilerOptions(Table &table, Options &o) {
              "with --emit=package: the files that were read, with their hashes "
              "(as sha256sum writes them)",
              &o.dependencies);
-  table.choice(
-      "--check", {"partition", "kernels"},
-      "evaluates the partitioned program against one device; kernels: "
-      "runs each kernel of the compiled program against the evaluator, "
-      "at the threads given and at one",
-      &o.check);
+  table.choice("--check", {"partition", "kernels"},
+               "evaluates the partitioned program against one device; kernels: "
+               "runs the compiled program, by kernel and by entry, against the "
+               "evaluator, at the threads given and at one",
+               &o.check);
   table.flag("--coverage", "what this build can do with each op of the model",
              &o.coverage);
   table.flag("--print-strategies", "the strategies of this build",

@@ -7,8 +7,6 @@
 #include "passes/Lowering/Check/KernelProbes.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Analysis/EntryPrograms.h"
-#include "passes/Analysis/RandomInputs.h"
 #include "passes/Lowering/Check/KernelReference.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
 #include "llvm/ADT/SetVector.h"
@@ -37,24 +35,6 @@ static void collect(Operation *op, llvm::SetVector<Operation *> &ops,
       inputs.insert(operand);
   }
   ops.insert(op);
-}
-
-/// The largest difference that the types it computes in allow.
-static double getTolerance(Operation *op) {
-  double largest = 0;
-  auto take = [&](Type type) {
-    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
-    if (!element)
-      return;
-    largest = std::max(largest, element.isF64()   ? 1e-9
-                                : element.isF32() ? 1e-5
-                                                  : 2e-2);
-  };
-  op->walk([&](Operation *inner) {
-    llvm::for_each(inner->getOperandTypes(), take);
-    llvm::for_each(inner->getResultTypes(), take);
-  });
-  return largest;
 }
 
 /// What the kernel does, by its ops; of many the first and how many more.
@@ -186,7 +166,7 @@ KernelProbes mlir::dist::makeKernelProbes(ModuleOp kernels, int64_t threads) {
       probe.work = describeWork(&op);
       probe.nodes = describeNodes(ops.getArrayRef());
       probe.implementation = describeImplementation(&op, threads);
-      probe.tolerance = getTolerance(&op);
+      probe.tolerance = getTypeTolerance(&op);
       probe.function =
           emitProbe(builder, "probe_" + std::to_string(all.probes.size()),
                     probe, ops.getArrayRef());
@@ -229,34 +209,21 @@ private:
 
 LogicalResult mlir::dist::evaluateKernels(
     ModuleOp global, ModuleOp kernels, const KernelProbes &probes,
-    uint64_t seed, llvm::function_ref<LogicalResult(KernelCase)> visit) {
-  MeshOp mesh = findMesh(kernels);
+    uint64_t seed, llvm::function_ref<LogicalResult(KernelCase)> visit,
+    llvm::function_ref<LogicalResult(const EntryPrograms &, EntryCase)>
+        visitEntry) {
   ProbedValues values(probes);
   for (auto entry : global.getOps<func::FuncOp>()) {
-    SmallVector<func::FuncOp> parts = findPrograms(kernels, entry.getSymName());
-    if (parts.empty() || entry.isExternal())
+    FailureOr<EntryPrograms> made = makeEntryPrograms(entry, kernels, seed);
+    if (failed(made))
+      return failure();
+    if (made->programs.empty())
       continue;
-    SmallVector<HostTensor> arguments = makeRandomArguments(entry, seed);
-    // What is left of compressed gradients is the partitioned program's own.
-    if (parts.front().getNumArguments() > arguments.size()) {
-      auto own = makeRandomArguments(parts.front(), seed, mesh);
-      llvm::append_range(arguments, ArrayRef(own).drop_front(arguments.size()));
-    }
-    SmallVector<RankProgram> programs;
-    for (auto [i, part] : llvm::enumerate(parts)) {
-      auto [first, count] = mesh ? getProgramRanks(mesh, i, parts.size())
-                                 : std::pair<int64_t, int64_t>(0, 1);
-      for (BlockArgument argument : part.getArguments())
-        if (getPosition(argument) >= int64_t(arguments.size()))
-          return part.emitOpError()
-                 << "its kernels cannot be checked: argument "
-                 << argument.getArgNumber() << " is none of the whole program";
-      programs.push_back({part, first, count,
-                          cutArguments(part, mesh, arguments, first, count)});
+    for (const RankProgram &program : made->programs)
       for (auto [value, tensor] :
-           llvm::zip(part.getArguments(), programs.back().arguments.front()))
+           llvm::zip(func::FuncOp(program.function).getArguments(),
+                     program.arguments.front()))
         values.set(value, tensor);
-    }
     auto observe = [&](Operation *op, ArrayRef<RankTensors> results) {
       if (isStart(op))
         return success();
@@ -274,7 +241,9 @@ LogicalResult mlir::dist::evaluateKernels(
             results.front()[cast<OpResult>(result).getResultNumber()]);
       return visit(std::move(test));
     };
-    if (failed(evaluatePrograms(programs, mesh, observe)))
+    auto results = evaluatePrograms(made->programs, findMesh(kernels), observe);
+    if (failed(results) ||
+        failed(visitEntry(*made, makeEntryCase(*made, *results))))
       return failure();
   }
   return success();

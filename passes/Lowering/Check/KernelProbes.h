@@ -15,6 +15,7 @@
 
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Lowering/Check/EntryCases.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,13 +59,14 @@ struct KernelCase {
 };
 
 /// Evaluates the entries of `global` as the programs of `kernels`, on random
-/// arguments, and gives each kernel's case of the first rank that runs it.
-/// Fails, with an error emitted, where something cannot be evaluated, or if
-/// `visit` fails.
-LogicalResult
-evaluateKernels(ModuleOp global, ModuleOp kernels, const KernelProbes &probes,
-                uint64_t seed,
-                llvm::function_ref<LogicalResult(KernelCase)> visit);
+/// arguments, and gives each kernel's case of the first rank that runs it, and
+/// behind those of an entry its own. Fails, with an error emitted, where
+/// something cannot be evaluated, or if `visit` or `visitEntry` fails.
+LogicalResult evaluateKernels(
+    ModuleOp global, ModuleOp kernels, const KernelProbes &probes,
+    uint64_t seed, llvm::function_ref<LogicalResult(KernelCase)> visit,
+    llvm::function_ref<LogicalResult(const EntryPrograms &, EntryCase)>
+        visitEntry);
 
 /// How far a kernel's results are from what they have to be.
 struct KernelDifference {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dist-run, as dist-opt --check=kernels calls it, whose kernel DAMAGED_ENTRY computes one element wrongly."""
+"""dist-run, as dist-opt --check=kernels calls it, whose kernel or entry DAMAGED_ENTRY computes one element wrongly."""
 import json
 import os
 import struct
