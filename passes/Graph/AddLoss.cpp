@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
+#include "passes/Graph/ExampleWeights.h"
 #include "llvm/ADT/StringExtras.h"
 #include "passes/Graph/Losses.h"
 #include "passes/Graph/Metrics.h"
@@ -21,25 +22,21 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-struct AddLossPass : dist::impl::AddLossPassBase<AddLossPass> {
-  using Base::Base;
-  void runOnOperation() override;
-
-private:
-  LogicalResult parseOptions();
-  LogicalResult addLoss(func::FuncOp entry, bool isPartial);
-  FailureOr<std::string> findFullBatches(func::FuncOp entry);
-  FailureOr<unsigned> findOutput(func::FuncOp entry);
-  FailureOr<LossInputs> getInputs(GraphBuilder &g, func::FuncOp entry,
-                                  Value output);
-  void addToVariable(GraphBuilder &g, StringRef name, StringRef part,
-                     Value increment, NewVariable properties);
-  void addMean(GraphBuilder &g, StringRef name, Value sum, Value count);
-
+/// A loss that reads one of the outputs.
+struct OutputLoss {
+  /// Empty: the first.
+  std::string output;
   /// Null: `none`.
-  const Loss *lossRow = nullptr;
-  TrainingSpec lossSpec;
-  SmallVector<std::pair<std::string, TrainingSpec>> metricSpecs;
+  const Loss *row = nullptr;
+  TrainingSpec spec;
+  /// In the sum of several.
+  double weight = 1;
+};
+
+struct OutputMetric {
+  unsigned loss; // whose output it reads
+  std::string name;
+  TrainingSpec spec;
 };
 
 /// The examples of a batch: how many count, and which.
@@ -49,6 +46,45 @@ struct Examples {
   Value mask;
   /// f32 scalar.
   Value count;
+  /// f32 factors of the examples' losses; null: none.
+  Value weights;
+};
+
+struct LossValue {
+  LossInputs inputs;
+  /// Over the examples; and that over their number.
+  Value sum, mean;
+};
+
+struct AddLossPass : dist::impl::AddLossPassBase<AddLossPass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  LogicalResult parseOptions();
+  LogicalResult parseLosses();
+  LogicalResult parseMetrics();
+  LogicalResult addLosses(func::FuncOp entry, bool isPartial, bool isTraining);
+  FailureOr<LossValue> buildLoss(GraphBuilder &g, func::FuncOp entry,
+                                 const OutputLoss &loss, Examples &examples,
+                                 bool isPartial, bool isTraining);
+  LogicalResult addMetrics(GraphBuilder &g, func::FuncOp entry,
+                           ArrayRef<LossValue> values,
+                           const Examples &examples);
+  FailureOr<std::string> findFullBatches(func::FuncOp entry);
+  FailureOr<unsigned> findOutput(func::FuncOp entry, const OutputLoss &loss);
+  FailureOr<LossInputs> getInputs(GraphBuilder &g, func::FuncOp entry,
+                                  const OutputLoss &loss, Value output);
+  FailureOr<Value> getWeights(GraphBuilder &g, func::FuncOp entry,
+                              const LossInputs &inputs, int64_t rows,
+                              bool isTraining);
+  void addToVariable(GraphBuilder &g, StringRef name, StringRef part,
+                     Value increment, NewVariable properties);
+  void addMean(GraphBuilder &g, StringRef name, Value sum, Value count);
+
+  SmallVector<OutputLoss> terms;
+  SmallVector<OutputMetric> metricSpecs;
+  ClassWeights classes;
 };
 } // namespace
 
@@ -56,48 +92,121 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+LogicalResult AddLossPass::parseLosses() {
+  auto emitError = [&]() { return getOperation().emitError(); };
+  terms.clear();
+  for (StringRef text : ArrayRef<std::string>(losses)) {
+    auto [output, choice] = splitOutput(text);
+    auto parsed =
+        TrainingSpec::parse(choice, listLosses(), "--loss", emitError);
+    if (failed(parsed))
+      return failure();
+    if (!output.empty() && !lossOutput.empty())
+      return emitError() << "--loss-output: --loss names the output '" << output
+                         << "' already; leave it out";
+    if (output.empty() && losses.size() > 1)
+      return emitError() << "--loss: '" << text
+                         << "' is one of several; write OUTPUT=" << text;
+    if (llvm::any_of(terms, [&, output = output](const OutputLoss &l) {
+          return l.output == output;
+        }))
+      return emitError() << "--loss: output '" << output
+                         << "' has two losses; give one";
+    OutputLoss &added = terms.emplace_back();
+    added.output = output.empty() ? lossOutput.getValue() : output.str();
+    added.spec = *parsed;
+    added.row = findLoss(parsed->getName());
+  }
+  if (terms.empty())
+    return emitError() << "--loss: expected a loss";
+  for (StringRef text : ArrayRef<std::string>(lossWeights)) {
+    auto [output, number] = text.rsplit('=');
+    auto found =
+        llvm::find_if(terms, [&, output = output](const OutputLoss &l) {
+          return l.output == output;
+        });
+    if (found == terms.end() || output.empty())
+      return emitError() << "--loss-weights: '" << text
+                         << "' names no output that --loss names";
+    if (number.getAsDouble(found->weight) || !std::isfinite(found->weight))
+      return emitError() << "--loss-weights: expected a number for '" << output
+                         << "', but got '" << number << "'";
+  }
+  return success();
+}
+
+LogicalResult AddLossPass::parseMetrics() {
+  auto emitError = [&]() { return getOperation().emitError(); };
+  metricSpecs.clear();
+  auto isTaken = [&](StringRef name) {
+    return name == "loss" || llvm::any_of(metricSpecs, [&](const auto &m) {
+             return m.name == name;
+           });
+  };
+  for (StringRef text : ArrayRef<std::string>(metrics)) {
+    auto [output, choice] = splitOutput(text);
+    auto spec =
+        TrainingSpec::parse(choice, listMetrics(), "--metrics", emitError);
+    if (failed(spec))
+      return failure();
+    auto found =
+        llvm::find_if(terms, [&, output = output](const OutputLoss &l) {
+          return l.output == output;
+        });
+    if (output.empty() && terms.size() == 1)
+      found = terms.begin();
+    if (found == terms.end())
+      return emitError() << "--metrics: '" << text
+                         << "' names no output that --loss names"
+                         << (output.empty() ? "; write OUTPUT=METRIC" : "");
+    // Those of several outputs have their names in front, as in Keras. Two of
+    // one name differ by their keys.
+    std::string front = terms.size() > 1 ? found->output + "_" : "";
+    std::string name = front + spec->getName().str();
+    if (isTaken(name))
+      name = front + choice.str();
+    if (isTaken(name))
+      return emitError() << "--metrics: '" << text << "' is given twice";
+    if (!found->row)
+      return emitError() << "--metrics: '" << name
+                         << "' needs labels, which --loss none has not";
+    metricSpecs.push_back({unsigned(found - terms.begin()), name, *spec});
+  }
+  return success();
+}
+
 LogicalResult AddLossPass::parseOptions() {
   auto emitError = [&]() { return getOperation().emitError(); };
-  auto parsed = TrainingSpec::parse(loss, listLosses(), "--loss", emitError);
-  if (failed(parsed))
+  if (failed(parseLosses()))
     return failure();
-  lossSpec = *parsed;
-  lossRow = findLoss(lossSpec.getName());
   if (fromLogits != "auto" && fromLogits != "true" && fromLogits != "false")
     return emitError() << "--from-logits: expected auto, true or false, but "
                           "got '"
                        << fromLogits << "'";
-  metricSpecs.clear();
-  for (const std::string &text : metrics) {
-    auto spec =
-        TrainingSpec::parse(text, listMetrics(), "--metrics", emitError);
-    if (failed(spec))
-      return failure();
-    // Two of one name differ by their keys.
-    std::string name = spec->getName().str();
-    if (name == "loss" || llvm::any_of(metricSpecs, [&](const auto &m) {
-          return m.first == name;
-        }))
-      name = text;
-    if (llvm::any_of(metricSpecs,
-                     [&](const auto &m) { return m.first == name; }))
-      return emitError() << "--metrics: '" << text << "' is given twice";
-    metricSpecs.emplace_back(name, *spec);
-  }
-  if (!lossRow && !metricSpecs.empty())
-    return emitError() << "--metrics: '" << metricSpecs.front().first
-                       << "' needs labels, which --loss none has not";
+  if (failed(parseMetrics()))
+    return failure();
+  auto parsed =
+      parseClassWeights(ArrayRef<std::string>(classWeights), emitError);
+  if (failed(parsed))
+    return failure();
+  classes = *parsed;
+  // The two below as in Keras.
+  if (!classes.empty() && !sampleWeights.empty())
+    return emitError() << "--class-weights and --sample-weights: give one of "
+                          "them; multiply the classes' into the examples'";
+  if (!classes.empty() && (terms.size() > 1 || !terms[0].row))
+    return emitError() << "--class-weights: expected one loss with labels";
   return success();
 }
 
-FailureOr<unsigned> AddLossPass::findOutput(func::FuncOp entry) {
+FailureOr<unsigned> AddLossPass::findOutput(func::FuncOp entry,
+                                            const OutputLoss &loss) {
   SmallVector<StringRef> names;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     if (getResultRole(entry, i) != "output")
       continue;
     auto name = entry.getResultAttrOfType<StringAttr>(i, kName);
-    if (lossOutput.empty() ||
-        (name && name.getValue() == lossOutput.getValue()))
+    if (loss.output.empty() || (name && name.getValue() == loss.output))
       return i;
     if (name)
       names.push_back(name.getValue());
@@ -105,13 +214,16 @@ FailureOr<unsigned> AddLossPass::findOutput(func::FuncOp entry) {
   if (names.empty())
     return entry.emitError() << "'" << entry.getSymName()
                              << "' has no output that a loss could read";
-  return entry.emitError() << "--loss-output: the model has no output '"
-                           << lossOutput << "'; it has '"
-                           << llvm::join(names, "', '") << "'";
+  return entry.emitError() << (lossOutput.empty() ? "--loss" : "--loss-output")
+                           << ": the model has no output '" << loss.output
+                           << "'; it has '" << llvm::join(names, "', '") << "'";
 }
 
 FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
-                                             func::FuncOp entry, Value output) {
+                                             func::FuncOp entry,
+                                             const OutputLoss &loss,
+                                             Value output) {
+  const Loss *lossRow = loss.row;
   RankedTensorType type = typeOf(output);
   auto floatType = dyn_cast<FloatType>(type.getElementType());
   int64_t leastDims = lossRow->sparseLabels ? 2 : 1;
@@ -151,8 +263,10 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
   if (inputs.logits)
     inputs.logits = g.convert(inputs.logits, number);
 
+  std::string name = terms.size() > 1 ? "label/" + loss.output : "label";
   Port port;
-  port.role = port.name = "label";
+  port.role = "label";
+  port.name = name;
   port.batchDim = 0;
   RankedTensorType labelType = type.clone(number);
   if (lossRow->sparseLabels) {
@@ -174,17 +288,15 @@ static Value sumRows(GraphBuilder &g, Value values, const Examples &examples) {
   return g.sum(values, {0});
 }
 
-/// The same of the mean over an example's values.
-static Value sumExamples(GraphBuilder &g, Value values,
-                         const Examples &examples) {
+/// The mean over each example's values.
+static Value meanOfEach(GraphBuilder &g, Value values) {
   RankedTensorType type = typeOf(values);
   SmallVector<int64_t> dims =
       llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()));
-  if (!dims.empty()) {
-    double each = double(type.getNumElements()) / type.getDimSize(0);
-    values = g.mul(g.sum(values, dims), 1 / each);
-  }
-  return sumRows(g, values, examples);
+  if (dims.empty())
+    return values;
+  double each = double(type.getNumElements()) / type.getDimSize(0);
+  return g.mul(g.sum(values, dims), 1 / each);
 }
 
 void AddLossPass::addToVariable(GraphBuilder &g, StringRef name, StringRef part,
@@ -216,68 +328,160 @@ void AddLossPass::addMean(GraphBuilder &g, StringRef name, Value sum,
   addToVariable(g, name, "count", count, number);
 }
 
-LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
-  FailureOr<unsigned> index = findOutput(entry);
-  FailureOr<int64_t> rows = getBatchSize(entry);
-  if (failed(index) || failed(rows))
+/// The factors of the examples' losses; null: none.
+FailureOr<Value> AddLossPass::getWeights(GraphBuilder &g, func::FuncOp entry,
+                                         const LossInputs &inputs, int64_t rows,
+                                         bool isTraining) {
+  // As in Keras, what is evaluated counts as it stands in the data.
+  if (!classes.empty() && isTraining) {
+    Value weights = buildClassWeights(g, inputs, classes,
+                                      [&]() { return entry.emitError(); });
+    if (!weights)
+      return failure();
+    return weights;
+  }
+  if (sampleWeights.empty())
+    return Value();
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto name = entry.getArgAttrOfType<StringAttr>(i, kName);
+    if (name && name.getValue() == sampleWeights)
+      return entry.emitError()
+             << "--sample-weights: '" << sampleWeights
+             << "' is the name of the model's " << getArgumentRole(entry, i)
+             << "; give the weights another one";
+  }
+  Port port;
+  port.role = "label";
+  port.name = sampleWeights;
+  port.batchDim = 0;
+  return Value(addArgument(
+      entry, RankedTensorType::get({rows}, g.getBuilder().getF32Type()), port,
+      g.getLoc()));
+}
+
+FailureOr<LossValue> AddLossPass::buildLoss(GraphBuilder &g, func::FuncOp entry,
+                                            const OutputLoss &loss,
+                                            Examples &examples, bool isPartial,
+                                            bool isTraining) {
+  FailureOr<unsigned> index = findOutput(entry, loss);
+  if (failed(index))
     return failure();
   Value output = getReturn(entry)->getOperand(*index);
-  OpBuilder builder(getReturn(entry));
-  GraphBuilder g(builder, output.getLoc());
-
   RankedTensorType type = typeOf(output);
-  bool hasBatch = type.getRank() > 0 && type.getDimSize(0) == *rows;
-  if (!hasBatch && (lossRow || type.getRank() > 0))
+  bool hasBatch = type.getRank() > 0 && type.getDimSize(0) == examples.rows;
+  if (!hasBatch && (loss.row || type.getRank() > 0))
     return entry.emitError()
-           << "--loss " << lossSpec.getName()
+           << "--loss " << loss.spec.getName()
            << ": expected dim 0 of the output "
-           << "to be the batch of " << *rows << ", but got " << type;
+           << "to be the batch of " << examples.rows << ", but got " << type;
 
-  LossInputs inputs;
+  LossValue value;
   Value values = output;
-  if (lossRow) {
-    FailureOr<LossInputs> found = getInputs(g, entry, output);
+  if (loss.row) {
+    FailureOr<LossInputs> found = getInputs(g, entry, loss, output);
     if (failed(found))
       return failure();
-    inputs = *found;
-    values = lossRow->build(g, inputs, lossSpec);
+    value.inputs = *found;
+    values = loss.row->build(g, value.inputs, loss.spec);
   } else if (!isa<FloatType>(type.getElementType())) {
     return entry.emitError()
            << "--loss none: expected an output of floats, but got " << type;
   } else if (type.getElementTypeBitWidth() < 32) {
-    values = g.convert(output, builder.getF32Type());
+    values = g.convert(output, g.getBuilder().getF32Type());
   }
 
-  Examples examples;
-  examples.rows = *rows;
-  if (isPartial) {
-    examples.mask = getMask(entry, *rows);
-    examples.count = getCount(entry);
-  } else {
-    examples.count = g.scalar(builder.getF32Type(), double(*rows));
+  // The same for all losses.
+  if (!examples.count) {
+    FailureOr<Value> weights =
+        getWeights(g, entry, value.inputs, examples.rows, isTraining);
+    if (failed(weights))
+      return failure();
+    examples.weights = *weights;
+    if (isPartial) {
+      examples.mask = getMask(entry, examples.rows);
+      examples.count = getCount(entry);
+    } else {
+      examples.count =
+          g.scalar(g.getBuilder().getF32Type(), double(examples.rows));
+    }
   }
-  Value sum, mean;
-  if (hasBatch) {
-    sum = sumExamples(g, values, examples);
-    Value count = g.convert(examples.count, typeOf(sum).getElementType());
-    mean = g.div(sum, count);
-  } else {
+  if (!hasBatch) {
+    if (examples.weights)
+      return entry.emitError() << "--sample-weights: the loss is one number "
+                                  "for a whole batch, not one an example";
     // The model has averaged already.
-    mean = values;
-    sum = g.mul(mean, double(*rows));
+    value.mean = values;
+    value.sum = g.mul(value.mean, double(examples.rows));
+    return value;
   }
-  addMean(g, "loss", sum, examples.count);
-  for (const auto &[name, spec] : metricSpecs) {
-    const Metric *metric = findMetric(spec.getName());
-    Value each =
-        metric->build(g, inputs, spec, [&]() { return entry.emitError(); });
+  Value each = meanOfEach(g, values);
+  Type number = typeOf(each).getElementType();
+  if (examples.weights)
+    each = g.mul(each, g.convert(examples.weights, number));
+  value.sum = sumRows(g, each, examples);
+  // By the number of examples, not by the sum of weights: Keras' reduction
+  // sum_over_batch_size.
+  value.mean = g.div(value.sum, g.convert(examples.count, number));
+  return value;
+}
+
+LogicalResult AddLossPass::addMetrics(GraphBuilder &g, func::FuncOp entry,
+                                      ArrayRef<LossValue> values,
+                                      const Examples &examples) {
+  for (const OutputMetric &given : metricSpecs) {
+    const Metric *metric = findMetric(given.spec.getName());
+    Value each = metric->build(g, values[given.loss].inputs, given.spec,
+                               [&]() { return entry.emitError(); });
     if (!each)
       return failure();
     if (metric->state == MetricState::Curve)
-      addToVariable(g, name, "counts", sumRows(g, each, examples), getTotal());
+      addToVariable(g, given.name, "counts", sumRows(g, each, examples),
+                    getTotal());
     else
-      addMean(g, name, sumExamples(g, each, examples), examples.count);
+      addMean(g, given.name, sumRows(g, meanOfEach(g, each), examples),
+              examples.count);
   }
+  return success();
+}
+
+LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
+                                     bool isTraining) {
+  FailureOr<int64_t> rows = getBatchSize(entry);
+  if (failed(rows))
+    return failure();
+  Examples examples;
+  examples.rows = *rows;
+  OpBuilder builder(getReturn(entry));
+  SmallVector<LossValue> values;
+  Value sum, mean;
+  Location location = entry.getLoc();
+  for (const OutputLoss &loss : terms) {
+    FailureOr<unsigned> index = findOutput(entry, loss);
+    if (failed(index))
+      return failure();
+    location = getReturn(entry)->getOperand(*index).getLoc();
+    GraphBuilder g(builder, location);
+    FailureOr<LossValue> value =
+        buildLoss(g, entry, loss, examples, isPartial, isTraining);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+    auto weighted = [&](Value x) {
+      if (terms.size() > 1)
+        x = g.convert(x, builder.getF32Type());
+      return loss.weight == 1 ? x : g.mul(x, loss.weight);
+    };
+    Value partOfSum = weighted(value->sum), part = weighted(value->mean);
+    sum = sum ? g.add(sum, partOfSum) : partOfSum;
+    mean = mean ? g.add(mean, part) : part;
+  }
+  GraphBuilder g(builder, location);
+  addMean(g, "loss", sum, examples.count);
+  if (terms.size() > 1)
+    for (auto [loss, value] : llvm::zip_equal(terms, values))
+      addMean(g, loss.output + "_loss", value.sum, examples.count);
+  if (failed(addMetrics(g, entry, values, examples)))
+    return failure();
   eraseResults(entry,
                [&](unsigned i) { return getResultRole(entry, i) == "output"; });
   Port port;
@@ -289,14 +493,16 @@ LogicalResult AddLossPass::addLoss(func::FuncOp entry, bool isPartial) {
 
 /// Why no row of a batch may be a copy of another; empty: they may.
 FailureOr<std::string> AddLossPass::findFullBatches(func::FuncOp entry) {
-  FailureOr<unsigned> index = findOutput(entry);
-  if (failed(index))
-    return failure();
-  Value output = getReturn(entry)->getOperand(*index);
-  if (!lossRow && typeOf(output).getRank() == 0)
-    return std::string("the loss is one number for a whole batch");
-  if (Operation *mixes = findMixedRows(entry, output))
-    return describeNode(mixes) + kCombinesExamples;
+  for (const OutputLoss &loss : terms) {
+    FailureOr<unsigned> index = findOutput(entry, loss);
+    if (failed(index))
+      return failure();
+    Value output = getReturn(entry)->getOperand(*index);
+    if (!loss.row && typeOf(output).getRank() == 0)
+      return std::string("the loss is one number for a whole batch");
+    if (Operation *mixes = findMixedRows(entry, output))
+      return describeNode(mixes) + kCombinesExamples;
+  }
   return describeBatchNumber(getOperation());
 }
 
@@ -313,18 +519,22 @@ void AddLossPass::runOnOperation() {
   func::FuncOp train = findEntry(module, "train_step");
   func::FuncOp trainPartial = findEntry(module, "train_step_partial");
   bool wantPartial = partial || trainPartial;
-  SmallVector<std::pair<func::FuncOp, bool>> entries;
+  struct Added {
+    func::FuncOp entry;
+    bool isPartial, isTraining;
+  };
+  SmallVector<Added> entries;
   if (!train)
     train = cloneEntry(predict, "train_step");
   if (!trainPartial && wantPartial)
     trainPartial = cloneEntry(train, "train_step_partial");
-  entries.emplace_back(train, false);
+  entries.push_back({train, false, true});
   if (wantPartial)
-    entries.emplace_back(trainPartial, true);
-  entries.emplace_back(cloneEntry(predict, "eval_step"), false);
+    entries.push_back({trainPartial, true, true});
+  entries.push_back({cloneEntry(predict, "eval_step"), false, false});
   if (wantPartial)
-    entries.emplace_back(cloneEntry(predict, "eval_step_partial"), true);
-  for (auto [entry, isPartial] : entries) {
+    entries.push_back({cloneEntry(predict, "eval_step_partial"), true, false});
+  for (auto [entry, isPartial, isTraining] : entries) {
     if (isPartial) {
       FailureOr<std::string> why = findFullBatches(entry);
       if (failed(why))
@@ -335,7 +545,7 @@ void AddLossPass::runOnOperation() {
         continue;
       }
     }
-    if (failed(addLoss(entry, isPartial)))
+    if (failed(addLosses(entry, isPartial, isTraining)))
       return signalPassFailure();
   }
 }

@@ -139,6 +139,15 @@ def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
     (`from-logits=auto`). An output that comes out of neither is taken for
     logits; `from-logits=false` takes the output for probabilities in any case.
 
+    Each example's loss may have a factor: by its class (`class-weights`, in
+    training only) or its own (`sample-weights`, an argument of role "label").
+    The sum is over the number of examples all the same, not over the sum of
+    factors, so that parts of a batch add up. Metrics have no factors.
+
+    With several losses, each of an output, the loss is their sum, weighted by
+    `loss-weights`; each has an argument `label/OUTPUT` and a metric
+    `OUTPUT_loss`, and metrics are of an output, too: `OUTPUT=METRIC`.
+
     Metrics are variables: `metric/NAME/total` (ON_READ + SUM: every replica adds
     its part) and `metric/NAME/count`, NAME being `loss` or a metric.
 
@@ -153,7 +162,10 @@ def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"loss", "loss", "std::string", "\"\"", "Name of the loss, or `none`: an output is the loss">,
+    ListOption<"losses", "loss", "std::string", "Name of the loss, or `none`: an output is the loss; of several OUTPUT=NAME each">,
+    ListOption<"lossWeights", "loss-weights", "std::string", "OUTPUT=NUMBER: factors in the sum of several losses">,
+    ListOption<"classWeights", "class-weights", "std::string", "CLASS=WEIGHT: factors of training examples' losses by their labels">,
+    Option<"sampleWeights", "sample-weights", "std::string", "\"\"", "Name of an argument with the factors of the examples' losses">,
     Option<"fromLogits", "from-logits", "std::string", "\"auto\"", "auto, true or false">,
     Option<"lossOutput", "loss-output", "std::string", "\"\"", "Output that the loss reads; default: the first">,
     ListOption<"metrics", "metrics", "std::string", "Metrics, as NAME or NAME:key=value">,

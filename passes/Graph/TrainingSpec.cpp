@@ -85,6 +85,14 @@ static std::string toText(double value) {
   return text;
 }
 
+std::pair<StringRef, StringRef> mlir::dist::graph::splitOutput(StringRef text) {
+  for (size_t at = text.find('='); at != StringRef::npos;
+       at = text.find('=', at + 1))
+    if (at + 1 < text.size() && llvm::isAlpha(text[at + 1]))
+      return {text.take_front(at), text.drop_front(at + 1)};
+  return {"", text};
+}
+
 FailureOr<TrainingSpec>
 TrainingSpec::parse(StringRef text, ArrayRef<TrainingChoice> choices,
                     StringRef option,

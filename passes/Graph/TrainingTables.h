@@ -49,6 +49,10 @@ std::vector<TrainingChoice> listOptimizers();
 std::vector<TrainingChoice> listMetrics();
 std::vector<TrainingChoice> listSchedules();
 
+/// OUTPUT and CHOICE of `OUTPUT=CHOICE`; of a choice alone the output is empty.
+/// (Keys of choices have numbers behind their `=`.)
+std::pair<StringRef, StringRef> splitOutput(StringRef text);
+
 /// A choice as the user wrote it: `NAME` or `NAME:key=value,key=value`.
 class TrainingSpec {
 public:

@@ -28,7 +28,7 @@ void mlir::dist::buildImportPipeline(OpPassManager &pm) {
 
 void mlir::dist::buildTrainPipeline(OpPassManager &pm,
                                     const TrainPipelineOptions &options) {
-  if (!options.loss.empty()) {
+  if (!options.losses.empty()) {
     TrainingModePassOptions mode;
     mode.groups = options.replicas;
     mode.weights.assign(options.weights.begin(), options.weights.end());
@@ -37,7 +37,12 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     mode.seed = options.seed;
     pm.addPass(createTrainingModePass(mode));
     AddLossPassOptions loss;
-    loss.loss = options.loss;
+    loss.losses.assign(options.losses.begin(), options.losses.end());
+    loss.lossWeights.assign(options.lossWeights.begin(),
+                            options.lossWeights.end());
+    loss.classWeights.assign(options.classWeights.begin(),
+                             options.classWeights.end());
+    loss.sampleWeights = options.sampleWeights;
     loss.lossOutput = options.lossOutput;
     loss.fromLogits = options.fromLogits;
     loss.metrics.assign(options.metrics.begin(), options.metrics.end());
@@ -53,7 +58,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createMixedPrecisionPass(mixed));
   }
-  if (!options.loss.empty()) {
+  if (!options.losses.empty()) {
     // The loss has made part of the forward pass dead (the softmax); its
     // derivative should not be built.
     pm.addPass(createCanonicalizerPass());

@@ -17,7 +17,13 @@ inline constexpr const char *kMicrobatchAxis = "microbatch";
 
 /// Of `dist-train-pipeline`. Names and defaults are those of the passes.
 struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
-  Option<std::string> loss{*this, "loss", llvm::cl::desc("Loss")};
+  ListOption<std::string> losses{*this, "loss", llvm::cl::desc("Losses")};
+  ListOption<std::string> lossWeights{*this, "loss-weights",
+                                      llvm::cl::desc("OUTPUT=NUMBER")};
+  ListOption<std::string> classWeights{*this, "class-weights",
+                                       llvm::cl::desc("CLASS=WEIGHT")};
+  Option<std::string> sampleWeights{*this, "sample-weights",
+                                    llvm::cl::desc("Examples' factors")};
   Option<std::string> lossOutput{*this, "loss-output",
                                  llvm::cl::desc("Output the loss reads")};
   Option<std::string> fromLogits{*this, "from-logits",

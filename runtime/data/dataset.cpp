@@ -26,7 +26,7 @@ static const std::string *
 findOption(const std::map<std::string, std::string> &table,
            const Column &column, bool first) {
   auto it = table.find(column.name);
-  if (it == table.end() && column.label)
+  if (it == table.end() && column.label && column.soleLabel)
     it = table.find(table.count("y") ? "y" : "label");
   if (it == table.end() && first)
     it = table.find("x");
@@ -247,7 +247,7 @@ static Status checkNames(const DataOptions &options,
       continue;
     names += (names.empty() ? "" : ", ") + binding.name();
     known.insert(binding.name());
-    if (label)
+    if (label && binding.name() != options.sampleWeights)
       labels.insert(binding.name());
     else if (first.empty())
       first = binding.name();
@@ -263,7 +263,7 @@ static Status checkNames(const DataOptions &options,
     };
     std::map<std::string, std::string> meant; // argument -> name given
     for (auto &[name, value] : *table) {
-      bool ofLabel = !labels.empty() && (name == "y" || name == "label");
+      bool ofLabel = labels.size() == 1 && (name == "y" || name == "label");
       std::string argument = known.count(name) ? name
                              : ofLabel         ? *labels.begin()
                              : name == "x"     ? first
@@ -277,6 +277,27 @@ static Status checkNames(const DataOptions &options,
     }
   }
   return Status();
+}
+
+/// How many labels the losses read.
+static int64_t countLabels(const DataOptions &options,
+                           const manifest::Entry &entry) {
+  return std::count_if(entry.arguments().begin(), entry.arguments().end(),
+                       [&](const manifest::Binding &binding) {
+                         return binding.role() == manifest::Binding::LABEL &&
+                                binding.name() != options.sampleWeights;
+                       });
+}
+
+/// Weights of 1.
+static HostArray makeOnes(int64_t count) {
+  auto ones = std::make_shared<std::vector<float>>(count, 1.0f);
+  HostArray array;
+  array.type = manifest::F32;
+  array.shape = {count};
+  array.data = reinterpret_cast<const char *>(ones->data());
+  array.owner = ones;
+  return array;
 }
 
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
@@ -297,23 +318,33 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     Column column;
     column.name = binding.name();
     column.label = label;
+    bool weights = label && binding.name() == options.sampleWeights;
+    column.soleLabel = label && !weights && countLabels(options, entry) == 1;
     std::vector<std::string> wanted = {binding.name()};
-    if (label)
+    if (column.soleLabel)
       wanted.insert(wanted.end(), {"label", "y"});
-    else if (first)
+    else if (first && !label)
       wanted.push_back("x");
     size_t found = arrays.size();
     for (const std::string &word : wanted)
       for (size_t i = 0; i < arrays.size() && found == arrays.size(); ++i)
         if (!used[i] && arrays[i].name == word)
           found = i;
-    if (found == arrays.size())
-      return unfit(
-          "no data for the model's " + std::string(label ? "label" : "input"),
-          binding.name(), "--data does not name it",
-          "add " + std::string(label ? "label" : binding.name()) + "=FILE");
-    used[found] = true;
-    column.array = std::move(arrays[found].array);
+    bool alike = found == arrays.size() && weights && options.validation;
+    if (found == arrays.size() && !alike)
+      return unfit(weights ? "no weights of the examples"
+                           : "no data for the model's " +
+                                 std::string(label ? "label" : "input"),
+                   binding.name(), "--data does not name it",
+                   "add " + (column.soleLabel ? "label" : binding.name()) +
+                       "=FILE");
+    if (alike) {
+      data->alike = true;
+      column.array = makeOnes(data->count);
+    } else {
+      used[found] = true;
+      column.array = std::move(arrays[found].array);
+    }
     const manifest::TensorType &type = binding.global_type();
     if (binding.batch_dim() != 0 || type.shape_size() == 0)
       return unfit("input has no batch dim", binding.name(),
@@ -356,6 +387,7 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
       Column ready;
       ready.name = column.name;
       ready.label = column.label;
+      ready.soleLabel = column.soleLabel;
       ready.type = column.type;
       ready.exampleShape = column.exampleShape;
       ready.array.type = column.type;

@@ -25,6 +25,9 @@ struct DataOptions {
   std::map<std::string, std::string> scale, mean, std, layout;
   /// Of a folder with two parts: the test part.
   bool validation = false;
+  /// The LABEL argument that is the examples' weights; empty: none. Where
+  /// validation data have none, all weights are 1.
+  std::string sampleWeights;
   /// Keeps examples as they enter the program, decoded once.
   bool cache = false;
   /// Of the data files. Mapped ones may be larger than the memory.
@@ -54,6 +57,7 @@ struct Column {
   /// Where the channel of an element is found, for per-channel numbers.
   int64_t channelCount = 1, channelStride = 1;
   bool label = false;
+  bool soleLabel = false; // also called y and label
 
   int64_t exampleElements() const { return elementCount(exampleShape); }
   size_t exampleBytes() const {
@@ -80,6 +84,8 @@ public:
   Status split(double fraction, std::unique_ptr<Dataset> *rest);
 
   int64_t examples() const { return count; }
+  /// Whether the examples have weights of 1 because the data have none.
+  bool countsAlike() const { return alike; }
   /// One a data argument, in the order of the entry's arguments.
   const std::vector<Column> &columns() const { return table; }
 
@@ -89,6 +95,7 @@ public:
 
 private:
   int64_t count = 0;
+  bool alike = false;
   std::vector<Column> table;
 };
 

@@ -35,9 +35,11 @@ static bool improves(const Watch &watch, double value,
     return false;
   if (!state.best)
     return true;
-  return isLargerBetter(watch.metric).value_or(false)
-             ? value - watch.minDelta > *state.best
-             : value + watch.minDelta < *state.best;
+  // Compared as f32, as Keras does: digits beyond are rounding of the sums.
+  bool larger = isLargerBetter(watch.metric).value_or(false);
+  float best = float(*state.best);
+  return larger ? float(value - watch.minDelta) > best
+                : float(value + watch.minDelta) < best;
 }
 
 static void keepBest(int64_t epoch, double value, WatchState *state) {

@@ -58,6 +58,11 @@ TEST(EarlyStoppingTest, SmallStepsDoNotCount) {
   EXPECT_EQ(endOf(stopping("accuracy", 2, 0.25), {0.1, 0.2, 0.3}), 3);
 }
 
+TEST(EarlyStoppingTest, ComparesAsF32) {
+  // 0.2f - 0.1 is above 0.1f in f64 only.
+  EXPECT_EQ(endOf(stopping("accuracy", 1, 0.1), {0.1f, 0.2f}), 2);
+}
+
 TEST(EarlyStoppingTest, WhatIsNotFiniteIsNoImprovement) {
   EXPECT_EQ(endOf(stopping("loss", 2), {NAN, NAN, 1}), 2);
   WatchState state;

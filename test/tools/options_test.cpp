@@ -56,7 +56,7 @@ TEST(Options, FitAsUsersTypeIt) {
   EXPECT_EQ(o.command, "fit");
   EXPECT_EQ(o.model, "m.onnx");
   EXPECT_EQ(o.batchSize.value, 32);
-  EXPECT_EQ(o.loss, "mse");
+  EXPECT_EQ(o.losses, std::vector<std::string>{"mse"});
   EXPECT_EQ(o.optimizer, "adam:lr=1e-3,beta1=0.9");
   EXPECT_EQ(o.metrics, (std::vector<std::string>{"accuracy", "top-k:k=5"}));
   EXPECT_EQ(o.devices.size(), 2u);
@@ -293,6 +293,51 @@ TEST(Options, HelpIsGroupedAndVersionAnswers) {
   answer.clear();
   ASSERT_TRUE(parseOptions(Tool::Opt, {"--version"}, &options, &answer).ok());
   EXPECT_NE(answer.find("dist-mlir"), std::string::npos);
+}
+
+TEST(Options, WatchedMetricsMayHaveKeysOfTheirOwn) {
+  Options o =
+      parsed(Tool::Run,
+             {"fit", "m.onnx", "--early-stopping",
+              "val_top-k:k=3:patience=2,min-delta=0.5,restore-best=true",
+              "--reduce-lr-on-plateau",
+              "loss:factor=0.5,patience=4,min-lr=1e-5,cooldown=1,min-delta=0"});
+  const EarlyStopping &stopping = o.monitors.earlyStopping;
+  EXPECT_EQ(stopping.metric, "val_top-k:k=3");
+  EXPECT_EQ(stopping.patience, 2);
+  EXPECT_EQ(stopping.minDelta, 0.5);
+  EXPECT_TRUE(stopping.restoreBest);
+  const ReduceOnPlateau &plateau = o.monitors.reduceOnPlateau;
+  EXPECT_EQ(plateau.metric, "loss");
+  EXPECT_EQ(plateau.factor, 0.5);
+  EXPECT_EQ(plateau.patience, 4);
+  EXPECT_EQ(plateau.minRate, 1e-5);
+  EXPECT_EQ(plateau.cooldown, 1);
+  EXPECT_EQ(plateau.minDelta, 0);
+  // Keras' own.
+  o = parsed(Tool::Run,
+             {"fit", "m.onnx", "--reduce-lr-on-plateau", "val_loss"});
+  EXPECT_EQ(o.monitors.reduceOnPlateau.patience, 10);
+  EXPECT_EQ(o.monitors.reduceOnPlateau.minDelta, 1e-4);
+  for (const char *wrong :
+       {"", ":patience=1", "loss:", "loss:patience", "loss:patience=x",
+        "loss:patience=-1", "loss:patience=1,patience=2",
+        "loss:restore-best=yes", "val_top-k:k=3"})
+    EXPECT_NE(refused(Tool::Run, {"fit", "m.onnx", "--early-stopping", wrong})
+                  .find("--early-stopping"),
+              std::string::npos)
+        << wrong;
+}
+
+TEST(Options, SeveralLossesAndTheirMetrics) {
+  Options o =
+      parsed(Tool::Opt, {"m.onnx", "--loss", "a=mse", "--loss",
+                         "b=huber:delta=2", "--loss-weights", "a=1,b=0.5",
+                         "--metrics", "a=top-k:k=3,b=auc:thresholds=9,b=mae"});
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(o.losses, (Words{"a=mse", "b=huber:delta=2"}));
+  EXPECT_EQ(o.lossWeights, (Words{"a=1", "b=0.5"}));
+  EXPECT_EQ(o.metrics, (Words{"a=top-k:k=3", "b=auc:thresholds=9", "b=mae"}));
 }
 
 } // namespace

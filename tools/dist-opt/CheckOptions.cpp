@@ -23,14 +23,14 @@ LogicalResult mlir::dist::checkOptions(const Options &options) {
                    StringRef option) {
     return TrainingSpec::parse(text, choices, option, fail);
   };
-  if (!options.loss.empty() &&
-      failed(check(options.loss, listLosses(), "--loss")))
-    return failure();
+  for (const std::string &loss : options.losses)
+    if (failed(check(splitOutput(loss).second, listLosses(), "--loss")))
+      return failure();
   if (failed(check(options.optimizer, listOptimizers(), "--optimizer")) ||
       failed(check(options.lrSchedule, listSchedules(), "--lr-schedule")))
     return failure();
   for (const std::string &metric : options.metrics)
-    if (failed(check(metric, listMetrics(), "--metrics")))
+    if (failed(check(splitOutput(metric).second, listMetrics(), "--metrics")))
       return failure();
   for (const std::string &rule : options.split)
     if (failed(SplitRule::parse(rule, fail)))

@@ -72,7 +72,7 @@ Status Compilation::plan() {
   // A microbatch is a replica that runs after another.
   replicas = strategy.replicas * strategy.microbatches;
   batch = options.batchSize.global(strategy.replicas);
-  if (batch == 0 && !options.loss.empty())
+  if (batch == 0 && !options.losses.empty())
     batch = 32; // Keras' default.
   paddedBatch = (batch + replicas - 1) / replicas * replicas;
   if (!strategy.weights.empty()) {
@@ -113,7 +113,7 @@ Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
 LogicalResult Compilation::dropFullEntries() {
   if (batch == paddedBatch)
     return success();
-  StringRef key = options.loss.empty() ? kPredictFullBatches : kFullBatches;
+  StringRef key = options.losses.empty() ? kPredictFullBatches : kFullBatches;
   if (auto why = (*module)->getAttrOfType<StringAttr>(key))
     return emitError(UnknownLoc::get(&context))
            << "a batch of " << batch << " cannot be cut into " << replicas
@@ -154,7 +154,8 @@ LoweringOptions Compilation::loweringOptions() {
   for (const std::string &metric : options.metrics)
     metadata.add_metrics(metric);
   auto &map = *metadata.mutable_options();
-  map["loss"] = options.loss;
+  map["loss"] = llvm::join(options.losses, " ");
+  map["sample-weights"] = options.sampleWeights;
   map["optimizer"] = options.optimizer;
   map["lr-schedule"] = options.lrSchedule;
   map["on-nonfinite"] = options.onNonfinite;
@@ -317,11 +318,17 @@ LogicalResult Compilation::loadTrained() {
 
 LogicalResult Compilation::train() {
   TrainPipelineOptions train;
-  train.loss = options.loss;
+  auto assign = [](auto &to, const std::vector<std::string> &from) {
+    for (const std::string &text : from)
+      to.push_back(text);
+  };
+  assign(train.losses, options.losses);
+  assign(train.lossWeights, options.lossWeights);
+  assign(train.classWeights, options.classWeights);
+  train.sampleWeights = options.sampleWeights;
   train.lossOutput = options.lossOutput;
   train.fromLogits = options.fromLogits;
-  for (const std::string &metric : options.metrics)
-    train.metrics.push_back(metric);
+  assign(train.metrics, options.metrics);
   train.optimizer = options.optimizer;
   train.lrSchedule = options.lrSchedule;
   train.settableLr = options.settableLr;
@@ -449,7 +456,7 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
 
 double Compilation::getShareOfStep(StringRef entry) const {
   StringRef partial = batch != paddedBatch ? "_partial" : "";
-  if (options.loss.empty())
+  if (options.losses.empty())
     return entry == "predict";
   if (options.accumulate == 1)
     return entry == ("train_step" + partial).str();

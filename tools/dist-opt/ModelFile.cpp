@@ -37,7 +37,7 @@ getImportOptions(MLIRContext *context, const Options &options,
   import.untieRegex = options.untieRegex;
   import.outputs = options.keptOutputs;
   // Who trains takes any numbers; a prediction that is random is asked for.
-  if (options.seedGiven || !options.loss.empty())
+  if (options.seedGiven || !options.losses.empty())
     import.seed = options.seed;
   for (const auto &[name, file] : options.binds) {
     FailureOr<HostTensor> value =

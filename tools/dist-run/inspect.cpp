@@ -52,7 +52,7 @@ static std::string option(const manifest::Manifest &manifest,
 
 int runBench(const Options &options) {
   bool train = options.mode == "train";
-  if (train && !isPackage(options.model) && options.loss.empty())
+  if (train && !isPackage(options.model) && options.losses.empty())
     return report(Status::error(StatusCode::InvalidArgument, "no loss",
                                 "--loss", "",
                                 "add --loss, or give --mode predict"));

@@ -121,8 +121,9 @@ private:
 
 } // namespace
 
-static DataOptions dataOptions(const Options &options, const std::string &spec,
-                               bool validation) {
+static DataOptions dataOptions(const Options &options,
+                               const manifest::Manifest &manifest,
+                               const std::string &spec, bool validation) {
   DataOptions data;
   data.spec = spec;
   data.scale = {options.scale.begin(), options.scale.end()};
@@ -130,6 +131,9 @@ static DataOptions dataOptions(const Options &options, const std::string &spec,
   data.std = {options.std.begin(), options.std.end()};
   data.layout = {options.layout.begin(), options.layout.end()};
   data.validation = validation;
+  auto weights = manifest.options().find("sample-weights");
+  if (weights != manifest.options().end())
+    data.sampleWeights = weights->second;
   data.cache = options.cache;
   data.access = FileAccess::Map; // main guards against their truncation
   return data;
@@ -183,10 +187,17 @@ static Status checkBest(const Options &options, const FitOutcome &outcome,
                        "give the --output of that time");
 }
 
+static void noteWeights(const Session &session, const Dataset &data) {
+  if (data.countsAlike())
+    printNote("dist-run: note: what is evaluated has no '" +
+              session.manifest().options().at("sample-weights") +
+              "': its examples count alike");
+}
+
 int runFit(const Options &options) {
   if (options.data.empty())
     return report(needs("no training data", "--data"));
-  if (!isPackage(options.model) && options.loss.empty())
+  if (!isPackage(options.model) && options.losses.empty())
     return report(needs("no loss", "--loss", kLossNames));
   if (options.outputs.size() > 1)
     return report(Status::error(StatusCode::InvalidArgument,
@@ -226,16 +237,20 @@ int runFit(const Options &options) {
     status =
         checkModelForm(program.folder, session->manifest(), options.outputs[0]);
   if (status.ok())
-    status =
-        Dataset::open(dataOptions(options, options.data, false), *entry, &data);
+    status = Dataset::open(
+        dataOptions(options, session->manifest(), options.data, false), *entry,
+        &data);
   if (status.ok() && options.validationSplit > 0)
     status = data->split(options.validationSplit, &validation);
   if (status.ok() && !options.validationData.empty())
-    status = Dataset::open(dataOptions(options, options.validationData, true),
-                           *entry, &validation);
+    status = Dataset::open(
+        dataOptions(options, session->manifest(), options.validationData, true),
+        *entry, &validation);
   if (!status.ok())
     return report(status);
 
+  if (validation)
+    noteWeights(*session, *validation);
   FitOptions fitOptions;
   fitOptions.epochs = options.epochs;
   fitOptions.steps = options.steps;
@@ -280,7 +295,7 @@ int runFit(const Options &options) {
 int runEvaluate(const Options &options) {
   if (options.data.empty())
     return report(needs("no data", "--data"));
-  if (!isPackage(options.model) && options.loss.empty())
+  if (!isPackage(options.model) && options.losses.empty())
     return report(needs("no loss", "--loss", kLossNames));
   Program program;
   std::unique_ptr<Session> session;
@@ -296,12 +311,15 @@ int runEvaluate(const Options &options) {
         options.model, "", "compile it again with --loss"));
   std::unique_ptr<Dataset> data;
   setActivity("reading the data");
-  Status status =
-      Dataset::open(dataOptions(options, options.data, true), *entry, &data);
+  Status status = Dataset::open(
+      dataOptions(options, session->manifest(), options.data, true), *entry,
+      &data);
   Evaluation result;
   setActivity("evaluating");
-  if (status.ok())
+  if (status.ok()) {
+    noteWeights(*session, *data);
     status = evaluate(*session, *data, options.prefetch, &result);
+  }
   if (!status.ok())
     return report(status);
   std::string text;

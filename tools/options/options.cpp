@@ -103,6 +103,12 @@ static Status settle(Tool tool, Options &o) {
   if (o.resume && o.overwrite)
     return wrongValue("--overwrite", "--resume goes on with what it removes",
                       "give one of the two");
+  for (const std::string &loss : o.losses)
+    if (o.losses.size() > 1 && !namesOutput(loss))
+      return Status::error(
+          StatusCode::InvalidArgument, "option is given twice", "--loss",
+          "'" + o.losses[0] + "' and '" + o.losses[1] + "' are two values",
+          "leave one of them out, or write OUTPUT=" + loss);
   if (o.validationSplit >= 1)
     return wrongValue("--validation-split", "it leaves nothing to train on",
                       "give a fraction below 1");

@@ -59,9 +59,13 @@ struct Options {
   bool seedGiven = false;
   std::vector<std::string> keptOutputs; // of the model; none: all
 
-  // Training (both tools). `loss` empty: not given.
-  std::string loss, lossOutput;
-  std::string fromLogits = "auto"; // auto, true, false
+  // Training (both tools). No losses: not given.
+  std::vector<std::string> losses;      // LOSS, or OUTPUT=LOSS of several
+  std::vector<std::string> lossWeights; // OUTPUT=NUMBER
+  std::string lossOutput;
+  std::vector<std::string> classWeights; // CLASS=WEIGHT
+  std::string sampleWeights;             // the name that data give them
+  std::string fromLogits = "auto";       // auto, true, false
   std::string optimizer = "sgd";
   std::string lrSchedule = "constant";
   bool settableLr = false; // the host may set it between steps

@@ -66,13 +66,47 @@ static void addModelOptions(Table &table, Options &o) {
 static void addTrainingOptions(Table &table, Options &o) {
   table.group("Training", true);
   table.usedBy("fit evaluate bench");
-  table.text("--loss", "NAME", kLossNames, &o.loss);
+  table.value(
+      "--loss", "NAME|OUTPUT=NAME",
+      std::string(kLossNames) +
+          "; of several outputs one each (repeatable), whose sum is trained: "
+          "their labels are label/OUTPUT in --data",
+      [&](const std::string &given) {
+        if (given.empty())
+          return wrongValue("--loss", "the value is empty", "see --help");
+        o.losses.push_back(given);
+        return Status();
+      },
+      Table::Times::Many);
+  auto list = [](const char *option, std::vector<std::string> *target) {
+    return [=](const std::string &given) {
+      std::istringstream pieces(given);
+      for (std::string piece; std::getline(pieces, piece, ',');) {
+        NamedValues pair;
+        DIST_RETURN_IF_ERROR(parseNamed(option, piece, &pair));
+        target->push_back(piece);
+      }
+      return Status();
+    };
+  };
+  table.value("--loss-weights", "OUTPUT=X,...",
+              "factors of several losses in their sum (default 1 each)",
+              list("--loss-weights", &o.lossWeights));
   table.text("--loss-output", "NAME", "with --loss none: which output",
              &o.lossOutput);
   table.choice("--from-logits", {"auto", "true", "false"},
                "whether the output is before its softmax or sigmoid",
                &o.fromLogits);
+  table.text("--sample-weights", "NAME",
+             "each example's loss is multiplied by a number of its own, which "
+             "--data gives as NAME (validation data may: else 1); the mean is "
+             "over the examples, not over the weights, as in Keras",
+             &o.sampleWeights);
   table.usedBy("fit bench");
+  table.value("--class-weights", "CLASS=WEIGHT,...",
+              "the same by the example's class, in training only; classes that "
+              "are not named have 1",
+              list("--class-weights", &o.classWeights));
   table.text(
       "--optimizer", "NAME:key=value,...",
       "sgd (default), momentum, nesterov, adam, adamw, rmsprop, adagrad, "
@@ -90,7 +124,9 @@ static void addTrainingOptions(Table &table, Options &o) {
              "--reduce-lr-on-plateau and an app's own loops need it",
              &o.settableLr);
   table.usedBy("fit evaluate bench");
-  table.value("--metrics", "NAME,...", "accuracy, top-k:k=5, mse, mae, ...",
+  table.value("--metrics", "NAME,...",
+              "accuracy, top-k:k=5, mse, mae, ...; with several losses "
+              "OUTPUT=NAME,...",
               [&](const std::string &given) {
                 return parseMetrics(given, &o.metrics);
               });

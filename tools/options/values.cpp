@@ -7,6 +7,7 @@
 #include "tools/options/values.h"
 #include "tools/options/strategies.h"
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -302,10 +303,19 @@ Status parseNamed(const std::string &option, const std::string &text,
   return Status();
 }
 
+bool namesOutput(const std::string &text) {
+  for (size_t at = text.find('='); at != std::string::npos;
+       at = text.find('=', at + 1))
+    if (std::isalpha(static_cast<unsigned char>(text.c_str()[at + 1])))
+      return true;
+  return false;
+}
+
 Status parseMetrics(const std::string &text, std::vector<std::string> *out) {
   for (const std::string &piece : split(text, ',')) {
     size_t colon = piece.find(':'), equals = piece.find('=');
-    if (equals != std::string::npos && equals < colon) {
+    bool isKey = equals != std::string::npos && equals < colon;
+    if (isKey && !namesOutput(piece)) {
       if (out->empty())
         return wrongValue("--metrics", "malformed piece '" + piece + "'",
                           "write NAME or NAME:key=value,...");

@@ -35,7 +35,10 @@ Status parseWeights(const std::string &text, std::vector<int64_t> *out);
 /// `NAME=VALUE`, both not empty.
 Status parseNamed(const std::string &option, const std::string &text,
                   NamedValues *out);
-/// Comma-separated names; a piece KEY=VALUE belongs to the name before it.
+/// Whether a loss or a metric is OUTPUT=NAME: keys have numbers behind their =.
+bool namesOutput(const std::string &text);
+/// Comma-separated names, or OUTPUT=NAME; a piece KEY=NUMBER belongs to the
+/// name before it.
 Status parseMetrics(const std::string &text, std::vector<std::string> *out);
 
 /// METRIC, or METRIC:key=value,...

@@ -14,6 +14,8 @@
 #include "passes/Analysis/Evaluator.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
+#include "passes/Graph/TrainingTables.h"
+#include "runtime/train/watch.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -64,6 +66,14 @@ std::vector<double> getLabels(StringRef loss, int64_t count) {
                                                        : 2 * x[i]);
   }
   return out;
+}
+
+/// Of the examples, in (0, 2).
+std::vector<double> getWeights() {
+  std::vector<double> weights = getNumbers(6 * kBatch, 7);
+  for (double &weight : weights)
+    weight = float(weight) + 1.0f;
+  return weights;
 }
 
 constexpr const char *kModel = R"mlir(
@@ -134,6 +144,9 @@ struct Trainer {
       };
       if (role == "input")
         arguments.push_back(rows(getNumbers(6 * kBatch * kInputs, 5)));
+      else if (entry.getArgAttr(i, kName) ==
+               StringAttr::get(module->getContext(), "weights"))
+        arguments.push_back(rows(getWeights()));
       else if (role == "label")
         arguments.push_back(rows(getLabels(lossName, 6 * kBatch)));
       else if (role == "mask") {
@@ -202,8 +215,13 @@ void KerasCurves::runCase(const llvm::json::Object &object) {
   trainer.module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(trainer.module);
   AddLossPassOptions lossOptions;
-  lossOptions.loss = loss;
+  lossOptions.losses.push_back(loss);
   lossOptions.partial = rowsOfLast > 0;
+  if (auto *weights = object.getArray("class_weights"))
+    for (const llvm::json::Value &text : *weights)
+      lossOptions.classWeights.push_back(text.getAsString()->str());
+  if (object.getBoolean("sample_weights").value_or(false))
+    lossOptions.sampleWeights = "weights";
   std::string metric;
   if (auto name = object.getString("metric")) {
     metric = name->split(':').first.str();
@@ -248,6 +266,13 @@ void KerasCurves::runCase(const llvm::json::Object &object) {
                   2e-5)
           << "step " << step;
   }
+}
+
+// --early-stopping and its like know them all.
+TEST(Metrics, EachKnowsWhatIsBetter) {
+  for (const TrainingChoice &metric : listMetrics())
+    EXPECT_TRUE(::dist::isLargerBetter(metric.name.str()).has_value())
+        << metric.name.str();
 }
 
 TEST_F(KerasCurves, AllCases) {

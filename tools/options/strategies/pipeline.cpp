@@ -10,7 +10,7 @@ namespace dist::tools {
 
 static std::vector<Proposal> propose(const PlanSpace &space) {
   // A pipeline is of a step; a prediction has nothing to overlap.
-  if (space.options.loss.empty())
+  if (space.options.losses.empty())
     return {};
   std::vector<Proposal> ways;
   // More microbatches wait less, and send more often.

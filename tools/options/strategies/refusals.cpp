@@ -82,7 +82,9 @@ const std::vector<RefusedRow> &generalRefusals() {
        },
        "that asks for equal parts", "leave one of them out"},
       {"--recompute without a loss",
-       [](const Options &o) { return !o.recompute.empty() && o.loss.empty(); },
+       [](const Options &o) {
+         return !o.recompute.empty() && o.losses.empty();
+       },
        "only training has a backward pass", "add --loss"}};
   return rows;
 }

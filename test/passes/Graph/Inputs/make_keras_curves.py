@@ -58,7 +58,7 @@ OPTIMIZERS = {
 }
 
 
-def run(loss, optimizer, short=0, from_logits=False, metrics=()):
+def run(loss, optimizer, short=0, from_logits=False, metrics=(), class_weights=None, sample_weights=False):
     """Losses of STEPS batches, the last of `short` examples if not 0."""
     build, activation = LOSSES[loss]
     model = keras.Sequential([
@@ -74,10 +74,13 @@ def run(loss, optimizer, short=0, from_logits=False, metrics=()):
     model.compile(optimizer=optimizer, loss=build(**kwargs), metrics=list(metrics))
     x = numbers(BATCH * STEPS * INPUTS, 5).reshape(-1, INPUTS)
     y = labels(loss, BATCH * STEPS)
+    weights = numbers(BATCH * STEPS, 7) + 1
     losses, values = [], []
     for step in range(STEPS):
         rows = slice(step * BATCH, step * BATCH + (short if short and step == STEPS - 1 else BATCH))
-        result = model.train_on_batch(x[rows], y[rows], return_dict=True)
+        result = model.train_on_batch(
+            x[rows], y[rows], return_dict=True, class_weight=class_weights,
+            sample_weight=weights[rows] if sample_weights else None)
         model.reset_metrics()
         losses.append(float(result.pop("loss")))
         values.append({k: float(v) for k, v in result.items()})
@@ -88,9 +91,12 @@ def main():
     cases = []
 
     def add(loss, optimizer, keras_optimizer, metrics=None, metric=None, **options):
-        keras_options = {k: options.pop(k) for k in ("short", "from_logits") if k in options}
+        names = ("short", "from_logits", "class_weights", "sample_weights")
+        keras_options = {k: options.pop(k) for k in names if k in options}
         losses, values = run(loss, keras_optimizer, metrics=[metric] if metric else (), **keras_options)
         case = {"loss": loss, "optimizer": optimizer, "losses": losses, **keras_options, **options}
+        if "class_weights" in case:
+            case["class_weights"] = [f"{c}={w}" for c, w in case["class_weights"].items()]
         if metrics:
             case["metric"] = metrics
             case["metric_values"] = [list(v.values())[0] for v in values]
@@ -136,6 +142,11 @@ def main():
         ("categorical-crossentropy", "mse", "mse"),
     ]:
         add(loss, adam, keras.optimizers.Adam(0.05), ours, theirs, short=5)
+    # Metrics have no weights, and the mean is over the examples.
+    for loss in (sparse, "categorical-crossentropy"):
+        add(loss, adam, keras.optimizers.Adam(0.05), "accuracy", "accuracy", short=5, class_weights={0: 3.0, 2: 0.25})
+    for loss in LOSSES:
+        add(loss, adam, keras.optimizers.Adam(0.05), short=5, sample_weights=True)
     print("{\"keras\": \"%s\", \"cases\": [" % keras.__version__)
     print(",\n".join(json.dumps(case) for case in cases))
     print("]}")
