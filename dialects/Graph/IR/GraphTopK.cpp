@@ -144,6 +144,9 @@ constexpr int64_t kMostKeyBytes = 64 << 10;
 /// Elements of which one comparison tells whether any is taken.
 constexpr int64_t kBlock = 16;
 
+/// Of the memory of keys: vectors that cross cache lines load at half speed.
+constexpr int64_t kAlignment = 64;
+
 /// Keys that are kept are so many times more, so that vectors leave none over.
 constexpr int64_t kMultiple = 64;
 
@@ -217,7 +220,8 @@ private:
 void RowSelector::keepKeys() {
   numKeys = llvm::alignTo(size, kMultiple);
   kept = memref::AllocaOp::create(builder, loc,
-                                  MemRefType::get(numKeys, keys.getType()));
+                                  MemRefType::get(numKeys, keys.getType()),
+                                  builder.getI64IntegerAttr(kAlignment));
   Value least = keys.constant(builder.getIntegerAttr(
       keys.getType(), APInt::getSignedMinValue(keys.getWidth())));
   for (int64_t i = size; i < numKeys; ++i)
@@ -268,24 +272,37 @@ Value RowSelector::loadKey(Value i) {
   return getKey(emitLoad(builder, loc, operand, at(i), elementType));
 }
 
-/// Keeps the keys, if they are; gives the smallest and the largest.
+/// Keeps the keys, if they are; gives a key that at least k elements reach, and
+/// the largest. The least of the largest of k groups is such a key, and not far
+/// below the k-th largest.
 std::pair<Value, Value> RowSelector::emitKeys() {
   auto bound = [&](APInt value) {
     return keys.constant(builder.getIntegerAttr(keys.getType(), value));
   };
+  unsigned width = keys.getWidth();
+  Value lowest = bound(APInt::getSignedMinValue(width));
+  // The largest of `count` keys from `first` on.
+  auto emitGroup = [&](Value first, int64_t count) {
+    return loop(keys.index(count), lowest,
+                [&](Value i, ValueRange state) -> SmallVector<Value> {
+                  i = keys.create<arith::AddIOp>(first, i);
+                  Value key = getKey(
+                      emitLoad(builder, loc, operand, at(i), elementType));
+                  if (kept)
+                    memref::StoreOp::create(builder, loc, key, kept, i);
+                  return {keys.create<arith::MaxSIOp>(state[0], key)};
+                })[0];
+  };
+  int64_t group = size / k;
   SmallVector<Value> bounds =
-      loop(keys.index(size),
-           {bound(APInt::getSignedMaxValue(keys.getWidth())),
-            bound(APInt::getSignedMinValue(keys.getWidth()))},
+      loop(keys.index(k), {bound(APInt::getSignedMaxValue(width)), lowest},
            [&](Value i, ValueRange state) -> SmallVector<Value> {
-             Value key =
-                 getKey(emitLoad(builder, loc, operand, at(i), elementType));
-             if (kept)
-               memref::StoreOp::create(builder, loc, key, kept, i);
-             return {keys.create<arith::MinSIOp>(state[0], key),
-                     keys.create<arith::MaxSIOp>(state[1], key)};
+             Value largest = emitGroup(keys.mulIndex(i, group), group);
+             return {keys.create<arith::MinSIOp>(state[0], largest),
+                     keys.create<arith::MaxSIOp>(state[1], largest)};
            });
-  return {bounds[0], bounds[1]};
+  Value rest = emitGroup(keys.index(k * group), size - k * group);
+  return {bounds[0], keys.create<arith::MaxSIOp>(bounds[1], rest)};
 }
 
 /// How many keys are at least `least`.
@@ -332,7 +349,14 @@ Value RowSelector::emitSearch(Value low, Value high) {
     return {keys.select(isOpen, keys.select(enough, middle, low), low),
             keys.select(isOpen, newHigh, high)};
   };
-  return loop(keys.index(keys.getWidth()), {low, high}, step)[0];
+  // Of sparse rows the least key, which many have, is often the one; halving
+  // would come to it last.
+  Value next = keys.create<arith::AddIOp>(low, keys.integer(1));
+  Value enough = counts.create<arith::CmpIOp>(
+      arith::CmpIPredicate::sge, countAtLeast(next), counts.integer(k));
+  return loop(keys.index(keys.getWidth()),
+              {keys.select(enough, next, low), keys.select(enough, high, low)},
+              step)[0];
 }
 
 /// What is above the threshold and the first that equal it, in the order of
