@@ -371,6 +371,12 @@ void CompressCollectivesPass::runOnOperation() {
   for (auto entry : module.getOps<func::FuncOp>()) {
     if (!mesh || entry.isExternal())
       continue;
+    if (!entry.getBody().hasOneBlock()) {
+      entry.emitOpError() << "dist-compress-collectives: expected one block, "
+                             "but got "
+                          << entry.getBody().getBlocks().size();
+      return signalPassFailure();
+    }
     EntryCompressor compressor(entry, mesh, *spec, symbols);
     compressor.run();
     numSums += compressor.numSums;

@@ -497,15 +497,20 @@ void AxisReducer::insert() {
   }
 }
 
-/// Sums and their completions say how they are laid out.
+/// Sums, other reductions of parts and their completions say how they are laid
+/// out.
 LogicalResult AxisReducer::checkShardings() {
-  for (Operation &op : function.front())
+  for (Operation &op : function.front()) {
+    bool isPartial = isa<ShardingRuleOpInterface>(op) && getEffect(&op).partial;
     for (Value result : op.getResults())
-      if (isUnreduced(result) && !findSharding(result))
+      if ((isPartial || isUnreduced(result)) && !findSharding(result))
         return op.emitOpError()
-               << "is a sum over '" << axis.getValue()
+               << "is a "
+               << (isUnreduced(result) ? "sum over '" : "reduction over '")
+               << axis.getValue()
                << "', but has no sharding; run dist-propagate-sharding and "
                   "dist-insert-reshards first";
+  }
   return success();
 }
 

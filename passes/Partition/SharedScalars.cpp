@@ -38,6 +38,8 @@ void mlir::dist::copySharedScalarWork(Block &block) {
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : op.getResult(0).getUses())
       uses.push_back(&use);
+    if (uses.empty())
+      continue;
     OpBuilder builder(&op);
     builder.setInsertionPointAfter(&op);
     for (OpOperand *use : llvm::drop_begin(uses))

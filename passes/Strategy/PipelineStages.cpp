@@ -310,13 +310,16 @@ void PipelineStagesPass::placeOthers() {
 
 void PipelineStagesPass::runOnOperation() {
   ModuleOp module = getOperation();
-  int64_t count = stages * chunks;
   if (stages < 1 || chunks < 1) {
     module.emitError() << "dist-pipeline-stages: expected at least one stage "
                           "and one chunk, but got "
                        << stages.getValue() << " and " << chunks.getValue();
     return signalPassFailure();
   }
+  // More than 64 bits hold are too many, whatever the model has.
+  int64_t count =
+      std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(stages, chunks),
+                         std::numeric_limits<int64_t>::max());
   setPlaceReason(module, kStageAxis,
                  "--strategy=pipeline:stages=" + Twine(stages));
   func::FuncOp reference = findReference();

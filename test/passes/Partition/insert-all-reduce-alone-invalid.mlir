@@ -19,3 +19,13 @@ func.func @batch(%x: tensor<64x32xf32> {graph.batch_dim = 16 : i64, dist.shardin
   %0 = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<64x32xf32>) -> tensor<32xf32>
   return %0 : tensor<32xf32>
 }
+
+// -----
+
+// What is no sum has no layout either.
+dist.mesh @mesh ["x"=2]
+func.func @maximum(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> tensor<32xf32> {
+  // expected-error @+1 {{is a reduction over 'x', but has no sharding; run dist-propagate-sharding and dist-insert-reshards first}}
+  %0 = graph.reduce max, %x {dims = array<i64: 0>} : (tensor<64x32xf32>) -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}

@@ -89,3 +89,11 @@ func.func @indivisible(%x: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh
   %1 = graph.reshape %0 : (tensor<3x4xf32>) -> tensor<12xf32>
   return %1 : tensor<12xf32>
 }
+
+// A constant that nobody reads.
+// CHECK-LABEL: func @unused
+func.func @unused(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<4xf32> {
+  // CHECK: graph.constant
+  %0 = graph.constant dense<1.0> : tensor<6xf32>
+  return %x : tensor<4xf32>
+}

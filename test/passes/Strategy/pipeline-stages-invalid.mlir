@@ -1,6 +1,8 @@
 // RUN: dist-opt %s --split-input-file --dist-pipeline-stages="stages=2 chunks=2" -verify-diagnostics
 // RUN: not dist-opt %s --split-input-file --dist-pipeline-stages=stages=0 2>&1 >/dev/null | FileCheck %s --check-prefix=ZERO
 // ZERO: expected at least one stage and one chunk, but got 0 and 1
+// RUN: not dist-opt %s --split-input-file --dist-pipeline-stages="stages=9223372036854775807 chunks=4294967296" 2>&1 >/dev/null | FileCheck %s --check-prefix=MANY
+// MANY: a pipeline of 9223372036854775807 chunks needs as many ops with parameters
 
 graph.variable @a : tensor<16x16xf32> trainable = dense<0.1> : tensor<16x16xf32>
 // expected-error @+1 {{a pipeline of 4 chunks needs as many ops with parameters (a layer's weight and its bias are of two), but the model has 1; use fewer}}
