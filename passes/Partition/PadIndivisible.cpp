@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A global program becomes another global program, whose split dims divide: the
-// partitioner and all collectives see nothing else. What stands in the padding
-// is nobody's business until an op sums over the dim or takes its elements as
-// places; there it is replaced (by a select: NaN times zero is NaN).
+// partitioner and all collectives see nothing else. The elements of
+// the padding may be anything until an op sums over the dim or takes them as
+// indices; there they are replaced (by a select: NaN times zero is NaN).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Sources.h"

@@ -31,16 +31,16 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Who wants a value.
-struct Wanted {
+/// Which programs read a value.
+struct Readers {
   bool device = false, host = false;
   bool any() const { return device || host; }
-  void operator|=(const Wanted &other) {
+  void operator|=(const Readers &other) {
     device |= other.device;
     host |= other.host;
   }
 };
-constexpr Wanted byDevice = {true, false}, byHost = {false, true};
+constexpr Readers onlyDevices = {true, false}, onlyHost = {false, true};
 
 /// Splits one entry.
 class HostSplitter {
@@ -58,10 +58,10 @@ private:
     return variable && isOnHost(variable);
   }
   void findUniform();
-  LogicalResult findWanted();
-  void want(Operation &op);
+  LogicalResult findReaders();
+  void markOperands(Operation &op);
   /// Who gives result `number` back.
-  Wanted getHolder(OpOperand &result);
+  Readers getHolder(OpOperand &result);
 
   void createParts();
   void sendVariables();
@@ -79,7 +79,7 @@ private:
   OpBuilder builder;
   /// Values that the host has or can compute.
   DenseSet<Value> uniform;
-  DenseMap<Value, Wanted> wanted;
+  DenseMap<Value, Readers> readers;
   EntryPart device, host;
 };
 
@@ -125,34 +125,34 @@ void HostSplitter::findUniform() {
   }
 }
 
-Wanted HostSplitter::getHolder(OpOperand &result) {
+Readers HostSplitter::getHolder(OpOperand &result) {
   if (auto variable = ports.ofResult(result.getOperandNumber()))
-    return isOnHost(variable) ? byHost : byDevice;
+    return isOnHost(variable) ? onlyHost : onlyDevices;
   auto sharding = function.getResultAttrOfType<ShardingAttr>(
       result.getOperandNumber(), DistDialect::kSharding);
-  return isWhole(sharding) && uniform.contains(result.get()) ? byHost
-                                                             : byDevice;
+  return isWhole(sharding) && uniform.contains(result.get()) ? onlyHost
+                                                             : onlyDevices;
 }
 
-void HostSplitter::want(Operation &op) {
+void HostSplitter::markOperands(Operation &op) {
   if (reducesOverAll(&op, mesh)) {
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
-      if (wanted.lookup(result).any())
-        wanted[operand] |= byDevice;
+      if (readers.lookup(result).any())
+        readers[operand] |= onlyDevices;
     return;
   }
-  Wanted all;
+  Readers all;
   for (Value result : op.getResults())
-    all |= wanted.lookup(result);
+    all |= readers.lookup(result);
   if (all.any())
     for (Value operand : op.getOperands())
-      wanted[operand] |= all;
+      readers[operand] |= all;
 }
 
-LogicalResult HostSplitter::findWanted() {
+LogicalResult HostSplitter::findReaders() {
   Block &block = function.front();
   for (OpOperand &result : block.getTerminator()->getOpOperands()) {
-    Wanted holder = getHolder(result);
+    Readers holder = getHolder(result);
     // What a uniform value is computed from is uniform or reduced.
     if (holder.host && !uniform.contains(result.get()))
       return function.emitOpError()
@@ -162,10 +162,10 @@ LogicalResult HostSplitter::findWanted() {
              << " a value that devices make and that is no sum over all of "
                 "them, but the variable is on the host by "
              << getPlaceReason(function, "host") << "; leave it on the devices";
-    wanted[result.get()] |= holder;
+    readers[result.get()] |= holder;
   }
   for (Operation &op : llvm::reverse(block.without_terminator()))
-    want(op);
+    markOperands(op);
   return success();
 }
 
@@ -177,11 +177,11 @@ void HostSplitter::createParts() {
   StringRef name = function.getSymName();
   device =
       createEntryPart(function, name + "_device", [&](BlockArgument argument) {
-        return !isPlaced(argument) && (wanted.lookup(argument).device ||
-                                       !wanted.lookup(argument).host);
+        return !isPlaced(argument) && (readers.lookup(argument).device ||
+                                       !readers.lookup(argument).host);
       });
   host = createEntryPart(function, name + "_host", [&](BlockArgument argument) {
-    return isPlaced(argument) || wanted.lookup(argument).host;
+    return isPlaced(argument) || readers.lookup(argument).host;
   });
   for (auto [part, placement] : {std::pair(&device, Placement::Device),
                                  std::pair(&host, Placement::Host)})
@@ -222,14 +222,14 @@ void HostSplitter::sendVariables() {
   DenseSet<Value> seen;
   auto add = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
-    if (argument && isPlaced(argument) && wanted.lookup(argument).device &&
+    if (argument && isPlaced(argument) && readers.lookup(argument).device &&
         seen.insert(argument).second)
       arguments.push_back(argument);
   };
   for (Operation &op : function.front())
     if (isa<func::ReturnOp>(op) ||
         llvm::any_of(op.getResults(), [&](Value result) {
-          return wanted.lookup(result).device;
+          return readers.lookup(result).device;
         }))
       llvm::for_each(op.getOperands(), add);
 
@@ -260,7 +260,7 @@ void HostSplitter::sendVariables() {
       auto users = argument.getUsers();
       auto reader = llvm::find_if(users, [&](Operation *user) {
         return llvm::any_of(user->getResults(), [&](Value result) {
-          return wanted.lookup(result).device;
+          return readers.lookup(result).device;
         });
       });
       addPlaceCause(transfer, sources, "host",
@@ -277,7 +277,7 @@ void HostSplitter::emitReduce(AllReduceOp op) {
   SmallVector<Value> both, operands, results;
   SmallVector<Attribute> shardings;
   for (auto [operand, result] : llvm::zip(op.getInputs(), op.getOutputs())) {
-    Wanted by = wanted.lookup(result);
+    Readers by = readers.lookup(result);
     Value given = by.any() ? device.values.lookup(operand) : Value();
     if (by.device) {
       both.push_back(result);
@@ -301,7 +301,7 @@ void HostSplitter::emitReduce(AllReduceOp op) {
   }
   operands.clear();
   for (auto [operand, result] : llvm::zip(op.getInputs(), op.getOutputs()))
-    if (wanted.lookup(result).host) {
+    if (readers.lookup(result).host) {
       operands.push_back(device.values.lookup(operand));
       results.push_back(result);
     }
@@ -317,9 +317,9 @@ void HostSplitter::emitReduce(AllReduceOp op) {
 void HostSplitter::emit(Operation &op) {
   if (reducesOverAll(&op, mesh))
     return emitReduce(cast<AllReduceOp>(op));
-  Wanted all;
+  Readers all;
   for (Value result : op.getResults())
-    all |= wanted.lookup(result);
+    all |= readers.lookup(result);
   for (auto [wants, part] :
        {std::pair(all.device, &device), std::pair(all.host, &host)}) {
     if (!wants)
@@ -351,7 +351,7 @@ void HostSplitter::returnAll() {
 
 LogicalResult HostSplitter::run() {
   findUniform();
-  if (failed(findWanted()))
+  if (failed(findReaders()))
     return failure();
   createParts();
   sendVariables();

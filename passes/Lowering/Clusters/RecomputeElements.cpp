@@ -48,43 +48,44 @@ constexpr double reducedShare = 2;
 constexpr double leastGain = 0.1;
 
 /// One kernel whose results others read.
-class Giver {
+class Producer {
 public:
-  Giver(rt::FusedOp giver, llvm::DenseMap<Operation *, int64_t> &position)
-      : giver(giver), position(position), place(position.lookup(giver)) {}
+  Producer(rt::FusedOp producer, llvm::DenseMap<Operation *, int64_t> &position)
+      : producer(producer), position(position),
+        place(position.lookup(producer)) {}
 
   /// Whether others compute what it gave them; it still gives it then.
   bool run();
   /// The kernel as it is now.
-  rt::FusedOp get() const { return giver; }
+  rt::FusedOp get() const { return producer; }
 
 private:
-  struct Wanted {
-    rt::FusedOp taker;
-    SmallVector<unsigned> operands; // of the taker, results of the giver
+  struct Consumer {
+    rt::FusedOp kernel;
+    SmallVector<unsigned> operands; // of the kernel, results of the producer
   };
 
-  void collectTakers();
-  Value getValue(const Wanted &wanted, unsigned operand);
+  void collectConsumers();
+  Value getValue(const Consumer &consumer, unsigned operand);
   bool staysStored(OpResult result);
   bool isReplaced(BlockArgument variable, int64_t before);
   bool isCopyable(Operation *op);
   std::optional<double> availableCost(Value value);
   double holdCost(Value operand);
   bool cut(llvm::SmallSetVector<Value, 8> &stored);
-  rt::FusedOp rebuild(const Wanted &wanted,
+  rt::FusedOp rebuild(const Consumer &consumer,
                       const llvm::SmallSetVector<Value, 8> &stored);
   bool grow(const llvm::SmallSetVector<Value, 8> &stored);
-  void setGiver(rt::FusedOp changed);
+  void setProducer(rt::FusedOp changed);
   Value copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
              OpBuilder &b, IRMapping &mapping,
              llvm::function_ref<Value(Value)> read);
 
-  rt::FusedOp giver;
+  rt::FusedOp producer;
   llvm::DenseMap<Operation *, int64_t> &position;
   int64_t place;
   ClusterInfo info;
-  SmallVector<Wanted> takers;
+  SmallVector<Consumer> consumers;
   llvm::SmallPtrSet<Operation *, 4> refused;
   double instruction = instructionBytes;
 };
@@ -111,55 +112,55 @@ static std::optional<unsigned> findInput(const Inputs &inputs, Value value) {
 
 /// The kernel's result that an operand is, looked at through views that end in
 /// the same shape.
-static OpResult getResultOf(Value operand, rt::FusedOp giver) {
+static OpResult getResultOf(Value operand, rt::FusedOp producer) {
   auto result = dyn_cast<OpResult>(getReshaped(operand));
-  return result && result.getOwner() == giver &&
+  return result && result.getOwner() == producer &&
                  result.getType() == operand.getType()
              ? result
              : OpResult();
 }
 
-void Giver::collectTakers() {
-  takers.clear();
+void Producer::collectConsumers() {
+  consumers.clear();
   llvm::MapVector<Operation *, SmallVector<unsigned>> operands;
-  for (OpResult result : giver->getResults()) {
+  for (OpResult result : producer->getResults()) {
     SmallVector<OpOperand *> readers;
     collectReaders(result, readers);
     for (OpOperand *use : readers)
-      if (getResultOf(use->get(), giver) == result)
+      if (getResultOf(use->get(), producer) == result)
         operands[use->getOwner()].push_back(use->getOperandNumber());
   }
   for (auto &[op, numbers] : operands) {
-    auto taker = dyn_cast<rt::FusedOp>(op);
-    if (!taker || taker == giver || refused.contains(taker) ||
-        taker.getDomain() != giver.getDomain() || !isGraphOnly(taker) ||
-        !analyzeBody(taker.getBody().front()))
+    auto kernel = dyn_cast<rt::FusedOp>(op);
+    if (!kernel || kernel == producer || refused.contains(kernel) ||
+        kernel.getDomain() != producer.getDomain() || !isGraphOnly(kernel) ||
+        !analyzeBody(kernel.getBody().front()))
       continue;
     llvm::sort(numbers);
-    takers.push_back({taker, numbers});
+    consumers.push_back({kernel, numbers});
   }
 }
 
-/// The value of the giver's body that the operand is.
-Value Giver::getValue(const Wanted &wanted, unsigned operand) {
-  rt::FusedOp taker = wanted.taker;
-  return getYielded(
-      giver)[getResultOf(taker.getInputs()[operand], giver).getResultNumber()];
+/// The value of the producer's body that the operand is.
+Value Producer::getValue(const Consumer &consumer, unsigned operand) {
+  rt::FusedOp kernel = consumer.kernel;
+  return getYielded(producer)[getResultOf(kernel.getInputs()[operand], producer)
+                                  .getResultNumber()];
 }
 
 /// Whether somebody reads the result who cannot compute it.
-bool Giver::staysStored(OpResult result) {
+bool Producer::staysStored(OpResult result) {
   SmallVector<OpOperand *> readers;
   collectReaders(result, readers);
   return llvm::any_of(readers, [&](OpOperand *use) {
-    return llvm::none_of(takers, [&](const Wanted &wanted) {
-      return wanted.taker == use->getOwner() &&
-             llvm::is_contained(wanted.operands, use->getOperandNumber());
+    return llvm::none_of(consumers, [&](const Consumer &consumer) {
+      return consumer.kernel == use->getOwner() &&
+             llvm::is_contained(consumer.operands, use->getOperandNumber());
     });
   });
 }
 
-bool Giver::isCopyable(Operation *op) {
+bool Producer::isCopyable(Operation *op) {
   if (isFloating(op))
     return !isa<graph::TransposeOp, graph::SliceOp>(op);
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
@@ -185,7 +186,7 @@ static BlockArgument getArgument(Value value) {
 }
 
 /// Whether the variable's new value is there before the given place.
-bool Giver::isReplaced(BlockArgument variable, int64_t before) {
+bool Producer::isReplaced(BlockArgument variable, int64_t before) {
   auto func = cast<func::FuncOp>(variable.getOwner()->getParentOp());
   Attribute state = getStateName(func.getArgAttrDict(variable.getArgNumber()));
   Operation *end = func.front().getTerminator();
@@ -203,15 +204,15 @@ bool Giver::isReplaced(BlockArgument variable, int64_t before) {
   return false;
 }
 
-/// Of a value that is kept for the takers beyond its last reader.
-double Giver::holdCost(Value value) {
+/// Of a value that is kept for the consumers beyond its last reader.
+double Producer::holdCost(Value value) {
   value = getReshaped(value);
-  int64_t last = 0, wanted = 0;
-  for (Wanted &taker : takers)
-    wanted = std::max(wanted, position.lookup(taker.taker));
+  int64_t last = 0, latest = 0;
+  for (Consumer &consumer : consumers)
+    latest = std::max(latest, position.lookup(consumer.kernel));
   double bytes = double(getByteSize(value.getType()));
   if (BlockArgument argument = getArgument(value))
-    return isReplaced(argument, wanted) ? replacedShare * bytes : 0;
+    return isReplaced(argument, latest) ? replacedShare * bytes : 0;
   SmallVector<OpOperand *> readers;
   collectReaders(value, readers);
   if (readers.size() == 1 &&
@@ -219,23 +220,23 @@ double Giver::holdCost(Value value) {
     return (holdShare + reducedShare) * bytes;
   for (OpOperand *use : readers)
     last = std::max(last, position.lookup(use->getOwner()));
-  return wanted > last ? holdShare * bytes : 0;
+  return latest > last ? holdShare * bytes : 0;
 }
 
-/// What it costs that takers read the value of the giver's body from memory;
-/// nothing where that cannot be.
-std::optional<double> Giver::availableCost(Value value) {
+/// What it costs that consumers read the value of the producer's body from
+/// memory; nothing where that cannot be.
+std::optional<double> Producer::availableCost(Value value) {
   double bytes = double(getByteSize(value.getType()));
-  double reads = double(takers.size()) * bytes;
+  double reads = double(consumers.size()) * bytes;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Value operand = giver.getInputs()[argument.getArgNumber()];
-    bool readAnyway = llvm::all_of(takers, [&](Wanted &wanted) {
-      return findInput(wanted.taker.getInputs(), operand).has_value();
+    Value operand = producer.getInputs()[argument.getArgNumber()];
+    bool readAnyway = llvm::all_of(consumers, [&](Consumer &consumer) {
+      return findInput(consumer.kernel.getInputs(), operand).has_value();
     });
     return readAnyway ? 0.0 : reads + holdCost(operand);
   }
   for (auto [result, yielded] :
-       llvm::zip_equal(giver->getResults(), getYielded(giver)))
+       llvm::zip_equal(producer->getResults(), getYielded(producer)))
     if (yielded == value && result.getType() == value.getType())
       return (staysStored(result) ? 0 : bytes) + reads + holdCost(result);
   Operation *op = value.getDefiningOp();
@@ -245,9 +246,9 @@ std::optional<double> Giver::availableCost(Value value) {
   return bytes + reads;
 }
 
-/// Which values of the body takers read from memory; false: those that they do
-/// already, or about as many bytes.
-bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
+/// Which values of the body consumers read from memory; false: those that they
+/// do already, or about as many bytes.
+bool Producer::cut(llvm::SmallSetVector<Value, 8> &stored) {
   MinimumCut graph;
   unsigned source = graph.addNode(), sink = graph.addNode();
   llvm::DenseMap<Value, unsigned> in, out;
@@ -260,7 +261,7 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
     graph.addEdge(in[value], out[value],
                   cost ? int64_t(*cost) : MinimumCut::kInfinite);
   };
-  Block &body = giver.getBody().front();
+  Block &body = producer.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
     add(argument);
     graph.addEdge(source, in[argument], MinimumCut::kInfinite);
@@ -270,10 +271,10 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
     if (isCopyable(&op)) {
       auto costed = dyn_cast<CostOpInterface>(&op);
       auto type = cast<RankedTensorType>(op.getResult(0).getType());
-      price = isFloating(&op)
-                  ? 0
-                  : (costed ? costed.getInstructions() : 1) * instruction *
-                        double(takers.size()) * double(type.getNumElements());
+      price = isFloating(&op) ? 0
+                              : (costed ? costed.getInstructions() : 1) *
+                                    instruction * double(consumers.size()) *
+                                    double(type.getNumElements());
     }
     for (Value result : op.getResults()) {
       add(result);
@@ -284,11 +285,11 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
     }
   }
   double before = 0;
-  llvm::SmallSetVector<Value, 8> wanted;
-  for (Wanted &taker : takers)
-    for (unsigned number : taker.operands)
-      wanted.insert(getValue(taker, number));
-  for (Value value : wanted) {
+  llvm::SmallSetVector<Value, 8> read;
+  for (Consumer &consumer : consumers)
+    for (unsigned number : consumer.operands)
+      read.insert(getValue(consumer, number));
+  for (Value value : read) {
     graph.addEdge(out[value], sink, MinimumCut::kInfinite);
     before += availableCost(value).value_or(0);
   }
@@ -301,31 +302,31 @@ bool Giver::cut(llvm::SmallSetVector<Value, 8> &stored) {
   return true;
 }
 
-/// It takes the place of what the giver was.
-void Giver::setGiver(rt::FusedOp changed) {
+/// It takes the place of what the producer was.
+void Producer::setProducer(rt::FusedOp changed) {
   position[changed] = place;
-  giver = changed;
+  producer = changed;
 }
 
 /// Gives the kernel results for those of its values that have none; false: that
 /// would be too many.
-bool Giver::grow(const llvm::SmallSetVector<Value, 8> &stored) {
+bool Producer::grow(const llvm::SmallSetVector<Value, 8> &stored) {
   SmallVector<Value> added;
   for (Value value : stored)
     if (!isa<BlockArgument>(value) &&
-        !llvm::is_contained(getYielded(giver), value))
+        !llvm::is_contained(getYielded(producer), value))
       added.push_back(value);
-  if (giver->getNumOperands() + giver->getNumResults() + added.size() >
+  if (producer->getNumOperands() + producer->getNumResults() + added.size() >
       kMaxKernelBuffers)
     return false;
-  setGiver(addResults(giver, added));
+  setProducer(addResults(producer, added));
   return true;
 }
 
-/// The value in the taker's body, computed there or read.
-Value Giver::copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
-                  OpBuilder &b, IRMapping &mapping,
-                  llvm::function_ref<Value(Value)> read) {
+/// The value in the kernel's body, computed there or read.
+Value Producer::copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
+                     OpBuilder &b, IRMapping &mapping,
+                     llvm::function_ref<Value(Value)> read) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   if (stored.contains(value)) {
@@ -340,23 +341,23 @@ Value Giver::copy(Value value, const llvm::SmallSetVector<Value, 8> &stored,
   return mapping.lookup(value);
 }
 
-/// The taker as it reads what is stored and computes the rest; null: that is no
-/// kernel.
-rt::FusedOp Giver::rebuild(const Wanted &wanted,
-                           const llvm::SmallSetVector<Value, 8> &stored) {
-  rt::FusedOp taker = wanted.taker;
-  OpBuilder b(taker);
-  auto changed = cast<rt::FusedOp>(b.clone(*taker));
+/// The kernel as it reads what is stored and computes the rest; null: that is
+/// no kernel.
+rt::FusedOp Producer::rebuild(const Consumer &consumer,
+                              const llvm::SmallSetVector<Value, 8> &stored) {
+  rt::FusedOp kernel = consumer.kernel;
+  OpBuilder b(kernel);
+  auto changed = cast<rt::FusedOp>(b.clone(*kernel));
   Block &body = changed.getBody().front();
   SmallVector<Value> inputs(changed.getInputs());
   b.setInsertionPointToStart(&body);
   auto read = [&](Value value) -> Value {
     Value from;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      from = giver.getInputs()[argument.getArgNumber()];
+      from = producer.getInputs()[argument.getArgNumber()];
     } else {
-      auto place = llvm::find(getYielded(giver), value);
-      from = giver->getResult(place - getYielded(giver).begin());
+      auto place = llvm::find(getYielded(producer), value);
+      from = producer->getResult(place - getYielded(producer).begin());
     }
     if (std::optional<unsigned> known = findInput(inputs, from))
       return body.getArgument(*known);
@@ -365,8 +366,8 @@ rt::FusedOp Giver::rebuild(const Wanted &wanted,
   };
   IRMapping mapping;
   llvm::BitVector gone(inputs.size());
-  for (unsigned number : wanted.operands) {
-    Value value = getValue(wanted, number);
+  for (unsigned number : consumer.operands) {
+    Value value = getValue(consumer, number);
     if (stored.contains(value))
       continue;
     body.getArgument(number).replaceAllUsesWith(
@@ -381,10 +382,10 @@ rt::FusedOp Giver::rebuild(const Wanted &wanted,
       left.push_back(input);
   changed.getInputsMutable().assign(left);
   std::optional<ClusterInfo> whole = analyzeBody(body);
-  bool fits = whole && whole->domain == taker.getDomain() &&
+  bool fits = whole && whole->domain == kernel.getDomain() &&
               (whole->fixedRowDims < 0 ||
-               whole->fixedRowDims == int64_t(taker.getRowDims())) &&
-              int64_t(taker.getRowDims()) <= whole->maxRowDims &&
+               whole->fixedRowDims == int64_t(kernel.getRowDims())) &&
+              int64_t(kernel.getRowDims()) <= whole->maxRowDims &&
               whole->kinds.size() <= kMaxKernelOps &&
               left.size() + changed->getNumResults() <= kMaxKernelBuffers;
   if (fits)
@@ -393,42 +394,42 @@ rt::FusedOp Giver::rebuild(const Wanted &wanted,
   return {};
 }
 
-bool Giver::run() {
-  std::optional<ClusterInfo> analyzed = analyzeBody(giver.getBody().front());
-  if (!analyzed || !isGraphOnly(giver))
+bool Producer::run() {
+  std::optional<ClusterInfo> analyzed = analyzeBody(producer.getBody().front());
+  if (!analyzed || !isGraphOnly(producer))
     return false;
   info = std::move(*analyzed);
   int64_t bytes = 0;
-  for (Type type : giver->getResultTypes())
+  for (Type type : producer->getResultTypes())
     bytes += getByteSize(type);
   instruction = bytes < cachedBytes ? instructionBytesCached : instructionBytes;
   // Without those that turn out not to make kernels, until all do.
   while (true) {
-    collectTakers();
+    collectConsumers();
     llvm::SmallSetVector<Value, 8> stored;
-    if (takers.empty() || !cut(stored) || !grow(stored))
+    if (consumers.empty() || !cut(stored) || !grow(stored))
       return false;
     SmallVector<rt::FusedOp> changed;
-    for (const Wanted &wanted : takers) {
-      changed.push_back(rebuild(wanted, stored));
+    for (const Consumer &consumer : consumers) {
+      changed.push_back(rebuild(consumer, stored));
       if (!changed.back())
-        refused.insert(wanted.taker);
+        refused.insert(consumer.kernel);
     }
     bool whole = llvm::all_of(changed, [](rt::FusedOp op) { return bool(op); });
-    for (auto [wanted, op] : llvm::zip_equal(takers, changed)) {
+    for (auto [consumer, op] : llvm::zip_equal(consumers, changed)) {
       if (!op)
         continue;
       if (whole) {
-        position[op] = position.lookup(wanted.taker);
-        wanted.taker->replaceAllUsesWith(op->getResults());
-        wanted.taker.erase();
+        position[op] = position.lookup(consumer.kernel);
+        consumer.kernel->replaceAllUsesWith(op->getResults());
+        consumer.kernel.erase();
       } else {
         op.erase();
       }
     }
     if (whole)
       return true;
-    setGiver(dropUnread(giver));
+    setProducer(dropUnread(producer));
   }
 }
 
@@ -449,10 +450,10 @@ struct RecomputeElementsPass
       SmallVector<rt::FusedOp> changed;
       for (auto it = block.begin(); it != block.end(); ++it)
         if (auto kernel = dyn_cast<rt::FusedOp>(*it)) {
-          Giver giver(kernel, position);
-          if (giver.run())
-            changed.push_back(giver.get());
-          it = giver.get()->getIterator();
+          Producer producer(kernel, position);
+          if (producer.run())
+            changed.push_back(producer.get());
+          it = producer.get()->getIterator();
         }
       for (rt::FusedOp kernel : llvm::reverse(changed))
         dropUnread(kernel);
