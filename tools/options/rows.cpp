@@ -354,8 +354,13 @@ static void addDataOptions(Table &table, Options &o) {
                   return Status();
                 }
                 int64_t seed = 0;
-                DIST_RETURN_IF_ERROR(
-                    parseInteger("--shuffle", given, 0, &seed));
+                if (!parseInteger("--shuffle", given, 0, &seed).ok())
+                  return Status::error(
+                      StatusCode::InvalidArgument, "wrong option value",
+                      "--shuffle",
+                      "expected off or an integer of at least 0, but got '" +
+                          given + "'",
+                      "see --help");
                 o.shuffle = uint64_t(seed);
                 return Status();
               });

@@ -34,6 +34,14 @@ static bool tellsOfFolding(StringRef name) {
          name.starts_with("onnx::ConvTranspose_");
 }
 
+/// What rewrote the node when it was exported: PyTorch's exporter notes it.
+static StringRef getRewrites(const onnx::NodeProto &node) {
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props())
+    if (StringRef(entry.key()).contains("rewriter.rule_name"))
+      return entry.value();
+  return "";
+}
+
 void OnnxModel::adviseOnExport() {
   const onnx::GraphProto &graph = model.graph();
   StringRef producer = model.producer_name();
@@ -42,9 +50,11 @@ void OnnxModel::adviseOnExport() {
   std::string by =
       producer.empty() ? std::string("the exporter") : producer.str();
   llvm::StringMap<SmallVector<const onnx::NodeProto *, 1>> readers;
-  bool hasDropout = false;
+  bool hasDropout = false, isForTraining = false;
   forEachNode(graph, [&](const onnx::NodeProto &node) {
     hasDropout |= node.op_type() == "Dropout";
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      isForTraining |= attribute.name() == "training_mode" && attribute.i();
     for (const std::string &input : node.input())
       readers[input].push_back(&node);
   });
@@ -56,7 +66,7 @@ void OnnxModel::adviseOnExport() {
     return node.name().empty() && node.output_size() ? node.output(0)
                                                      : node.name();
   };
-  std::vector<std::string> folded;
+  std::vector<std::string> folded, stripped;
   // Products of one kind make a chain: those with a bias, and those without.
   struct Chain {
     unsigned biased = 0;
@@ -67,7 +77,11 @@ void OnnxModel::adviseOnExport() {
     bool isConv = op == "Conv" || op == "ConvTranspose";
     bool isProduct = op == "MatMul" || op == "Gemm";
     if (isConv || isProduct || op == "Add" || op == "Mul") {
-      bool tells = tellsOfFolding(node.name());
+      StringRef rewrites = getRewrites(node);
+      bool tells =
+          tellsOfFolding(node.name()) || rewrites.contains("FuseBatchNorm");
+      if (!tells && rewrites.contains("RemoveOptionalBias"))
+        stripped.push_back(labelOf(node));
       for (const std::string &input : node.input())
         tells |= isParameter(input) && tellsOfFolding(input);
       if (tells)
@@ -103,7 +117,12 @@ void OnnxModel::adviseOnExport() {
                       " no bias, where other products of the model have one: "
                       "tf2onnx removes biases of zeros; if the source has "
                       "them, export it with biases that are not zero");
-  if ((fromKeras || fromTorch) && !hasDropout &&
+  if (!stripped.empty())
+    notes.push_back(by + " removed biases of zeros from " +
+                    listNames(stripped) +
+                    ": they are not trained; if the source has them, export "
+                    "it with optimize=False");
+  if ((fromKeras || fromTorch) && !hasDropout && !isForTraining &&
       convolutions.biased + products.biased + convolutions.bare.size() +
               products.bare.size() >
           0)

@@ -21,7 +21,8 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-enum class Slot { None, Parameter, Buffer, Operand, Piece };
+/// `Setting`: a bound, a ratio or a size, which nothing trains.
+enum class Slot { None, Parameter, Buffer, Operand, Piece, Setting };
 
 struct SlotRow {
   const char *op;
@@ -49,6 +50,13 @@ constexpr SlotRow kSlots[] = {
     {"Add", 0, 1, Slot::Operand},
     {"Mul", 0, 1, Slot::Operand},
     {"Concat", 0, 9999, Slot::Piece},
+    {"Clip", 1, 2, Slot::Setting},
+    {"Dropout", 1, 1, Slot::Setting},
+    {"OneHot", 2, 2, Slot::Setting},
+    {"Pad", 2, 2, Slot::Setting},
+    {"Range", 0, 2, Slot::Setting},
+    {"Resize", 1, 2, Slot::Setting},
+    {"Upsample", 1, 1, Slot::Setting},
 };
 /// Ops that hand their first input on in another form, or parts of it: layers
 /// of one kind may lie stacked in one initializer.
@@ -123,6 +131,9 @@ private:
   bool follow(const onnx::NodeProto &node);
   void classify(const onnx::NodeProto &node, int input, const Origin &from,
                 const std::string &place);
+  /// Group norm as an instance norm between two reshapes, behind which the
+  /// parameters are: its own are ones and zeros that no source has.
+  bool isFixedScale(const onnx::NodeProto &node, StringRef name) const;
   bool takesNumber(const onnx::NodeProto &node, int input,
                    ArrayRef<int64_t> shape) const {
     return node.op_type() == "Add" && !shape.empty() &&
@@ -134,8 +145,24 @@ private:
   llvm::StringMap<SmallVector<Origin, 1>> origin;
   /// Products with a matrix of one column: a single number added is their bias.
   llvm::StringSet<> columns;
+  /// What Reshape nodes give.
+  llvm::StringSet<> reshaped;
 };
 } // namespace
+
+bool Classifier::isFixedScale(const onnx::NodeProto &node,
+                              StringRef name) const {
+  if (node.op_type() != "InstanceNormalization" ||
+      !reshaped.contains(node.input(0)) || isParameterName(name))
+    return false;
+  const ::dist::HostArray &array = initializers.find(name)->second;
+  double expected = name == StringRef(node.input(1)) ? 1 : 0;
+  int64_t count = ::dist::elementCount(array.shape);
+  for (int64_t i = 0; i < count; ++i)
+    if (::dist::elementAsDouble(array.type, array.data, i) != expected)
+      return false;
+  return true;
+}
 
 /// Whether the node only hands on what its inputs are made of.
 bool Classifier::follow(const onnx::NodeProto &node) {
@@ -181,6 +208,12 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
                   std::string(from.repeated ? "repeated, " : "") + "read by " +
                   place;
     break;
+  case Slot::Setting:
+    if (!state.trainable && !state.seen) {
+      state.group = "constant";
+      state.why = "a setting of " + place;
+    }
+    break;
   case Slot::Buffer:
     if (!state.trainable) {
       state.group = "buffer";
@@ -203,6 +236,11 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
     }
     [[fallthrough]];
   case Slot::Parameter:
+    if (isFixedScale(node, from.name)) {
+      state.group = "constant";
+      state.why = "no scale or shift of the source's, in " + place;
+      break;
+    }
     if (array.shape.empty()) {
       refuse("a scalar in");
       break;
@@ -220,6 +258,8 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
 }
 
 void Classifier::visit(const onnx::NodeProto &node) {
+  if (node.op_type() == "Reshape" && node.output_size() == 1)
+    reshaped.insert(node.output(0));
   if ((!node.domain().empty() && node.domain() != "ai.onnx") || follow(node))
     return;
   const std::string &op = node.op_type();

@@ -29,6 +29,10 @@ static bool isUniform(const ::dist::HostArray &array) {
 }
 
 bool mlir::dist::graph::isParameterName(StringRef name) {
+  // What PyTorch's exporter computes from constants it calls val_12.
+  StringRef number = name;
+  if (number.consume_front("val_") && llvm::all_of(number, llvm::isDigit))
+    return false;
   return !name.empty() && !name.starts_with("/") &&
          !name.starts_with("onnx::") && !name.contains("Identity") &&
          !name.contains("_output_") && !name.starts_with_insensitive("const") &&
@@ -110,7 +114,18 @@ LogicalResult OnnxModel::untie() {
   return success();
 }
 
+/// Whether all users are of one op: an embedding that is the head, too, is read
+/// by a Gather and a product, copies of a layer by the same ops.
+static bool haveOneOp(ArrayRef<std::string> users) {
+  return llvm::all_of(users, [&](const std::string &user) {
+    return StringRef(user).split(' ').first ==
+           StringRef(users.front()).split(' ').first;
+  });
+}
+
 void OnnxModel::describeSharing() {
+  // Initializers that several ops of one kind read.
+  std::vector<std::string> shared;
   for (auto &entry : trainability) {
     Trainability &state = entry.second;
     if (auto from = untiedFrom.find(entry.getKey()); from != untiedFrom.end())
@@ -120,8 +135,11 @@ void OnnxModel::describeSharing() {
     std::string users = llvm::join(ArrayRef(state.users).drop_front(), ", ");
     state.why += ", shared with " + users;
     const ::dist::HostArray &array = initializers.find(entry.getKey())->second;
-    if (!isUniform(array))
+    if (!isUniform(array)) {
+      if (haveOneOp(state.users))
+        shared.push_back(entry.getKey().str());
       continue;
+    }
     notes.push_back("'" + entry.getKey().str() + "' is one parameter of " +
                     llvm::join(state.users, ", ") +
                     ": all its elements are equal, so the exporter may have "
@@ -129,6 +147,23 @@ void OnnxModel::describeSharing() {
                     llvm::Regex::escape(entry.getKey()) +
                     "$' to train them apart");
   }
+  if (shared.empty())
+    return;
+  llvm::sort(shared);
+  std::string text, regex;
+  for (const std::string &name : ArrayRef(shared).take_front(3)) {
+    text += (text.empty() ? "'" : ", '") + name + "' of " +
+            llvm::join(trainability.find(name)->second.users, " and ");
+    regex += (regex.empty() ? "" : "|") + llvm::Regex::escape(name);
+  }
+  bool several = shared.size() > 3;
+  notes.push_back(
+      "one parameter of several nodes: " + text +
+      (several ? " and " + std::to_string(shared.size() - 3) + " more" : "") +
+      ": the model shares " + (shared.size() > 1 ? "them" : "it") +
+      ", or the exporter found copies of a layer that begin alike; give " +
+      (several ? "--untie REGEX" : "--untie '^(" + regex + ")$'") +
+      " to train them apart");
 }
 
 void OnnxModel::listFrozen() {

@@ -51,10 +51,40 @@ def keras():
         value(11, "x", ["n", 1, 2, 2]), value(12, "y", ["n", 2]), producer="tf2onnx")
 
 
+def torch(training=False):
+    """As PyTorch's second exporter leaves two convolutions, of which the first had a batch norm and the
+    second a bias of zeros, a group norm, and an upsampling. `training`: another batch norm is left."""
+    rule = "pkg.onnxscript.rewriter.rule_name"
+    return model(
+        node("Conv", ["x", "a.weight"], ["c"], "node_Conv_22", kernel_shape=[1, 1],
+             notes=[("namespace", "conv"), (rule, "RemoveOptionalBiasFromConv, FuseBatchNormIntoConv")]),
+        node("Conv", ["c", "b.weight"], ["d"], "node_conv2d_1", kernel_shape=[1, 1],
+             notes=[(rule, "RemoveOptionalBiasFromConv")]),
+        node("Reshape", ["d", "to"], ["r"], "split"),
+        node("InstanceNormalization", ["r", "val_8", "val_11"], ["n"], "norm"),
+        node("Reshape", ["n", "back"], ["g"], "join"),
+        node("Mul", ["g", "val_21"], ["h"], "scaled"), node("Add", ["h", "val_23"], ["i"], "shifted"),
+        node("Resize", ["i", "", "val_24"], ["j"], "up", mode="nearest"),
+        node("Clip", ["j", "low", "high"], ["k"], "bounded"),
+        *([node("BatchNormalization", ["k", "bn.weight", "bn.bias", "bn.mean", "bn.var"], ["y", "m", "v"], "bn",
+                training_mode=1),
+           tensor("bn.weight", [2], [1.0, 1.0]), tensor("bn.bias", [2], [0.0, 0.5]),
+           tensor("bn.mean", [2], [0.0, 0.0]), tensor("bn.var", [2], [1.0, 1.0])] if training else
+          [node("Identity", ["k"], ["y"], "out")]),
+        tensor("a.weight", [2, 1, 1, 1], [0.5, 0.25]), tensor("b.weight", [2, 2, 1, 1], [0.1, 0.2, 0.3, 0.4]),
+        tensor("to", [3], [0, 2, -1], "q"), tensor("back", [4], [0, 2, 2, 2], "q"),
+        tensor("val_8", [2], [1.0, 1.0]), tensor("val_11", [2], [0.0, 0.0]),
+        tensor("val_21", [2, 1, 1], [0.5, 0.75]), tensor("val_23", [2, 1, 1], [0.1, 0.2]),
+        tensor("val_24", [4], [1.0, 1.0, 2.0, 2.0]), tensor("low", [], [0.0]), tensor("high", [], [6.0]),
+        value(11, "x", ["n", 1, 2, 2]), value(12, "y", ["n", 2, 4, 4]), producer="pytorch")
+
+
 MODELS = {
     "tied-named": lambda: layers(["l0.bias", "l1.bias", "l2.bias"],
                                  [("l0.bias", "l1.bias"), ("l0.bias", "l2.bias"), ("w0", "w0.again")],
                                  ["w0", "w0.again", "w2"]),
+    "torch": torch,
+    "torch-training": lambda: torch(training=True),
     "tied-nameless": lambda: layers(["l0.bias"] * 3),
     "token": lambda: token("cls", [0.1, 0.2, 0.3, 0.4]),
     "padding": lambda: token("class_token", [0.0] * 4, padded=True),

@@ -35,10 +35,12 @@ def attr(name, value):
     return out + b"".join(num(8, v) for v in value) + num(20, 7)
 
 
-def node(op, inputs, outputs, name="", devices=b"", domain="", **attributes):
+def node(op, inputs, outputs, name="", devices=b"", domain="", notes=(), **attributes):
+    """`notes`: pairs of the node's metadata."""
     out = b"".join(sub(1, i) for i in inputs) + b"".join(sub(2, o) for o in outputs)
     out += sub(3, name or outputs[0]) + sub(4, op) + (sub(7, domain) if domain else b"")
-    return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items()) + devices)
+    return sub(1, out + b"".join(sub(5, attr(k, v)) for k, v in attributes.items())
+               + b"".join(sub(9, sub(1, k) + sub(2, v)) for k, v in notes) + devices)
 
 
 def graph(name, *parts):
