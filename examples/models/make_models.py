@@ -111,6 +111,21 @@ def digits_mlp(path):
     m.save(path, [64], m.node("Softmax", "probabilities", [x], axis=-1), 10)
 
 
+def digits_generator(path):
+    """Of a GAN: two dense layers from 16 numbers to the 64 pixels of an image."""
+    m = Model(seed=7)
+    x = m.relu("relu1", m.dense("dense1", "noise", 16, 48))
+    x = m.dense("dense2", x, 48, 64)
+    m.save(path, [16], m.node("Sigmoid", "image", [x]), 64, source="noise")
+
+
+def digits_discriminator(path):
+    """Of a GAN: two dense layers from the 64 pixels of an image to whether it is real, as a logit."""
+    m = Model(seed=8)
+    x = m.node("LeakyRelu", "relu1", [m.dense("dense1", "image", 64, 48)], alpha=0.2)
+    m.save(path, [64], m.dense("real", x, 48, 1), 1)
+
+
 def mlp(path):
     """Three dense layers for 784 numbers of ten classes."""
     m = Model(seed=4)
@@ -196,6 +211,8 @@ def transformer(path, layers, dim, heads, length, vocabulary, seed=3, tied=False
 EXAMPLES = {
     "digits-cnn": digits_cnn,
     "digits-mlp": digits_mlp,
+    "digits-generator": digits_generator,
+    "digits-discriminator": digits_discriminator,
     # The 17 gray levels of 8x8 pixels as tokens.
     "tiny-transformer": lambda path: transformer(path, layers=2, dim=16, heads=4, length=64, vocabulary=20),
 }

@@ -21,8 +21,10 @@ using namespace mlir::dist::graph;
 
 namespace {
 struct Gradient {
+  /// Null: of an input.
   VariableOp variable;
   Value value;
+  Port port;
 };
 
 struct ApplyOptimizerPass
@@ -42,8 +44,18 @@ private:
             Value squaredNorm);
   void update(GraphBuilder &g, func::FuncOp entry,
               SmallVector<Gradient> gradients, Value finite);
+  void unscale(GraphBuilder &g, func::FuncOp entry,
+               MutableArrayRef<Gradient> gradients);
+  bool checksGradients() const {
+    return clipNorm > 0 || onNonfinite == "skip" || lossScale;
+  }
   void accumulateGradients(func::FuncOp entry, ArrayRef<Gradient> gradients);
+  LogicalResult createGradients(func::FuncOp step);
   func::FuncOp createApply(func::FuncOp after);
+  func::FuncOp createAccumulatedApply(func::FuncOp after,
+                                      ArrayRef<VariableOp> variables);
+  func::FuncOp createSeparateApply(func::FuncOp after,
+                                   ArrayRef<Gradient> gradients);
 
   const Optimizer *row = nullptr;
   std::optional<StateIndex> state;
@@ -98,10 +110,18 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
       continue;
     auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
     auto variable = symbol ? state->find(symbol) : VariableOp();
-    if (!variable)
+    if (symbol && !variable)
       return entry.emitError() << "'" << entry.getSymName() << "': gradient "
                                << i << " names no variable";
-    gradients.push_back({variable, getReturn(entry)->getOperand(i)});
+    Port port;
+    port.role = "gradient";
+    if (variable)
+      port.name = variable.getSymName();
+    else if (auto name = entry.getResultAttrOfType<StringAttr>(i, kName))
+      port.name = name;
+    if (auto dim = entry.getResultAttrOfType<IntegerAttr>(i, kBatchDim))
+      port.batchDim = dim.getInt();
+    gradients.push_back({variable, getReturn(entry)->getOperand(i), port});
   }
   if (gradients.empty())
     return entry.emitError() << "'" << entry.getSymName()
@@ -262,6 +282,17 @@ static void nameOps(VariableOp variable, Operation *before, Operation *end,
       op->setLoc(location);
 }
 
+/// Divides gradients by the loss scale, if there is one.
+void ApplyOptimizerPass::unscale(GraphBuilder &g, func::FuncOp entry,
+                                 MutableArrayRef<Gradient> gradients) {
+  if (!lossScale)
+    return;
+  Value scale = state->getArgument(entry, getLossScale(*state));
+  Value share = g.div(g.like(scale, 1), scale);
+  for (Gradient &gradient : gradients)
+    gradient.value = scaleBy(g, gradient.value, share);
+}
+
 /// Updates the variables of `entry` by their gradients. `finite` is what is
 /// known of the loss; null where the loss was checked before.
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
@@ -269,16 +300,10 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   Value rate = addLearningRate(g, entry);
   Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
-  if (lossScale) {
-    Value scale = state->getArgument(entry, getLossScale(*state));
-    Value share = g.div(g.like(scale, 1), scale);
-    for (Gradient &gradient : gradients)
-      gradient.value = scaleBy(g, gradient.value, share);
-  }
   // Otherwise nobody leaves the step out, nor needs all gradients at once: the
   // pass over them and, where ranks have parts of them, the all-reduce are
   // saved.
-  if (clipNorm > 0 || onNonfinite == "skip" || lossScale) {
+  if (checksGradients()) {
     Value known = areFinite(g, gradients);
     finite = finite ? g.make<AndOp>(finite, known) : known;
   }
@@ -322,6 +347,30 @@ void ApplyOptimizerPass::accumulateGradients(func::FuncOp entry,
   addFinite(g, entry, isFinite(g, loss));
 }
 
+/// A copy of the step that gives its gradients instead of updating by them.
+LogicalResult ApplyOptimizerPass::createGradients(func::FuncOp step) {
+  bool isPartial = step.getSymName() == "train_step_partial";
+  func::FuncOp entry =
+      cloneEntry(step, isPartial ? "gradients_partial" : "gradients");
+  FailureOr<SmallVector<Gradient>> gradients = takeGradients(entry);
+  if (failed(gradients))
+    return failure();
+  OpBuilder builder(getReturn(entry));
+  GraphBuilder g(builder, entry.getLoc());
+  unscale(g, entry, *gradients);
+  Value finite =
+      isFinite(g, getReturn(entry)->getOperand(findResult(entry, "loss")));
+  // What the step leaves alone then, its first half leaves alone.
+  if (checksGradients())
+    finite = g.make<AndOp>(finite, areFinite(g, *gradients));
+  for (const Gradient &gradient : *gradients)
+    state->addResult(entry, gradient.value, gradient.port);
+  addFinite(g, entry, finite);
+  state->finish();
+  eraseDeadOps(entry);
+  return success();
+}
+
 func::FuncOp ApplyOptimizerPass::createApply(func::FuncOp after) {
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(after);
@@ -329,6 +378,41 @@ func::FuncOp ApplyOptimizerPass::createApply(func::FuncOp after) {
                                     builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(apply.addEntryBlock());
   func::ReturnOp::create(builder, after.getLoc());
+  return apply;
+}
+
+/// Updates by the mean of what the accumulators hold, and clears them.
+func::FuncOp
+ApplyOptimizerPass::createAccumulatedApply(func::FuncOp after,
+                                           ArrayRef<VariableOp> variables) {
+  func::FuncOp apply = createApply(after);
+  OpBuilder builder(getReturn(apply));
+  GraphBuilder g(builder, apply.getLoc());
+  SmallVector<Gradient> gradients;
+  for (VariableOp variable : variables) {
+    Value sum = state->getArgument(apply, getAccumulator(variable));
+    gradients.push_back({variable, g.mul(sum, 1.0 / accumulate), {}});
+    state->setResult(apply, getAccumulator(variable), g.like(sum, 0));
+  }
+  unscale(g, apply, gradients);
+  // The losses were checked when they were computed.
+  update(g, apply, gradients, nullptr);
+  return apply;
+}
+
+/// Updates by gradients that the caller has: those that @gradients gives.
+func::FuncOp ApplyOptimizerPass::createSeparateApply(func::FuncOp after,
+                                                     ArrayRef<Gradient> given) {
+  func::FuncOp apply = createApply(after);
+  SmallVector<Gradient> gradients;
+  for (const Gradient &one : given)
+    gradients.push_back(
+        {one.variable,
+         addArgument(apply, one.value.getType(), one.port, apply.getLoc()),
+         one.port});
+  OpBuilder builder(getReturn(apply));
+  GraphBuilder g(builder, apply.getLoc());
+  update(g, apply, gradients, nullptr);
   return apply;
 }
 
@@ -345,12 +429,28 @@ void ApplyOptimizerPass::runOnOperation() {
         << "graph-apply-optimizer: the module has no function 'train_step'";
     return signalPassFailure();
   }
+  if (separate && accumulate > 1) {
+    module.emitError()
+        << "--entries: with --accumulate " << accumulate.getValue()
+        << " the entries 'gradients' and 'apply' sum up in the session and "
+           "give and take no gradients; leave --accumulate out and sum them in "
+           "the loop, or ask for 'train'";
+    return signalPassFailure();
+  }
   state.emplace(module);
   SmallVector<VariableOp> accumulated;
-  for (func::FuncOp entry : entries) {
+  SmallVector<Gradient> returned;
+  for (func::FuncOp entry : llvm::to_vector(entries)) {
+    if (separate && findResult(entry, "loss") >= 0 &&
+        failed(createGradients(entry)))
+      return signalPassFailure();
     FailureOr<SmallVector<Gradient>> gradients = takeGradients(entry);
     if (failed(gradients))
       return signalPassFailure();
+    // Of inputs they are nothing to update by.
+    llvm::erase_if(*gradients,
+                   [](const Gradient &one) { return !one.variable; });
+    returned = *gradients;
     int64_t loss = findResult(entry, "loss");
     if (loss < 0) {
       entry.emitError() << "'" << entry.getSymName()
@@ -369,22 +469,13 @@ void ApplyOptimizerPass::runOnOperation() {
     OpBuilder builder(getReturn(entry));
     GraphBuilder g(builder, entry.getLoc());
     Value finite = isFinite(g, getReturn(entry)->getOperand(loss));
+    unscale(g, entry, *gradients);
     update(g, entry, *gradients, finite);
   }
-  if (accumulate > 1) {
-    func::FuncOp apply = createApply(entries.back());
-    OpBuilder builder(getReturn(apply));
-    GraphBuilder g(builder, apply.getLoc());
-    SmallVector<Gradient> gradients;
-    for (VariableOp variable : accumulated) {
-      Value sum = state->getArgument(apply, getAccumulator(variable));
-      gradients.push_back({variable, g.mul(sum, 1.0 / accumulate)});
-      state->setResult(apply, getAccumulator(variable), g.like(sum, 0));
-    }
-    // The losses were checked when they were computed.
-    update(g, apply, gradients, nullptr);
-    entries.push_back(apply);
-  }
+  if (accumulate > 1)
+    entries.push_back(createAccumulatedApply(entries.back(), accumulated));
+  else if (separate)
+    entries.push_back(createSeparateApply(entries.back(), returned));
   state->finish();
   for (func::FuncOp entry : entries)
     eraseDeadOps(entry);

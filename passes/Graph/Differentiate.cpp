@@ -9,6 +9,7 @@
 #include "passes/Graph/LossScale.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Graph/RecomputePlan.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -30,21 +31,25 @@ struct DifferentiatePass
 class Sweep {
 public:
   /// `lossScale` multiplies the gradients; null: 1.
-  Sweep(func::FuncOp entry, Value lossScale, bool mark)
-      : entry(entry), lossScale(lossScale), mark(mark),
+  Sweep(func::FuncOp entry, ArrayRef<std::string> inputs, Value lossScale,
+        bool mark)
+      : entry(entry), inputs(inputs), lossScale(lossScale), mark(mark),
         builder(getReturn(entry)) {}
   LogicalResult run();
 
 private:
+  FailureOr<SmallVector<BlockArgument>> findInputs();
   void findVaried(ArrayRef<BlockArgument> parameters);
   LogicalResult differentiate(Operation *op);
   void accumulate(Value value, Value cotangent, Location loc);
 
   func::FuncOp entry;
+  /// By which the loss is differentiated, beside the variables.
+  ArrayRef<std::string> inputs;
   Value lossScale;
   bool mark;
   OpBuilder builder;
-  /// Values that depend on a trainable variable.
+  /// Values that depend on what the loss is differentiated by.
   DenseSet<Value> varied;
   DenseMap<Value, Value> cotangents;
 };
@@ -52,6 +57,34 @@ private:
 
 static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+FailureOr<SmallVector<BlockArgument>> Sweep::findInputs() {
+  SmallVector<BlockArgument> found;
+  for (const std::string &name : inputs) {
+    SmallVector<StringRef> known;
+    BlockArgument input;
+    for (BlockArgument argument : entry.getArguments()) {
+      auto given =
+          entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kName);
+      if (!given || !isFloat(argument) ||
+          getArgumentRole(entry, argument.getArgNumber()) != "input")
+        continue;
+      known.push_back(given.getValue());
+      if (given.getValue() == name)
+        input = argument;
+    }
+    if (!input)
+      return entry.emitError()
+             << "--input-gradients: '" << entry.getSymName()
+             << "' has no input '" << name << "' of floats; it has '"
+             << llvm::join(known, "', '") << "'";
+    if (llvm::is_contained(found, input))
+      return entry.emitError()
+             << "--input-gradients: '" << name << "' is given twice";
+    found.push_back(input);
+  }
+  return found;
 }
 
 void Sweep::findVaried(ArrayRef<BlockArgument> parameters) {
@@ -133,6 +166,10 @@ LogicalResult Sweep::run() {
     parameters.push_back(argument);
     variables.push_back(variable);
   }
+  FailureOr<SmallVector<BlockArgument>> byInputs = findInputs();
+  if (failed(byInputs))
+    return failure();
+  llvm::append_range(parameters, *byInputs);
   findVaried(parameters);
   if (!varied.contains(loss))
     return entry.emitError() << "'" << entry.getSymName()
@@ -152,7 +189,7 @@ LogicalResult Sweep::run() {
       return failure();
 
   SmallVector<std::pair<Value, Port>> gradients;
-  for (auto [parameter, variable] : llvm::zip_equal(parameters, variables)) {
+  for (auto [parameter, variable] : llvm::zip(parameters, variables)) {
     // No cotangent: the variable feeds only what the loss ignores.
     Value gradient = cotangents.lookup(parameter);
     if (!gradient)
@@ -161,6 +198,21 @@ LogicalResult Sweep::run() {
     port.role = "gradient";
     port.name = variable.getSymName();
     port.variable = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+    gradients.emplace_back(gradient, port);
+  }
+  for (BlockArgument input : *byInputs) {
+    unsigned number = input.getArgNumber();
+    StringRef name = entry.getArgAttrOfType<StringAttr>(number, kName);
+    Value gradient = cotangents.lookup(input);
+    if (!gradient)
+      return entry.emitError()
+             << "--input-gradients: the loss of '" << entry.getSymName()
+             << "' does not depend on input '" << name << "'";
+    Port port;
+    port.role = "gradient";
+    port.name = name;
+    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(number, kBatchDim))
+      port.batchDim = dim.getInt();
     gradients.emplace_back(gradient, port);
   }
   addResults(entry, gradients);
@@ -194,7 +246,8 @@ void DifferentiatePass::runOnOperation() {
       scale = state.getArgument(entry, getLossScale(state));
       state.finish();
     }
-    if (failed(Sweep(entry, scale, markCotangents).run()))
+    SmallVector<std::string> byInputs(inputs.begin(), inputs.end());
+    if (failed(Sweep(entry, byInputs, scale, markCotangents).run()))
       return signalPassFailure();
   }
 }

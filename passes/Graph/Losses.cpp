@@ -86,6 +86,17 @@ static Value buildHuber(GraphBuilder &g, const LossInputs &in,
                   g.add(g.mul(magnitude, delta), -0.5 * delta * delta));
 }
 
+/// The sum over an example's elements, as the mean over them that is taken
+/// behind it wants it.
+static Value buildInnerProduct(GraphBuilder &g, const LossInputs &in,
+                               const TrainingSpec &) {
+  Value products = g.mul(in.prediction, in.label);
+  int64_t last = getLastDim(products);
+  return last == 0 ? products
+                   : g.sum(products,
+                           llvm::to_vector(llvm::seq<int64_t>(1, last + 1)));
+}
+
 static constexpr StringRef kLossSource = "keras/src/losses/losses.py";
 static constexpr StringRef kBackendSource =
     "keras/src/backend/tensorflow/nn.py";
@@ -130,6 +141,14 @@ ArrayRef<Loss> mlir::dist::graph::getLosses() {
        FusedActivation::None,
        false,
        buildHuber},
+      {{"inner-product",
+        {},
+        "sum(p y): its gradient by the output is y, which another model's "
+        "backward pass has given",
+        ""},
+       FusedActivation::None,
+       false,
+       buildInnerProduct},
   };
   return table;
 }

@@ -208,7 +208,8 @@ def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
     "loss" backwards over DifferentiableOpInterface. Only what leads from a
     trainable variable to the loss is differentiated; values used more than once
     get the sum of their cotangents. Gradients are appended as results of role
-    "gradient". It is an error if an op on the way has no derivative.
+    "gradient"; those by the inputs that `inputs` names come last, and have no
+    `graph.variable`. It is an error if an op on the way has no derivative.
 
     Before:
     ```mlir
@@ -225,6 +226,8 @@ def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"entries", "entries", "std::string",
       "Functions to differentiate; default: train_step, train_step_partial">,
+    ListOption<"inputs", "inputs", "std::string",
+      "Inputs by which the loss is differentiated, too">,
     Option<"lossScale", "loss-scale", "bool", "false",
       "Gradients are multiplied by the variable 'loss-scale/value'">,
     Option<"markCotangents", "mark-cotangents", "bool", "false",
@@ -256,6 +259,12 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     communication; @apply updates by their sum / K and clears them, as in
     keras/src/optimizers/base_optimizer.py.
 
+    With `separate` the step's two halves are entries, too, for loops that do
+    something in between: @gradients (and @gradients_partial) is the step up to
+    its update, and gives the gradients, divided by the loss scale, as results of
+    role "gradient" with their variables' names; @apply takes such as arguments,
+    and updates. The one after the other does what @train_step does.
+
     With `settable-lr` the optimizer's lr, from which the schedule computes the
     rate, is the variable `optimizer/learning_rate` (f32, lr at the start): no
     step changes it, but the host may between two of them, and checkpoints keep
@@ -284,12 +293,41 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"weightDecay", "weight-decay", "double", "-1",
       "Decoupled weight decay; negative: the optimizer's own">,
     Option<"accumulate", "accumulate", "int64_t", "1", "Batches an update">,
+    Option<"separate", "separate", "bool", "false",
+      "Also make @gradients and @apply, which give and take gradients">,
     Option<"lossScale", "loss-scale", "bool", "false",
       "Gradients are divided by the dynamic loss scale, which follows overflows">,
     Option<"onNonfinite", "on-nonfinite", "std::string", "\"stop\"",
       "continue, skip or stop; the host loop stops or continues by the result `finite`">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
+def SelectEntriesPass : Pass<"graph-select-entries", "::mlir::ModuleOp"> {
+  let summary = "Leaves the entries that are asked for";
+  let description = [{
+    `entries` are `train` (@train_step; with accumulation @gradients and @apply),
+    `evaluate` (@eval_step), `predict`, `gradients` and `apply`, each with its
+    partial one. It is an error if the module has none of one. What the optimizer
+    and the metrics keep for entries that go (slots, counters, sums) goes, too.
+
+    Before:
+    ```mlir
+    func.func @predict(...)
+    func.func @train_step(...)
+    func.func @train_step_partial(...)
+    func.func @eval_step(...)
+    ```
+    After `graph-select-entries{entries=train}`:
+    ```mlir
+    func.func @train_step(...)
+    func.func @train_step_partial(...)
+    ```
+  }];
+  let options = [
+    ListOption<"entries", "entries", "std::string",
+      "train, evaluate, predict, gradients, apply; none: all stay">,
+  ];
 }
 
 def DecomposeCompositesPass : Pass<"graph-decompose-composites", "::mlir::ModuleOp"> {

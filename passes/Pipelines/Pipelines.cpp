@@ -66,6 +66,8 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     DifferentiatePassOptions differentiate;
     differentiate.lossScale = options.precision == "f16";
     differentiate.markCotangents = options.markCotangents;
+    differentiate.inputs.assign(options.inputGradients.begin(),
+                                options.inputGradients.end());
     pm.addPass(createDifferentiatePass(differentiate));
     ApplyOptimizerPassOptions apply;
     apply.optimizer = options.optimizer;
@@ -75,11 +77,17 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     apply.clipValue = options.clipValue;
     apply.weightDecay = options.weightDecay;
     apply.accumulate = options.accumulate;
+    apply.separate = llvm::is_contained(options.entries, "gradients") ||
+                     llvm::is_contained(options.entries, "apply");
     apply.onNonfinite = options.onNonfinite;
     apply.lossScale = options.precision == "f16";
     pm.addPass(createApplyOptimizerPass(apply));
     pm.addPass(createFoldPass());
   }
+  // Strategies decide by what will run.
+  SelectEntriesPassOptions select;
+  select.entries.assign(options.entries.begin(), options.entries.end());
+  pm.addPass(createSelectEntriesPass(select));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -51,6 +51,13 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
   Option<int64_t> accumulate{*this, "accumulate",
                              llvm::cl::desc("Batches an update"),
                              llvm::cl::init(1)};
+  ListOption<std::string> entries{
+      *this, "entries",
+      llvm::cl::desc("train, evaluate, predict, gradients, apply; none: train, "
+                     "evaluate, predict")};
+  ListOption<std::string> inputGradients{
+      *this, "input-gradients",
+      llvm::cl::desc("Inputs by which 'gradients' differentiates, too")};
   Option<int64_t> replicas{*this, "replicas",
                            llvm::cl::desc("Replicas with their own batch "
                                           "statistics"),

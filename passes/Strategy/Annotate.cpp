@@ -264,6 +264,11 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
     return getVariableSharding(variable);
   }
   auto batchDim = attributes.getAs<IntegerAttr>("graph.batch_dim");
+  // A variable's gradient is summed over the replicas, and may stay split over
+  // other axes as it comes.
+  auto role = attributes.getAs<StringAttr>("graph.role");
+  if (!batchDim && what == "result" && role && role.getValue() == "gradient")
+    return getBase(tensor.getRank());
   if (!batchDim || batchDim.getInt() < 0)
     return whole;
   int64_t dim = batchDim.getInt();

@@ -12,6 +12,7 @@
 #include "runtime/core/session.h"
 #include "runtime/core/thread_team.h"
 #include <cstring>
+#include <map>
 
 struct dist_status_t {
   dist::Status status;
@@ -21,11 +22,13 @@ struct dist_team_t {
   std::shared_ptr<dist::ThreadTeam> threads;
 };
 
-/// A session, what its last run gave, and scratch that calls use again.
+/// A session, what each entry's last run gave, and scratch that calls use
+/// again.
 struct dist_session_t {
   std::unique_ptr<dist::Session> session;
   std::vector<dist::TensorView> inputs;
-  std::vector<dist::Tensor> outputs;
+  /// One for each entry, so that what one gives another can take.
+  std::map<const dist::manifest::Entry *, std::vector<dist::Tensor>> outputs;
 
   const google::protobuf::RepeatedPtrField<dist::manifest::Entry> &
   entries() const {

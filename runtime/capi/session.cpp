@@ -62,6 +62,8 @@ Status describe(const Bindings &bindings, int32_t index, dist_binding_t *out) {
   case manifest::Binding::OUTPUT:
   case manifest::Binding::LOSS:
   case manifest::Binding::LEARNING_RATE:
+  case manifest::Binding::FINITE:
+  case manifest::Binding::GRADIENT:
     filled.role = static_cast<dist_role_t>(binding->role());
     break;
   default:
@@ -81,7 +83,40 @@ Status run(dist_session_t *session, const manifest::Entry &entry,
   session->inputs.resize(numInputs);
   for (int32_t i = 0; i < numInputs; ++i)
     DIST_RETURN_IF_ERROR(toView(&inputs[i], &session->inputs[i]));
-  return session->session->run(entry, session->inputs, &session->outputs);
+  return session->session->run(entry, session->inputs,
+                               &session->outputs[&entry]);
+}
+
+dist_tensor_t toC(const Tensor &tensor) {
+  return {static_cast<dist_data_type_t>(tensor.type),
+          static_cast<int32_t>(tensor.shape.size()), tensor.shape.data(),
+          tensor.data.data()};
+}
+
+/// What an entry has given of a role.
+std::vector<const Tensor *> findOutputs(const dist_session_t *session,
+                                        const manifest::Entry &entry,
+                                        manifest::Binding::Role role) {
+  std::vector<const Tensor *> found;
+  size_t index = 0;
+  const std::vector<Tensor> &outputs = session->outputs.at(&entry);
+  for (const manifest::Binding &binding : entry.results()) {
+    if (!isTensor(binding))
+      continue;
+    if (binding.role() == role)
+      found.push_back(&outputs[index]);
+    ++index;
+  }
+  return found;
+}
+
+void giveLoss(const dist_session_t *session, const manifest::Entry &entry,
+              double *out) {
+  if (!out)
+    return;
+  for (const Tensor *loss :
+       findOutputs(session, entry, manifest::Binding::LOSS))
+    *out = elementAsDouble(loss->type, loss->data.data(), 0);
 }
 
 } // namespace
@@ -192,13 +227,8 @@ dist_status_t *dist_session_run(dist_session_t *session, const char *entry,
         (num_outputs > 0 && !out_outputs))
       return badArgument("more outputs than the entry has", entry);
     DIST_RETURN_IF_ERROR(run(session, *found, inputs, num_inputs));
-    for (int32_t i = 0; i < num_outputs; ++i) {
-      const Tensor &tensor = session->outputs[i];
-      out_outputs[i].type = static_cast<dist_data_type_t>(tensor.type);
-      out_outputs[i].num_dims = tensor.shape.size();
-      out_outputs[i].dims = tensor.shape.data();
-      out_outputs[i].data = tensor.data.data();
-    }
+    for (int32_t i = 0; i < num_outputs; ++i)
+      out_outputs[i] = toC(session->outputs[found][i]);
     return Status();
   });
 }
@@ -210,17 +240,45 @@ dist_status_t *dist_session_train_step(dist_session_t *session,
     const manifest::Entry *entry;
     DIST_RETURN_IF_ERROR(findEntry(session, "train_step", &entry));
     DIST_RETURN_IF_ERROR(run(session, *entry, inputs, num_inputs));
-    int32_t index = 0;
-    for (const manifest::Binding &binding : entry->results()) {
-      if (!isTensor(binding))
-        continue;
-      if (binding.role() == manifest::Binding::LOSS && out_loss)
-        *out_loss = elementAsDouble(session->outputs[index].type,
-                                    session->outputs[index].data.data(), 0);
-      ++index;
-    }
+    giveLoss(session, *entry, out_loss);
     return Status();
   });
+}
+
+dist_status_t *dist_session_gradients(dist_session_t *session,
+                                      const dist_tensor_t *inputs,
+                                      int32_t num_inputs, double *out_loss,
+                                      dist_tensor_t *out_gradients,
+                                      int32_t num_gradients) {
+  return guarded([&]() -> Status {
+    const manifest::Entry *entry;
+    DIST_RETURN_IF_ERROR(findEntry(session, "gradients", &entry));
+    int32_t count = 0;
+    for (const manifest::Binding &binding : entry->results())
+      count += binding.role() == manifest::Binding::GRADIENT;
+    if (count == 0)
+      return badArgument("the entry sums its gradients in the session, and "
+                         "gives none",
+                         entry->name());
+    if (num_gradients < 0 || num_gradients > count ||
+        (num_gradients > 0 && !out_gradients))
+      return badArgument("more gradients than the entry gives",
+                         std::to_string(count));
+    DIST_RETURN_IF_ERROR(run(session, *entry, inputs, num_inputs));
+    giveLoss(session, *entry, out_loss);
+    std::vector<const Tensor *> given =
+        findOutputs(session, *entry, manifest::Binding::GRADIENT);
+    for (int32_t i = 0; i < num_gradients; ++i)
+      out_gradients[i] = toC(*given[i]);
+    return Status();
+  });
+}
+
+dist_status_t *dist_session_apply(dist_session_t *session,
+                                  const dist_tensor_t *gradients,
+                                  int32_t num_gradients) {
+  return dist_session_run(session, "apply", gradients, num_gradients, nullptr,
+                          0);
 }
 
 dist_status_t *dist_session_predict(dist_session_t *session,

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dist/checkpoint.hpp"
 #include "dist/session.hpp"
 #include "test/runtime/session_fixture.h"
 

@@ -177,6 +177,26 @@ protected:
       bind(list, Binding::VARIABLE, "w", {2}, {2})->set_variable(0);
   }
 
+  /// The two halves of a step.
+  void describeHalves() {
+    manifest::Entry *half = m.mutable_programs(0)->add_entries();
+    half->set_name("gradients");
+    half->set_symbol("gradients");
+    bind(half->mutable_arguments(), Binding::INPUT, "x", {2}, {2});
+    bind(half->mutable_arguments(), Binding::VARIABLE, "w", {2}, {2})
+        ->set_variable(0);
+    auto *given = half->mutable_results();
+    bind(given, Binding::LOSS, "loss", {}, {});
+    bind(given, Binding::GRADIENT, "w", {2}, {2});
+    bind(given, Binding::GRADIENT, "x", {2}, {2});
+    half = m.mutable_programs(0)->add_entries();
+    half->set_name("apply");
+    half->set_symbol("apply");
+    bind(half->mutable_arguments(), Binding::GRADIENT, "w", {2}, {2});
+    for (auto *list : {half->mutable_arguments(), half->mutable_results()})
+      bind(list, Binding::VARIABLE, "w", {2}, {2})->set_variable(0);
+  }
+
   Status open(const SessionOptions &options = {}) {
     std::string digest;
     EXPECT_TRUE(digestPackage(folder, &digest).ok());

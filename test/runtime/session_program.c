@@ -259,6 +259,29 @@ EXPORT int32_t share_of_2(dist_rt_context *context, char *arena,
   return share(bindings, 2);
 }
 
+/* x, w -> w[0] + w[1], 2 w, x: a loss and its gradients by w and by x. */
+EXPORT int32_t gradients(dist_rt_context *context, char *arena,
+                         void **bindings) {
+  const float *x = bindings[0], *w = bindings[1];
+  float *byW = bindings[3], *byX = bindings[4];
+  (void)context, (void)arena;
+  *(float *)bindings[2] = w[0] + w[1];
+  for (int64_t i = 0; i < 2; ++i) {
+    byW[i] = 2 * w[i];
+    byX[i] = x[i];
+  }
+  return 0;
+}
+/* g, w -> w - g. */
+EXPORT int32_t apply(dist_rt_context *context, char *arena, void **bindings) {
+  const float *g = bindings[0];
+  float *w = bindings[1];
+  (void)context, (void)arena;
+  w[0] -= g[0];
+  w[1] -= g[1];
+  return 0;
+}
+
 static void nothing(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
   (void)buffers, (void)lo, (void)hi, (void)chunk;
 }

@@ -68,6 +68,8 @@ Status Compilation::plan() {
   if (Status status = ::dist::tools::planStrategies(options, &strategy);
       !status.ok())
     return status;
+  if (Status status = checkEntries(); !status.ok())
+    return status;
   int64_t devices = options.devices.size();
   // A microbatch is a replica that runs after another.
   replicas = strategy.replicas * strategy.microbatches;
@@ -106,28 +108,6 @@ Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
   applyDebugOptions(pm);
   build(pm);
   return pm.run(*module);
-}
-
-/// A batch that the replicas do not divide is padded at every step: full
-/// entries would divide by the padded size.
-LogicalResult Compilation::dropFullEntries() {
-  if (batch == paddedBatch)
-    return success();
-  StringRef key = options.losses.empty() ? kPredictFullBatches : kFullBatches;
-  if (auto why = (*module)->getAttrOfType<StringAttr>(key))
-    return emitError(UnknownLoc::get(&context))
-           << "a batch of " << batch << " cannot be cut into " << replicas
-           << " equal parts (--batch-size): " << why.getValue()
-           << ", so that none may stand in for those that lack; give "
-              "--batch-size "
-           << (batch > replicas
-                   ? std::to_string(paddedBatch - replicas) + " or "
-                   : std::string())
-           << paddedBatch;
-  for (StringRef name : {"train_step", "eval_step", "gradients"})
-    if (auto entry = module->lookupSymbol<func::FuncOp>(name))
-      entry.erase();
-  return success();
 }
 
 /// ZeRO from its second stage on: whole gradients are there until their bucket
@@ -337,6 +317,10 @@ LogicalResult Compilation::train() {
   train.clipValue = options.clipValue;
   train.weightDecay = options.weightDecay.value_or(-1);
   train.accumulate = options.accumulate;
+  for (const std::string &entry : options.entries)
+    train.entries.push_back(entry);
+  for (const std::string &input : options.inputGradients)
+    train.inputGradients.push_back(input);
   train.replicas = replicas;
   // Microbatches are cut from what a replica gets.
   SmallVector<int64_t> shares(strategy.weights.begin(), strategy.weights.end());
@@ -452,26 +436,6 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
          << formatGiB(limit) << ": " << list
          << "; choose a strategy that splits the largest part"
          << (mayRecompute ? ", or --recompute auto" : "");
-}
-
-double Compilation::getShareOfStep(StringRef entry) const {
-  StringRef partial = batch != paddedBatch ? "_partial" : "";
-  if (options.losses.empty())
-    return entry == "predict";
-  if (options.accumulate == 1)
-    return entry == ("train_step" + partial).str();
-  if (entry == "apply")
-    return 1.0 / double(options.accumulate);
-  return entry == ("gradients" + partial).str();
-}
-
-void Compilation::keepStepEntries() {
-  for (auto function :
-       llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
-    auto whole = function->getAttrOfType<StringAttr>(kEntryAttr);
-    if (getShareOfStep(whole ? whole : function.getSymNameAttr()) == 0)
-      function.erase();
-  }
 }
 
 std::vector<SplitVariable> Compilation::getSplits() {

@@ -74,6 +74,7 @@ public:
 
 private:
   ::dist::Status plan();
+  ::dist::Status checkEntries() const;
   LogicalResult load();
   LogicalResult loadTrained();
   LogicalResult train();

@@ -100,12 +100,14 @@ struct Options {
   std::string machine; // file of measured figures; empty: the default place
 
   // dist-opt.
-  std::string emit;              // empty: package with -o, else graph
-  std::string outFile;           // -o
-  std::string explain;           // empty, table, json, html
-  std::string traceFile;         // of dist-run --trace, for --explain=html
-  std::vector<std::string> diff; // none, or two: STRATEGY [OPTIONS]
-  std::string check;             // empty, partition, kernels
+  std::string emit;                 // empty: package with -o, else graph
+  std::string outFile;              // -o
+  std::string explain;              // empty, table, json, html
+  std::string traceFile;            // of dist-run --trace, for --explain=html
+  std::vector<std::string> diff;    // none, or two: STRATEGY [OPTIONS]
+  std::string check;                // empty, partition, kernels
+  std::vector<std::string> entries; // to compile; none: the usual ones
+  std::vector<std::string> inputGradients; // inputs that `gradients` is by, too
   bool coverage = false;
   std::string dependencies; // where to list what was read
   std::string savePlan;     // auto: where to keep the choice

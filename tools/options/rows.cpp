@@ -12,8 +12,20 @@ namespace dist::tools {
 
 const char *const kLossNames =
     "sparse-categorical-crossentropy (labels are numbers of classes), "
-    "categorical-crossentropy, binary-crossentropy, mse, mae, huber, or none: "
+    "categorical-crossentropy, binary-crossentropy, mse, mae, huber, "
+    "inner-product, or none: "
     "the model's own output is the loss";
+
+/// NAME,... without empty ones, of which there must be one.
+static Status parseNames(const char *option, const std::string &given,
+                         std::vector<std::string> *out) {
+  std::istringstream names(given);
+  for (std::string name; std::getline(names, name, ',');)
+    if (!name.empty())
+      out->push_back(name);
+  return out->empty() ? wrongValue(option, "no name is given", "give NAME,...")
+                      : Status();
+}
 
 static void addModelOptions(Table &table, Options &o) {
   table.group("Model", true);
@@ -52,14 +64,7 @@ static void addModelOptions(Table &table, Options &o) {
   table.value("--outputs", "NAME,...",
               "imports only these values of the model, and what they need",
               [&](const std::string &given) {
-                std::istringstream names(given);
-                for (std::string name; std::getline(names, name, ',');)
-                  if (!name.empty())
-                    o.keptOutputs.push_back(name);
-                return o.keptOutputs.empty()
-                           ? wrongValue("--outputs", "no name is given",
-                                        "give NAME,...")
-                           : Status();
+                return parseNames("--outputs", given, &o.keptOutputs);
               });
 }
 
@@ -296,6 +301,21 @@ static void addCompilerOptions(Table &table, Options &o) {
         return Status();
       },
       Table::Times::Many);
+  table.value("--entries", "NAME,...",
+              "what is compiled: train, evaluate, predict (these three without "
+              "--entries); gradients and apply, for an app's own loops: the "
+              "step up to its update, which returns the gradients, and the "
+              "update by such",
+              [&](const std::string &given) {
+                return parseNames("--entries", given, &o.entries);
+              });
+  table.value("--input-gradients", "NAME,...",
+              "with --entries ...,gradients: the loss's gradients by these "
+              "inputs are returned, too",
+              [&](const std::string &given) {
+                return parseNames("--input-gradients", given,
+                                  &o.inputGradients);
+              });
   table.text("--dependencies", "FILE",
              "with --emit=package: the files that were read, with their hashes "
              "(as sha256sum writes them)",

@@ -56,6 +56,7 @@ static manifest::Binding::Role parseRole(StringRef role) {
       .Case("prepared", Binding::PREPARED)
       .Case("finite", Binding::FINITE)
       .Case("metric", Binding::METRIC)
+      .Case("gradient", Binding::GRADIENT)
       .Default(Binding::INPUT);
 }
 

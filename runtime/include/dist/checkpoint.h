@@ -5,14 +5,11 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* A checkpoint folder belongs to one run: the states of one session, the newest
-of
-|* which a later process goes on from, and which no other run can write to. A
-state
-|* is whole on the disk or not there at all; damaged ones are passed over. Such
-|* folders are those of dist-run, too. Any strategy and number of devices loads
-what
-|* any other has saved.
+|* A checkpoint folder belongs to one run: the states of one session, the
+|* newest of which a later process goes on from, and which no other run can
+|* write to. A state is whole on the disk or not there at all; damaged ones are
+|* passed over. Such folders are those of dist-run, too. Any strategy and
+|* number of devices loads what any other has saved.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_CHECKPOINT_H

@@ -6,8 +6,7 @@
 |*===----------------------------------------------------------------------===*|
 |*
 |* Nothing is printed: an app that wants to show what the library has to say
-beside
-|* results and errors gives it a function.
+|* beside results and errors gives it a function.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_LOG_H

@@ -5,23 +5,20 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* A session is a loaded package, as `dist-opt --emit=package` writes it, on the
-|* devices it was compiled for. One thread at a time may use it, but for
+|* A session is a loaded package, as `dist-opt --emit=package` writes it, on
+|* the devices it was compiled for. One thread at a time may use it, but for
 |* dist_session_cancel. All tensors are global: the runtime cuts batches and
-puts
-|* results together. A device of several threads computes on libgomp's, which
-|* wait awake for milliseconds at a kernel's end: where other programs want the
-|* CPUs, start the app with GOMP_SPINCOUNT=5000 in its environment, as dist-run
-|* does for itself. Devices that want all of the process's CPUs compute on one
-of
-|* their own each; their threads, the calling one included, go there when they
-|* find themselves elsewhere, but are not bound to it.
+|* puts results together. A device of several threads computes on libgomp's,
+|* which wait awake for milliseconds at a kernel's end: where other programs
+|* want the CPUs, start the app with GOMP_SPINCOUNT=5000 in its environment, as
+|* dist-run does for itself. Devices that want all of the process's CPUs
+|* compute on one of their own each; their threads, the calling one included,
+|* go there when they find themselves elsewhere, but are not bound to it.
 |*
 |* A call that fails or is cancelled while its entry runs leaves the variables
 |* that the entry changes between two steps. Whatever reads them is refused
-then,
-|* by name, until they have been written: by dist_session_reset, by loading a
-|* state (dist/checkpoint.h), or by dist_session_write_variable.
+|* then, by name, until they have been written: by dist_session_reset, by
+|* loading a state (dist/checkpoint.h), or by dist_session_write_variable.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_SESSION_H
@@ -84,6 +81,8 @@ typedef enum dist_role_t {
   DIST_ROLE_OUTPUT = 5,
   DIST_ROLE_LOSS = 6,
   DIST_ROLE_LEARNING_RATE = 7,
+  DIST_ROLE_FINITE = 9,    /* whether loss and gradients are: one i1 */
+  DIST_ROLE_GRADIENT = 11, /* of the variable or input of its name */
   DIST_ROLE_OTHER = 15
 } dist_role_t;
 
@@ -114,8 +113,7 @@ DIST_API dist_status_t *dist_session_output(const dist_session_t *session,
                                             dist_binding_t *out_binding);
 
 /* Runs an entry. `out_outputs` has room for `num_outputs` views, at most as
-   many as the entry gives; their data stay until the next run of this session.
- */
+   many as the entry gives; their data stay until the next run of this entry. */
 DIST_API dist_status_t *
 dist_session_run(dist_session_t *session, const char *entry,
                  const dist_tensor_t *inputs, int32_t num_inputs,
@@ -133,6 +131,42 @@ DIST_API dist_status_t *dist_session_predict(dist_session_t *session,
                                              int32_t num_inputs,
                                              dist_tensor_t *out_outputs,
                                              int32_t num_outputs);
+
+/* The two halves of a step, for loops that do something in between; of packages
+   that are compiled with --entries ...,gradients,apply.
+   dist_session_gradients runs "gradients" on a full batch, inputs, then labels:
+   the step up to its update. Of its gradients, which are summed over all
+   devices, `out_gradients` gets the first `num_gradients`: those by the
+   trainable variables, as "apply" takes them, then those by the inputs that
+   --input-gradients named. Their data stay until the next run of "gradients".
+   `out_loss` may be NULL. dist_session_apply updates the variables; it takes as
+   many gradients as dist_session_input_count tells of "apply". */
+DIST_API dist_status_t *
+dist_session_gradients(dist_session_t *session, const dist_tensor_t *inputs,
+                       int32_t num_inputs, double *out_loss,
+                       dist_tensor_t *out_gradients, int32_t num_gradients);
+DIST_API dist_status_t *dist_session_apply(dist_session_t *session,
+                                           const dist_tensor_t *gradients,
+                                           int32_t num_gradients);
+
+typedef enum dist_reduction_t {
+  DIST_REDUCTION_SUM = 0,
+  DIST_REDUCTION_MEAN = 1, /* of floats */
+  DIST_REDUCTION_MAX = 2,
+  DIST_REDUCTION_MIN = 3
+} dist_reduction_t;
+
+/* Reduces a value of the app's over all processes of the session, each of which
+   calls this with its own: element by element, and where `axis` is no less than
+   0 first along that dim of each (a mean is that of all elements then, whatever
+   each process has of them). A session of one process has its own value.
+   `out_data` gets elements of the value's type, in its dims without the axis.
+ */
+DIST_API dist_status_t *dist_session_reduce(dist_session_t *session,
+                                            dist_reduction_t reduction,
+                                            int32_t axis,
+                                            const dist_tensor_t *value,
+                                            void *out_data, size_t bytes);
 
 /* Variables, by number: weights, the optimizer's and the metrics' state. Type
    and dims are those of the value that is read and written: where each replica

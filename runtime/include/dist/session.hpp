@@ -55,6 +55,13 @@ struct SessionOptions {
   const Team *team = nullptr;
 };
 
+/// What the first half of a step gives. Views are valid until the next one.
+struct Gradients {
+  double loss = 0;
+  std::vector<TensorView> variables; // as `apply` takes them
+  std::vector<TensorView> inputs;    // those that --input-gradients named
+};
+
 /// A loaded package. Loading it runs its code: load what you trust. One thread
 /// at a time may use a session, but for `cancel`.
 class Session {
@@ -92,7 +99,7 @@ public:
     return bindings(entry, dist_session_output_count, dist_session_output);
   }
 
-  /// What the entry gives; valid until the next run of this session.
+  /// What the entry gives; valid until its next run.
   std::vector<TensorView> run(const std::string &entry,
                               const std::vector<TensorView> &inputs) {
     std::vector<dist_tensor_t> in = raw(inputs);
@@ -111,6 +118,28 @@ public:
     double loss = 0;
     check(dist_session_train_step(get(), in.data(), int32_t(in.size()), &loss));
     return loss;
+  }
+
+  /// The step up to its update, and the update (--entries ...,gradients,apply).
+  Gradients gradients(const std::vector<TensorView> &inputs) {
+    std::vector<dist_tensor_t> in = raw(inputs);
+    int32_t variables = dist_session_input_count(get(), "apply");
+    int32_t count = 0;
+    for (const dist_binding_t &output : outputs("gradients"))
+      count += output.role == DIST_ROLE_GRADIENT;
+    std::vector<dist_tensor_t> out(size_t(std::max(0, count)));
+    Gradients result;
+    check(dist_session_gradients(get(), in.data(), int32_t(in.size()),
+                                 &result.loss, out.data(), count));
+    // Without "apply" nobody tells them apart.
+    auto middle = out.begin() + (variables < 0 ? count : variables);
+    result.variables = {out.begin(), middle};
+    result.inputs = {middle, out.end()};
+    return result;
+  }
+  void apply(const std::vector<TensorView> &gradients) {
+    std::vector<dist_tensor_t> in = raw(gradients);
+    check(dist_session_apply(get(), in.data(), int32_t(in.size())));
   }
 
   /// From any thread: the call that runs throws DIST_STATUS_CANCELLED.
@@ -193,34 +222,6 @@ private:
   /// Outlives the session, which calls it; in a place that does not move.
   std::unique_ptr<std::function<void(dist_log_level_t, const char *)>> log;
   std::unique_ptr<dist_session_t, Close> handle;
-};
-
-/// A folder of states to go on from (dist/checkpoint.h), of a session that
-/// outlives it.
-class Checkpoint {
-public:
-  Checkpoint(const std::string &folder, Session &session,
-             dist_checkpoint_use_t use, int64_t keep = 0) {
-    dist_checkpoint_options_t options = DIST_CHECKPOINT_OPTIONS_INIT;
-    options.use = use;
-    options.keep = keep;
-    dist_checkpoint_t *opened = nullptr;
-    check(dist_checkpoint_open(folder.c_str(), session.get(), &options, &opened,
-                               &restored));
-    handle.reset(opened);
-  }
-  /// The step of the state that the session was given; -1: there was none.
-  int64_t step() const { return restored; }
-  void save(int64_t step) { check(dist_checkpoint_save(handle.get(), step)); }
-
-private:
-  struct Close {
-    void operator()(dist_checkpoint_t *checkpoint) const {
-      dist_checkpoint_close(checkpoint);
-    }
-  };
-  int64_t restored = -1;
-  std::unique_ptr<dist_checkpoint_t, Close> handle;
 };
 
 } // namespace dist::api

@@ -5,12 +5,12 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* A session has threads for its devices, one for each but the first, which runs
-|* where the app calls. Sessions that get one team between them share these, and
-|* take turns: there are as many as the largest session wants, not as many as
-all
-|* together, and none keeps a CPU awake while another one computes. Call such
-|* sessions from one thread, and they share its helpers, too.
+|* A session has threads for its devices, one for each but the first, which
+|* runs where the app calls. Sessions that get one team between them share
+|* these, and take turns: there are as many as the largest session wants, not
+|* as many as all together, and none keeps a CPU awake while another one
+|* computes. Call such sessions from one thread, and they share its helpers,
+|* too.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_TEAM_H

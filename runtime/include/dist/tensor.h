@@ -5,8 +5,8 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* A tensor is handed over as a view: dense, row-major, in the process's memory,
-|* owned by somebody else.
+|* A tensor is handed over as a view: dense, row-major, in the process's
+|* memory, owned by somebody else.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_TENSOR_H
