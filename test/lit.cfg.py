@@ -11,6 +11,13 @@ config.excludes = ["Inputs", "lit.cfg.py", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.dist_binary_dir, "test")
 
+# A test that hangs ends; lit finds its processes by psutil.
+supported, why = lit_config.maxIndividualTestTimeIsSupported
+if supported:
+    lit_config.maxIndividualTestTime = config.dist_test_seconds
+else:
+    lit_config.note(f"tests may take as long as they like: {why} (apt package python3-psutil)")
+
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.dist_binary_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]]
 )

@@ -77,7 +77,8 @@ matrix() {
 
 # Sanitized code is slow to compile and to run: -O1 is the cheapest of both. The
 # packages' LLVM leaks by design, and is not instrumented: it hands out memory of
-# pools that the instrumented copies of its templates have marked as free.
+# pools that the instrumented copies of its templates have marked as free. The
+# tests of the C API, which have no LLVM in them, look for leaks (their CMakeLists.txt).
 small=(-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_FLAGS_RELEASE=-O1)
 asan=(-DDIST_SANITIZE=address,undefined -DDIST_ENABLE_FUZZERS=ON "${small[@]}")
 export ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0

@@ -88,12 +88,25 @@ function(dist_add_runtime_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
+# A test that hangs ends so many seconds after it began: ten times what the
+# slowest takes on two cores. lit.cfg.py has the same for its tests.
+set(DIST_TEST_SECONDS 600)
+if(DIST_SANITIZE)
+  set(DIST_TEST_SECONDS 1800)
+endif()
+
+# dist_add_test(NAME COMMAND...): the one way to add a test to ctest.
+function(dist_add_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${DIST_TEST_SECONDS})
+endfunction()
+
 # dist_add_gtest(NAME SOURCES... [LINK LIBS...])
 function(dist_add_gtest name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
+  dist_add_test(${name} ${name})
 endfunction()
 
 # dist_add_proto_library(NAME FILE.proto): messages as a static library; the

@@ -38,6 +38,11 @@ for name in tracked(".td"):
         op = f"{dialect.group(1).lower()}.{match.group(1)}" if dialect else None
         if op and not re.search(re.escape(op) + r"\b", corpus):
             findings.append(f"op {op} has no lit test")
+# Each test ends, by itself or by its time limit, which dist_add_test sets.
+for name in [n for n in tracked("CMakeLists.txt", ".cmake") if n.startswith(("test/", "tools/"))]:
+    for number, line in enumerate(read(name).splitlines(), 1):
+        if re.match(r"\s*add_test\(", line) and name != "tools/cmake/AddDist.cmake":
+            findings.append(f"{name}:{number}: a test without a time limit; add it by dist_add_test")
 # Each option of the tools is typed by a test, as users type it.
 typed = "".join(line for line in corpus.splitlines(True) if "RUN:" in line)
 rows = read("tools/options/rows.cpp")
