@@ -8,6 +8,7 @@
 #define RUNTIME_CAPI_CAPI_H
 
 #include "dist/api.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/session.h"
 #include "runtime/core/thread_team.h"
@@ -96,6 +97,8 @@ Status giveStruct(const Struct &filled, size_t least, const char *name,
   out->struct_size = size;
   return Status();
 }
+
+Status toFolderUse(dist_checkpoint_use_t given, FolderUse *out);
 
 /// A tensor of the caller's, checked but for its data.
 Status toView(const dist_tensor_t *tensor, TensorView *out);

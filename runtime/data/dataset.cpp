@@ -300,6 +300,62 @@ static HostArray makeOnes(int64_t count) {
   return array;
 }
 
+Status Dataset::add(Column column, const DataOptions &options,
+                    const manifest::Binding &binding, bool first) {
+  column.name = binding.name();
+  column.label = binding.role() == manifest::Binding::LABEL;
+  const manifest::TensorType &type = binding.global_type();
+  if (binding.batch_dim() != 0 || type.shape_size() == 0)
+    return unfit("input has no batch dim", binding.name(),
+                 "examples are laid along dim 0",
+                 "use a model with a batch dim in front, and no --dim "
+                 "for it");
+  column.type = type.type();
+  column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
+  DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first));
+  DIST_RETURN_IF_ERROR(checkValues(column, binding));
+  int64_t examples = column.array.shape[0];
+  if (!table.empty() && examples != count)
+    return unfit("data differ in length", column.name,
+                 "it has " + std::to_string(examples) + " examples, '" +
+                     table[0].name + "' has " + std::to_string(count),
+                 "give files of the same examples");
+  count = examples;
+  table.push_back(std::move(column));
+  return Status();
+}
+
+Status Dataset::ofArrays(std::vector<HostArray> arrays,
+                         const manifest::Entry &entry,
+                         std::unique_ptr<Dataset> *out) {
+  auto data = std::make_unique<Dataset>();
+  size_t next = 0, wanted = 0;
+  for (const manifest::Binding &binding : entry.arguments()) {
+    if (binding.role() != manifest::Binding::LABEL &&
+        binding.role() != manifest::Binding::INPUT)
+      continue;
+    ++wanted;
+    if (next == arrays.size())
+      continue;
+    Column column;
+    column.soleLabel = binding.role() == manifest::Binding::LABEL &&
+                       countLabels(DataOptions(), entry) == 1;
+    column.array = std::move(arrays[next++]);
+    DIST_RETURN_IF_ERROR(data->add(std::move(column), DataOptions(), binding,
+                                   /*first=*/false));
+  }
+  if (wanted != arrays.size() || next != wanted)
+    return Status::error(StatusCode::InvalidArgument, "wrong number of columns",
+                         entry.name(),
+                         "expected " + std::to_string(wanted) + ", but got " +
+                             std::to_string(arrays.size()));
+  if (data->count == 0)
+    return Status::error(StatusCode::InvalidInput, "no examples", entry.name(),
+                         "the data are empty", "give at least one example");
+  *out = std::move(data);
+  return Status();
+}
+
 Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out) {
   DIST_RETURN_IF_ERROR(checkNames(options, entry));
@@ -316,8 +372,6 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
       continue;
     names += (names.empty() ? "" : ", ") + binding.name();
     Column column;
-    column.name = binding.name();
-    column.label = label;
     bool weights = label && binding.name() == options.sampleWeights;
     column.soleLabel = label && !weights && countLabels(options, entry) == 1;
     std::vector<std::string> wanted = {binding.name()};
@@ -345,27 +399,10 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
       used[found] = true;
       column.array = std::move(arrays[found].array);
     }
-    const manifest::TensorType &type = binding.global_type();
-    if (binding.batch_dim() != 0 || type.shape_size() == 0)
-      return unfit("input has no batch dim", binding.name(),
-                   "examples are laid along dim 0",
-                   "use a model with a batch dim in front, and no --dim "
-                   "for it");
-    column.type = type.type();
-    column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
-    DIST_RETURN_IF_ERROR(setPreprocessing(options, column, first && !label));
-    DIST_RETURN_IF_ERROR(checkValues(column, binding));
+    DIST_RETURN_IF_ERROR(
+        data->add(std::move(column), options, binding, first && !label));
     if (!label)
       first = false;
-    int64_t examples = column.array.shape[0];
-    if (!data->table.empty() && examples != data->count)
-      return unfit("data differ in length", column.name,
-                   "it has " + std::to_string(examples) + " examples, '" +
-                       data->table[0].name + "' has " +
-                       std::to_string(data->count),
-                   "give files of the same examples");
-    data->count = examples;
-    data->table.push_back(std::move(column));
   }
   for (size_t i = 0; i < arrays.size(); ++i)
     // Archives may hold more than a model wants; a pair names what it wants.

@@ -75,6 +75,10 @@ public:
   /// of range, shapes and types that do not fit are errors here, not in a step.
   static Status open(const DataOptions &options, const manifest::Entry &entry,
                      std::unique_ptr<Dataset> *out);
+  /// The same of arrays in memory, one for each of these arguments in order.
+  static Status ofArrays(std::vector<HostArray> arrays,
+                         const manifest::Entry &entry,
+                         std::unique_ptr<Dataset> *out);
   /// Random data of the arguments' shapes, for benchmarks.
   static std::unique_ptr<Dataset> random(const manifest::Entry &entry,
                                          int64_t examples, uint64_t seed);
@@ -94,6 +98,10 @@ public:
                         const std::vector<int64_t> &indices) const;
 
 private:
+  /// A column, of which the array is there: as long as those before it.
+  Status add(Column column, const DataOptions &options,
+             const manifest::Binding &binding, bool first);
+
   int64_t count = 0;
   bool alike = false;
   std::vector<Column> table;

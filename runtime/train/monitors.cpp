@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/monitors.h"
+#include "runtime/core/number_text.h"
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/learning_rate.h"
 #include "runtime/train/trainer.h"
@@ -117,7 +118,7 @@ Status Monitors::reduce(const EpochRow &epoch) {
     return Status();
   observer.note("epoch " + std::to_string(epoch.epoch) + ": " + plateau.metric +
                 " is on a plateau: the learning rate goes from " +
-                jsonNumber(float(before)) + " to " + jsonNumber(float(rate)));
+                numberText(float(before)) + " to " + numberText(float(rate)));
   return setLearningRate(session, rate);
 }
 
@@ -165,7 +166,7 @@ Status Monitors::restoreBest() {
   }
   observer.note("the model's variables are those of epoch " +
                 std::to_string(best.bestEpoch) + ", of " + best.metric + " " +
-                jsonNumber(*best.best));
+                numberText(*best.best));
   return Status();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/core/number_text.h"
 #include "runtime/core/learning_rate.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
@@ -294,8 +295,8 @@ Status Trainer::resume() {
     DIST_RETURN_IF_ERROR(readLearningRate(session, &saved));
   if (given != saved)
     observer.note("the learning rate goes on from the saved " +
-                  jsonNumber(float(saved)) + ", not from the " +
-                  jsonNumber(float(given)) + " of --optimizer");
+                  numberText(float(saved)) + ", not from the " +
+                  numberText(float(given)) + " of --optimizer");
   return Status();
 }
 

@@ -12,6 +12,7 @@
 #define DIST_API_H
 
 #include "dist/checkpoint.h"
+#include "dist/fit.h"
 #include "dist/log.h"
 #include "dist/session.h"
 #include "dist/status.h"
