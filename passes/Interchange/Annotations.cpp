@@ -30,6 +30,12 @@ FailureOr<Annotations> Annotations::collect(ModuleOp module, StringRef pass) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       if (function.isExternal())
         return WalkResult::advance();
+      if (!function.getBody().hasOneBlock()) {
+        function.emitError() << pass << ": expected '" << function.getSymName()
+                             << "' to have one block, but got "
+                             << function.getBody().getBlocks().size();
+        return WalkResult::interrupt();
+      }
       for (BlockArgument argument : function.getArguments())
         if (ShardingAttr sharding = findSharding(argument))
           all.values.push_back({argument, sharding});

@@ -140,6 +140,12 @@ void OverlapCollectivesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;
+  if (!function.getBody().hasOneBlock()) {
+    function.emitOpError() << "dist-overlap-collectives: expected one block, "
+                              "but got "
+                           << function.getBody().getBlocks().size();
+    return signalPassFailure();
+  }
   Block &block = function.front();
   SmallVector<Candidate> candidates;
   for (Operation &op : block)

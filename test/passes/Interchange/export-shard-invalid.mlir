@@ -31,3 +31,13 @@ func.func @partitioned(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // expected-error @below {{dist-export-shard: expected a module with a dist.mesh}}
 module {
 }
+
+// -----
+
+dist.mesh @mesh ["data"=2]
+// expected-error @below {{dist-export-shard: expected 'blocks' to have one block, but got 2}}
+func.func @blocks(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<4xf32>
+}
