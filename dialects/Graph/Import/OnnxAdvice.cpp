@@ -130,3 +130,49 @@ void OnnxModel::adviseOnExport() {
                     " removes it when it exports for inference; if the source "
                     "has any, export in training mode");
 }
+
+/// Whether the rows along dim 0 have the same bits, and whether all elements
+/// do.
+static std::pair<bool, bool> compareRows(const ::dist::HostArray &array) {
+  StringRef bytes(array.data, array.view().bytes());
+  auto repeats = [&](size_t size) {
+    return size > 0 && bytes.size() >= size &&
+           bytes.drop_front(size) == bytes.drop_back(size);
+  };
+  return {repeats(bytes.size() / size_t(array.shape[0])),
+          repeats(::dist::byteSize(array.type))};
+}
+
+/// A file of a fixed batch may have a parameter once for each example: a class
+/// token that was repeated before it met the patches.
+void OnnxModel::adviseOnRows() {
+  int64_t batch = 0;
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    const auto &dims = input.type().tensor_type().shape().dim();
+    if (!initializers.count(input.name()) && dims.size() > 0 && batch == 0)
+      batch = dims[0].dim_value();
+  }
+  std::vector<std::string> repeated;
+  for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+    auto found = trainability.find(tensor.name());
+    if (batch < 2 || found == trainability.end() || !found->second.trainable ||
+        found->second.users.empty())
+      continue;
+    const ::dist::HostArray &array = initializers.find(tensor.name())->second;
+    if (array.shape.size() < 3 || array.shape[0] != batch)
+      continue;
+    auto [rows, all] = compareRows(array);
+    // Zeros or ones of a shape [channels, 1, 1] say nothing.
+    if (rows &&
+        (!all || StringRef(found->second.users.front()).starts_with("Concat ")))
+      repeated.push_back(tensor.name());
+  }
+  if (!repeated.empty())
+    notes.push_back(listNames(repeated) +
+                    (repeated.size() > 1 ? " have " : " has ") +
+                    std::to_string(batch) +
+                    " equal rows, one for each example of the batch that the "
+                    "model was exported at: each is trained apart, where the "
+                    "source has one parameter; export with a symbolic batch "
+                    "dim (PyTorch: dynamic_shapes)");
+}

@@ -60,6 +60,7 @@ LogicalResult OnnxModel::check() {
     return failure();
   listFrozen();
   adviseOnExport();
+  adviseOnRows();
   return success();
 }
 

@@ -68,6 +68,7 @@ private:
   void describeSharing();
   void listFrozen();
   void adviseOnExport();
+  void adviseOnRows();
   /// Of the model's device configuration: `shards`.
   LogicalResult loadShards();
   LogicalResult addShards(const onnx::ShardingSpecProto &spec);

@@ -79,10 +79,21 @@ def torch(training=False):
         value(11, "x", ["n", 1, 2, 2]), value(12, "y", ["n", 2, 4, 4]), producer="pytorch")
 
 
+def repeated():
+    """As a class token and a table look where the exporter repeated them for each of four examples."""
+    return model(
+        node("Concat", ["expand", "x"], ["t"], "join", axis=1), node("Add", ["t", "table"], ["s"], "placed"),
+        node("Add", ["s", "scale"], ["y"], "scaled"),
+        tensor("expand", [4, 1, 2], [0.5, 0.25] * 4), tensor("table", [4, 3, 2], [i % 6 / 6 for i in range(24)]),
+        tensor("scale", [4, 3, 2], [i / 24 for i in range(24)]),
+        value(11, "x", [4, 2, 2]), value(12, "y", [4, 3, 2]), producer="pytorch")
+
+
 MODELS = {
     "tied-named": lambda: layers(["l0.bias", "l1.bias", "l2.bias"],
                                  [("l0.bias", "l1.bias"), ("l0.bias", "l2.bias"), ("w0", "w0.again")],
                                  ["w0", "w0.again", "w2"]),
+    "repeated": repeated,
     "torch": torch,
     "torch-training": lambda: torch(training=True),
     "tied-nameless": lambda: layers(["l0.bias"] * 3),
