@@ -17,11 +17,8 @@ namespace mlir::dist {
 using ElementLoader =
     llvm::function_ref<Value(unsigned operand, ValueRange indices)>;
 
-/// Whether the op says how one element is computed, or all of it in loops of
-/// its own, which make it a kernel by itself. Neither for null and for what has
-/// no generated code.
+/// Whether the op says how one element is computed; not for null.
 bool isElemental(Operation *op);
-bool emitsLoops(Operation *op);
 
 /// The scalar type in which elements of `elementType` are computed: f16 and
 /// bf16 in f32; integers signless of the same width. Of a vector, here and

@@ -11,17 +11,20 @@ include "mlir/IR/OpBase.td"
 def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
   let cppNamespace = "::mlir::dist";
   let description = [{
-    The op as scalar code over arith, math and scf: what the fused kernels are
-    made of. An elemental op says how one element of a result is computed; any
-    group of elemental ops fuses into one loop nest. An op that is not (scatter,
-    top-k, scans) emits its own loops over memrefs and is a kernel by itself.
+    One element of a result as scalar code over arith, math and scf: what the
+    fused kernels are made of. Any group of elemental ops fuses into one loop
+    nest. An op whose elements are not computed one by one has
+    `LoopedOpInterface` instead.
 
     Scalars have the *compute type* of a tensor's element type
     (`getComputeType`): f16 and bf16 are computed in f32, integers are signless;
     signedness comes from the op's tensor types.
   }];
   let methods = [
-    InterfaceMethod<[{ Whether `emitElement` can be called. }],
+    InterfaceMethod<[{
+        Whether `emitElement` can be called: not for a constant that lies in
+        memory.
+      }],
       "bool", "isElemental", (ins), "", "return true;">,
     InterfaceMethod<[{
         One element of result `result` at `indices` (index values, one a dim).
@@ -31,21 +34,28 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "unsigned":$result, "::mlir::ValueRange":$indices,
            "::mlir::dist::ElementLoader":$load)>,
+  ];
+}
+
+def LoopedOpInterface : OpInterface<"LoopedOpInterface"> {
+  let cppNamespace = "::mlir::dist";
+  let description = [{
+    An op that is a kernel by itself, since an element of its results depends on
+    many operands at once (scatters, top-k, scans): its own loops over memrefs.
+  }];
+  let methods = [
     InterfaceMethod<[{
         How many rows the loops of `emitLoops` have: slices of the results along
         their first dim that depend on no other slice, so that threads compute
         some each, with equal bits; 1 where there are none.
-      }], "int64_t", "getLoopRows", (ins), "", "return 1;">,
+      }], "int64_t", "getLoopRows", (ins)>,
     InterfaceMethod<[{
         The op over memrefs of the tensors' storage types, serially: its rows
-        from `begin` to `end` (index values). Only for ops that are not
-        elemental.
+        from `begin` to `end` (index values).
       }], "::llvm::LogicalResult", "emitLoops",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::ValueRange":$operands, "::mlir::ValueRange":$results,
-           "::mlir::Value":$begin, "::mlir::Value":$end), "", [{
-        return ::mlir::failure();
-      }]>,
+           "::mlir::Value":$begin, "::mlir::Value":$end)>,
   ];
 }
 #endif

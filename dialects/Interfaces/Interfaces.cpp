@@ -86,11 +86,6 @@ bool mlir::dist::isElemental(Operation *op) {
   return elemental && elemental.isElemental();
 }
 
-bool mlir::dist::emitsLoops(Operation *op) {
-  auto elemental = dyn_cast_or_null<ElementalOpInterface>(op);
-  return elemental && !elemental.isElemental();
-}
-
 Type mlir::dist::getComputeType(Type elementType) {
   if (auto vector = dyn_cast<VectorType>(elementType))
     return vector.clone(getComputeType(vector.getElementType()));

@@ -26,7 +26,7 @@ ShardingRuleBuilder &ShardingRuleBuilder::factor(int64_t size,
                                                  ArrayRef<Place> operands,
                                                  ArrayRef<Place> results,
                                                  FactorKind kind,
-                                                 ReductionKind reduction) {
+                                                 Reduction reduction) {
   unsigned id = rule.factors.size();
   rule.factors.push_back({size, kind, reduction});
   for (Place place : operands)

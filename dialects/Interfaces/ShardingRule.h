@@ -15,6 +15,7 @@
 #ifndef DIALECTS_INTERFACES_SHARDINGRULE_H
 #define DIALECTS_INTERFACES_SHARDINGRULE_H
 
+#include "dialects/Interfaces/Reduction.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/STLExtras.h"
@@ -36,14 +37,12 @@ enum class FactorKind {
   NeedReplication,
 };
 
-enum class ReductionKind { Sum, Max, Min, Product };
-
 struct Factor {
   /// Number of elements.
   int64_t size = 1;
   FactorKind kind = FactorKind::PassThrough;
   /// For Reduction factors: how the ranks' partial results combine.
-  ReductionKind reduction = ReductionKind::Sum;
+  Reduction reduction = Reduction::Sum;
 };
 
 /// The factors of one tensor dim, major to minor; their sizes multiply to the
@@ -81,9 +80,9 @@ public:
   ShardingRuleBuilder &factor(int64_t size, ArrayRef<Place> operands,
                               ArrayRef<Place> results,
                               FactorKind kind = FactorKind::PassThrough,
-                              ReductionKind reduction = ReductionKind::Sum);
+                              Reduction reduction = Reduction::Sum);
   ShardingRuleBuilder &reduction(int64_t size, ArrayRef<Place> operands,
-                                 ReductionKind kind = ReductionKind::Sum) {
+                                 Reduction kind = Reduction::Sum) {
     return factor(size, operands, {}, FactorKind::Reduction, kind);
   }
   ShardingRuleBuilder &linear(ArrayRef<unsigned> operands);

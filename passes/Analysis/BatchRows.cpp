@@ -48,11 +48,11 @@ static ArrayRef<int64_t> getShape(Value value) {
 RowTracker::RowTracker(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto dim = entry.getArgAttrOfType<IntegerAttr>(index, "graph.batch_dim");
+    auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr);
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!dim || !type || dim.getInt() < 0 || dim.getInt() >= type.getRank())
       continue;
-    auto role = entry.getArgAttrOfType<StringAttr>(index, "graph.role");
+    auto role = entry.getArgAttrOfType<StringAttr>(index, kRoleAttr);
     if (role && role.getValue() == "mask")
       mask = argument;
     batch = type.getDimSize(dim.getInt());

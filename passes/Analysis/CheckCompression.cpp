@@ -47,7 +47,7 @@ mlir::dist::evaluateCompression(func::FuncOp function, MeshOp mesh,
   if (failed(results))
     return failure();
   auto isOf = [](DictionaryAttr attributes, Attribute variable) {
-    return attributes && attributes.get("graph.variable") == variable;
+    return attributes && attributes.get(kVariableAttr) == variable;
   };
   SmallVector<CompressedSum> list;
   for (auto &[variable, sum] : sums) {

@@ -467,7 +467,7 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
       continue;
     SmallVector<HostTensor> shards = collectShards(results, i);
     std::string name = "result " + std::to_string(position);
-    for (StringRef attribute : {"graph.variable", "graph.name", "graph.role"}) {
+    for (StringRef attribute : {kVariableAttr, kNameAttr, kRoleAttr}) {
       if (Attribute given = part.getResultAttr(i, attribute)) {
         if (auto symbol = dyn_cast<FlatSymbolRefAttr>(given))
           name += " (" + symbol.getValue().str() + ")";

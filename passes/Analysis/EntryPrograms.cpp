@@ -49,8 +49,7 @@ mlir::dist::cutArguments(func::FuncOp program, MeshOp mesh,
         argument.getArgNumber(), DistDialect::kSharding);
     // A variable's padding is zero from one step to the next; nobody promises
     // anything about an input's.
-    bool isVariable(
-        program.getArgAttr(argument.getArgNumber(), "graph.variable"));
+    bool isVariable(program.getArgAttr(argument.getArgNumber(), kVariableAttr));
     ShardPadding padding =
         isVariable ? ShardPadding::Zero : ShardPadding::Poison;
     HostTensor examples = whole;

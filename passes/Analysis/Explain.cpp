@@ -176,7 +176,7 @@ static std::string describeShare(func::FuncOp function) {
   os << "place " << share->place << " along '" << share->axis.getValue()
      << "', weight " << share->weights[share->place];
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto dim = function.getArgAttrOfType<IntegerAttr>(i, "graph.batch_dim");
+    auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
     auto whole =
         function.getArgAttrOfType<TypeAttr>(i, DistDialect::kGlobalType);
     if (!dim || !whole || dim.getInt() < 0)
@@ -226,7 +226,7 @@ static std::string describePlacement(func::FuncOp function) {
     return "on each device, which copies what it reads of the host's variables";
   int64_t count = 0, bytes = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (function.getArgAttr(i, "graph.variable")) {
+    if (function.getArgAttr(i, kVariableAttr)) {
       ++count;
       bytes += getByteSize(function.getArgumentTypes()[i]);
     }

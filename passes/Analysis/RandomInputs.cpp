@@ -130,7 +130,7 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
       type = getGlobalType(type, sharding, mesh);
     // Each argument has its own stream: adding one does not change the others.
     Random random(seed * 1000003 + number);
-    auto role = function.getArgAttrOfType<StringAttr>(number, "graph.role");
+    auto role = function.getArgAttrOfType<StringAttr>(number, kRoleAttr);
     StringRef roleName = role ? role.getValue() : "";
     HostTensor tensor(type);
     if (roleName == "mask") {
@@ -139,8 +139,8 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
       for (int64_t i = 0; i < count; ++i)
         tensor.setInt(i, 1);
     } else if (roleName == "variable") {
-      auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(
-          number, "graph.variable");
+      auto name =
+          function.getArgAttrOfType<FlatSymbolRefAttr>(number, kVariableAttr);
       auto initial = name ? getInitialValue(function, name) : std::nullopt;
       if (initial && initial->getType() == type)
         tensor = *initial;
@@ -161,7 +161,7 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
     arguments.push_back(tensor);
   }
   for (unsigned i = 0; i < arguments.size(); ++i)
-    if (auto role = function.getArgAttrOfType<StringAttr>(i, "graph.role"))
+    if (auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr))
       if (role.getValue() == "count" && arguments[i].getNumElements() == 1)
         arguments[i].setDouble(0, count < 0 ? 1 : count);
   return arguments;

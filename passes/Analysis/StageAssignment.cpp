@@ -22,10 +22,10 @@ graph::VariableOp PortVariables::find(Attribute name) {
   return name ? variables.lookup(name) : graph::VariableOp();
 }
 graph::VariableOp PortVariables::ofArgument(unsigned argument) {
-  return find(function.getArgAttr(argument, "graph.variable"));
+  return find(function.getArgAttr(argument, kVariableAttr));
 }
 graph::VariableOp PortVariables::ofResult(unsigned result) {
-  return find(function.getResultAttr(result, "graph.variable"));
+  return find(function.getResultAttr(result, kVariableAttr));
 }
 
 int64_t mlir::dist::getStage(graph::VariableOp variable) {
@@ -57,7 +57,7 @@ static bool isForwardResult(func::FuncOp function, PortVariables &variables,
     return !variable.getTrainable() && group != "slot" &&
            group != "accumulator" && group != "counter";
   }
-  auto role = function.getResultAttrOfType<StringAttr>(result, "graph.role");
+  auto role = function.getResultAttrOfType<StringAttr>(result, kRoleAttr);
   return !role ||
          (role != "gradient" && role != "learning_rate" && role != "finite");
 }

@@ -205,7 +205,7 @@ FailureOr<unsigned> AddLossPass::findOutput(func::FuncOp entry,
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     if (getResultRole(entry, i) != "output")
       continue;
-    auto name = entry.getResultAttrOfType<StringAttr>(i, kName);
+    auto name = entry.getResultAttrOfType<StringAttr>(i, kNameAttr);
     if (loss.output.empty() || (name && name.getValue() == loss.output))
       return i;
     if (name)
@@ -343,7 +343,7 @@ FailureOr<Value> AddLossPass::getWeights(GraphBuilder &g, func::FuncOp entry,
   if (sampleWeights.empty())
     return Value();
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    auto name = entry.getArgAttrOfType<StringAttr>(i, kName);
+    auto name = entry.getArgAttrOfType<StringAttr>(i, kNameAttr);
     if (name && name.getValue() == sampleWeights)
       return entry.emitError()
              << "--sample-weights: '" << sampleWeights

@@ -108,7 +108,8 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     if (getResultRole(entry, i) != "gradient")
       continue;
-    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+    auto symbol =
+        entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
     auto variable = symbol ? state->find(symbol) : VariableOp();
     if (symbol && !variable)
       return entry.emitError() << "'" << entry.getSymName() << "': gradient "
@@ -117,9 +118,9 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
     port.role = "gradient";
     if (variable)
       port.name = variable.getSymName();
-    else if (auto name = entry.getResultAttrOfType<StringAttr>(i, kName))
+    else if (auto name = entry.getResultAttrOfType<StringAttr>(i, kNameAttr))
       port.name = name;
-    if (auto dim = entry.getResultAttrOfType<IntegerAttr>(i, kBatchDim))
+    if (auto dim = entry.getResultAttrOfType<IntegerAttr>(i, kBatchDimAttr))
       port.batchDim = dim.getInt();
     gradients.push_back({variable, getReturn(entry)->getOperand(i), port});
   }
@@ -192,7 +193,8 @@ void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
   if (onNonfinite != "skip" && !lossScale)
     return;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
-    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+    auto symbol =
+        entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
     if (!symbol || getResultRole(entry, i) != "variable")
       continue;
     VariableOp variable = state->find(symbol);

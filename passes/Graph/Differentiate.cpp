@@ -65,8 +65,8 @@ FailureOr<SmallVector<BlockArgument>> Sweep::findInputs() {
     SmallVector<StringRef> known;
     BlockArgument input;
     for (BlockArgument argument : entry.getArguments()) {
-      auto given =
-          entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kName);
+      auto given = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      kNameAttr);
       if (!given || !isFloat(argument) ||
           getArgumentRole(entry, argument.getArgNumber()) != "input")
         continue;
@@ -157,7 +157,7 @@ LogicalResult Sweep::run() {
   SmallVector<VariableOp> variables;
   for (BlockArgument argument : entry.getArguments()) {
     auto symbol = entry.getArgAttrOfType<FlatSymbolRefAttr>(
-        argument.getArgNumber(), kVariable);
+        argument.getArgNumber(), kVariableAttr);
     auto variable =
         symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol)
                : VariableOp();
@@ -202,7 +202,7 @@ LogicalResult Sweep::run() {
   }
   for (BlockArgument input : *byInputs) {
     unsigned number = input.getArgNumber();
-    StringRef name = entry.getArgAttrOfType<StringAttr>(number, kName);
+    StringRef name = entry.getArgAttrOfType<StringAttr>(number, kNameAttr);
     Value gradient = cotangents.lookup(input);
     if (!gradient)
       return entry.emitError()
@@ -211,7 +211,7 @@ LogicalResult Sweep::run() {
     Port port;
     port.role = "gradient";
     port.name = name;
-    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(number, kBatchDim))
+    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(number, kBatchDimAttr))
       port.batchDim = dim.getInt();
     gradients.emplace_back(gradient, port);
   }

@@ -17,26 +17,26 @@ static DictionaryAttr getAttributes(MLIRContext *context, const Port &port) {
   auto add = [&](StringRef name, Attribute value) {
     attributes.push_back(builder.getNamedAttr(name, value));
   };
-  add(kRole, builder.getStringAttr(port.role));
+  add(kRoleAttr, builder.getStringAttr(port.role));
   if (!port.name.empty())
-    add(kName, builder.getStringAttr(port.name));
+    add(kNameAttr, builder.getStringAttr(port.name));
   if (port.variable)
-    add(kVariable, port.variable);
+    add(kVariableAttr, port.variable);
   if (port.batchDim >= 0)
-    add(kBatchDim, builder.getI64IntegerAttr(port.batchDim));
+    add(kBatchDimAttr, builder.getI64IntegerAttr(port.batchDim));
   if (port.classCount > 0)
-    add(kClassCount, builder.getI64IntegerAttr(port.classCount));
+    add(kClassCountAttr, builder.getI64IntegerAttr(port.classCount));
   return builder.getDictionaryAttr(attributes);
 }
 
 StringRef mlir::dist::graph::getArgumentRole(func::FuncOp entry,
                                              unsigned index) {
-  auto role = entry.getArgAttrOfType<StringAttr>(index, kRole);
+  auto role = entry.getArgAttrOfType<StringAttr>(index, kRoleAttr);
   return role ? role.getValue() : StringRef();
 }
 
 StringRef mlir::dist::graph::getResultRole(func::FuncOp entry, unsigned index) {
-  auto role = entry.getResultAttrOfType<StringAttr>(index, kRole);
+  auto role = entry.getResultAttrOfType<StringAttr>(index, kRoleAttr);
   return role ? role.getValue() : StringRef();
 }
 
@@ -126,7 +126,7 @@ FailureOr<int64_t> mlir::dist::graph::getBatchSize(func::FuncOp entry) {
     if (!type || type.getRank() == 0 ||
         getArgumentRole(entry, index) != "input")
       continue;
-    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDim))
+    if (auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr))
       if (dim.getInt() >= 0 && dim.getInt() < type.getRank())
         return type.getDimSize(dim.getInt());
     if (first < 0)
@@ -225,10 +225,11 @@ StateIndex::Ports &StateIndex::getPorts(func::FuncOp entry) {
   if (!isNew)
     return own;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    if (auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariable))
+    if (auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
       own.arguments.try_emplace(name.getAttr(), i);
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    if (auto name = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable))
+    if (auto name =
+            entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
       if (getResultRole(entry, i) == "variable")
         own.results.try_emplace(name.getAttr(), i);
   return own;

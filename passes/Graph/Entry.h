@@ -20,15 +20,6 @@
 
 namespace mlir::dist::graph {
 
-inline constexpr llvm::StringLiteral kRole = "graph.role";
-inline constexpr llvm::StringLiteral kName = "graph.name";
-inline constexpr llvm::StringLiteral kVariable = "graph.variable";
-inline constexpr llvm::StringLiteral kBatchDim = "graph.batch_dim";
-inline constexpr llvm::StringLiteral kClassCount = "graph.class_count";
-/// Of an input whose integers index a table: how many rows that has; of
-/// coordinates, in turn, the sizes of the dims they are of (0: any).
-inline constexpr llvm::StringLiteral kIndexCount = "graph.index_count";
-
 /// What an argument or result is for. Null or empty members are absent.
 struct Port {
   StringRef role;

@@ -151,7 +151,7 @@ void IndexInputsPass::runOnOperation() {
           (type.getRank() == 0 || type.getShape().back() % counts.size()))
         counts = loosen(counts);
       if (!counts.empty() && counts != IndexCounts{0})
-        entry.setArgAttr(argument.getArgNumber(), kIndexCount,
+        entry.setArgAttr(argument.getArgNumber(), kIndexCountAttr,
                          builder.getDenseI64ArrayAttr(counts));
     }
 }

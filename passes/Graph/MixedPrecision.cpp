@@ -65,8 +65,8 @@ bool Lowerer::isStored(Value value) {
       return false;
     value = op->getOperand(0);
   }
-  return bool(
-      entry.getArgAttr(cast<BlockArgument>(value).getArgNumber(), kVariable));
+  return bool(entry.getArgAttr(cast<BlockArgument>(value).getArgNumber(),
+                               kVariableAttr));
 }
 
 bool Lowerer::shouldLower(Operation *op) {

@@ -235,6 +235,10 @@ static OpSet findSame(func::FuncOp entry, func::FuncOp copy,
 }
 
 /// Each choice is tried on a copy: what the peak is only the whole step shows.
+/// It is an estimate, before kernels are formed: what they will allocate only
+/// the lowering tells (MemoryLayout), which takes longer than all of this for
+/// each of up to 17 choices. A limit is held all the same: the plan is compared
+/// with it once it is made.
 OpSet RecomputePass::chooseByCost(func::FuncOp entry,
                                   const BackwardPass &backward) {
   MachineModel machine;

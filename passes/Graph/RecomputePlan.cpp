@@ -73,9 +73,8 @@ bool mlir::dist::canRecompute(Operation *op) {
 /// Whether it is worth while to run the op again: what is not takes as long as
 /// what it frees is large.
 static bool isCheap(Operation *op) {
-  auto elemental = dyn_cast<ElementalOpInterface>(op);
-  return elemental && !sumsProducts(op) &&
-         (elemental.isElemental() || isa<DecomposableOpInterface>(op));
+  return !sumsProducts(op) &&
+         (isElemental(op) || isa<DecomposableOpInterface>(op));
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,9 +78,9 @@ void SelectEntriesPass::eraseUnusedState() {
   DenseSet<Attribute> used;
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      used.insert(function.getArgAttr(i, kVariable));
+      used.insert(function.getArgAttr(i, kVariableAttr));
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      used.insert(function.getResultAttr(i, kVariable));
+      used.insert(function.getResultAttr(i, kVariableAttr));
   }
   for (auto variable :
        llvm::make_early_inc_range(getOperation().getOps<VariableOp>())) {

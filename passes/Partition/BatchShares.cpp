@@ -103,7 +103,7 @@ LogicalResult BatchShares::run() {
     return success();
   Block &block = function.front();
   for (BlockArgument argument : block.getArguments())
-    set(argument, function.getArgAttr(argument.getArgNumber(), "graph.variable")
+    set(argument, function.getArgAttr(argument.getArgNumber(), kVariableAttr)
                       ? Kind::Equal
                       : Kind::Examples);
   for (Operation &op : block.without_terminator())
@@ -111,7 +111,7 @@ LogicalResult BatchShares::run() {
       return failure();
   for (OpOperand &use : block.getTerminator()->getOpOperands())
     if (!set(use.get(),
-             function.getResultAttr(use.getOperandNumber(), "graph.variable")
+             function.getResultAttr(use.getOperandNumber(), kVariableAttr)
                  ? Kind::Equal
                  : Kind::Examples))
       return function.emitOpError()

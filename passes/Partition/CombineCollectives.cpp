@@ -95,7 +95,7 @@ static Value findVariable(Operation *op) {
     value = convert.getOperand();
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && cast<func::FuncOp>(op->getParentOp())
-                         .getArgAttr(argument.getArgNumber(), "graph.variable")
+                         .getArgAttr(argument.getArgNumber(), kVariableAttr)
              ? value
              : Value();
 }

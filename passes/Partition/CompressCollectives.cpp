@@ -119,7 +119,7 @@ SmallVector<GradientSum> EntryCompressor::findSums() {
   DenseMap<Value, Use> uses;
   for (OpOperand &operand : getReturn(entry)->getOpOperands())
     if (auto name = entry.getResultAttrOfType<FlatSymbolRefAttr>(
-            operand.getOperandNumber(), "graph.variable"))
+            operand.getOperandNumber(), kVariableAttr))
       if (auto variable = symbols.lookup<VariableOp>(name.getValue()))
         if (variable.getTrainable())
           uses[operand.get()].variable = name.getAttr();
@@ -166,7 +166,7 @@ Value EntryCompressor::findStepIsFinite() {
     if (!old || !hasOneElement(condition.getType()))
       return WalkResult::advance();
     auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(old.getArgNumber(),
-                                                          "graph.variable");
+                                                          kVariableAttr);
     auto variable =
         name ? symbols.lookup<VariableOp>(name.getValue()) : VariableOp();
     if (!variable ||
@@ -205,9 +205,9 @@ Value EntryCompressor::addState(StringRef name, RankedTensorType local,
       b.getNamedAttr(DistDialect::kGlobalType,
                      TypeAttr::get(initial.getType())),
       b.getNamedAttr(DistDialect::kSharding, sharding),
-      b.getNamedAttr("graph.name", b.getStringAttr(name)),
-      b.getNamedAttr("graph.role", b.getStringAttr("variable")),
-      b.getNamedAttr("graph.variable", FlatSymbolRefAttr::get(context, name))};
+      b.getNamedAttr(kNameAttr, b.getStringAttr(name)),
+      b.getNamedAttr(kRoleAttr, b.getStringAttr("variable")),
+      b.getNamedAttr(kVariableAttr, FlatSymbolRefAttr::get(context, name))};
   unsigned index = entry.getNumArguments();
   LogicalResult inserted = entry.insertArgument(
       index, local, b.getDictionaryAttr(attributes), entry.getLoc());
@@ -218,9 +218,8 @@ Value EntryCompressor::addState(StringRef name, RankedTensorType local,
 
 void EntryCompressor::setState(StringRef name, Value value) {
   unsigned argument = entry.getNumArguments();
-  while (
-      entry.getArgAttrOfType<FlatSymbolRefAttr>(--argument, "graph.variable") !=
-      FlatSymbolRefAttr::get(entry.getContext(), name))
+  while (entry.getArgAttrOfType<FlatSymbolRefAttr>(--argument, kVariableAttr) !=
+         FlatSymbolRefAttr::get(entry.getContext(), name))
     ;
   if (stepIsFinite) {
     OpBuilder builder(getReturn(entry));
@@ -278,8 +277,7 @@ void EntryCompressor::compress(const GradientSum &sum) {
   for (int64_t i = 2; llvm::any_of(
            entry.getArguments(),
            [&](BlockArgument argument) {
-             return entry.getArgAttr(argument.getArgNumber(),
-                                     "graph.variable") ==
+             return entry.getArgAttr(argument.getArgNumber(), kVariableAttr) ==
                     FlatSymbolRefAttr::get(entry.getContext(),
                                            "compression/error/" + name);
            });

@@ -110,7 +110,7 @@ static CompressedGradient compressToInt8(GradientCompression &one, Value x) {
   SmallVector<int64_t> dims =
       llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
   // The largest magnitude is NaN where an element is, and then all are.
-  Value largest = g.reduce(ReduceKind::Max, g.make<AbsOp>(x), dims);
+  Value largest = g.reduce(Reduction::Max, g.make<AbsOp>(x), dims);
   Value bounded = g.max(largest, g.like(largest, kTiny));
   Value scale = g.mul(bounded, 1.0 / 127);
   Value inverse = g.div(g.like(bounded, 127), bounded);

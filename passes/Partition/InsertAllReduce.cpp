@@ -60,10 +60,10 @@ private:
   void choose();
   void insert();
   bool keepsPartial(OpOperand &use);
-  Value getReduced(Value value, ReductionKind kind);
-  std::string getReason(Value value, ReductionKind kind) const;
+  Value getReduced(Value value, Reduction kind);
+  std::string getReason(Value value, Reduction kind) const;
   void explain(Operation *op, Value value) const;
-  void reduceOtherKinds(Operation *op, ReductionKind kind);
+  void reduceOtherKinds(Operation *op, Reduction kind);
   bool isWantedUnreduced(unsigned result) {
     auto sharding = function.getResultAttrOfType<ShardingAttr>(
         result, DistDialect::kSharding);
@@ -97,15 +97,15 @@ struct InsertAllReducePass
 };
 } // namespace
 
-static Reduction toReduction(ReductionKind kind) {
+static Reduction toReduction(Reduction kind) {
   switch (kind) {
-  case ReductionKind::Sum:
+  case Reduction::Sum:
     return Reduction::Sum;
-  case ReductionKind::Max:
+  case Reduction::Max:
     return Reduction::Max;
-  case ReductionKind::Min:
+  case Reduction::Min:
     return Reduction::Min;
-  case ReductionKind::Product:
+  case Reduction::Product:
     return Reduction::Product;
   }
   llvm_unreachable("all kinds are listed");
@@ -140,7 +140,7 @@ void AxisReducer::findUnreduced() {
       continue;
     }
     UnreducedEffect effect = getEffect(&op);
-    if (!effect.partial || effect.kind != ReductionKind::Sum)
+    if (!effect.partial || effect.kind != Reduction::Sum)
       continue;
     for (Value result : op.getResults()) {
       unreduced.insert(result);
@@ -182,7 +182,7 @@ LogicalResult AxisReducer::shareOut(OpOperand &use) {
 
 LogicalResult AxisReducer::makeUnreduced(OpOperand &use) {
   Value value = use.get();
-  if (isUnreduced(value) || isZero(value))
+  if (isUnreduced(value) || graph::isZero(value))
     return success();
   // A sum of partial and whole values becomes partial with its whole summands.
   if (Operation *op = value.getDefiningOp()) {
@@ -221,7 +221,7 @@ int64_t AxisReducer::getLocalBytes(Value value) const {
 bool AxisReducer::sumsOverExamples() {
   for (BlockArgument argument : function.getArguments()) {
     auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                      "graph.batch_dim");
+                                                      kBatchDimAttr);
     ShardingAttr sharding = findSharding(argument);
     if (dim && sharding && dim.getValue().ult(sharding.getNumDims()) &&
         llvm::is_contained(sharding.getAxes(dim.getInt()), axis))
@@ -313,13 +313,13 @@ void AxisReducer::choose() {
   cut.solve(source, sink);
 }
 
-std::string AxisReducer::getReason(Value value, ReductionKind kind) const {
+std::string AxisReducer::getReason(Value value, Reduction kind) const {
   // Says nothing of the op: a bucket of many has one reason, and `origin` says
   // where each comes from. Nor which parts of an axis they are: what all are
   // summed over becomes one transfer, whose group tells.
   std::string whole = getWholeAxis(axis).str();
   std::string reason =
-      kind != ReductionKind::Sum || sources.lookup(value)
+      kind != Reduction::Sum || sources.lookup(value)
           ? "a reduction over a dim that is split over '" + whole + "'"
           : "a value kept as a sum over '" + whole + "' is read";
   if (auto why = mesh->getAttrOfType<DictionaryAttr>("why"))
@@ -345,7 +345,7 @@ void AxisReducer::explain(Operation *op, Value value) const {
         return addCauses(op, row);
 }
 
-Value AxisReducer::getReduced(Value value, ReductionKind kind) {
+Value AxisReducer::getReduced(Value value, Reduction kind) {
   Value &result = reduced[value];
   if (result)
     return result;
@@ -375,7 +375,7 @@ Value AxisReducer::getReduced(Value value, ReductionKind kind) {
 }
 
 /// A partial maximum, minimum or product has no linear users to wait for.
-void AxisReducer::reduceOtherKinds(Operation *op, ReductionKind kind) {
+void AxisReducer::reduceOtherKinds(Operation *op, Reduction kind) {
   for (Value result : op->getResults()) {
     Value whole = getReduced(result, kind);
     result.replaceAllUsesExcept(whole, whole.getDefiningOp());
@@ -436,7 +436,7 @@ void AxisReducer::insert() {
         uses.push_back(&use);
     if (uses.empty())
       return;
-    Value whole = getReduced(value, ReductionKind::Sum);
+    Value whole = getReduced(value, Reduction::Sum);
     for (OpOperand *use : uses)
       use->set(whole);
   };
@@ -448,7 +448,7 @@ void AxisReducer::insert() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto needWhole = [&](OpOperand &use) {
       if (isUnreduced(use.get()) && readsElements(use))
-        use.set(getReduced(use.get(), ReductionKind::Sum));
+        use.set(getReduced(use.get(), Reduction::Sum));
     };
     if (isa<func::ReturnOp>(op)) {
       for (OpOperand &use : op.getOpOperands())
@@ -486,7 +486,7 @@ void AxisReducer::insert() {
     }
     if (!effect.partial)
       continue;
-    if (effect.kind != ReductionKind::Sum) {
+    if (effect.kind != Reduction::Sum) {
       reduceOtherKinds(&op, effect.kind);
       continue;
     }

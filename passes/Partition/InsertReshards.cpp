@@ -344,8 +344,7 @@ static bool isVariable(Value value) {
   }
   auto argument = cast<BlockArgument>(value);
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function.getArgAttr(argument.getArgNumber(), "graph.variable") !=
-         nullptr;
+  return function.getArgAttr(argument.getArgNumber(), kVariableAttr) != nullptr;
 }
 
 LogicalResult InsertReshardsPass::checkAllowed(Operation *op, unsigned i,
@@ -443,7 +442,7 @@ void InsertReshardsPass::visitReturn(func::ReturnOp op) {
       continue;
     std::string name = "result " + std::to_string(use.getOperandNumber());
     if (auto given = function.getResultAttrOfType<StringAttr>(
-            use.getOperandNumber(), "graph.name"))
+            use.getOperandNumber(), kNameAttr))
       name = given.str();
     SmallVector<int32_t> moved, asked;
     addMoved(use.get(), target, moved);

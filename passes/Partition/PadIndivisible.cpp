@@ -57,7 +57,7 @@ private:
   /// The new value of `old`, with what a reduction of `kind` leaves out behind
   /// the end of `dims`.
   Value mask(OpBuilder &builder, Location loc, Value old,
-             ArrayRef<unsigned> dims, graph::ReduceKind kind);
+             ArrayRef<unsigned> dims, Reduction kind);
   /// 0, 1, 2, ... on each rank the places of its part of a dim.
   Value getPlaces(int64_t size, int64_t paddedSize, ArrayRef<StringAttr> axes);
   /// `value`, as large as `from` needs, as `to` wants it.
@@ -73,8 +73,7 @@ private:
   /// The dims of old values behind whose end zeros are known to stand.
   DenseMap<Value, Dims> zeros;
   /// What masks other than zeros have made of old values.
-  DenseMap<Value, SmallVector<std::tuple<Dims, graph::ReduceKind, Value>>>
-      masked;
+  DenseMap<Value, SmallVector<std::tuple<Dims, Reduction, Value>>> masked;
   DenseMap<std::pair<int64_t, Attribute>, Value> places;
 };
 
@@ -102,7 +101,7 @@ static void copyOrigin(Operation *from, Operation *to) {
 
 /// A splat of the number that a reduction leaves out.
 static Value emitNeutral(GraphBuilder &g, RankedTensorType type,
-                         graph::ReduceKind kind) {
+                         Reduction kind) {
   HostTensor one(type.clone(ArrayRef<int64_t>{}));
   TypedAttr identity = graph::getIdentity(kind, type.getElementType());
   if (auto number = dyn_cast<FloatAttr>(identity))
@@ -152,9 +151,9 @@ Value Padder::getPlaces(int64_t size, int64_t paddedSize,
 }
 
 Value Padder::mask(OpBuilder &builder, Location loc, Value old,
-                   ArrayRef<unsigned> dims, graph::ReduceKind kind) {
+                   ArrayRef<unsigned> dims, Reduction kind) {
   Value value = padded.lookup(old);
-  bool isZero = kind == graph::ReduceKind::Sum;
+  bool isZero = kind == Reduction::Sum;
   if (dims.empty() || (isZero && contains(zeros.lookup(old), dims)))
     return value;
   for (auto &[maskedDims, maskedKind, made] : masked[old])
@@ -243,7 +242,7 @@ LogicalResult Padder::padRule(ShardingRuleOpInterface op) {
       continue;
     }
     Dims dims;
-    auto kind = graph::ReduceKind::Sum;
+    auto kind = Reduction::Sum;
     bool isPlace = readsPlaces &&
                    !cast<RankedTensorType>(operand.getType())
                         .getElementType()
@@ -257,7 +256,7 @@ LogicalResult Padder::padRule(ShardingRuleOpInterface op) {
                                     "first";
       const Factor &factor = rule.factors[tensor[dim][0]];
       if (factor.kind == FactorKind::Reduction)
-        kind = static_cast<graph::ReduceKind>(factor.reduction);
+        kind = static_cast<Reduction>(factor.reduction);
       if (isPlace || factor.kind == FactorKind::Reduction)
         dims.push_back(dim);
     }
@@ -351,10 +350,10 @@ void Padder::padResults() {
   OpBuilder builder(terminator);
   for (OpOperand &use : terminator->getOpOperands()) {
     Dims dims;
-    if (function.getResultAttr(use.getOperandNumber(), "graph.variable"))
+    if (function.getResultAttr(use.getOperandNumber(), kVariableAttr))
       dims = getPaddedDims(use.get());
     Location loc = use.get().getLoc();
-    use.set(mask(builder, loc, use.get(), dims, graph::ReduceKind::Sum));
+    use.set(mask(builder, loc, use.get(), dims, Reduction::Sum));
   }
 }
 
@@ -401,7 +400,7 @@ LogicalResult Padder::run() {
     BlockArgument argument = block.getArgument(i);
     padded.map(argument,
                block.addArgument(getPadded(argument), argument.getLoc()));
-    if (function.getArgAttr(i, "graph.variable"))
+    if (function.getArgAttr(i, kVariableAttr))
       zeros[argument] = getPaddedDims(argument);
   }
   for (Operation *op : ops) {

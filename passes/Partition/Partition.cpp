@@ -312,7 +312,7 @@ static LogicalResult verifyVariables(ModuleOp module, MeshOp mesh) {
   auto check = [&](func::FuncOp function, DictionaryAttr attributes,
                    ShardingAttr sharding) -> LogicalResult {
     auto variable = attributes
-                        ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+                        ? attributes.getAs<FlatSymbolRefAttr>(kVariableAttr)
                         : FlatSymbolRefAttr();
     if (!variable || !sharding)
       return success();

@@ -175,7 +175,7 @@ LogicalResult PropagateShardingPass::readVariables() {
 
 PropagationState *
 PropagateShardingPass::findVariable(DictionaryAttr attributes) {
-  auto name = attributes ? attributes.getAs<FlatSymbolRefAttr>("graph.variable")
+  auto name = attributes ? attributes.getAs<FlatSymbolRefAttr>(kVariableAttr)
                          : FlatSymbolRefAttr();
   auto found = name ? variables.find(name.getAttr()) : variables.end();
   return found == variables.end() ? nullptr : &found->second;
@@ -246,7 +246,7 @@ LogicalResult PropagateShardingPass::readShardings(func::FuncOp function) {
 
 /// A result as a user knows it.
 static std::string describeResult(func::FuncOp function, unsigned result) {
-  auto name = function.getResultAttrOfType<StringAttr>(result, "graph.name");
+  auto name = function.getResultAttrOfType<StringAttr>(result, kNameAttr);
   return "result " + (name ? "'" + name.str() + "'" : std::to_string(result));
 }
 

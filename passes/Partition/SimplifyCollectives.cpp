@@ -56,8 +56,7 @@ static bool gathersVariable(Operation *op) {
   if (!argument || !isa<AllGatherOp>(op))
     return false;
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function.getArgAttr(argument.getArgNumber(), "graph.variable") !=
-         nullptr;
+  return function.getArgAttr(argument.getArgNumber(), kVariableAttr) != nullptr;
 }
 
 /// The later of two equal collectives takes the earlier one's results.

@@ -157,8 +157,7 @@ LogicalResult HostSplitter::findReaders() {
     if (holder.host && !uniform.contains(result.get()))
       return function.emitOpError()
              << "gives "
-             << function.getResultAttr(result.getOperandNumber(),
-                                       "graph.variable")
+             << function.getResultAttr(result.getOperandNumber(), kVariableAttr)
              << " a value that devices make and that is no sum over all of "
                 "them, but the variable is on the host by "
              << getPlaceReason(function, "host") << "; leave it on the devices";

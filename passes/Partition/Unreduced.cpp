@@ -6,29 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Partition/Unreduced.h"
 #include "dialects/Graph/IR/Graph.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-bool mlir::dist::isZero(Value value) {
-  // Through broadcasts, which only repeat.
-  while (Operation *op = value.getDefiningOp()) {
-    DenseElementsAttr constant;
-    if (matchPattern(value, m_Constant(&constant))) {
-      if (!constant.isSplat())
-        return false;
-      if (isa<FloatType>(constant.getElementType()))
-        return constant.getSplatValue<APFloat>().isPosZero();
-      return constant.getElementType().isIntOrIndex() &&
-             constant.getSplatValue<APInt>().isZero();
-    }
-    if (!isa<graph::BroadcastOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return false;
-}
 
 bool mlir::dist::readsElements(OpOperand &use) {
   auto sharded = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
@@ -76,7 +56,7 @@ mlir::dist::getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
       continue;
     SmallVector<unsigned> lacking;
     for (unsigned i : set)
-      if (!isPartial(i) && !isZero(op->getOperand(i)))
+      if (!isPartial(i) && !graph::isZero(op->getOperand(i)))
         lacking.push_back(i);
     if (lacking.empty()) {
       effect.partial = true;

@@ -7,6 +7,7 @@
 #ifndef PASSES_PARTITION_UNREDUCED_H
 #define PASSES_PARTITION_UNREDUCED_H
 
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Partition/FactorSharding.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
@@ -18,7 +19,7 @@ struct UnreducedEffect {
   /// Its result is a partial value over the axis.
   bool partial = false;
   /// How the partial values combine.
-  ReductionKind kind = ReductionKind::Sum;
+  Reduction kind = Reduction::Sum;
   /// The op takes unreduced operands as if they were whole: wrong.
   bool misuse = false;
   /// The linear set by which unreduced operands pass, if they do.
@@ -35,9 +36,6 @@ UnreducedEffect getUnreducedEffect(Operation *op, StringAttr axis, MeshOp mesh,
 
 /// Whether the op reads elements of the operand: else it takes a partial one.
 bool readsElements(OpOperand &use);
-
-/// Whether the value is a constant of zeros.
-bool isZero(Value value);
 
 } // namespace mlir::dist
 

@@ -62,8 +62,8 @@ LogicalResult VerifyUnreducedPass::verify(Operation *op, StringAttr axis,
     return op->emitOpError()
            << "uses a partial sum over '" << axis.getValue()
            << "' as if it were whole; a dist.all_reduce is missing before it";
-  expected = effect.partial && effect.kind == ReductionKind::Sum;
-  if (effect.partial && effect.kind != ReductionKind::Sum)
+  expected = effect.partial && effect.kind == Reduction::Sum;
+  if (effect.partial && effect.kind != Reduction::Sum)
     for (Operation *user : op->getUsers()) {
       auto reduce = dyn_cast<AllReduceOp>(user);
       if (!reduce || !llvm::is_contained(reduce.getGroupAxes(), axis))
@@ -88,7 +88,7 @@ LogicalResult VerifyUnreducedPass::verifyReturn(Operation *op,
         function.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     bool wanted = declared && declared.isUnreducedOver(axis);
     bool given = isUnreducedOver(operand, axis);
-    if (wanted != given && !(wanted && isZero(operand)))
+    if (wanted != given && !(wanted && graph::isZero(operand)))
       return function.emitOpError()
              << "result " << i
              << (given ? " is a partial sum over '"

@@ -247,7 +247,7 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
   auto fail = [&]() {
     auto diagnostic = function.emitOpError() << what << " " << number;
     if (attributes)
-      if (auto name = attributes.getAs<StringAttr>("graph.name"))
+      if (auto name = attributes.getAs<StringAttr>(kNameAttr))
         diagnostic << " (" << name << ")";
     return diagnostic;
   };
@@ -263,10 +263,10 @@ ShardingAttr Annotator::getSharding(func::FuncOp function, StringRef what,
              ShardingAttr();
     return getVariableSharding(variable);
   }
-  auto batchDim = attributes.getAs<IntegerAttr>("graph.batch_dim");
+  auto batchDim = attributes.getAs<IntegerAttr>(kBatchDimAttr);
   // A variable's gradient is summed over the replicas, and may stay split over
   // other axes as it comes.
-  auto role = attributes.getAs<StringAttr>("graph.role");
+  auto role = attributes.getAs<StringAttr>(kRoleAttr);
   if (!batchDim && what == "result" && role && role.getValue() == "gradient")
     return getBase(tensor.getRank());
   if (!batchDim || batchDim.getInt() < 0)

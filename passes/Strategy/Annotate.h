@@ -19,8 +19,6 @@
 
 namespace mlir::dist {
 
-inline constexpr llvm::StringLiteral kVariableAttr = "graph.variable";
-
 /// Adds `@mesh` with axes given as NAME:SIZE. Fails if there is one already.
 FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes);
 

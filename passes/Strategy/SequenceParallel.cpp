@@ -104,7 +104,7 @@ static std::optional<ShardingRule> findContraction(Operation *op) {
     if (factor.kind == FactorKind::Permutation)
       return std::nullopt;
     sums |= factor.kind == FactorKind::Reduction &&
-            factor.reduction == ReductionKind::Sum;
+            factor.reduction == Reduction::Sum;
   }
   return sums ? std::optional(rule) : std::nullopt;
 }

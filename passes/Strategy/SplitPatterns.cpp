@@ -148,8 +148,7 @@ LogicalResult Follower::visit(Operation *op, Value value, unsigned dim) {
                          llvm::any_of(op->getOperands(), [&](Value operand) {
                            return bool(findVariableOf(operand, table));
                          });
-      if (!hasVariable ||
-          rule.factors[*factor].reduction != ReductionKind::Sum) {
+      if (!hasVariable || rule.factors[*factor].reduction != Reduction::Sum) {
         pattern.reachesResult |= anyEnd;
         return success(anyEnd);
       }

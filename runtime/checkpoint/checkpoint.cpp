@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/values.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -50,10 +51,6 @@ static std::vector<std::string> listNames(const std::string &folder) {
   return names;
 }
 
-static bool startsWith(const std::string &text, const char *start) {
-  return text.compare(0, std::strlen(start), start) == 0;
-}
-
 /// Steps of the folders `step-N`, newest first.
 static std::vector<int64_t> listStates(const std::string &folder) {
   std::vector<int64_t> steps;
@@ -71,21 +68,6 @@ static std::vector<int64_t> listStates(const std::string &folder) {
 static bool exists(const std::string &path) {
   struct stat info;
   return lstat(path.c_str(), &info) == 0;
-}
-
-/// Makes what was done to a folder's names durable.
-static Status syncFolder(const std::string &folder) {
-  int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool done = descriptor >= 0 && fsync(descriptor) == 0;
-  int error = errno;
-  if (descriptor >= 0)
-    ::close(descriptor);
-  // File systems that cannot do this say EINVAL: nothing more can be asked.
-  if (done || error == EINVAL)
-    return Status();
-  return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
-                       folder, std::strerror(error),
-                       "check the disk and its free space");
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +120,7 @@ Status CheckpointFolder::writeRunFile() {
   DIST_RETURN_IF_ERROR(writeFile(
       path + "/run.json",
       root.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true));
-  return syncFolder(path);
+  return flushToDisk(path);
 }
 
 static std::string newRunId() {
@@ -417,9 +399,9 @@ Status CheckpointFolder::save(int64_t keep, Session &session,
   header.epoch = epoch;
   DIST_RETURN_IF_ERROR(writeValues(beside.path, session, &header));
   DIST_RETURN_IF_ERROR(writeHeader(beside.path, header));
-  DIST_RETURN_IF_ERROR(syncFolder(beside.path));
+  DIST_RETURN_IF_ERROR(flushToDisk(beside.path));
   DIST_RETURN_IF_ERROR(publish(beside.path, state.step));
-  DIST_RETURN_IF_ERROR(syncFolder(path));
+  DIST_RETURN_IF_ERROR(flushToDisk(path));
   if (std::find(own.begin(), own.end(), state.step) == own.end())
     own.push_back(state.step);
   std::sort(own.rbegin(), own.rend());

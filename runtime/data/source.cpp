@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/data/source.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -179,15 +180,7 @@ static Status choose(std::vector<NamedArray> &arrays, const std::string &name,
 Status readDataSpec(const std::string &spec, bool testPart,
                     std::vector<NamedArray> *out, FileAccess access) {
   out->clear();
-  std::vector<std::string> pieces(1);
-  int depth = 0;
-  for (char c : spec) {
-    depth += (c == '[') - (c == ']');
-    if (c == ',' && depth <= 0)
-      pieces.emplace_back();
-    else
-      pieces.back() += c;
-  }
+  std::vector<std::string> pieces = splitList(spec);
   bool pairs = pieces.size() > 1 ||
                (spec.find('=') != std::string::npos && !isFolder(spec));
   int64_t begin, end;

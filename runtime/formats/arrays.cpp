@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/arrays.h"
+#include "runtime/core/text.h"
 #include "runtime/formats/npy.h"
 #include "runtime/formats/safetensors.h"
 #include <algorithm>
@@ -12,11 +13,6 @@
 #include <cstring>
 
 namespace dist {
-
-static bool endsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() &&
-         text.substr(text.size() - end.size()) == end;
-}
 
 //===----------------------------------------------------------------------===//
 // IDX

@@ -11,45 +11,6 @@
 
 namespace dist {
 
-float halfToFloat(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16;
-  uint32_t exponent = (bits >> 10) & 0x1f, mantissa = bits & 0x3ff;
-  if (exponent == 0) { // Zero or subnormal: mantissa * 2^-24.
-    float value = std::ldexp(float(mantissa), -24);
-    return sign ? -value : value;
-  }
-  uint32_t wide = exponent == 31
-                      ? sign | 0x7f800000 | mantissa << 13
-                      : sign | (exponent + 112) << 23 | mantissa << 13;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-uint16_t floatToHalf(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  uint32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return sign | 0x7e00;
-  if (magnitude >= 0x477ff000) // Rounds to 65536 or more.
-    return sign | 0x7c00;
-  if (magnitude < 0x38800000) { // Subnormal: round to a multiple of 2^-24.
-    float scaled = std::ldexp(std::fabs(value), 24);
-    return sign | uint16_t(std::nearbyint(scaled));
-  }
-  uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
-  return sign | uint16_t((rounded - 0x38000000) >> 13);
-}
-
-uint16_t floatToBfloat(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return uint16_t(bits >> 16) | 0x40;
-  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 bool isFloat(DataType type) {
   return type == manifest::F32 || type == manifest::F64 ||
          type == manifest::F16 || type == manifest::BF16;

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_FORMATS_CONVERT_H
 #define RUNTIME_FORMATS_CONVERT_H
 
+#include "runtime/core/half.h"
 #include "runtime/core/types.h"
 
 namespace dist {
@@ -16,16 +17,6 @@ void convertElements(DataType from, const void *in, DataType to, void *out,
                      size_t count);
 /// One element as a double (64-bit integers beyond 2^53 are rounded).
 double elementAsDouble(DataType type, const void *data, size_t index);
-
-float halfToFloat(uint16_t bits);
-uint16_t floatToHalf(float value);
-inline float bfloatToFloat(uint16_t bits) {
-  uint32_t wide = uint32_t(bits) << 16;
-  float value;
-  __builtin_memcpy(&value, &wide, sizeof value);
-  return value;
-}
-uint16_t floatToBfloat(float value);
 
 bool isFloat(DataType type);
 

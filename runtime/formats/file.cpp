@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -179,11 +180,6 @@ Status FileBytes::open(int descriptor, const std::string &path,
   }
   *out = std::move(file);
   return Status();
-}
-
-static bool endsWith(const std::string &text, std::string_view end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 bool isGzip(std::string_view bytes) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/foreign.h"
+#include "runtime/core/text.h"
 #include "runtime/formats/varint.h"
 #include <algorithm>
 #include <cctype>
@@ -29,9 +30,6 @@ Status refuse(const std::string &where, const std::string &kind,
                        kind + " is not imported", advice);
 }
 
-bool startsWith(string_view bytes, string_view prefix) {
-  return bytes.substr(0, prefix.size()) == prefix;
-}
 bool contains(string_view bytes, string_view part) {
   return bytes.find(part) != string_view::npos;
 }

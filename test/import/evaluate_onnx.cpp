@@ -165,7 +165,7 @@ static std::pair<std::string, std::string> runCase(const std::string &folder) {
   SmallVector<HostTensor> arguments;
   for (unsigned a = 0; a < function.getNumArguments(); ++a) {
     std::string name =
-        function.getArgAttrOfType<StringAttr>(a, "graph.name").str();
+        function.getArgAttrOfType<StringAttr>(a, kNameAttr).str();
     auto it = inputs->find(name);
     if (it == inputs->end())
       return {"unreadable", "no file for input '" + name + "'"};

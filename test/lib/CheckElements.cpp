@@ -293,7 +293,7 @@ static LogicalResult interpretElements(ElementalOpInterface op, unsigned result,
   return status;
 }
 
-static LogicalResult interpretLoops(ElementalOpInterface op,
+static LogicalResult interpretLoops(LoopedOpInterface op,
                                     ArrayRef<HostTensor> operands,
                                     MutableArrayRef<HostTensor> results) {
   Code code(op, /*withIndices=*/false, 0);
@@ -307,7 +307,7 @@ static LogicalResult interpretLoops(ElementalOpInterface op,
     if (failed(op.emitLoops(code.builder, op.getLoc(), code.operands,
                             code.results, index(ends[part]),
                             index(ends[part + 1]))))
-      return op.emitError("is not elemental and has no loops");
+      return op.emitError("has no loops");
   func::ReturnOp::create(code.builder, op.getLoc());
   if (failed(verify(*code.function)))
     return op.emitError("loops do not verify");
@@ -329,22 +329,22 @@ void mlir::dist::registerScalarDialects(DialectRegistry &registry) {
 }
 
 FailureOr<SmallVector<HostTensor>>
-mlir::dist::interpretScalarCode(ElementalOpInterface op,
-                                ArrayRef<HostTensor> operands) {
+mlir::dist::interpretScalarCode(Operation *op, ArrayRef<HostTensor> operands) {
   SmallVector<HostTensor> results;
+  auto looped = dyn_cast<LoopedOpInterface>(op);
   // Constants are data of the program, composites are decomposed before.
-  if (isa<DecomposableOpInterface>(op.getOperation()) ||
-      (!op.isElemental() && op->hasTrait<OpTrait::ConstantLike>()))
+  if (!looped && !isElemental(op))
     return results;
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));
-  if (!op.isElemental()) {
-    if (failed(interpretLoops(op, operands, results)))
+  if (looped) {
+    if (failed(interpretLoops(looped, operands, results)))
       return failure();
     return results;
   }
+  auto elemental = cast<ElementalOpInterface>(op);
   for (unsigned i = 0; i < results.size(); ++i)
-    if (failed(interpretElements(op, i, operands, results[i])))
+    if (failed(interpretElements(elemental, i, operands, results[i])))
       return failure();
   return results;
 }

@@ -20,7 +20,7 @@ void registerScalarDialects(DialectRegistry &registry);
 /// op. Gives nothing for what has no scalar code: composites and constants that
 /// are data.
 FailureOr<SmallVector<HostTensor>>
-interpretScalarCode(ElementalOpInterface op, ArrayRef<HostTensor> operands);
+interpretScalarCode(Operation *op, ArrayRef<HostTensor> operands);
 
 } // namespace mlir::dist
 

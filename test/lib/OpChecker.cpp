@@ -253,10 +253,7 @@ LogicalResult OpChecker::checkDecomposition() {
 }
 
 LogicalResult OpChecker::checkScalarCode() {
-  auto elemental = dyn_cast<ElementalOpInterface>(op);
-  if (!elemental)
-    return success();
-  auto results = interpretScalarCode(elemental, operands);
+  auto results = interpretScalarCode(op, operands);
   if (failed(results))
     return failure();
   for (auto [r, result] : llvm::enumerate(*results))

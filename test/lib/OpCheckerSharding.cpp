@@ -117,20 +117,6 @@ LogicalResult OpChecker::checkSharding() {
   return success();
 }
 
-static double reduceNumbers(ReductionKind kind, double x, double y) {
-  switch (kind) {
-  case ReductionKind::Sum:
-    return x + y;
-  case ReductionKind::Max:
-    return std::fmax(x, y);
-  case ReductionKind::Min:
-    return std::fmin(x, y);
-  case ReductionKind::Product:
-    return x * y;
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
 LogicalResult OpChecker::checkSplit(const ShardingRule &rule,
                                     const Split &split) {
   SmallVector<int64_t> shards(rule.factors.size(), 1);
@@ -184,9 +170,8 @@ LogicalResult OpChecker::checkSplit(const ShardingRule &rule,
           continue;
         }
         for (int64_t i = 0, e = joined.getNumElements(); i < e; ++i)
-          joined.setDouble(i,
-                           reduceNumbers(factor.reduction, joined.getDouble(i),
-                                         part.getDouble(i)));
+          joined.setDouble(i, combine(factor.reduction, joined.getDouble(i),
+                                      part.getDouble(i)));
       }
     }
     if (auto difference = findDifference(joined, whole[r]))

@@ -32,7 +32,7 @@ static llvm::StringMap<std::set<int64_t>> findStages(ModuleOp module) {
     auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
     for (unsigned i = 0; stage && i < function.getNumArguments(); ++i)
       if (auto name =
-              function.getArgAttrOfType<FlatSymbolRefAttr>(i, "graph.variable"))
+              function.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
         stages[name.getValue()].insert(stage.getInt());
   }
   return stages;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/ModelFile.h"
 #include "passes/Lowering/Package/FileError.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Interfaces/Cost.h"
 #include "mlir/IR/Location.h"
@@ -111,7 +112,8 @@ mlir::dist::loadModel(MLIRContext *context, const Options &options,
   bool isMlir = bytes.starts_with("ML\xefR") ||
                 StringRef(options.model).ends_with(".mlir") ||
                 start.starts_with("module") || start.starts_with("func.func") ||
-                start.starts_with("graph.variable") || start.starts_with("//");
+                start.starts_with(graph::VariableOp::getOperationName()) ||
+                start.starts_with("//");
   *isImported = !isMlir;
   if (isMlir) {
     if (Status foreign = ::dist::checkForeignFile(bytes, options.model);

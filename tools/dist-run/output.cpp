@@ -9,6 +9,7 @@
 #include "runtime/core/digest.h"
 #include "runtime/core/package.h"
 #include "runtime/core/slices.h"
+#include "runtime/core/text.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/program.h"
@@ -42,11 +43,6 @@ Status checkWritable(const std::string &path) {
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     return cannotWrite(path, std::strerror(errno));
   return Status();
-}
-
-static bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 static Status wrongName(const char *option, const std::string &path,

@@ -11,12 +11,12 @@
 // results are named alike.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/text.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
 #include <deque>
-#include <sstream>
 
 namespace dist::tools {
 
@@ -70,8 +70,7 @@ static Status replay(const Options &options) {
   SafetensorsWriter writer(options.outputs.front());
   // The writer reads them at the end.
   std::deque<std::vector<Tensor>> results;
-  std::istringstream names(entries->second);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string &name : splitList(entries->second)) {
     const manifest::Entry *entry = session->findEntry(name);
     if (!entry)
       return Status::error(StatusCode::InvalidInput, "no entry '" + name + "'",

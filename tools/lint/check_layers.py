@@ -37,12 +37,19 @@ OUTSIDE = [
     (r"dnnl|oneapi/dnnl", lambda n: n.startswith(("runtime/device/cpu", "tools/bench", "test/"))),
 ]
 
+# Attributes of entries' arguments and results have one name each, in this file.
+PORTS = "dialects/Interfaces/Ports.h"
+PORT_NAMES = set(re.findall(r'"(graph\.\w+)"', read(PORTS)))
+
 findings = []
 files = [n for n in tracked(".cpp", ".h", ".c", ".td") if not n.startswith("test/")]
 for name in files:
     folder = max((f for f in ALLOWED if name == f or name.startswith(f + "/")), key=len, default=None)
     lines = read(name).splitlines()
     for number, line in enumerate(lines, 1):
+        for literal in re.findall(r'"(graph\.\w+)"', line.split("//")[0]) if name.endswith((".cpp", ".h")) and name != PORTS else []:
+            if literal in PORT_NAMES:
+                findings.append(f"{name}:{number}: \"{literal}\" has a name in {PORTS}")
         match = re.match(r'\s*(?:#include|include)\s+["<]([^">]+)[">]', line)
         if match:
             header = match.group(1)

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/text.h"
 #include "tools/options/strategies.h"
 #include "tools/options/table.h"
-#include <sstream>
 
 namespace dist::tools {
 
@@ -19,8 +19,7 @@ const char *const kLossNames =
 /// NAME,... without empty ones, of which there must be one.
 static Status parseNames(const char *option, const std::string &given,
                          std::vector<std::string> *out) {
-  std::istringstream names(given);
-  for (std::string name; std::getline(names, name, ',');)
+  for (const std::string &name : splitList(given))
     if (!name.empty())
       out->push_back(name);
   return out->empty() ? wrongValue(option, "no name is given", "give NAME,...")

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/values.h"
+#include "runtime/core/text.h"
 #include "tools/options/strategies.h"
 #include <algorithm>
 #include <cctype>
@@ -40,19 +41,6 @@ Status wrongValue(const std::string &option, const std::string &why,
                   const std::string &todo) {
   return Status::error(StatusCode::InvalidArgument, "wrong option value",
                        option, why, todo);
-}
-
-static std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> pieces(1);
-  int depth = 0;
-  for (char c : text) {
-    depth += (c == '[') - (c == ']');
-    if (c == separator && depth <= 0)
-      pieces.emplace_back();
-    else
-      pieces.back() += c;
-  }
-  return pieces;
 }
 
 Status parseInteger(const std::string &option, const std::string &text,
@@ -124,7 +112,7 @@ Status parseBatchSize(const std::string &text, BatchSize *out) {
 Status parseDevices(const std::string &text, std::vector<Device> *out) {
   const std::string form = "write for example cpu, cpu:2, cuda:4 or cuda[0,2]";
   out->clear();
-  for (const std::string &piece : split(text, ',')) {
+  for (const std::string &piece : splitList(text)) {
     size_t mark = piece.find_first_of(":[");
     std::string kind = piece.substr(0, mark);
     std::string rest = mark == std::string::npos ? "" : piece.substr(mark);
@@ -185,7 +173,7 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
 
 Status parseSplitPreset(const std::string &option, const std::string &text,
                         std::string *out) {
-  for (const std::string &piece : split(text, ','))
+  for (const std::string &piece : splitList(text))
     DIST_RETURN_IF_ERROR(parseChoice(
         option, piece, {"auto", "mlp", "transformer", "conv", "vocab"}));
   *out = text;
@@ -239,7 +227,7 @@ Status parsePlan(const std::string &given, Options *out) {
 
 Status parseStrategies(const std::string &text, std::vector<Strategy> *out) {
   out->clear();
-  for (const std::string &piece : split(text, ',')) {
+  for (const std::string &piece : splitList(text)) {
     size_t colon = piece.find(':'), equals = piece.find('=');
     // KEY=VALUE without a strategy of its own belongs to the one before it.
     std::string key = piece;
@@ -266,7 +254,7 @@ Status parseStrategies(const std::string &text, std::vector<Strategy> *out) {
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out) {
   NamedValues pieces;
-  for (const std::string &piece : split(text, ','))
+  for (const std::string &piece : splitList(text))
     DIST_RETURN_IF_ERROR(parseNamed("--mesh", piece, &pieces));
   for (auto &[axis, size] : pieces) {
     int64_t count = 0;
@@ -282,7 +270,7 @@ Status parseMesh(const std::string &text,
 
 Status parseWeights(const std::string &text, std::vector<int64_t> *out) {
   out->clear();
-  for (const std::string &piece : split(text, ',')) {
+  for (const std::string &piece : splitList(text)) {
     int64_t weight = 0;
     DIST_RETURN_IF_ERROR(parseInteger("--device-weights", piece, 1, &weight));
     if (weight > kWeightLimit)
@@ -312,7 +300,7 @@ bool namesOutput(const std::string &text) {
 }
 
 Status parseMetrics(const std::string &text, std::vector<std::string> *out) {
-  for (const std::string &piece : split(text, ',')) {
+  for (const std::string &piece : splitList(text)) {
     size_t colon = piece.find(':'), equals = piece.find('=');
     bool isKey = equals != std::string::npos && equals < colon;
     if (isKey && !namesOutput(piece)) {

@@ -8,6 +8,8 @@
 #define DIALECTS_DIST_IR_DIST_H
 
 #include "dialects/Interfaces/HostTensor.h"
+#include "dialects/Interfaces/Ports.h"
+#include "dialects/Interfaces/Reduction.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Dialect.h"

@@ -57,12 +57,6 @@ def Dist_Dialect : Dialect {
   }];
 }
 
-def Dist_Reduction : I32EnumAttr<"Reduction", "how partial values combine", [
-    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
-    I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Product", 3, "product">]> {
-  let cppNamespace = "::mlir::dist";
-}
-
 // The same sums in another order of messages; the numbers are abi.h's.
 def Dist_AllReduceAlgorithm : I32EnumAttr<"AllReduceAlgorithm", "how an all_reduce goes about it", [
     I32EnumAttrCase<"Auto", 0, "auto">, I32EnumAttrCase<"Ring", 1, "ring">,

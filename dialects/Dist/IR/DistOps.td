@@ -8,6 +8,7 @@
 #define DIALECTS_DIST_IR_DISTOPS_TD
 include "dialects/Dist/IR/Collective.td"
 include "dialects/Dist/IR/DistAttrs.td"
+include "dialects/Interfaces/Reduction.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"

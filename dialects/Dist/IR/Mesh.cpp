@@ -184,42 +184,12 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
   HostTensor result = parts.front();
   for (const HostTensor &part : parts.drop_front())
     for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
-      if (result.isFloat()) {
-        double a = result.getDouble(i), b = part.getDouble(i);
-        switch (reduction) {
-        case Reduction::Sum:
-          a = a + b;
-          break;
-        case Reduction::Product:
-          a = a * b;
-          break;
-        case Reduction::Max:
-          a = std::isnan(b) ? b : (a < b ? b : a);
-          break;
-        case Reduction::Min:
-          a = std::isnan(b) ? b : (b < a ? b : a);
-          break;
-        }
-        result.setDouble(i, a);
-        continue;
-      }
-      int64_t a = result.getInt(i), b = part.getInt(i);
-      bool less = result.isUnsigned() ? uint64_t(a) < uint64_t(b) : a < b;
-      switch (reduction) {
-      case Reduction::Sum:
-        a = int64_t(uint64_t(a) + uint64_t(b));
-        break;
-      case Reduction::Product:
-        a = int64_t(uint64_t(a) * uint64_t(b));
-        break;
-      case Reduction::Max:
-        a = less ? b : a;
-        break;
-      case Reduction::Min:
-        a = less ? a : b;
-        break;
-      }
-      result.setInt(i, a);
+      if (result.isFloat())
+        result.setDouble(
+            i, combine(reduction, result.getDouble(i), part.getDouble(i)));
+      else
+        result.setInt(i, combine(reduction, result.getInt(i), part.getInt(i),
+                                 result.isUnsigned()));
     }
   return result;
 }

@@ -196,7 +196,7 @@ static Attribute findGiven(BlockArgument argument) {
   auto function =
       dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (function)
-    for (StringRef name : {"graph.variable", "graph.name"})
+    for (StringRef name : {kVariableAttr, kNameAttr})
       if (Attribute given = function.getArgAttr(argument.getArgNumber(), name))
         return given;
   return {};

@@ -5,22 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/ActivationGradients.h"
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
-
-/// Whether all elements are the float zero.
-static bool isZero(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getOperand();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto dense =
-      constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
-  return dense && dense.isSplat() && isa<FloatType>(dense.getElementType()) &&
-         dense.getSplatValue<APFloat>().isZero();
-}
 
 static bool isPositiveMask(CompareOp compare) {
   return compare && compare.getPredicate() == ComparePredicate::GT &&
@@ -70,7 +59,7 @@ static void moveMaskBehindPool(SelectOp select) {
 /// windows is the sum of what it was given.
 static void sumBeforePoolGrad(ReduceOp reduce) {
   auto grad = reduce.getOperand().getDefiningOp<MaxPoolGradOp>();
-  if (!grad || reduce.getKind() != ReduceKind::Sum)
+  if (!grad || reduce.getKind() != Reduction::Sum)
     return;
   for (auto [dim, size] : llvm::enumerate(grad.getWindow())) {
     // What a window chose in the padding goes nowhere.

@@ -35,3 +35,29 @@ Operation *GraphDialect::materializeConstant(OpBuilder &builder,
     return nullptr;
   return ConstantOp::create(builder, loc, type, elements);
 }
+
+/// The role must be one that Role lists: passes ask for roles by name.
+static LogicalResult verifyPort(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != mlir::dist::kRoleAttr)
+    return success();
+  auto role = dyn_cast<StringAttr>(attribute.getValue());
+  if (role && symbolizeRole(role.getValue()))
+    return success();
+  return op->emitOpError("expected graph.role to be a role of entries' "
+                         "arguments and results (input, label, mask, count, "
+                         "variable, output, loss, learning_rate, prepared, "
+                         "finite, metric or gradient), but got ")
+         << attribute.getValue();
+}
+
+LogicalResult GraphDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned,
+                                                     NamedAttribute attribute) {
+  return verifyPort(op, attribute);
+}
+
+LogicalResult
+GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                          NamedAttribute attribute) {
+  return verifyPort(op, attribute);
+}

@@ -12,6 +12,7 @@
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Elemental.h"
 #include "dialects/Interfaces/Indexing.h"
+#include "dialects/Interfaces/Ports.h"
 #include "dialects/Interfaces/Reference.h"
 #include "dialects/Interfaces/ShardingRule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

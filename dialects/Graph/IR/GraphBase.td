@@ -55,12 +55,15 @@ def Graph_Dialect : Dialect {
       can reach results beside those that depend on it (as NaN), but never
       vanishes.
 
-    Function arguments and results carry `graph.role` ("input", "label", "mask",
-    "count", "variable"; "output", "loss", "learning_rate", "variable"),
+    Function arguments and results carry `graph.role` (one of Role: "input",
+    "label", "mask", "count", "variable", "prepared"; "output", "loss",
+    "learning_rate", "variable", "prepared", "finite", "metric", "gradient"),
     `graph.name`, for state `graph.variable = @symbol`, and `graph.batch_dim`
     where a dim is the batch.
   }];
   let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Each family's file adds its own ops.
     void registerMathOps();
@@ -90,14 +93,20 @@ def Graph_ComparePredicate : Graph_I32Enum<"ComparePredicate", "comparison", [
   Graph_Case<"EQ", 0, "eq">, Graph_Case<"NE", 1, "ne">,
   Graph_Case<"LT", 2, "lt">, Graph_Case<"LE", 3, "le">,
   Graph_Case<"GT", 4, "gt">, Graph_Case<"GE", 5, "ge">]>;
-def Graph_ReduceKind : Graph_I32Enum<"ReduceKind", "reduction", [
-  Graph_Case<"Sum", 0, "sum">, Graph_Case<"Max", 1, "max">,
-  Graph_Case<"Min", 2, "min">, Graph_Case<"Product", 3, "product">]>;
 def Graph_ScatterKind : Graph_I32Enum<"ScatterKind",
   "what a scatter does with an update", [
   Graph_Case<"Set", 0, "set">, Graph_Case<"Add", 1, "add">,
   Graph_Case<"Mul", 2, "mul">, Graph_Case<"Max", 3, "max">,
   Graph_Case<"Min", 4, "min">]>;
+def Graph_Role : Graph_I32Enum<"Role",
+  "what an argument or result of an entry is for", [
+  Graph_Case<"Input", 0, "input">, Graph_Case<"Label", 1, "label">,
+  Graph_Case<"Mask", 2, "mask">, Graph_Case<"Count", 3, "count">,
+  Graph_Case<"Variable", 4, "variable">, Graph_Case<"Output", 5, "output">,
+  Graph_Case<"Loss", 6, "loss">,
+  Graph_Case<"LearningRate", 7, "learning_rate">,
+  Graph_Case<"Prepared", 8, "prepared">, Graph_Case<"Finite", 9, "finite">,
+  Graph_Case<"Metric", 10, "metric">, Graph_Case<"Gradient", 11, "gradient">]>;
 def Graph_Synchronization : Graph_I32Enum<"Synchronization",
   "when the copies of a variable agree (TensorFlow's VariableSynchronization)", [
   Graph_Case<"OnWrite", 0, "on_write">, Graph_Case<"OnRead", 1, "on_read">]>;
@@ -107,17 +116,20 @@ def Graph_Aggregation : Graph_I32Enum<"Aggregation",
   Graph_Case<"Mean", 2, "mean">,
   Graph_Case<"OnlyFirst", 3, "only_first_replica">]>;
 
+// How code is generated for an op: an element at a time, or by loops of its own.
+defvar Graph_ElementCode = [DeclareOpInterfaceMethods<ElementalOpInterface>];
+defvar Graph_LoopCode = [DeclareOpInterfaceMethods<LoopedOpInterface>];
+
 // Every tensor op has every interface: a missing rule does not link.
-class Graph_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Graph_Dialect, mnemonic, !listconcat(traits, [Pure,
+class Graph_Op<string mnemonic, list<Trait> traits = [], list<Trait> emission = Graph_ElementCode>
+    : Op<Graph_Dialect, mnemonic, !listconcat(traits, emission, [Pure,
         DeclareOpInterfaceMethods<DifferentiableOpInterface>,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>,
-        DeclareOpInterfaceMethods<ReferenceOpInterface>,
-        DeclareOpInterfaceMethods<ElementalOpInterface>])>;
+        DeclareOpInterfaceMethods<ReferenceOpInterface>])>;
 // With an operand of integers that number something.
-class Graph_IndexingOp<string mnemonic, list<Trait> traits = []>
+class Graph_IndexingOp<string mnemonic, list<Trait> traits = [], list<Trait> emission = Graph_ElementCode>
     : Graph_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<IndexingOpInterface>])>;
+        [DeclareOpInterfaceMethods<IndexingOpInterface>]), emission>;
 
 #endif

@@ -36,7 +36,7 @@ Value GraphBuilder::convert(Value x, Type elementType) {
 }
 
 Value GraphBuilder::sum(Value x, ArrayRef<int64_t> dims) {
-  return dims.empty() ? x : reduce(ReduceKind::Sum, x, dims);
+  return dims.empty() ? x : reduce(Reduction::Sum, x, dims);
 }
 
 Value GraphBuilder::reshape(Value x, ArrayRef<int64_t> shape) {

@@ -62,7 +62,7 @@ public:
   /// x itself when it has the element type already.
   Value convert(Value x, Type elementType);
 
-  Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
+  Value reduce(Reduction kind, Value x, ArrayRef<int64_t> dims) {
     return make<ReduceOp>(kind, x, dims);
   }
   Value sum(Value x, ArrayRef<int64_t> dims);

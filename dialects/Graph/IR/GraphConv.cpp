@@ -250,7 +250,7 @@ ConvFilterGradOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
 
 namespace {
 /// Which operand (or, with `isResult`, the result) a tensor of the conv is.
-struct Role {
+struct ConvPort {
   unsigned operand;
   bool isResult;
 };
@@ -260,9 +260,10 @@ struct Role {
 /// where one of them is the result and is summed where neither is. Windows
 /// slide along the spatial dims, tap by tap.
 static ShardingRule getConvRule(Operation *op, const ConvShape &shape,
-                                Role input, Role filter, Role output) {
+                                ConvPort input, ConvPort filter,
+                                ConvPort output) {
   using Place = ShardingRuleBuilder::Place;
-  using Places = ArrayRef<std::pair<Role, unsigned>>;
+  using Places = ArrayRef<std::pair<ConvPort, unsigned>>;
   ShardingRuleBuilder rule(op);
   auto add = [&](int64_t size, Places places,
                  std::optional<FactorKind> kind = std::nullopt) {

@@ -24,7 +24,7 @@ def Graph_GatherOp : Graph_IndexingOp<"gather", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor]> {
+def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor], Graph_LoopCode> {
   let summary = "operand, with updates added along `axis` at `indices`: the transpose of `gather`";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) updates have
@@ -33,15 +33,6 @@ def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor]> {
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
-  let extraClassDeclaration = [{
-    bool isElemental();
-    int64_t getLoopRows();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
-  }];
 }
 def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAdaptor]> {
   let summary = "result[i..] = operand[i..] with coordinate `axis` replaced by indices[i..]; result has the shape of indices";
@@ -56,7 +47,7 @@ def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAda
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpAdaptor]> {
+def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpAdaptor], Graph_LoopCode> {
   let summary = "operand, with each update combined at its own index and coordinate `axis` from indices";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
@@ -65,15 +56,6 @@ def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpA
   let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
-  let extraClassDeclaration = [{
-    bool isElemental();
-    int64_t getLoopRows();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
-  }];
 }
 def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor]> {
   let summary = "ONNX GatherND: the last dim of indices holds coordinates of the dims after `batch_dims`";
@@ -88,7 +70,7 @@ def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor]> {
+def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor], Graph_LoopCode> {
   let summary = "operand, with slices of updates combined at the coordinates in the last dim of indices (after `batch_dims` shared dims)";
   let description = [{
     Constraints: (C1), (C2) those of `gather_nd`. (C3) updates have the type that
@@ -97,14 +79,5 @@ def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor]> {
   let arguments = (ins Graph_ScatterKind:$kind, Graph_Tensor:$operand, Graph_IntTensor:$indices, Graph_Tensor:$updates, I64Attr:$batch_dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
-  let extraClassDeclaration = [{
-    bool isElemental();
-    int64_t getLoopRows();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
-  }];
 }
 #endif

@@ -13,22 +13,11 @@ class Graph_PoolOp<string mnemonic, list<Trait> traits = []>
     : Graph_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])>;
 
-// Composites are decomposed before code is generated, so they have no scalar
-// code.
+// Composites are decomposed before code is generated, so they have none.
 class Graph_CompositeOp<string mnemonic, list<Trait> traits>
     : Graph_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<DecomposableOpInterface>,
-         DeclareOpInterfaceMethods<ElementalOpInterface, ["isElemental"]>,
-         DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])> {
-  let extraClassDefinition = [{
-    bool $cppClass::isElemental() { return false; }
-    ::mlir::Value $cppClass::emitElement(
-        ::mlir::OpBuilder &, ::mlir::Location, unsigned, ::mlir::ValueRange,
-        ::mlir::dist::ElementLoader) {
-      return {};
-    }
-  }];
-}
+        [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>]),
+        [DeclareOpInterfaceMethods<DecomposableOpInterface>]>;
 
 // A window is given over all dims of the tensor (size 1 where it does not
 // reach), so that pools need no layouts. Constraints of all pools: (C1) the

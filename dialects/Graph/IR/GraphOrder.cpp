@@ -37,8 +37,3 @@ LogicalResult AfterOp::evaluate(ArrayRef<HostTensor> operands,
   results.push_back(operands[0]);
   return success();
 }
-
-Value AfterOp::emitElement(OpBuilder &, Location, unsigned, ValueRange indices,
-                           ElementLoader load) {
-  return load(0, indices);
-}

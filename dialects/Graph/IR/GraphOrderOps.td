@@ -8,7 +8,7 @@
 #define DIALECTS_GRAPH_IR_GRAPHORDEROPS_TD
 include "dialects/Graph/IR/GraphBase.td"
 
-def Graph_AfterOp : Graph_Op<"after", [AllTypesMatch<["operand", "result"]>]> {
+def Graph_AfterOp : Graph_Op<"after", [AllTypesMatch<["operand", "result"]>], /*emission=*/[]> {
   let summary = "the operand, but not before `anchor` is there";
   let description = [{
     What reads the result is computed after the anchor: nothing merges it with
@@ -23,7 +23,6 @@ def Graph_AfterOp : Graph_Op<"after", [AllTypesMatch<["operand", "result"]>]> {
   let assemblyFormat = "$operand `,` $anchor attr-dict `:` type($operand) `,` type($anchor)";
   let extraClassDeclaration = [{
     ::mlir::dist::OpCost getCost() { return {}; }
-    bool isElemental() { return false; }
   }];
 }
 #endif

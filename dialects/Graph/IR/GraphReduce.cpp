@@ -41,63 +41,33 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return {};
 }
 
-TypedAttr mlir::dist::graph::getIdentity(ReduceKind kind, Type elementType) {
+TypedAttr mlir::dist::graph::getIdentity(Reduction kind, Type elementType) {
   Builder builder(elementType.getContext());
   Type type = getComputeType(elementType);
   if (auto floatType = dyn_cast<FloatType>(type)) {
     double inf = std::numeric_limits<double>::infinity();
     switch (kind) {
-    case ReduceKind::Sum:
+    case Reduction::Sum:
       return builder.getFloatAttr(floatType, 0);
-    case ReduceKind::Product:
+    case Reduction::Product:
       return builder.getFloatAttr(floatType, 1);
-    case ReduceKind::Max:
+    case Reduction::Max:
       return builder.getFloatAttr(floatType, -inf);
-    case ReduceKind::Min:
+    case Reduction::Min:
       return builder.getFloatAttr(floatType, inf);
     }
   }
   unsigned width = type.getIntOrFloatBitWidth();
   bool isUnsigned = elementType.isUnsignedInteger() || width == 1;
   APInt value(width, 0);
-  if (kind == ReduceKind::Product)
+  if (kind == Reduction::Product)
     value = APInt(width, 1);
-  else if (kind == ReduceKind::Max && !isUnsigned)
+  else if (kind == Reduction::Max && !isUnsigned)
     value = APInt::getSignedMinValue(width);
-  else if (kind == ReduceKind::Min)
+  else if (kind == Reduction::Min)
     value = isUnsigned ? APInt::getMaxValue(width)
                        : APInt::getSignedMaxValue(width);
   return builder.getIntegerAttr(type, value);
-}
-
-static double combine(ReduceKind kind, double x, double y) {
-  bool isNan = std::isnan(x) || std::isnan(y);
-  switch (kind) {
-  case ReduceKind::Sum:
-    return x + y;
-  case ReduceKind::Product:
-    return x * y;
-  case ReduceKind::Max:
-    return isNan ? NAN : std::fmax(x, y);
-  case ReduceKind::Min:
-    return isNan ? NAN : std::fmin(x, y);
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
-static int64_t combine(ReduceKind kind, int64_t x, int64_t y, bool isUnsigned) {
-  bool less = isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
-  switch (kind) {
-  case ReduceKind::Sum:
-    return int64_t(uint64_t(x) + uint64_t(y));
-  case ReduceKind::Product:
-    return int64_t(uint64_t(x) * uint64_t(y));
-  case ReduceKind::Max:
-    return less ? y : x;
-  case ReduceKind::Min:
-    return less ? x : y;
-  }
-  llvm_unreachable("all kinds are listed");
 }
 
 LogicalResult ReduceOp::evaluate(ArrayRef<HostTensor> operands,
@@ -132,7 +102,7 @@ LogicalResult ReduceOp::evaluate(ArrayRef<HostTensor> operands,
     });
   };
   bool isUnsigned = x.isUnsigned();
-  if (x.isFloat() && getKind() == ReduceKind::Sum)
+  if (x.isFloat() && getKind() == Reduction::Sum)
     reduceRows(x.getFloats(), floats, [](double a, double b) { return a + b; });
   else if (x.isFloat())
     reduceRows(x.getFloats(), floats,
@@ -173,13 +143,13 @@ Value ReduceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
                         // the nest.
                         ScalarBuilder b(builder, loc, type);
                         switch (getKind()) {
-                        case ReduceKind::Sum:
+                        case Reduction::Sum:
                           return {b.add(state[0], x)};
-                        case ReduceKind::Product:
+                        case Reduction::Product:
                           return {b.mul(state[0], x)};
-                        case ReduceKind::Max:
+                        case Reduction::Max:
                           return {b.max(state[0], x)};
-                        case ReduceKind::Min:
+                        case Reduction::Min:
                           return {b.min(state[0], x)};
                         }
                         llvm_unreachable("all kinds are listed");
@@ -189,19 +159,14 @@ Value ReduceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
 ShardingRule ReduceOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   auto type = cast<RankedTensorType>(getOperand().getType());
-  // In the order of ReduceKind.
-  static constexpr ReductionKind kinds[] = {
-      ReductionKind::Sum, ReductionKind::Max, ReductionKind::Min,
-      ReductionKind::Product};
   unsigned kept = 0;
   for (unsigned d = 0; d < type.getRank(); ++d) {
     if (llvm::is_contained(getDims(), int64_t(d)))
-      rule.reduction(type.getDimSize(d), Place{0, d},
-                     kinds[static_cast<unsigned>(getKind())]);
+      rule.reduction(type.getDimSize(d), Place{0, d}, getKind());
     else
       rule.factor(type.getDimSize(d), Place{0, d}, Place{0, kept++});
   }
-  if (getKind() == ReduceKind::Sum)
+  if (getKind() == Reduction::Sum)
     rule.linear({0});
   return rule.build();
 }
@@ -227,11 +192,11 @@ LogicalResult ReduceOp::differentiate(OpBuilder &builder,
     return g.broadcastOver(v, type.getShape(), getDims());
   };
   switch (getKind()) {
-  case ReduceKind::Sum:
+  case Reduction::Sum:
     cotangents.push_back(spread(dy));
     break;
-  case ReduceKind::Max:
-  case ReduceKind::Min: {
+  case Reduction::Max:
+  case Reduction::Min: {
     // Equal elements share, as in TensorFlow (math_grad.py, _MinOrMaxGrad).
     Value chosen =
         g.convert(g.compare(ComparePredicate::EQ, x, spread(getResult())),
@@ -240,14 +205,14 @@ LogicalResult ReduceOp::differentiate(OpBuilder &builder,
     cotangents.push_back(g.mul(chosen, spread(share)));
     break;
   }
-  case ReduceKind::Product: {
+  case Reduction::Product: {
     // The product of the others. Dividing by x is wrong where x is 0: leave
     // zeros out of the product; an element sees a zero among the others when
     // there are two, or one that is not itself.
     Value zero = g.like(x, 0);
     Value isZero = g.compare(ComparePredicate::EQ, x, zero);
     Value safe = g.select(isZero, g.like(x, 1), x);
-    Value product = g.reduce(ReduceKind::Product, safe, getDims());
+    Value product = g.reduce(Reduction::Product, safe, getDims());
     Value ones = g.convert(isZero, type.getElementType());
     Value others = g.sub(spread(g.sum(ones, getDims())), ones);
     Value slope = g.select(g.compare(ComparePredicate::EQ, others, zero),

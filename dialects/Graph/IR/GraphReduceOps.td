@@ -7,6 +7,7 @@
 #ifndef DIALECTS_GRAPH_IR_GRAPHREDUCEOPS_TD
 #define DIALECTS_GRAPH_IR_GRAPHREDUCEOPS_TD
 include "dialects/Graph/IR/GraphBase.td"
+include "dialects/Interfaces/Reduction.td"
 
 def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
   let summary = "reduction over `dims`, which the result does not have";
@@ -17,7 +18,7 @@ def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
     %1 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<32x10xf32>) -> tensor<10xf32>
     ```
   }];
-  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Dist_Reduction:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand attr-dict `:` functional-type($operand, $result)";
   let hasFolder = 1;
@@ -71,7 +72,7 @@ class Graph_ArgOp<string mnemonic, string what, string largest>
 }
 def Graph_ArgMaxOp : Graph_ArgOp<"arg_max", "index of the largest", "true">;
 def Graph_ArgMinOp : Graph_ArgOp<"arg_min", "index of the smallest", "false">;
-def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
+def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType], Graph_LoopCode> {
   let summary = "running sum along `axis`";
   let description = [{ Constraints: (C1) `axis` names a dim. }];
   let arguments = (ins Graph_Tensor:$operand, I64Attr:$axis,
@@ -80,17 +81,8 @@ def Graph_CumSumOp : Graph_Op<"cumsum", [SameOperandsAndResultType]> {
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    bool isElemental();
-    int64_t getLoopRows();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
-  }];
 }
-def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
+def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor], Graph_LoopCode> {
   let summary = "the k largest (or smallest) along the last dim, sorted, and their i64 indices; lower index first among equals, NaN above every number";
   let description = [{
     Not `sorted`, the same elements stand in the order of their indices, which
@@ -108,13 +100,6 @@ def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor]> {
   let extraClassDeclaration = [{
     ::mlir::dist::OpCost getCost();
     double getInstructions();
-    bool isElemental();
-    int64_t getLoopRows();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
   }];
 }
 #endif

@@ -13,7 +13,7 @@ namespace mlir::dist::graph {
 
 /// The value that a reduction starts from, in the compute type: what changes no
 /// result.
-TypedAttr getIdentity(ReduceKind kind, Type elementType);
+TypedAttr getIdentity(Reduction kind, Type elementType);
 
 } // namespace mlir::dist::graph
 

@@ -35,7 +35,7 @@ def Graph_GatherRowsOp : Graph_IndexingOp<"gather_rows", [InferTypeOpAdaptor]> {
     ::mlir::dist::OpCost getCost();
   }];
 }
-def Graph_ScatterAddRowsOp : Graph_IndexingOp<"scatter_add_rows", [InferTypeOpAdaptor]> {
+def Graph_ScatterAddRowsOp : Graph_IndexingOp<"scatter_add_rows", [InferTypeOpAdaptor], Graph_LoopCode> {
   let summary = "operand, with updates added to its rows at `indices`, those left out that it has no row for: the transpose of `gather_rows`";
   let description = [{
     Constraints: (C1), (C2) those of `gather_rows`. (C3) updates have the type
@@ -45,13 +45,5 @@ def Graph_ScatterAddRowsOp : Graph_IndexingOp<"scatter_add_rows", [InferTypeOpAd
                        ConfinedAttr<I64Attr, [IntPositive]>:$num_rows);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices `,` $updates `,` $numbers attr-dict `:` functional-type(operands, $result)";
-  let extraClassDeclaration = [{
-    bool isElemental();
-    ::llvm::LogicalResult emitLoops(::mlir::OpBuilder &builder,
-                                    ::mlir::Location loc,
-                                    ::mlir::ValueRange operands,
-                                    ::mlir::ValueRange results,
-                                    ::mlir::Value begin, ::mlir::Value end);
-  }];
 }
 #endif

@@ -232,11 +232,7 @@ LogicalResult ScatterAddRowsOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 /// An element of the result depends on all indices.
-bool ScatterAddRowsOp::isElemental() { return false; }
-Value ScatterAddRowsOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                                    ElementLoader) {
-  return {};
-}
+int64_t ScatterAddRowsOp::getLoopRows() { return 1; }
 
 LogicalResult ScatterAddRowsOp::emitLoops(OpBuilder &builder, Location loc,
                                           ValueRange operands,

@@ -78,13 +78,6 @@ LogicalResult CumSumOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-bool CumSumOp::isElemental() { return false; }
-
-Value CumSumOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                            ElementLoader) {
-  return {};
-}
-
 int64_t CumSumOp::getLoopRows() {
   return getAxis() > 0 ? getType().getDimSize(0) : 1;
 }

@@ -503,24 +503,3 @@ LogicalResult ScatterNDOp::emitLoops(OpBuilder &builder, Location loc,
         return place;
       });
 }
-
-//===----------------------------------------------------------------------===//
-// None of them is elemental: an element of the result depends on all indices.
-//===----------------------------------------------------------------------===//
-
-bool ScatterAddOp::isElemental() { return false; }
-bool ScatterElementsOp::isElemental() { return false; }
-bool ScatterNDOp::isElemental() { return false; }
-
-Value ScatterAddOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                                ElementLoader) {
-  return {};
-}
-Value ScatterElementsOp::emitElement(OpBuilder &, Location, unsigned,
-                                     ValueRange, ElementLoader) {
-  return {};
-}
-Value ScatterNDOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                               ElementLoader) {
-  return {};
-}

@@ -50,7 +50,7 @@ OpCost LogSoftmaxOp::getCost() { return getCompositeCost(*this, 5); }
 static Value emitShifted(GraphBuilder &g, Value x, int64_t axis) {
   Value wide = emitWide(g, x);
   ArrayRef<int64_t> shape = getShape(wide);
-  Value max = g.reduce(ReduceKind::Max, wide, {axis});
+  Value max = g.reduce(Reduction::Max, wide, {axis});
   return g.sub(wide, g.broadcastOver(max, shape, {axis}));
 }
 

@@ -125,13 +125,6 @@ LogicalResult TopKOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-bool TopKOp::isElemental() { return false; }
-
-Value TopKOp::emitElement(OpBuilder &, Location, unsigned, ValueRange,
-                          ElementLoader) {
-  return {};
-}
-
 int64_t TopKOp::getLoopRows() {
   auto type = getOperand().getType();
   return type.getRank() > 1 ? type.getDimSize(0) : 1;

@@ -380,7 +380,7 @@ Value Emitter::select(Value predicate, Value onTrue, Value onFalse) {
   return make<SelectOp>({predicate, onTrue, onFalse});
 }
 
-Value Emitter::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims,
+Value Emitter::reduce(Reduction kind, Value x, ArrayRef<int64_t> dims,
                       bool keepDims) {
   if (!x)
     return x;
@@ -390,7 +390,7 @@ Value Emitter::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims,
     kept[dim] = 1;
   if (!sorted.empty())
     x = make<ReduceOp>({x},
-                       {attr("kind", ReduceKindAttr::get(getContext(), kind)),
+                       {attr("kind", ReductionAttr::get(getContext(), kind)),
                         list("dims", sorted)});
   return keepDims ? reshape(x, kept) : x;
 }
@@ -399,7 +399,7 @@ Value Emitter::mean(Value x, ArrayRef<int64_t> dims, bool keepDims) {
   double count = 1;
   for (int64_t dim : dims)
     count *= shapeOf(x)[dim];
-  return div(reduce(ReduceKind::Sum, x, dims, keepDims), count);
+  return div(reduce(Reduction::Sum, x, dims, keepDims), count);
 }
 
 Value Emitter::dot(Value x, Value y, ArrayRef<int64_t> xBatch,

@@ -117,7 +117,7 @@ public:
   Value div(Value x, double y) { return div(x, like(y, x)); }
   Value compare(ComparePredicate predicate, Value x, Value y);
   Value select(Value predicate, Value onTrue, Value onFalse);
-  Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims, bool keepDims);
+  Value reduce(Reduction kind, Value x, ArrayRef<int64_t> dims, bool keepDims);
   Value mean(Value x, ArrayRef<int64_t> dims, bool keepDims);
   /// Product over one contracting dim each; all other dims follow.
   Value dot(Value x, Value y, ArrayRef<int64_t> xBatch,

@@ -231,7 +231,7 @@ static LogicalResult importAttention(OnnxNode &n) {
       int64_t last = n.rankOf(bias->value) - 1;
       Value top = last < 0
                       ? bias->value
-                      : n.reduce(ReduceKind::Max, bias->value, {last}, true);
+                      : n.reduce(Reduction::Max, bias->value, {last}, true);
       empty = n.make<IsInfOp>({top}, {n.flag("positive", false)});
       if (!empty)
         return failure();

@@ -79,8 +79,8 @@ static LogicalResult takeDiagonals(OnnxNode &n, Labelled *x) {
       Value on = n.compare(ComparePredicate::EQ, n.iota(shape, first, i64),
                            n.iota(shape, again, i64));
       Value picked = n.select(on, x->value, n.splat(0, x->value));
-      x->value = n.reduce(ReduceKind::Sum, picked,
-                          {static_cast<int64_t>(again)}, false);
+      x->value = n.reduce(Reduction::Sum, picked, {static_cast<int64_t>(again)},
+                          false);
       x->labels.erase(again, 1);
       if (!x->value)
         return failure();
@@ -127,7 +127,7 @@ static void sumUnneeded(OnnxNode &n, Labelled *x, StringRef needed) {
   }
   x->labels = kept;
   if (!gone.empty())
-    x->value = n.reduce(ReduceKind::Sum, x->value, gone, false);
+    x->value = n.reduce(Reduction::Sum, x->value, gone, false);
 }
 
 static Labelled multiply(OnnxNode &n, const Labelled &x, const Labelled &y,

@@ -109,10 +109,10 @@ LogicalResult OnnxModel::beginFunction() {
     types.push_back(*type);
     names.push_back(input.name());
     NamedAttrList &list = attributes.emplace_back();
-    list.set("graph.role", storage.getStringAttr("input"));
-    list.set("graph.name", storage.getStringAttr(input.name()));
+    list.set(kRoleAttr, storage.getStringAttr("input"));
+    list.set(kNameAttr, storage.getStringAttr(input.name()));
     if (batchDim >= 0)
-      list.set("graph.batch_dim", storage.getI64IntegerAttr(batchDim));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batchDim));
   }
   storage.setInsertionPointToEnd(module->getBody());
   function =
@@ -310,8 +310,8 @@ LogicalResult OnnxModel::finishFunction() {
     results.push_back(value);
     types.push_back(value.getType());
     NamedAttrList &list = attributes.emplace_back();
-    list.set("graph.role", storage.getStringAttr("output"));
-    list.set("graph.name", storage.getStringAttr(output.name()));
+    list.set(kRoleAttr, storage.getStringAttr("output"));
+    list.set(kNameAttr, storage.getStringAttr(output.name()));
     int64_t batch = -1;
     for (int i = 0; batchName && !batchName->empty() &&
                     i < declared.shape().dim_size() && i < rankOf(value);
@@ -327,7 +327,7 @@ LogicalResult OnnxModel::finishFunction() {
         shapeOf(value)[0] == options.batchSize)
       batch = 0;
     if (batch >= 0)
-      list.set("graph.batch_dim", storage.getI64IntegerAttr(batch));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batch));
   }
   storage.setInsertionPointToEnd(&function.getBody().front());
   func::ReturnOp::create(storage, function.getLoc(), results);

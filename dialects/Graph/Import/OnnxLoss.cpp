@@ -49,19 +49,19 @@ static Value negativeLogLikelihood(OnnxNode &n, Value logs) {
   Value weight = weights ? n.broadcastAlong(weights, shape, 1)
                          : n.broadcastTo(n.scalar(1, type), shape);
   Value picked = n.select(hit, n.mul(n.neg(logs), weight), zero);
-  Value loss = n.reduce(ReduceKind::Sum, picked, {1}, false);
+  Value loss = n.reduce(Reduction::Sum, picked, {1}, false);
   if (reduction == "none" || !loss)
     return loss;
   SmallVector<int64_t> all =
       llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(loss)));
-  Value total = n.reduce(ReduceKind::Sum, loss, all, false);
+  Value total = n.reduce(Reduction::Sum, loss, all, false);
   if (reduction == "sum")
     return total;
   if (!weights && !ignores)
     return n.mean(loss, all, false);
   SmallVector<int64_t> every =
       llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
-  return n.div(total, n.reduce(ReduceKind::Sum, n.select(hit, weight, zero),
+  return n.div(total, n.reduce(Reduction::Sum, n.select(hit, weight, zero),
                                every, false));
 }
 

@@ -145,7 +145,7 @@ FailureOr<HostTensor> OnnxNode::constant(unsigned i) {
                 "' must be known at compile time, but is not");
   auto func = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   auto name =
-      func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
+      func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
   return fail("needs the value of input '" + name.getValue() +
                   "' at compile time",
               "give --bind " + name.getValue() + "=FILE");

@@ -197,7 +197,7 @@ static LogicalResult importLpNormalization(OnnxNode &n) {
   if (p != 1 && p != 2)
     return n.fail("p must be 1 or 2");
   Value norm = n.reduce(
-      ReduceKind::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x), {*axis}, true);
+      Reduction::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x), {*axis}, true);
   if (p == 2)
     norm = n.sqrt(norm);
   if (!norm)

@@ -170,7 +170,7 @@ static LogicalResult importGlobalAveragePool(OnnxNode &n) {
 static LogicalResult importGlobalMaxPool(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> dims = spatialDims(n);
   return failed(dims) ? failure()
-                      : n.out(n.reduce(ReduceKind::Max, n.in(0), *dims, true));
+                      : n.out(n.reduce(Reduction::Max, n.in(0), *dims, true));
 }
 static LogicalResult importGlobalLpPool(OnnxNode &n) {
   int64_t p = n.intAttr("p", 2);
@@ -180,7 +180,7 @@ static LogicalResult importGlobalLpPool(OnnxNode &n) {
   if (p < 1)
     return n.fail("p must be 1 or more");
   Value power = powerOf(n, n.unary<AbsOp>(n.in(0)), p);
-  return n.out(rootOf(n, n.reduce(ReduceKind::Sum, power, *dims, true), p));
+  return n.out(rootOf(n, n.reduce(Reduction::Sum, power, *dims, true), p));
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxPoolOps() {

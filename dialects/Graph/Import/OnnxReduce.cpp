@@ -11,7 +11,7 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-struct Reduction {
+struct ReducedDims {
   SmallVector<int64_t> dims;
   bool keepDims;
   /// No axes, and that means: leave the input alone.
@@ -20,8 +20,8 @@ struct Reduction {
 } // namespace
 
 /// `last`: the last opset with axes as an attribute.
-static FailureOr<Reduction> readReduction(OnnxNode &n, int64_t last) {
-  Reduction result;
+static FailureOr<ReducedDims> readReduction(OnnxNode &n, int64_t last) {
+  ReducedDims result;
   result.keepDims = n.intAttr("keepdims", 1) != 0;
   auto axes = n.intsOf("axes", 1, last);
   if (failed(axes))
@@ -45,13 +45,13 @@ static FailureOr<Reduction> readReduction(OnnxNode &n, int64_t last) {
 static Value square(OnnxNode &n, Value x) { return n.mul(x, x); }
 
 /// Shifted by the largest element, unless that is infinite.
-static Value logSumExp(OnnxNode &n, Value x, const Reduction &r) {
-  Value top = n.reduce(ReduceKind::Max, x, r.dims, true);
+static Value logSumExp(OnnxNode &n, Value x, const ReducedDims &r) {
+  Value top = n.reduce(Reduction::Max, x, r.dims, true);
   if (!top)
     return {};
   Value infinite = n.make<IsInfOp>({top});
   top = n.select(infinite, n.splat(0, top), top);
-  Value sum = n.reduce(ReduceKind::Sum, n.exp(n.sub(x, top)), r.dims, true);
+  Value sum = n.reduce(Reduction::Sum, n.exp(n.sub(x, top)), r.dims, true);
   Value result = n.add(n.log(sum), top);
   if (!result || r.keepDims)
     return result;
@@ -78,13 +78,13 @@ enum class Form {
 } // namespace
 
 template <Form form> static LogicalResult importReduce(OnnxNode &n) {
-  FailureOr<Reduction> r = readReduction(n, form == Form::Sum ? 12 : 17);
+  FailureOr<ReducedDims> r = readReduction(n, form == Form::Sum ? 12 : 17);
   if (failed(r))
     return failure();
   Value x = n.in(0);
   bool isUnsigned = n.elementOf(x).isUnsignedInteger();
   auto sum = [&](Value v) {
-    return n.reduce(ReduceKind::Sum, v, r->dims, r->keepDims);
+    return n.reduce(Reduction::Sum, v, r->dims, r->keepDims);
   };
   auto abs = [&](Value v) { return isUnsigned ? v : n.unary<AbsOp>(v); };
   switch (form) {
@@ -113,11 +113,11 @@ template <Form form> static LogicalResult importReduce(OnnxNode &n) {
       return n.fail("integers are not supported");
     return n.out(logSumExp(n, x, *r));
   case Form::Max:
-    return n.out(n.reduce(ReduceKind::Max, x, r->dims, r->keepDims));
+    return n.out(n.reduce(Reduction::Max, x, r->dims, r->keepDims));
   case Form::Min:
-    return n.out(n.reduce(ReduceKind::Min, x, r->dims, r->keepDims));
+    return n.out(n.reduce(Reduction::Min, x, r->dims, r->keepDims));
   case Form::Prod:
-    return n.out(n.reduce(ReduceKind::Product, x, r->dims, r->keepDims));
+    return n.out(n.reduce(Reduction::Product, x, r->dims, r->keepDims));
   }
   return failure();
 }

@@ -57,6 +57,37 @@ void RtDialect::initialize() {
       >();
 }
 
+LibraryKind mlir::dist::rt::getLibraryKind(DictionaryAttr kernel) {
+  return *symbolizeLibraryKind(kernel.getAs<StringAttr>("kind").getValue());
+}
+
+static LogicalResult verifyKernel(Operation *op, DictionaryAttr kernel) {
+  auto kind = kernel.getAs<StringAttr>("kind");
+  if (!kind || !symbolizeLibraryKind(kind.getValue()))
+    return op->emitOpError(
+               "expected the kernel's kind to be conv, "
+               "conv_input_grad, conv_filter_grad, matmul or reorder, "
+               "but got ")
+           << (kind ? kind : kernel.get("kind"));
+  auto memories = kernel.getAs<ArrayAttr>("memories");
+  if (!memories)
+    return op->emitOpError("expected the kernel to list its memories");
+  for (Attribute memory : memories) {
+    auto entry = dyn_cast<DictionaryAttr>(memory);
+    auto type = entry ? entry.getAs<StringAttr>("type") : StringAttr();
+    if (!type || !symbolizeLibraryType(type.getValue()))
+      return op->emitOpError("expected the type of each memory to be f32, f64, "
+                             "f16, bf16 or i8, but got ")
+             << (type ? Attribute(type) : memory);
+  }
+  return success();
+}
+
+LogicalResult LibraryOp::verify() { return verifyKernel(*this, getKernel()); }
+LogicalResult LibraryCallOp::verify() {
+  return verifyKernel(*this, getKernel());
+}
+
 LogicalResult FusedOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())

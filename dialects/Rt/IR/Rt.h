@@ -30,4 +30,11 @@
 #define GET_OP_CLASSES
 #include "dialects/Rt/IR/RtOps.h.inc"
 
+namespace mlir::dist::rt {
+
+/// The kind of a LibraryOp's kernel, or of one that such a kernel names.
+LibraryKind getLibraryKind(DictionaryAttr kernel);
+
+} // namespace mlir::dist::rt
+
 #endif // DIALECTS_RT_IR_RT_H

@@ -53,6 +53,23 @@ def Rt_CollectiveKind : I32EnumAttr<"CollectiveKind", "what ranks do together", 
   let cppNamespace = "::mlir::dist::rt";
 }
 
+// Named as the manifest's LibraryKernel.Kind.
+def Rt_LibraryKind : I32EnumAttr<"LibraryKind", "what a kernel of the library computes", [
+    I32EnumAttrCase<"Conv", 0, "conv">,
+    I32EnumAttrCase<"ConvInputGrad", 1, "conv_input_grad">,
+    I32EnumAttrCase<"ConvFilterGrad", 2, "conv_filter_grad">,
+    I32EnumAttrCase<"Matmul", 3, "matmul">,
+    I32EnumAttrCase<"Reorder", 4, "reorder">]> {
+  let cppNamespace = "::mlir::dist::rt";
+}
+// Of the memories of such a kernel; packed ones are bytes.
+def Rt_LibraryType : I32EnumAttr<"LibraryType", "an element type of the library", [
+    I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"F64", 1, "f64">,
+    I32EnumAttrCase<"F16", 2, "f16">, I32EnumAttrCase<"BF16", 3, "bf16">,
+    I32EnumAttrCase<"I8", 4, "i8">]> {
+  let cppNamespace = "::mlir::dist::rt";
+}
+
 def Rt_PieceAttr : AttrDef<Rt_Dialect, "Piece"> {
   let mnemonic = "piece";
   let summary = "one tensor of a collective, as a dist_rt_piece of the ABI";

@@ -60,9 +60,13 @@ def Rt_LibraryOp : Rt_Op<"library", [Pure]> {
     packed side names the kernel it packs for as `packed_kernel`, and which of
     its memories as `packed_memory`. A kernel for which the library has nothing
     but plain loops is marked as a `reference`.
+
+    Constraints: (C1) `kind` is one of LibraryKind. (C2) the `type` of each of
+    the `memories` is one of LibraryType.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, DictionaryAttr:$kernel);
   let results = (outs AnyType:$output);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     `(` $inputs `)` $kernel attr-dict `:` functional-type($inputs, $output)
   }];
@@ -360,6 +364,7 @@ def Rt_LaunchOp : Rt_Op<"launch", [
 def Rt_LibraryCallOp : Rt_Op<"library_call"> {
   let summary = "runs a kernel of the library; the scratchpad, if any, is last";
   let arguments = (ins DictionaryAttr:$kernel, Variadic<Rt_Buffer>:$buffers);
+  let hasVerifier = 1;
   let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";
 }
 

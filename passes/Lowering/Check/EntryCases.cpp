@@ -44,7 +44,7 @@ FailureOr<EntryPrograms> mlir::dist::makeEntryPrograms(func::FuncOp entry,
   MeshOp mesh = findMesh(kernels);
   SmallVector<HostTensor> arguments = makeRandomArguments(entry, seed);
   for (BlockArgument argument : entry.getArguments())
-    if (!entry.getArgAttr(argument.getArgNumber(), "graph.variable"))
+    if (!entry.getArgAttr(argument.getArgNumber(), kVariableAttr))
       made.inputs.push_back(arguments[argument.getArgNumber()]);
   // What is left of compressed gradients is the partitioned program's own.
   if (parts.front().getNumArguments() > arguments.size()) {
@@ -113,13 +113,13 @@ mlir::dist::makeEntryCase(const EntryPrograms &entry,
     made.tolerance = std::max(made.tolerance, getTypeTolerance(part));
     for (unsigned i = 0; i < part.getNumArguments(); ++i)
       if (auto variable =
-              part.getArgAttrOfType<FlatSymbolRefAttr>(i, "graph.variable"))
+              part.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
         for (int64_t rank = 0; rank < program.numRanks; ++rank)
           getSlice(variable, program.firstRank + rank,
                    program.arguments[rank][i]);
     for (unsigned i = 0; i < part.getNumResults(); ++i) {
-      if (auto variable = part.getResultAttrOfType<FlatSymbolRefAttr>(
-              i, "graph.variable")) {
+      if (auto variable =
+              part.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr)) {
         for (int64_t rank = 0; rank < program.numRanks; ++rank) {
           const HostTensor &after = results[number][rank][i];
           getSlice(variable, program.firstRank + rank, after).after = after;
@@ -130,7 +130,7 @@ mlir::dist::makeEntryCase(const EntryPrograms &entry,
       if (outputs.count(position) || position >= whole.getNumResults())
         continue;
       std::string name = "result " + std::to_string(position);
-      if (auto given = part.getResultAttrOfType<StringAttr>(i, "graph.name"))
+      if (auto given = part.getResultAttrOfType<StringAttr>(i, kNameAttr))
         name = given.str();
       auto type = cast<RankedTensorType>(whole.getResultTypes()[position]);
       outputs.emplace(

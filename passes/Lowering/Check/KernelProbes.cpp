@@ -85,8 +85,7 @@ static std::string describeImplementation(Operation *op, int64_t threads) {
   return info ? info->implementation : "library";
 }
 
-static std::optional<graph::ReduceKind> findChunks(Operation *op,
-                                                   unsigned number) {
+static std::optional<Reduction> findChunks(Operation *op, unsigned number) {
   auto fused = dyn_cast<rt::FusedOp>(op);
   if (!fused)
     return std::nullopt;
@@ -95,7 +94,7 @@ static std::optional<graph::ReduceKind> findChunks(Operation *op,
   if (yielded.getType() == fused.getResult(number).getType())
     return std::nullopt;
   auto reduce = yielded.getDefiningOp<graph::ReduceOp>();
-  return reduce ? reduce.getKind() : graph::ReduceKind::Sum;
+  return reduce ? reduce.getKind() : Reduction::Sum;
 }
 
 /// The function of a probe: its ops, on arguments for the values they take.
@@ -114,9 +113,8 @@ static func::FuncOp emitProbe(OpBuilder &builder, StringRef name,
   IRMapping mapping;
   for (auto [i, value] : llvm::enumerate(probe.inputs)) {
     mapping.map(value, function.getArgument(i));
-    function.setArgAttr(i, "graph.role", builder.getStringAttr("input"));
-    function.setArgAttr(i, "graph.name",
-                        builder.getStringAttr(std::to_string(i)));
+    function.setArgAttr(i, kRoleAttr, builder.getStringAttr("input"));
+    function.setArgAttr(i, kNameAttr, builder.getStringAttr(std::to_string(i)));
   }
   for (Operation *op : ops)
     inner.clone(*op, mapping);
@@ -130,8 +128,8 @@ static func::FuncOp emitProbe(OpBuilder &builder, StringRef name,
   SmallVector<Value> results;
   for (auto [i, value] : llvm::enumerate(probe.results)) {
     results.push_back(mapping.lookup(value));
-    function.setResultAttr(i, "graph.role", builder.getStringAttr("output"));
-    function.setResultAttr(i, "graph.name",
+    function.setResultAttr(i, kRoleAttr, builder.getStringAttr("output"));
+    function.setResultAttr(i, kNameAttr,
                            builder.getStringAttr(std::to_string(i)));
   }
   func::ReturnOp::create(inner, loc, results);
@@ -256,7 +254,7 @@ LogicalResult mlir::dist::evaluateKernels(
 /// The numbers of a result; of one that is kept by chunk, what all together
 /// are.
 static std::vector<double> getNumbers(const HostTensor &tensor,
-                                      std::optional<graph::ReduceKind> chunks) {
+                                      std::optional<Reduction> chunks) {
   std::vector<double> numbers(tensor.getNumElements());
   for (auto [i, number] : llvm::enumerate(numbers))
     number = tensor.getDouble(i);
@@ -266,16 +264,16 @@ static std::vector<double> getNumbers(const HostTensor &tensor,
   for (size_t i = size; i < numbers.size(); ++i) {
     double &all = numbers[i % size], x = numbers[i];
     switch (*chunks) {
-    case graph::ReduceKind::Sum:
+    case Reduction::Sum:
       all += x;
       break;
-    case graph::ReduceKind::Product:
+    case Reduction::Product:
       all *= x;
       break;
-    case graph::ReduceKind::Max:
+    case Reduction::Max:
       all = std::isnan(x) || x > all ? x : all;
       break;
-    case graph::ReduceKind::Min:
+    case Reduction::Min:
       all = std::isnan(x) || x < all ? x : all;
       break;
     }

@@ -36,7 +36,7 @@ struct KernelProbe {
   SmallVector<Value> inputs, results;
   /// How the parts of a result that is kept by chunk are put together; their
   /// own values are nobody's but the kernel's.
-  SmallVector<std::optional<graph::ReduceKind>> chunks;
+  SmallVector<std::optional<Reduction>> chunks;
   /// Largest difference, relative to the result's largest magnitude.
   double tolerance = 0;
 };

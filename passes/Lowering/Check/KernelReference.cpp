@@ -53,7 +53,7 @@ static void finish(HostTensor &result, ArrayRef<int64_t> dims,
 /// (or takes the maximum of) gives that again.
 static FailureOr<HostTensor> spreadOverChunks(Value yielded, HostTensor whole,
                                               RankedTensorType type) {
-  auto kind = graph::ReduceKind::Sum;
+  auto kind = Reduction::Sum;
   if (auto reduce = yielded.getDefiningOp<graph::ReduceOp>())
     kind = reduce.getKind();
   else if (!isa_and_nonnull<rt::WinogradProductsOp, rt::WinogradOp,
@@ -62,12 +62,11 @@ static FailureOr<HostTensor> spreadOverChunks(Value yielded, HostTensor whole,
     return failure();
   HostTensor result(type);
   int64_t count = whole.getNumElements();
-  bool repeats =
-      kind == graph::ReduceKind::Max || kind == graph::ReduceKind::Min;
+  bool repeats = kind == Reduction::Max || kind == Reduction::Min;
   for (int64_t i = 0, e = result.getNumElements(); i < e; ++i) {
     int64_t from = i % std::max<int64_t>(count, 1);
     bool holds = i < count || repeats;
-    double neutral = kind == graph::ReduceKind::Product ? 1 : 0;
+    double neutral = kind == Reduction::Product ? 1 : 0;
     // As it is: Winograd's sums stand for other numbers.
     if (result.isFloat())
       result.writeFloats()[i] = holds ? whole.getFloats()[from] : neutral;
@@ -229,14 +228,15 @@ LogicalResult LibraryReference::evaluate(Operation *op,
                                          ArrayRef<HostTensor> operands,
                                          Results &results) const {
   DictionaryAttr kernel = cast<rt::LibraryOp>(op).getKernel();
-  StringRef kind = kernel.getAs<StringAttr>("kind").getValue();
+  rt::LibraryKind kind = rt::getLibraryKind(kernel);
   SmallVector<Memory> memories;
   for (auto memory :
        kernel.getAs<ArrayAttr>("memories").getAsRange<DictionaryAttr>())
     memories.emplace_back(memory);
   if (kernel.contains("accumulate") || operands.size() + 1 != memories.size())
-    return op->emitOpError() << "cannot be evaluated: a '" << kind
-                             << "' of so many memories is not known";
+    return op->emitOpError()
+           << "cannot be evaluated: a '" << rt::stringifyLibraryKind(kind)
+           << "' of so many memories is not known";
   const Memory &first = memories[0], &out = memories.back();
   std::vector<double> unpacked[2], packed;
   const double *lhs = read(first, operands[0], unpacked[0]);
@@ -252,23 +252,25 @@ LogicalResult LibraryReference::evaluate(Operation *op,
     sums = result.writeFloats().data();
   }
   MLIRContext *context = op->getContext();
-  if (kind == "matmul") {
+  if (kind == rt::LibraryKind::Matmul) {
     addMatmul(context, first, memories[1], out, lhs, rhs, sums);
-  } else if (kind == "conv") {
+  } else if (kind == rt::LibraryKind::Conv) {
     addConvolution(context, describe(kernel, first, memories[1], out), lhs, rhs,
                    sums);
-  } else if (kind == "conv_input_grad") {
+  } else if (kind == rt::LibraryKind::ConvInputGrad) {
     addConvolutionInputGrad(context, describe(kernel, out, memories[1], first),
                             lhs, rhs, sums);
-  } else if (kind == "conv_filter_grad" && operands.size() == 2) {
+  } else if (kind == rt::LibraryKind::ConvFilterGrad && operands.size() == 2) {
     addConvolutionFilterGrad(context, describe(kernel, first, out, memories[1]),
                              lhs, rhs, sums);
-  } else if (kind == "reorder") {
+  } else if (kind == rt::LibraryKind::Reorder && operands.size() == 1) {
     for (auto [to, from] :
          llvm::zip_equal(out.listOffsets(), first.listOffsets()))
       sums[to] = lhs[from];
   } else {
-    return op->emitOpError() << "cannot be evaluated: no such kind: " << kind;
+    return op->emitOpError()
+           << "cannot be evaluated: a '" << rt::stringifyLibraryKind(kind)
+           << "' of " << operands.size() << " operands is not known";
   }
   if (out.isPacked) {
     std::memcpy(result.writeInts().data(), packed.data(),
@@ -278,7 +280,7 @@ LogicalResult LibraryReference::evaluate(Operation *op,
   }
   bool hasBias = kernel.contains("bias");
   SmallVector<int64_t> biasStrides(out.dims.size(), 0);
-  if (hasBias && kind == "conv")
+  if (hasBias && kind == rt::LibraryKind::Conv)
     biasStrides[1] = 1;
   else if (hasBias)
     for (auto [stride, dim, step] :

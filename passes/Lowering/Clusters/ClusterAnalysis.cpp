@@ -266,7 +266,7 @@ static bool hasOuterSums(const ClusterInfo &info, int64_t terms) {
   return llvm::any_of(info.kinds, [&](const auto &entry) {
     auto reduce = dyn_cast<graph::ReduceOp>(entry.first);
     return reduce && entry.second == MemberKind::OuterReduction &&
-           reduce.getKind() == graph::ReduceKind::Sum &&
+           reduce.getKind() == Reduction::Sum &&
            points >= terms * reduce.getType().getNumElements();
   });
 }

@@ -55,8 +55,7 @@ bool ClusterFormer::readsData(Node *node) {
       collectBases(operand, bases);
   return llvm::any_of(bases, [&](Value base) {
     auto argument = dyn_cast<BlockArgument>(base);
-    return argument &&
-           !func.getArgAttr(argument.getArgNumber(), "graph.variable");
+    return argument && !func.getArgAttr(argument.getArgNumber(), kVariableAttr);
   });
 }
 

@@ -117,7 +117,7 @@ std::optional<Reader> Sharer::findReader(Value result) {
   if (!kernel)
     return std::nullopt;
   Block &body = kernel.getBody().front();
-  if (emitsLoops(&body.front()))
+  if (isa<LoopedOpInterface>(body.front()))
     return std::nullopt;
   // A later phase of a row would add up once more.
   std::optional<ClusterInfo> info = analyzeBody(body);

@@ -392,8 +392,7 @@ int64_t Emitter::chooseBlock() {
   auto add = [&](graph::ReduceOp op) {
     auto type = typeOf(op.getResult());
     sums += type.getNumElements();
-    if (op.getKind() == graph::ReduceKind::Sum &&
-        isa<FloatType>(type.getElementType()))
+    if (op.getKind() == Reduction::Sum && isa<FloatType>(type.getElementType()))
       terms = std::max(terms, points / type.getNumElements());
   };
   for (auto &entry : outerReductions)
@@ -510,7 +509,7 @@ LogicalResult Emitter::emitAlone(Operation *op) {
     results.push_back(memref::AllocOp::create(
         b, loc, cast<MemRefType>(getMemoryType(result.getType(), false))));
   }
-  auto iface = dyn_cast<ElementalOpInterface>(op);
+  auto iface = dyn_cast<LoopedOpInterface>(op);
   unsigned numArguments = func.getNumArguments();
   if (!iface || failed(iface.emitLoops(b, loc, operands, results,
                                        func.getArgument(numArguments - 3),
@@ -525,7 +524,7 @@ LogicalResult Emitter::emitAlone(Operation *op) {
 
 FailureOr<func::FuncOp> Emitter::run() {
   Operation *first = body.empty() ? nullptr : &body.front();
-  bool alone = emitsLoops(first);
+  bool alone = isa_and_nonnull<LoopedOpInterface>(first);
   SmallVector<Type> types;
   for (Type type : body.getArgumentTypes())
     types.push_back(getMemoryType(type, !alone));

@@ -51,7 +51,7 @@ static int64_t chooseChunks(Operation *op, int64_t rows, int64_t threads) {
 /// each.
 static rt::FusedOp wrap(Operation *op, int64_t threads) {
   OpBuilder builder(op);
-  int64_t rows = cast<ElementalOpInterface>(op).getLoopRows();
+  int64_t rows = cast<LoopedOpInterface>(op).getLoopRows();
   SmallVector<int64_t, 1> domain;
   if (rows != 1)
     domain.push_back(rows);
@@ -87,14 +87,18 @@ struct OutlineKernelsPass
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
     SmallVector<Operation *> alone;
-    for (auto func : module.getOps<func::FuncOp>())
-      func.walk([&](Operation *op) {
-        // A constant that no kernel holds is memory that is bound; what waits
-        // is a view.
-        if (emitsLoops(op) && !isa<graph::ConstantOp, graph::AfterOp>(op) &&
-            isa<func::FuncOp>(op->getParentOp()))
+    for (auto func : module.getOps<func::FuncOp>()) {
+      WalkResult result = func.walk([&](Operation *op) -> WalkResult {
+        if (isa<DecomposableOpInterface>(op))
+          return op->emitOpError("is a composite, which no kernel is made of; "
+                                 "run graph-decompose-composites before");
+        if (isa<LoopedOpInterface>(op) && isa<func::FuncOp>(op->getParentOp()))
           alone.push_back(op);
+        return WalkResult::advance();
       });
+      if (result.wasInterrupted())
+        return signalPassFailure();
+    }
     for (Operation *op : alone)
       wrap(op, getThreads(op->getParentOfType<func::FuncOp>(), threads));
     SmallVector<rt::FusedOp> fusions;

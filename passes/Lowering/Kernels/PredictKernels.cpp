@@ -12,7 +12,7 @@
 #include "passes/Analysis/Timeline.h"
 #include "passes/Lowering/Clusters/ClusterAnalysis.h"
 #include "passes/Lowering/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "passes/Lowering/Winograd/WinogradCosts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -76,11 +76,11 @@ static double getByteSizes(ValueRange values) {
 static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
   DictionaryAttr kernel = op.getKernel();
   auto memories = kernel.getAs<ArrayAttr>("memories");
-  StringRef kind = kernel.getAs<StringAttr>("kind").getValue();
+  rt::LibraryKind kind = rt::getLibraryKind(kernel);
   KernelWork work;
   work.bytes = getByteSizes(op->getOperands()) + getByteSizes(op->getResults());
   work.threads = machine.threads;
-  if (kind == "reorder")
+  if (kind == rt::LibraryKind::Reorder)
     return work;
   bool half =
       cast<DictionaryAttr>(memories[0]).getAs<StringAttr>("type").getValue() ==
@@ -93,7 +93,7 @@ static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
     return isReference ? machine.flopsPerSecond * referenceShare
                        : rate * faster * shareInStep;
   };
-  if (kind == "matmul") {
+  if (kind == rt::LibraryKind::Matmul) {
     work.compute = 2 * productOf(dimsOf(memories, memories.size() - 1)) *
                    double(dimsOf(memories, 0).back()) /
                    rateOf(machine.flopsPerSecond);
@@ -101,13 +101,16 @@ static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
   }
   // Which memory has the sizes of the output, which those of the filter, and
   // how fast it is.
-  size_t output, filter;
-  double rate;
-  std::tie(output, filter, rate) =
-      llvm::StringSwitch<std::tuple<size_t, size_t, double>>(kind)
-          .Case("conv", {memories.size() - 1, 1, machine.convFlopsPerSecond})
-          .Case("conv_input_grad", {0, 1, machine.inputGradFlopsPerSecond})
-          .Default({1, 2, machine.filterGradFlopsPerSecond});
+  size_t output = memories.size() - 1, filter = 1;
+  double rate = machine.convFlopsPerSecond;
+  if (kind == rt::LibraryKind::ConvInputGrad) {
+    output = 0;
+    rate = machine.inputGradFlopsPerSecond;
+  } else if (kind == rt::LibraryKind::ConvFilterGrad) {
+    output = 1;
+    filter = 2;
+    rate = machine.filterGradFlopsPerSecond;
+  }
   ArrayRef<int64_t> sizes = dimsOf(memories, output);
   ArrayRef<int64_t> window = dimsOf(memories, filter);
   // [groups,] outputs, inputs, then the window's sizes.
@@ -117,7 +120,7 @@ static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
   bool strided =
       llvm::any_of(kernel.getAs<DenseI64ArrayAttr>("strides").asArrayRef(),
                    [](int64_t stride) { return stride > 1; });
-  if (strided && kind != "conv")
+  if (strided && kind != rt::LibraryKind::Conv)
     rate *= stridedShare;
   work.compute = 2 * double(sizes[0]) * productOf(sizes.drop_front(2)) *
                  productOf(window) * padding / rateOf(rate);
@@ -172,18 +175,6 @@ static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
   return work;
 }
 
-/// Products of 36 pairs of matrices a tile, which stay in the core's cache but
-/// are smaller than the library likes them, and the tiles' transforms: counted
-/// as FLOPs of contractions, as they were measured beside those.
-static double getWinogradFlops(double tiles, double inputs, double outputs) {
-  return 2 * 36 * 1.28 * tiles * inputs * outputs +
-         1920 * tiles * (inputs + outputs);
-}
-
-/// Of filters as 6x6 factors, and of the sums of their gradients, an element of
-/// which takes as long as so many: written to memory, or made in the cache.
-static constexpr double factorFlops = 64, panelFlops = 16;
-
 /// The work of the one op that the kernel is, if it is a part of Winograd's
 /// convolution.
 static std::optional<double> getWinogradWork(Operation *op) {
@@ -199,8 +190,10 @@ static std::optional<double> getWinogradWork(Operation *op) {
   auto getFlops = [&](Value input, Value output, double panels) {
     double inputs = double(shapeOf(input).back());
     double outputs = double(shapeOf(output).back());
-    return getWinogradFlops(countTiles(output), inputs, outputs) +
-           panels * panelFlops * 36 * inputs * outputs;
+    double tiles = countTiles(output);
+    return winograd::getProductFlops(tiles, inputs, outputs) +
+           winograd::tileFlops * tiles * (inputs + outputs) +
+           panels * winograd::makeFlops * 36 * inputs * outputs;
   };
   return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
       .Case<rt::WinogradOp>([&](auto conv) {
@@ -218,10 +211,10 @@ static std::optional<double> getWinogradWork(Operation *op) {
         return getFlops(grad.getInput(), grad.getGrad(), 1);
       })
       .Case<rt::WinogradFilterOp>([&](auto filter) {
-        return factorFlops * productOf(shapeOf(filter.getOutput()));
+        return winograd::turnFlops * productOf(shapeOf(filter.getOutput()));
       })
       .Case<rt::WinogradFilterGradOp>([&](auto grad) {
-        return factorFlops * productOf(shapeOf(grad.getSums()));
+        return winograd::turnFlops * productOf(shapeOf(grad.getSums()));
       })
       .Default(std::nullopt);
 }

@@ -15,22 +15,22 @@ static bool isUnsignedType(Type element) {
   return integer && (integer.isUnsigned() || integer.getWidth() == 1);
 }
 
-Value mlir::dist::makeNeutral(OpBuilder &b, Location loc,
-                              graph::ReduceKind kind, Type element) {
+Value mlir::dist::makeNeutral(OpBuilder &b, Location loc, Reduction kind,
+                              Type element) {
   Type compute = getComputeType(element);
   if (auto type = dyn_cast<FloatType>(compute)) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
     llvm::APFloat value = llvm::APFloat::getZero(semantics);
     switch (kind) {
-    case graph::ReduceKind::Sum:
+    case Reduction::Sum:
       break;
-    case graph::ReduceKind::Product:
+    case Reduction::Product:
       value = llvm::APFloat::getOne(semantics);
       break;
-    case graph::ReduceKind::Max:
+    case Reduction::Max:
       value = llvm::APFloat::getInf(semantics, /*Negative=*/true);
       break;
-    case graph::ReduceKind::Min:
+    case Reduction::Min:
       value = llvm::APFloat::getInf(semantics);
       break;
     }
@@ -41,16 +41,16 @@ Value mlir::dist::makeNeutral(OpBuilder &b, Location loc,
   bool isUnsigned = isUnsignedType(element);
   llvm::APInt value(width, 0);
   switch (kind) {
-  case graph::ReduceKind::Sum:
+  case Reduction::Sum:
     break;
-  case graph::ReduceKind::Product:
+  case Reduction::Product:
     value = llvm::APInt(width, 1);
     break;
-  case graph::ReduceKind::Max:
+  case Reduction::Max:
     value = isUnsigned ? llvm::APInt::getMinValue(width)
                        : llvm::APInt::getSignedMinValue(width);
     break;
-  case graph::ReduceKind::Min:
+  case Reduction::Min:
     value = isUnsigned ? llvm::APInt::getMaxValue(width)
                        : llvm::APInt::getSignedMaxValue(width);
     break;
@@ -58,7 +58,7 @@ Value mlir::dist::makeNeutral(OpBuilder &b, Location loc,
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
 }
 
-Value mlir::dist::combine(OpBuilder &b, Location loc, graph::ReduceKind kind,
+Value mlir::dist::combine(OpBuilder &b, Location loc, Reduction kind,
                           Type element, Value lhs, Value rhs) {
   if (isa<FloatType>(lhs.getType())) {
     // Only the order of sums is free: expressions keep theirs, since some are
@@ -66,27 +66,27 @@ Value mlir::dist::combine(OpBuilder &b, Location loc, graph::ReduceKind kind,
     auto flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::nsz |
                  arith::FastMathFlags::contract;
     switch (kind) {
-    case graph::ReduceKind::Sum:
+    case Reduction::Sum:
       return arith::AddFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Product:
+    case Reduction::Product:
       return arith::MulFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Max:
+    case Reduction::Max:
       return arith::MaximumFOp::create(b, loc, lhs, rhs, flags);
-    case graph::ReduceKind::Min:
+    case Reduction::Min:
       return arith::MinimumFOp::create(b, loc, lhs, rhs, flags);
     }
   }
   bool isUnsigned = isUnsignedType(element);
   switch (kind) {
-  case graph::ReduceKind::Sum:
+  case Reduction::Sum:
     return arith::AddIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Product:
+  case Reduction::Product:
     return arith::MulIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Max:
+  case Reduction::Max:
     if (isUnsigned)
       return arith::MaxUIOp::create(b, loc, lhs, rhs);
     return arith::MaxSIOp::create(b, loc, lhs, rhs);
-  case graph::ReduceKind::Min:
+  case Reduction::Min:
     if (isUnsigned)
       return arith::MinUIOp::create(b, loc, lhs, rhs);
     return arith::MinSIOp::create(b, loc, lhs, rhs);

@@ -13,11 +13,10 @@ namespace mlir::dist {
 
 /// The neutral element of a reduction of such elements, in the type in which
 /// they are computed.
-Value makeNeutral(OpBuilder &b, Location loc, graph::ReduceKind kind,
-                  Type element);
+Value makeNeutral(OpBuilder &b, Location loc, Reduction kind, Type element);
 
 /// One step of the reduction. The order of float sums is left to the compiler.
-Value combine(OpBuilder &b, Location loc, graph::ReduceKind kind, Type element,
+Value combine(OpBuilder &b, Location loc, Reduction kind, Type element,
               Value lhs, Value rhs);
 
 } // namespace mlir::dist

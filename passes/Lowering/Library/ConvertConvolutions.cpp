@@ -94,7 +94,7 @@ describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
 /// `memories` has the filter as it lies, `packed` leaves its strides to the
 /// library. None where the library has no such kernel.
 std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
-    StringRef kind, SmallVector<Attribute> memories, unsigned filter,
+    rt::LibraryKind kind, SmallVector<Attribute> memories, unsigned filter,
     DictionaryAttr packed, ArrayRef<NamedAttribute> extra) {
   auto plain = cast<DictionaryAttr>(memories[filter]);
   memories[filter] = packed;
@@ -150,7 +150,7 @@ void KernelConverter::convertConv(ConvOp op) {
     extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
   memories.push_back(makeActivation(op.getResult(), layout));
   auto choice = makeFilterKernel(
-      "conv", memories, 1,
+      rt::LibraryKind::Conv, memories, 1,
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
       extra);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
@@ -182,7 +182,7 @@ void KernelConverter::convertInputGrad(ConvInputGradOp op) {
   DictionaryAttr plain =
       makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
   auto choice = makeFilterKernel(
-      "conv_input_grad",
+      rt::LibraryKind::ConvInputGrad,
       {makeActivation(op.getGrad(), op.getOutputLayout()), plain,
        makeActivation(op.getResult(), op.getInputLayout())},
       1, makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
@@ -217,7 +217,7 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
   DictionaryAttr packed =
       makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), true);
   auto choice = makeFilterKernel(
-      "conv_filter_grad",
+      rt::LibraryKind::ConvFilterGrad,
       {makeActivation(op.getInput(), op.getInputLayout()),
        makeActivation(op.getGrad(), op.getOutputLayout()), plain},
       2, packed, getConvAttributes(op));
@@ -237,7 +237,7 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
         RankedTensorType::get({*choice->packedBytes}, b.getI8Type()), inputs,
         choice->kernel);
     DictionaryAttr reorder =
-        makeKernel("reorder", {packed, plain},
+        makeKernel(rt::LibraryKind::Reorder, {packed, plain},
                    {b.getNamedAttr("packed_kernel", choice->kernel),
                     b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
     result = rt::LibraryOp::create(b, op.getLoc(), type, grad, reorder);

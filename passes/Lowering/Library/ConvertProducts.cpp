@@ -192,8 +192,8 @@ static Value getUnrounded(Value value) {
       isUnchangedWeight(argument))
     return {};
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return func.getArgAttr(argument.getArgNumber(), "graph.variable") ? argument
-                                                                    : Value();
+  return func.getArgAttr(argument.getArgNumber(), kVariableAttr) ? argument
+                                                                 : Value();
 }
 
 void KernelConverter::convertDot(DotGeneralOp op) {
@@ -251,7 +251,7 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
   if (epilogue.relu)
     extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
   memories.push_back(describe(element, batch, out));
-  DictionaryAttr kernel = makeKernel("matmul", memories, extra);
+  DictionaryAttr kernel = makeKernel(rt::LibraryKind::Matmul, memories, extra);
   auto answer = askLibrary(kernel, threads);
   if (!answer || (!byLoops && answer->isReference()))
     return false;
@@ -259,7 +259,8 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
     kernel = markReference(kernel);
   if (Value variable = getUnrounded(right.value)) {
     memories[1] = describe(b.getF32Type(), batch, right);
-    DictionaryAttr rounding = makeKernel("matmul", memories, extra);
+    DictionaryAttr rounding =
+        makeKernel(rt::LibraryKind::Matmul, memories, extra);
     if (askLibrary(rounding, threads)) {
       inputs[1] = variable;
       kernel = rounding;
@@ -271,7 +272,8 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
     memories[1] =
         makeMemory(element, plain.getAs<DenseI64ArrayAttr>("dims").asArrayRef(),
                    std::nullopt);
-    DictionaryAttr packing = makeKernel("matmul", memories, extra);
+    DictionaryAttr packing =
+        makeKernel(rt::LibraryKind::Matmul, memories, extra);
     auto info = askLibrary(packing, threads);
     if (info && !isPlain(info->memories[1], plain)) {
       inputs[1] =

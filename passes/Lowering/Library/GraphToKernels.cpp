@@ -45,11 +45,11 @@ Epilogue KernelConverter::findEpilogue(Value contraction, int64_t channelDim) {
   return epilogue;
 }
 
-DictionaryAttr KernelConverter::makeKernel(StringRef kind,
+DictionaryAttr KernelConverter::makeKernel(rt::LibraryKind kind,
                                            ArrayRef<Attribute> memories,
                                            ArrayRef<NamedAttribute> extra) {
   NamedAttrList list(extra);
-  list.set("kind", b.getStringAttr(kind));
+  list.set("kind", b.getStringAttr(rt::stringifyLibraryKind(kind)));
   list.set("memories", b.getArrayAttr(memories));
   return list.getDictionary(b.getContext());
 }
@@ -73,7 +73,7 @@ Value KernelConverter::reorderTo(Value plain, DictionaryAttr plainMemory,
                                  int64_t bytes) {
   auto packed = kernel.getAs<ArrayAttr>("memories")[memory];
   DictionaryAttr reorder = makeKernel(
-      "reorder", {plainMemory, packed},
+      rt::LibraryKind::Reorder, {plainMemory, packed},
       {b.getNamedAttr("packed_kernel", kernel),
        b.getNamedAttr("packed_memory", b.getI64IntegerAttr(memory))});
   auto type = RankedTensorType::get({bytes}, b.getI8Type());

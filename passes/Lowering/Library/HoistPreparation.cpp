@@ -76,8 +76,7 @@ bool Hoister::isWorthwhile(Operation *op) {
 void Hoister::findPrepared() {
   for (BlockArgument argument : block.getArguments())
     if (isUnchangedWeight(argument))
-      keys[argument] =
-          func.getArgAttr(argument.getArgNumber(), "graph.variable");
+      keys[argument] = func.getArgAttr(argument.getArgNumber(), kVariableAttr);
   for (Operation &op : block.without_terminator()) {
     if (!isa<rt::LibraryOp, rt::CallOp, graph::ReshapeOp>(op) ||
         op.getNumOperands() == 0)
@@ -128,8 +127,8 @@ void Hoister::makePreparation(ArrayRef<Value> values,
       preparation->setAttr(name, program);
   symbols.insert(preparation);
   for (auto [i, name] : llvm::enumerate(valueNames)) {
-    preparation.setResultAttr(i, "graph.role", b.getStringAttr("prepared"));
-    preparation.setResultAttr(i, "graph.name", name);
+    preparation.setResultAttr(i, kRoleAttr, b.getStringAttr("prepared"));
+    preparation.setResultAttr(i, kNameAttr, name);
   }
   IRMapping mapping;
   Block *entry = preparation.addEntryBlock();
@@ -175,8 +174,8 @@ LogicalResult Hoister::run() {
   for (auto [value, name] : llvm::zip_equal(values, valueNames)) {
     unsigned number = func.getNumArguments();
     NamedAttrList attributes;
-    attributes.set("graph.role", b.getStringAttr("prepared"));
-    attributes.set("graph.name", name);
+    attributes.set(kRoleAttr, b.getStringAttr("prepared"));
+    attributes.set(kNameAttr, name);
     if (failed(func.insertArgument(number, value.getType(),
                                    attributes.getDictionary(func.getContext()),
                                    value.getLoc())))

@@ -52,12 +52,12 @@ private:
     std::optional<int64_t> packedBytes;
     bool isReference;
   };
-  std::optional<FilterKernel> makeFilterKernel(StringRef kind,
+  std::optional<FilterKernel> makeFilterKernel(rt::LibraryKind kind,
                                                SmallVector<Attribute> memories,
                                                unsigned filter,
                                                DictionaryAttr packed,
                                                ArrayRef<NamedAttribute> extra);
-  DictionaryAttr makeKernel(StringRef kind, ArrayRef<Attribute> memories,
+  DictionaryAttr makeKernel(rt::LibraryKind kind, ArrayRef<Attribute> memories,
                             ArrayRef<NamedAttribute> extra);
   /// The kernel with the mark that it is the library's plain loops.
   DictionaryAttr markReference(DictionaryAttr kernel);

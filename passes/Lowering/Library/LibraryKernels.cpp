@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Library/LibraryKernels.h"
+#include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Lowering.h"
 #include "runtime/device/cpu/cpus.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -43,25 +43,49 @@ manifest::DataType mlir::dist::getDataType(Type element) {
   }
 }
 
-static StringRef getTypeName(Type element) {
+/// Whatever is no float is packed, as bytes.
+static rt::LibraryType getLibraryType(Type element) {
   if (element.isF32())
-    return "f32";
+    return rt::LibraryType::F32;
   if (element.isBF16())
-    return "bf16";
+    return rt::LibraryType::BF16;
   if (element.isF16())
-    return "f16";
+    return rt::LibraryType::F16;
   if (element.isF64())
-    return "f64";
-  return "i8";
+    return rt::LibraryType::F64;
+  return rt::LibraryType::I8;
 }
 
-static manifest::DataType parseTypeName(StringRef name) {
-  return llvm::StringSwitch<manifest::DataType>(name)
-      .Case("f32", manifest::F32)
-      .Case("bf16", manifest::BF16)
-      .Case("f16", manifest::F16)
-      .Case("f64", manifest::F64)
-      .Default(manifest::I8);
+static manifest::DataType getMemoryType(rt::LibraryType type) {
+  switch (type) {
+  case rt::LibraryType::F32:
+    return manifest::F32;
+  case rt::LibraryType::BF16:
+    return manifest::BF16;
+  case rt::LibraryType::F16:
+    return manifest::F16;
+  case rt::LibraryType::F64:
+    return manifest::F64;
+  case rt::LibraryType::I8:
+    return manifest::I8;
+  }
+  llvm_unreachable("all types are listed");
+}
+
+static manifest::LibraryKernel::Kind getKind(rt::LibraryKind kind) {
+  switch (kind) {
+  case rt::LibraryKind::Conv:
+    return manifest::LibraryKernel::CONV;
+  case rt::LibraryKind::ConvInputGrad:
+    return manifest::LibraryKernel::CONV_INPUT_GRAD;
+  case rt::LibraryKind::ConvFilterGrad:
+    return manifest::LibraryKernel::CONV_FILTER_GRAD;
+  case rt::LibraryKind::Matmul:
+    return manifest::LibraryKernel::MATMUL;
+  case rt::LibraryKind::Reorder:
+    return manifest::LibraryKernel::REORDER;
+  }
+  llvm_unreachable("all kinds are listed");
 }
 
 DictionaryAttr
@@ -70,7 +94,8 @@ mlir::dist::makeMemory(Type element, ArrayRef<int64_t> dims,
   Builder b(element.getContext());
   SmallVector<NamedAttribute> entries{
       b.getNamedAttr("dims", b.getDenseI64ArrayAttr(dims)),
-      b.getNamedAttr("type", b.getStringAttr(getTypeName(element)))};
+      b.getNamedAttr("type", b.getStringAttr(rt::stringifyLibraryType(
+                                 getLibraryType(element))))};
   if (strides)
     entries.push_back(
         b.getNamedAttr("strides", b.getDenseI64ArrayAttr(*strides)));
@@ -89,19 +114,12 @@ int LibraryTable::getIndex(DictionaryAttr kernel) {
   if (it != indices.end())
     return it->second;
   manifest::LibraryKernel message;
-  auto kind = kernel.getAs<StringAttr>("kind");
-  message.set_kind(
-      llvm::StringSwitch<manifest::LibraryKernel::Kind>(kind ? kind.getValue()
-                                                             : "")
-          .Case("conv", manifest::LibraryKernel::CONV)
-          .Case("conv_input_grad", manifest::LibraryKernel::CONV_INPUT_GRAD)
-          .Case("conv_filter_grad", manifest::LibraryKernel::CONV_FILTER_GRAD)
-          .Case("reorder", manifest::LibraryKernel::REORDER)
-          .Default(manifest::LibraryKernel::MATMUL));
+  message.set_kind(getKind(rt::getLibraryKind(kernel)));
   for (auto memory :
        kernel.getAs<ArrayAttr>("memories").getAsRange<DictionaryAttr>()) {
     auto *out = message.add_memories();
-    out->set_type(parseTypeName(memory.getAs<StringAttr>("type")));
+    out->set_type(getMemoryType(*rt::symbolizeLibraryType(
+        memory.getAs<StringAttr>("type").getValue())));
     fillList(memory, "dims", out->mutable_dims());
     fillList(memory, "strides", out->mutable_strides());
   }

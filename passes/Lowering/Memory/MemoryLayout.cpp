@@ -152,7 +152,7 @@ bool Planner::readsPointwise(rt::CallOp call, Value old, Value updated) {
     return false;
   Block &body = kernel.getBody().front();
   Operation *first = &body.front();
-  if (emitsLoops(first))
+  if (isa_and_nonnull<LoopedOpInterface>(first))
     return false;
   std::optional<ClusterInfo> info = analyzeBody(body);
   if (!info)

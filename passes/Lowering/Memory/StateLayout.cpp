@@ -29,7 +29,7 @@ static void addHolders(ModuleOp module, StateLayout &layout) {
     int64_t number = getProgramNumber(program);
     programs = std::max(programs, number + 1);
     for (auto argument : program.getArguments().getAsRange<DictionaryAttr>()) {
-      auto name = argument.getAs<FlatSymbolRefAttr>("graph.variable");
+      auto name = argument.getAs<FlatSymbolRefAttr>(kVariableAttr);
       if (!name)
         continue;
       StateLayout::Variable &variable = layout.variables[name.getValue()];
@@ -100,10 +100,10 @@ static void placePrepared(ModuleOp module, StateLayout &layout) {
       continue;
     StateLayout::Program &program = layout.programs[getProgramNumber(op)];
     for (auto argument : op.getArguments().getAsRange<DictionaryAttr>()) {
-      auto role = argument.getAs<StringAttr>("graph.role");
+      auto role = argument.getAs<StringAttr>(kRoleAttr);
       if (!role || role.getValue() != "prepared")
         continue;
-      StringRef name = argument.getAs<StringAttr>("graph.name").getValue();
+      StringRef name = argument.getAs<StringAttr>(kNameAttr).getValue();
       if (!program.prepared.try_emplace(name, program.bytes).second)
         continue;
       int64_t bytes =

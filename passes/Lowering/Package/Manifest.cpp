@@ -17,7 +17,6 @@
 #include "runtime/abi/abi.h"
 #include "runtime/formats/safetensors.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -43,21 +42,35 @@ static void setShardingOf(Attribute attribute, manifest::Sharding *out) {
     out->add_unreduced(axis.str());
 }
 
-static manifest::Binding::Role parseRole(StringRef role) {
+static manifest::Binding::Role getRole(graph::Role role) {
   using manifest::Binding;
-  return llvm::StringSwitch<Binding::Role>(role)
-      .Case("label", Binding::LABEL)
-      .Case("mask", Binding::MASK)
-      .Case("count", Binding::COUNT)
-      .Case("variable", Binding::VARIABLE)
-      .Case("output", Binding::OUTPUT)
-      .Case("loss", Binding::LOSS)
-      .Case("learning_rate", Binding::LEARNING_RATE)
-      .Case("prepared", Binding::PREPARED)
-      .Case("finite", Binding::FINITE)
-      .Case("metric", Binding::METRIC)
-      .Case("gradient", Binding::GRADIENT)
-      .Default(Binding::INPUT);
+  switch (role) {
+  case graph::Role::Input:
+    return Binding::INPUT;
+  case graph::Role::Label:
+    return Binding::LABEL;
+  case graph::Role::Mask:
+    return Binding::MASK;
+  case graph::Role::Count:
+    return Binding::COUNT;
+  case graph::Role::Variable:
+    return Binding::VARIABLE;
+  case graph::Role::Output:
+    return Binding::OUTPUT;
+  case graph::Role::Loss:
+    return Binding::LOSS;
+  case graph::Role::LearningRate:
+    return Binding::LEARNING_RATE;
+  case graph::Role::Prepared:
+    return Binding::PREPARED;
+  case graph::Role::Finite:
+    return Binding::FINITE;
+  case graph::Role::Gradient:
+    return Binding::GRADIENT;
+  case graph::Role::Metric:
+    return Binding::METRIC;
+  }
+  llvm_unreachable("all roles are listed");
 }
 
 static std::optional<double> getFill(ElementsAttr value) {
@@ -160,22 +173,22 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   setType(global, binding->mutable_global_type());
   setShardingOf(description.get(DistDialect::kSharding),
                 binding->mutable_sharding());
-  auto role = description.getAs<StringAttr>("graph.role");
-  binding->set_role(role       ? parseRole(role.getValue())
+  auto role = description.getAs<StringAttr>(kRoleAttr);
+  binding->set_role(role       ? getRole(*graph::symbolizeRole(role.getValue()))
                     : isResult ? manifest::Binding::OUTPUT
                                : manifest::Binding::INPUT);
-  if (auto name = description.getAs<StringAttr>("graph.name"))
+  if (auto name = description.getAs<StringAttr>(kNameAttr))
     binding->set_name(name.str());
   else
     binding->set_name((isResult ? "output" : "input") + std::to_string(number));
   if (auto position = description.getAs<IntegerAttr>(kPositionAttr))
     binding->set_position(position.getInt());
   binding->set_batch_dim(-1);
-  if (auto dim = description.getAs<IntegerAttr>("graph.batch_dim"))
+  if (auto dim = description.getAs<IntegerAttr>(kBatchDimAttr))
     binding->set_batch_dim(dim.getInt());
-  if (auto count = description.getAs<IntegerAttr>("graph.class_count"))
+  if (auto count = description.getAs<IntegerAttr>(kClassCountAttr))
     binding->set_class_count(count.getInt());
-  if (auto counts = description.getAs<DenseI64ArrayAttr>("graph.index_count"))
+  if (auto counts = description.getAs<DenseI64ArrayAttr>(kIndexCountAttr))
     for (int64_t count : counts.asArrayRef())
       binding->add_index_counts(count);
   if (binding->role() == manifest::Binding::PREPARED) {
@@ -183,7 +196,7 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
         state.programs[program].prepared.lookup(binding->name()));
     binding->set_bytes(getByteSize(local));
   }
-  if (auto variable = description.getAs<FlatSymbolRefAttr>("graph.variable")) {
+  if (auto variable = description.getAs<FlatSymbolRefAttr>(kVariableAttr)) {
     binding->set_variable(variableIndex.lookup(variable.getValue()));
     binding->set_name(variable.getValue().str());
   }
@@ -238,6 +251,17 @@ void Filler::addEntry(rt::ProgramOp program) {
     for (auto axis : transfer.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
       row->add_axes(axis.str());
   }
+}
+
+/// Whether the roles of what the program takes and gives are known.
+static LogicalResult checkRoles(rt::ProgramOp program) {
+  for (ArrayAttr side : {program.getArguments(), program.getResults()})
+    for (auto port : side.getAsRange<DictionaryAttr>())
+      if (auto role = port.getAs<StringAttr>(kRoleAttr);
+          role && !graph::symbolizeRole(role.getValue()))
+        return program.emitOpError("takes or gives something of role ")
+               << role << ", which is none that a package knows";
+  return success();
 }
 
 /// A function that fills an entry's prepared arguments is part of that entry:
@@ -342,6 +366,8 @@ LogicalResult Filler::run() {
   // In the order in which rt-to-llvm numbers them.
   LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
+    if (failed(checkRoles(op)))
+      return failure();
     if (!op->hasAttr(kPrepares))
       addEntry(op);
     for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())

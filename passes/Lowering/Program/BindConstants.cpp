@@ -63,10 +63,10 @@ static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
     }
     unsigned number = func.getNumArguments();
     NamedAttrList attributes;
-    attributes.set("graph.role", builder.getStringAttr("variable"));
-    attributes.set("graph.variable", FlatSymbolRefAttr::get(variable));
+    attributes.set(kRoleAttr, builder.getStringAttr("variable"));
+    attributes.set(kVariableAttr, FlatSymbolRefAttr::get(variable));
     if (func->hasAttr(kEntryAttr)) {
-      attributes.set("graph.name", variable.getSymNameAttr());
+      attributes.set(kNameAttr, variable.getSymNameAttr());
       attributes.set(kPositionAttr,
                      builder.getI64IntegerAttr(places.get(variable)));
     }

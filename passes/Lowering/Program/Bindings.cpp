@@ -14,11 +14,11 @@ using namespace mlir::dist;
 Attribute mlir::dist::getStateName(DictionaryAttr attributes) {
   if (!attributes)
     return nullptr;
-  if (Attribute variable = attributes.get("graph.variable"))
+  if (Attribute variable = attributes.get(kVariableAttr))
     return variable;
-  auto role = attributes.getAs<StringAttr>("graph.role");
+  auto role = attributes.getAs<StringAttr>(kRoleAttr);
   if (role && role.getValue() == "prepared")
-    return attributes.get("graph.name");
+    return attributes.get(kNameAttr);
   return nullptr;
 }
 
@@ -27,7 +27,7 @@ bool mlir::dist::isUnchangedWeight(BlockArgument argument) {
   if (!func || !argument.getOwner()->isEntryBlock())
     return false;
   auto symbol = func.getArgAttrOfType<FlatSymbolRefAttr>(
-      argument.getArgNumber(), "graph.variable");
+      argument.getArgNumber(), kVariableAttr);
   if (!symbol)
     return false;
   auto variable =
@@ -38,8 +38,7 @@ bool mlir::dist::isUnchangedWeight(BlockArgument argument) {
   Operation *terminator = argument.getOwner()->getTerminator();
   for (OpOperand &result : terminator->getOpOperands())
     if (result.get() != argument &&
-        func.getResultAttr(result.getOperandNumber(), "graph.variable") ==
-            symbol)
+        func.getResultAttr(result.getOperandNumber(), kVariableAttr) == symbol)
       return false;
   return true;
 }

@@ -9,6 +9,7 @@
 // straight-line code that fills an array of pointers before each call.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -92,6 +93,16 @@ static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
                   int(rt::CollectiveKind::Reduce) == DIST_RT_REDUCE &&
                   int(rt::CollectiveKind::Barrier) == DIST_RT_BARRIER,
               "the rt dialect's kinds are the ABI's");
+static_assert(int(Reduction::Sum) == DIST_RT_SUM &&
+                  int(Reduction::Max) == DIST_RT_MAX &&
+                  int(Reduction::Min) == DIST_RT_MIN &&
+                  int(Reduction::Product) == DIST_RT_PRODUCT,
+              "reductions are the ABI's");
+static_assert(int(AllReduceAlgorithm::Auto) == DIST_RT_ALGORITHM_AUTO &&
+                  int(AllReduceAlgorithm::Ring) == DIST_RT_ALGORITHM_RING &&
+                  int(AllReduceAlgorithm::ReduceToOne) ==
+                      DIST_RT_ALGORITHM_REDUCE_TO_ONE,
+              "the dist dialect's algorithms are the ABI's");
 
 /// Behind the words of a dist_rt_collective.
 static void appendLists(SmallVector<int64_t> &words, ArrayRef<int64_t> axes,

@@ -4,42 +4,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Seconds are those of a core at 2.8 GHz with AVX-512. What plans gain on each
-// other was measured at 64 to 512 channels and 1 to 64 images on another, which
-// multiplies twice as fast: all of it scales about alike.
-//
-//===----------------------------------------------------------------------===//
 #include "passes/Lowering/Winograd/WinogradPlan.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
+#include "passes/Lowering/Winograd/WinogradCosts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-static constexpr double flopSeconds = 1 / 125e9;
-/// Of the 36 matrices of a tile, a channel.
-static constexpr double tileSeconds = 12e-9;
-/// Of a byte of a filter's 36 matrices, or of the sums of its gradient: made
-/// and read in the cache; turned from or into a filter in memory; read from
-/// memory by a block of tiles.
-static constexpr double makeSeconds = 0.03e-9, turnSeconds = 0.15e-9,
-                        readSeconds = 0.1e-9;
-/// What is read in long rows, one after another, comes sooner.
-static constexpr double streamSeconds = 0.05e-9;
 /// So many bytes stay in a core's caches from one reading to the next.
 static constexpr double cachedBytes = 4 << 20;
-/// Of a byte of weights that a direct convolution reads for each image.
-static constexpr double directReadSeconds = 0.03e-9;
 
-static double getReadSeconds(double bytes, double seconds) {
-  return std::max(0.0, bytes - cachedBytes) * seconds;
+static double getReadFlops(double bytes, double flops) {
+  return std::max(0.0, bytes - cachedBytes) * flops;
 }
 
 namespace {
 
-/// What a plan costs: the time of the thread that has the most to do.
+/// What a plan costs: the time of the thread that has the most to do, as FLOPs
+/// (see WinogradCosts.h).
 class Costs {
 public:
   Costs(const WinogradPlan &plan, int64_t threads)
@@ -55,14 +39,16 @@ private:
   double ofConvolution(WinogradUse use, bool inPanels) const;
   double ofFilterGrad(bool inPanels) const;
   double ofProducts(int64_t tiles) const {
-    return 2 * 36 * channels * llvm::alignTo(tiles, 4) * flopSeconds;
+    return winograd::getProductFlops(double(llvm::alignTo(tiles, 4)),
+                                     double(plan.inputs), double(plan.outputs));
   }
   /// A block's products, and the transforms of its tiles.
   double ofBlock() const {
     return ofProducts(plan.blockTiles) +
-           tileSeconds * plan.blockTiles * (plan.inputs + plan.outputs);
+           winograd::tileFlops * plan.blockTiles * (plan.inputs + plan.outputs);
   }
-  double getFactorBytes() const { return 36 * 4 * channels; }
+  double getFactors() const { return 36 * channels; }
+  double getFactorBytes() const { return 4 * getFactors(); }
   /// Blocks of tiles that a thread has.
   double getShare() const {
     return double(llvm::divideCeil(plan.getBlocks(), threads));
@@ -76,28 +62,28 @@ private:
 } // namespace
 
 double Costs::ofConvolution(WinogradUse use, bool inPanels) const {
-  double factors = getFactorBytes();
   if (inPanels)
-    return getShare() * (ofBlock() + factors * makeSeconds);
-  double seconds =
-      getShare() * (ofBlock() + getReadSeconds(factors, readSeconds));
+    return getShare() * (ofBlock() + getFactors() * winograd::makeFlops);
+  double flops = getShare() * (ofBlock() + getReadFlops(getFactorBytes(),
+                                                        winograd::readFlops));
   return use == WinogradUse::Prepared
-             ? seconds
-             : seconds + factors * turnSeconds / threads;
+             ? flops
+             : flops + getFactors() * winograd::turnFlops / threads;
 }
 
 double Costs::ofFilterGrad(bool inPanels) const {
-  double sums = getFactorBytes();
   if (!inPanels)
-    return getShare() * (ofBlock() + 2 * getReadSeconds(sums, readSeconds)) +
-           sums * turnSeconds / threads;
+    return getShare() * (ofBlock() + 2 * getReadFlops(getFactorBytes(),
+                                                      winograd::readFlops)) +
+           getFactors() * winograd::turnFlops / threads;
   // Of the panels of input channels that a thread has.
   double rows = double(llvm::divideCeil(plan.inputs / plan.depth, threads));
   double part = rows * plan.depth / plan.inputs;
   double grads = 36.0 * 4 * plan.tiles * plan.outputs;
-  return part * (ofProducts(plan.tiles) + sums * makeSeconds) +
-         tileSeconds * plan.tiles * (part * plan.inputs + plan.outputs) +
-         rows * getReadSeconds(grads, streamSeconds);
+  return part * (ofProducts(plan.tiles) + getFactors() * winograd::makeFlops) +
+         winograd::tileFlops * plan.tiles *
+             (part * plan.inputs + plan.outputs) +
+         rows * getReadFlops(grads, winograd::streamFlops);
 }
 
 static double getDirectSpeed(Type element, const ConvolutionTarget &target) {
@@ -113,8 +99,9 @@ static double ofDirect(RankedTensorType input, RankedTensorType output,
   double weights = 9.0 * input.getDimSize(3) * output.getDimSize(3);
   double pixels = double(output.getNumElements()) / output.getDimSize(3);
   double flops = 2 * weights * pixels;
-  return (flops * flopSeconds / getDirectSpeed(input.getElementType(), target) +
-          4 * weights * output.getDimSize(0) * directReadSeconds) /
+  return (winograd::smallProduct * flops /
+              getDirectSpeed(input.getElementType(), target) +
+          4 * weights * output.getDimSize(0) * winograd::directReadFlops) /
          target.threads;
 }
 
@@ -155,12 +142,12 @@ mlir::dist::planWinograd(RankedTensorType input, RankedTensorType output,
   if (!plan)
     return std::nullopt;
   Costs costs(*plan, target.threads);
-  double seconds = costs.get(use, /*inPanels=*/false);
+  double flops = costs.get(use, /*inPanels=*/false);
   // Panels of a vector have 4 channels at least, as many as are added at once.
   if (use != WinogradUse::Prepared && plan->depth % 4 == 0) {
     double inPanels = costs.get(use, /*inPanels=*/true);
-    plan->hasPanels = inPanels < seconds;
-    seconds = std::min(seconds, inPanels);
+    plan->hasPanels = inPanels < flops;
+    flops = std::min(flops, inPanels);
   }
   if (target.kernel == ConvolutionKernel::Winograd)
     return plan;
@@ -169,7 +156,7 @@ mlir::dist::planWinograd(RankedTensorType input, RankedTensorType output,
   double worth = input.getElementType().isF32() ? 0.8 : 0.9;
   // Measured with AVX-512 and from 64 channels on only.
   if (target.vectorBits == 512 && plan->inputs >= 64 && plan->columns >= 64 &&
-      seconds < worth * ofDirect(input, output, target))
+      flops < worth * ofDirect(input, output, target))
     return plan;
   return std::nullopt;
 }

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/local/reduce.h"
+#include "runtime/core/half.h"
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <type_traits>
 
 namespace dist {
@@ -24,55 +23,14 @@ template <typename T> struct Plain {
 
 struct BFloat16 {
   using Stored = uint16_t;
-  static float load(uint16_t bits) {
-    uint32_t wide = uint32_t(bits) << 16;
-    float value;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-  }
-  static uint16_t store(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    if (value != value) // rounding could carry a NaN into infinity
-      return (bits >> 16) | 0x40;
-    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  }
+  static float load(uint16_t bits) { return bfloatToFloat(bits); }
+  static uint16_t store(float value) { return floatToBfloat(value); }
 };
 
 struct Half {
   using Stored = uint16_t;
-  static float load(uint16_t half) {
-    uint32_t sign = uint32_t(half & 0x8000) << 16;
-    uint32_t exponent = (half >> 10) & 31, fraction = half & 0x3ff;
-    uint32_t bits;
-    if (exponent == 31)
-      bits = sign | 0x7f800000 | fraction << 13;
-    else if (exponent != 0)
-      bits = sign | (exponent + 112) << 23 | fraction << 13;
-    else {
-      float value = std::ldexp(float(fraction), -24);
-      return sign ? -value : value;
-    }
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-  }
-  static uint16_t store(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    uint16_t sign = (bits >> 16) & 0x8000;
-    bits &= 0x7fffffff;
-    if (bits > 0x7f800000)
-      return sign | 0x7e00;
-    if (bits >= 0x477ff000) // from 65520 on: infinity
-      return sign | 0x7c00;
-    if (bits < 0x38800000) { // subnormal: units of 2^-24, ties to even
-      float scaled = std::ldexp(std::fabs(value), 24);
-      return sign | uint16_t(std::nearbyint(scaled));
-    }
-    bits += 0xfff + ((bits >> 13) & 1);
-    return sign | uint16_t((bits - 0x38000000) >> 13);
-  }
+  static float load(uint16_t bits) { return halfToFloat(bits); }
+  static uint16_t store(float value) { return floatToHalf(value); }
 };
 
 template <Reduction R, typename V> V combine(V a, V b) {

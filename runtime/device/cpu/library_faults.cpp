@@ -6,16 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/library_faults.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 
 namespace dist::cpu {
 
 namespace {
 using Spec = manifest::LibraryKernel;
-
-bool startsWith(const std::string &text, const char *part) {
-  return text.rfind(part, 0) == 0;
-}
 
 /// The filter's gradient of a 1x1 convolution that skips pixels copies the
 /// pixels that it reads to scratch memory, with the channels of a pixel side by

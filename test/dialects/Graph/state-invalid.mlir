@@ -32,3 +32,18 @@ func.func @assign_c1(%x: tensor<3xf32>) {
 // TensorFlow's table: a mean of integers is none.
 // expected-error @below {{expected a variable with MEAN aggregation to have a float type, but got 'tensor<2xi32>'; aggregate integers by SUM or ONLY_FIRST_REPLICA}}
 graph.variable @v : tensor<2xi32> {synchronization = 1 : i32, aggregation = 2 : i32} = dense<0> : tensor<2xi32>
+
+// -----
+
+// A misspelt role would silently be an input.
+// expected-error @below {{expected graph.role to be a role of entries' arguments and results (input, label, mask, count, variable, output, loss, learning_rate, prepared, finite, metric or gradient), but got "lable"}}
+func.func @role(%y: tensor<2xi64> {graph.role = "lable"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected graph.role to be a role of entries' arguments and results (input, label, mask, count, variable, output, loss, learning_rate, prepared, finite, metric or gradient), but got 3 : i64}}
+func.func @role_of_result(%x: tensor<2xf32>) -> (tensor<2xf32> {graph.role = 3}) {
+  return %x : tensor<2xf32>
+}

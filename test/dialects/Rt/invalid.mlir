@@ -285,3 +285,27 @@ rt.program @collective_c3 arena 64 arguments [] results [] {
   // expected-error @+1 {{expected distinct axes, but got 9223372036854775807}}
   rt.collective all_reduce op 0 over [9223372036854775807, 9223372036854775807] (%0) to (%0) [#rt.piece<i8 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
 }
+
+// -----
+
+func.func @library_c1(%a: tensor<8x4xf32>, %b: tensor<4x2xf32>) -> tensor<8x2xf32> {
+  // expected-error @+1 {{expected the kernel's kind to be conv, conv_input_grad, conv_filter_grad, matmul or reorder, but got "matrix"}}
+  %0 = rt.library(%a, %b) {kind = "matrix", memories = []} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+func.func @library_c2(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{expected the type of each memory to be f32, f64, f16, bf16 or i8, but got "i4"}}
+  %0 = rt.library(%a) {kind = "reorder", memories = [{dims = array<i64: 8, 4>, type = "i4"}]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+rt.program @library_call_c1 arena 64 arguments [] results [] {
+  %0 = rt.arena 0 bytes 64
+  // expected-error @+1 {{expected the kernel's kind to be conv, conv_input_grad, conv_filter_grad, matmul or reorder, but got 3 : i64}}
+  rt.library_call {kind = 3, memories = []}(%0, %0)
+}

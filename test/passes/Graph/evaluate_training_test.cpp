@@ -144,7 +144,7 @@ struct Trainer {
       };
       if (role == "input")
         arguments.push_back(rows(getNumbers(6 * kBatch * kInputs, 5)));
-      else if (entry.getArgAttr(i, kName) ==
+      else if (entry.getArgAttr(i, kNameAttr) ==
                StringAttr::get(module->getContext(), "weights"))
         arguments.push_back(rows(getWeights()));
       else if (role == "label")
@@ -157,7 +157,8 @@ struct Trainer {
       } else if (role == "count") {
         arguments.push_back(getTensor(type, {double(count)}));
       } else {
-        auto symbol = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+        auto symbol =
+            entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
         arguments.push_back(state[symbol.getValue()]);
       }
     }
@@ -165,7 +166,8 @@ struct Trainer {
     ASSERT_TRUE(succeeded(results));
     for (unsigned i = 0; i < entry.getNumResults(); ++i) {
       StringRef role = getResultRole(entry, i);
-      auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+      auto symbol =
+          entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
       if (role == "loss")
         loss = (*results)[i].getDouble(0);
       else if (role == "finite")

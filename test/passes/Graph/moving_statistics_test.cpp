@@ -75,7 +75,8 @@ protected:
       auto type = cast<RankedTensorType>(entry.getArgumentTypes()[i]);
       HostTensor value(type);
       StringRef role = getArgumentRole(entry, i);
-      auto variable = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+      auto variable =
+          entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
       for (int64_t k = 0; k < type.getNumElements(); ++k) {
         if (role == "mask")
           value.setInt(k, k % kRows < shares[k / kRows]);
@@ -95,7 +96,7 @@ protected:
     std::vector<double> after;
     for (unsigned i = 0; i < entry.getNumResults(); ++i) {
       auto variable =
-          entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariable);
+          entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
       if (variable && variable.getValue() == "mean")
         for (int64_t k = 0; k < kReplicas; ++k)
           after.push_back((*results)[i].getDouble(k));

@@ -63,8 +63,7 @@ public:
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
       if (i == 1)
         continue;
-      auto name =
-          entry.getArgAttrOfType<FlatSymbolRefAttr>(i, "graph.variable");
+      auto name = entry.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
       auto variable = module->lookupSymbol<graph::VariableOp>(name.getValue());
       for (auto &rank : state)
         rank.push_back(*HostTensor::fromAttribute(variable.getInitial()));
@@ -84,8 +83,8 @@ public:
     for (unsigned result = 0; result < entry.getNumResults(); ++result) {
       unsigned at = 0;
       for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-        if (entry.getArgAttr(i, "graph.variable") ==
-            entry.getResultAttr(result, "graph.variable"))
+        if (entry.getArgAttr(i, kVariableAttr) ==
+            entry.getResultAttr(result, kVariableAttr))
           at = i == 0 ? 0 : i - 1;
       for (int64_t rank = 0; rank < kRanks; ++rank)
         state[rank][at] = (*results)[rank][result];
@@ -101,7 +100,7 @@ public:
     for (unsigned at = 0; at < state[rank].size(); ++at)
       if (entry
               .getArgAttrOfType<FlatSymbolRefAttr>(at == 0 ? 0 : at + 1,
-                                                   "graph.variable")
+                                                   kVariableAttr)
               .getValue() == variable)
         return state[rank][at].getDouble(i);
     ADD_FAILURE() << "no variable " << variable.str();

@@ -180,3 +180,24 @@ func.func @read_and_kept(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@me
   %3 = graph.reshape %1 : (tensor<4xf32>) -> tensor<1x4xf32>
   return %2, %3 : tensor<4xf32>, tensor<1x4xf32>
 }
+
+// Zero is zero in another type and shape, too, and -0 is as well: a partial sum stays one beside it.
+// CHECK-LABEL: func @zero_behind_views
+func.func @zero_behind_views(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                             %y: tensor<8x4xf32>) -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  // CHECK-NOT: dist.all_reduce
+  // CHECK: graph.add {{.*}}unreduced = {"data"}
+  // CHECK-NEXT: %[[S:.+]] = graph.add {{.*}}unreduced = {"data"}
+  // CHECK-NEXT: dist.all_reduce %[[S]]
+  // CHECK-NOT: dist.all_reduce
+  // CHECK: return
+  %z = graph.mul %x, %y : tensor<8x4xf32>
+  %0 = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %1 = graph.reduce sum, %z {dims = array<i64: 0>} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %c = graph.constant dense<-0.0> : tensor<1x4xf16>
+  %w = graph.convert %c : (tensor<1x4xf16>) -> tensor<1x4xf32>
+  %r = graph.reshape %w : (tensor<1x4xf32>) -> tensor<4xf32>
+  %2 = graph.add %0, %r : tensor<4xf32>
+  %3 = graph.add %2, %1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
