@@ -259,6 +259,7 @@ static FailureOr<Json> readTrace(StringRef text, std::string &error) {
     char kind;
   };
   std::map<int64_t, std::vector<Event>> ranks;
+  std::map<int64_t, std::vector<double>> steps; // when they began, by rank
   double begin = std::numeric_limits<double>::infinity(), end = -begin;
   int64_t count = 0;
   for (const Json &value : *events) {
@@ -268,6 +269,11 @@ static FailureOr<Json> readTrace(StringRef text, std::string &error) {
     double start = event->getNumber("ts").value_or(0) * 1e-6;
     double stop = start + event->getNumber("dur").value_or(0) * 1e-6;
     StringRef category = event->getString("cat").value_or("");
+    if (category == "step") {
+      // What is in it follows.
+      steps[event->getInteger("tid").value_or(0)].push_back(start);
+      continue;
+    }
     char kind = category == "wait"                                  ? 'x'
                 : category == "collective" || category == "started" ? 't'
                                                                     : 'c';
@@ -296,8 +302,13 @@ static FailureOr<Json> readTrace(StringRef text, std::string &error) {
                            {"transfer", transfer},
                            {"spans", lane.format()}});
   }
+  Array marks;
+  if (!steps.empty())
+    for (double start : steps.begin()->second)
+      marks.push_back(std::clamp(start - begin, 0.0, end - begin));
   return Json(Object{{"events", count},
                      {"seconds", end - begin},
+                     {"steps", std::move(marks)},
                      {"ranks", std::move(lanes)}});
 }
 

@@ -47,16 +47,32 @@ button:focus-visible, summary:focus-visible { outline: 2px solid var(--compute);
 .card b { display: block; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
-.legend { display: flex; flex-wrap: wrap; gap: 14px; margin: 6px 0; font-size: 13px; color: var(--soft); }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 6px 0; font-size: 13px; color: var(--soft); }
 .legend i { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 5px; }
-.wide { overflow-x: auto; }
+.legend i.mark { width: 0; border-left: 2px dashed var(--fg); border-radius: 0; margin: 0 8px 0 4px; vertical-align: -1px; }
 table { border-collapse: collapse; width: 100%; font-size: 13px; margin-top: 8px; }
 th { text-align: left; font-weight: 500; color: var(--soft); }
 th, td { padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td { overflow-wrap: anywhere; }
 td.w { white-space: nowrap; padding-right: 16px; }
-td.mono { min-width: 170px; }
+td.why { min-width: 300px; width: 46%; }
+td.mono { min-width: 130px; }
+@media (max-width: 720px) {
+  main { padding: 20px 14px 60px; }
+  .cards { grid-template-columns: repeat(2, 1fr); }
+  .card { padding: 8px 10px; }
+  .card b { font-size: 17px; }
+  /* A row of the table is a block, each of its cells a line with its title. */
+  table.rows thead { display: none; }
+  table.rows tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line); }
+  table.rows td, table.rows td.n, table.rows td.w { display: flex; gap: 10px; width: auto; min-width: 0; padding: 2px 0; border: 0;
+    text-align: left; white-space: normal; }
+  table.rows td::before { content: attr(data-title); flex: 0 0 92px; color: var(--soft); font: 13px/1.5 system-ui, sans-serif; }
+  table.rows td:empty { display: none; }
+  table.rows td > * { flex: 1; min-width: 0; }
+  ol.chain { padding-left: 18px; }
+}
 details > summary { cursor: pointer; }
 ol.chain { margin: 6px 0 10px; padding-left: 22px; }
 ol.chain li { margin: 2px 0; }
@@ -110,6 +126,14 @@ function legend(items) {
   return make("div", {class: "legend"}, ...items.map(([color, name]) =>
     make("span", {}, make("i", {style: "background:var(--" + color + ")"}), name)));
 }
+// Rows of cells, each a class and what is in it; where it is narrow, each cell with its title.
+function table(titles, rows) {
+  return make("table", {class: "rows"}, make("thead", {}, make("tr", {}, ...titles.map((title, i) =>
+    make("th", {class: rows.length && rows[0][i][0] === "n" ? "n" : ""}, title)))),
+    make("tbody", {}, ...rows.map(cells => make("tr", {}, ...cells.map(([kind, ...content], i) =>
+      make("td", {class: kind, "data-title": titles[i]},
+        ...(content.some(c => c !== "") ? [make("div", {}, ...content)] : [])))))));
+}
 function card(title, value, note) {
   return make("div", {class: "card"}, make("span", {class: "soft small"}, title), make("b", {}, value),
     make("span", {class: "soft small"}, note || ""));
@@ -117,15 +141,26 @@ function card(title, value, note) {
 const kinds = {c: ["compute", "computes"], t: ["transfer", "transfer"], x: ["exposed", "waits for a transfer"],
   i: ["idle", "waits for others"]};
 const of = e => e.label ? " of " + e.label : "";
-const W = 960, LEFT = 86;
+// Drawn in the window's own pixels, so that text is as large as it says.
+let W = 960;
+const LEFT = 86;
+function fit() { W = Math.max(280, Math.min(960, document.querySelector("main").clientWidth - (window.innerWidth <= 720 ? 28 : 40))); }
 function axis(svg, y, length) {
-  for (let i = 0; i <= 4; ++i) {
-    const x = LEFT + (W - LEFT - 40) * i / 4;
+  const parts = W < 600 ? 2 : 4;
+  for (let i = 0; i <= parts; ++i) {
+    const x = LEFT + (W - LEFT - 40) * i / parts;
     svg.append(draw("line", {x1: x, x2: x, y1: 0, y2: y, stroke: "var(--line)"}));
-    svg.append(draw("text", {x: x, y: y + 14, "text-anchor": "middle"}, time(length * i / 4)));
+    svg.append(draw("text", {x: x, y: y + 14, "text-anchor": "middle"}, time(length * i / parts)));
   }
 }
-function lanes(rows, length, what) {
+// Of the kinds that the rows have, and of the marks.
+function laneLegend(rows, marks) {
+  const used = new Set(rows.flatMap(row => row[1].map(span => span[0])));
+  const list = legend(Object.keys(kinds).filter(k => used.has(k)).map(k => kinds[k]));
+  if (marks.length) list.append(make("span", {}, make("i", {class: "mark"}), "a step begins"));
+  return list;
+}
+function lanes(rows, length, what, marks) {
   const h = 22, svg = draw("svg", {viewBox: `0 0 ${W} ${rows.length * h + 20}`, role: "img", "aria-label": what});
   axis(svg, rows.length * h, length);
   rows.forEach(([name, spans], i) => {
@@ -135,6 +170,11 @@ function lanes(rows, length, what) {
       svg.append(titled(draw("rect", {x: x, y: i * h + 3, width: Math.max(w, 0.4), height: h - 6,
         fill: "var(--" + kinds[kind][0] + ")"}), `${label}: ${kinds[kind][1]}, ${time(end - start)}`));
     }
+  });
+  marks.forEach((at, i) => {
+    const x = LEFT + (W - LEFT - 40) * at / length;
+    svg.append(titled(draw("line", {class: "step", x1: x, x2: x, y1: 0, y2: rows.length * h, stroke: "var(--fg)",
+      "stroke-width": 1.5, "stroke-dasharray": "4 3"}), `step ${i + 1} of the trace begins at ${time(at)}`));
   });
   return svg;
 }
@@ -147,19 +187,16 @@ function timeline(group) {
   }
   return make("section", {}, make("h2", {}, "The step, predicted"),
     make("p", {class: "soft small"}, "By the machine's figures; transfers run beside computation where they were started early."),
-    legend(Object.values(kinds).filter(k => k !== kinds.i || group.some(e => e.spans.some(s => s[0] === "i")))),
-    lanes(rows, length, "predicted timeline"));
+    laneLegend(rows, []), lanes(rows, length, "predicted timeline", []));
 }
 function measured() {
   if (!data.measured) return null;
-  const m = data.measured, s = make("section", {}, make("h2", {}, "Measured"),
-    make("p", {class: "soft small"}, `From the trace: ${m.events} events over ${time(m.seconds)}.`),
-    legend([["compute", "computes"], ["transfer", "transfer"]]),
-    lanes(m.ranks.map(r => ["rank " + r.rank, r.spans]), Math.max(m.seconds, 1e-12), "measured timeline"));
-  s.append(make("table", {}, make("tr", {}, make("th", {}, "rank"), make("th", {class: "n"}, "computes"),
-    make("th", {class: "n"}, "transfers"), make("th", {class: "n"}, "neither")),
-    ...m.ranks.map(r => make("tr", {}, make("td", {}, r.rank), make("td", {class: "n"}, time(r.compute)),
-      make("td", {class: "n"}, time(r.transfer)), make("td", {class: "n"}, time(Math.max(0, m.seconds - r.compute - r.transfer)))))));
+  const m = data.measured, rows = m.ranks.map(r => ["rank " + r.rank, r.spans]);
+  const s = make("section", {}, make("h2", {}, "Measured"),
+    make("p", {class: "soft small"}, `From the trace: ${count(m.events, "event")} of ${count(m.steps.length, "step")} over ${time(m.seconds)}.`),
+    laneLegend(rows, m.steps), lanes(rows, Math.max(m.seconds, 1e-12), "measured timeline", m.steps));
+  s.append(table(["rank", "computes", "transfers", "neither"], m.ranks.map(r => [["", r.rank], ["n", time(r.compute)],
+    ["n", time(r.transfer)], ["n", time(Math.max(0, m.seconds - r.compute - r.transfer))]])));
   return s;
 }
 function memory(e) {
@@ -213,20 +250,17 @@ function transfers(e) {
   const s = make("section", {}, make("h2", {}, "Transfers" + of(e)));
   if (!e.transfers.length) { s.append(make("p", {class: "soft"}, "None.")); return s; }
   s.append(make("p", {class: "soft small"}, "What is alike in all layers is one row. Each opens to the chain that caused it: the decision, the ops along which the split spread, the op that needed it."));
-  const body = make("tbody");
+  const rows = [];
   for (const t of e.transfers) {
     const why = make("details", {}, make("summary", {}, t.reason));
     for (const chain of t.chains)
       why.append(make("ol", {class: "chain"}, ...chain.map(step),
         make("li", {}, "so ", make("b", {}, t.collective), " over " + t.group + ": " + t.reason)));
     if (!t.chains.length) why.append(make("p", {class: "soft small"}, "asked for by the program at " + t.place));
-    body.append(make("tr", {}, make("td", {class: "w"}, t.collective, make("div", {class: "soft"}, t.group)),
-      make("td", {class: "mono"}, t.tensor), make("td", {class: "n"}, bytes(t.bytes)),
-      make("td", {class: "n"}, t.times > 1 ? "× " + t.times : ""), make("td", {class: "n"}, bytes(t.sent)), make("td", {}, why)));
+    rows.push([["w", t.collective, make("div", {class: "soft"}, t.group)], ["mono", t.tensor], ["n", bytes(t.bytes)],
+      ["n", t.times > 1 ? "× " + t.times : ""], ["n", bytes(t.sent)], ["why", why]]);
   }
-  s.append(make("div", {class: "wide"}, make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "what"),
-    make("th", {}, "tensor"), make("th", {class: "n"}, "bytes"), make("th", {class: "n"}, ""), make("th", {class: "n"}, "a rank sends"),
-    make("th", {}, "why"))), body)));
+  s.append(table(["what", "tensor", "bytes", "times", "a rank sends", "why"], rows));
   return s;
 }
 function count(number, what) { return `${number} ${what}${number === 1 ? "" : "s"}`; }
@@ -249,7 +283,10 @@ function graph(e) {
   }
   return s;
 }
+let shown = "";
 function show(name) {
+  shown = name;
+  fit();
   const group = data.entries.filter(e => e.entry === name), root = document.getElementById("entry");
   for (const b of document.querySelectorAll("nav button")) b.setAttribute("aria-pressed", b.dataset.entry === name);
   const sum = get => group.reduce((a, e) => a + get(e), 0), most = get => Math.max(...group.map(get));
@@ -276,6 +313,13 @@ for (const name of names) {
 }
 const first = ["train_step", "train_step_partial", "gradients", "predict"].find(n => names.includes(n)) || names[0];
 if (first) show(first);
+let width = window.innerWidth, waiting = 0;
+window.addEventListener("resize", () => {
+  if (window.innerWidth === width) return; // a phone's address bar
+  width = window.innerWidth;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => shown && show(shown), 150);
+});
 </script>
 </body>
 </html>

@@ -21,13 +21,15 @@ using Clock = std::chrono::steady_clock;
 class Timed {
 public:
   Timed(dist_rt_context *rank, const char *category, const void *kernel,
-        int32_t index)
+        int32_t index, bool isKernel = false)
       : rank(rank->trace ? rank : nullptr) {
     if (!this->rank)
       return;
     // Here, since a destructor must not run out of memory.
     number = rank->spans.size();
-    rank->spans.push_back({category, kernel, index, Clock::now(), {}});
+    int32_t call = isKernel && rank->calls >= 0 ? rank->calls++ : -1;
+    rank->spans.push_back(
+        {category, kernel, index, call, rank->entry, Clock::now(), {}});
   }
   ~Timed() {
     if (rank)
@@ -61,7 +63,8 @@ int32_t guarded(dist_rt_context *context, Function body) {
 int32_t rt_parallel_for(dist_rt_context *context, dist_rt_kernel kernel,
                         void **buffers, int64_t n, int32_t chunks) {
   return guarded(context, [&] {
-    Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0);
+    Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0,
+                /*isKernel=*/true);
     cpu::parallelFor(kernel, buffers, n, chunks);
     return Status();
   });
@@ -94,7 +97,7 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
                            "no library kernel " + std::to_string(kernel));
     if (!context->kernels[kernel])
       DIST_RETURN_IF_ERROR(createKernel(context, kernel));
-    Timed timed(context, "library", nullptr, kernel);
+    Timed timed(context, "library", nullptr, kernel, /*isKernel=*/true);
     return context->kernels[kernel]->run(buffers);
   });
 }
@@ -214,19 +217,20 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
     TraceEvent event;
     event.rank = rank.rank;
     event.category = span.category;
-    if (event.category == "library") {
+    if (event.category == "step") {
+      event.name = span.entry->name();
+    } else if (event.category == "library") {
       const auto &spec = rank.table->Get(span.index);
       std::string kind = manifest::LibraryKernel_Kind_Name(spec.kind());
       event.name = kind + " " + rank.kernels[span.index]->implementation();
     } else if (event.category == "wait") {
-      event.name = "wait for " + transferName(rank.entry, span.index);
+      event.name = "wait for " + transferName(span.entry, span.index);
     } else if (event.category == "slice") {
       // No transfer, and no row of the manifest's.
-      const manifest::Entry *entry = rank.entry;
-      event.name =
-          (entry ? entry->name() + ": " : std::string()) + "its own part";
+      event.name = (span.entry ? span.entry->name() + ": " : std::string()) +
+                   "its own part";
     } else if (event.category == "collective" || event.category == "started") {
-      event.name = transferName(rank.entry, span.index);
+      event.name = transferName(span.entry, span.index);
     } else {
       Dl_info info;
       char address[32];
@@ -238,6 +242,9 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
         event.name = address;
       }
     }
+    if (span.call >= 0 && span.entry && span.call < span.entry->calls_size() &&
+        !span.entry->calls(span.call).empty())
+      event.name = span.entry->calls(span.call) + " (" + event.name + ")";
     auto microseconds = [&](Clock::time_point time) {
       return std::chrono::duration<double, std::micro>(time - rank.origin)
           .count();

@@ -48,9 +48,13 @@ struct dist_rt_context {
     const char *category;
     const void *kernel; // address, or null
     int32_t index;      // library kernel or transfer
+    int32_t call;       // which call of a kernel of the entry; -1: none
+    const dist::manifest::Entry *entry;
     std::chrono::steady_clock::time_point begin, end;
   };
   std::vector<Span> spans;
+  /// Calls of kernels since the entry began; -1 while it prepares buffers.
+  int32_t calls = 0;
   std::vector<Span> startedSpans; // of the thread of started collectives
   /// Last: its thread ends before what it uses.
   dist::StartedCollectives started;

@@ -211,7 +211,8 @@ Status LocalSession::start(const SessionOptions &options) {
     context.origin = origin;
     if (options.trace)
       context.started.observe([&context](int32_t op, auto begin, auto end) {
-        context.startedSpans.push_back({"started", nullptr, op, begin, end});
+        context.startedSpans.push_back(
+            {"started", nullptr, op, -1, context.entry, begin, end});
       });
   }
   store = std::make_unique<VariableStore>(*package, ranks, *threads);
@@ -355,13 +356,20 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
   context.entry = &step.plan->entry(rank);
   step.plan->bind(context, *call.inputs, call.outputs, step.base);
   int32_t code = 0;
+  size_t mark = context.spans.size();
+  if (context.trace) {
+    auto now = std::chrono::steady_clock::now();
+    context.spans.push_back({"step", nullptr, -1, -1, context.entry, now, {}});
+  }
   if (cancelled.load()) {
     context.status = cancelledStatus(context);
     code = 1;
   }
+  context.calls = -1;
   if (code == 0 && step.prepare && step.plan->prepare(rank))
     code = step.plan->prepare(rank)(&context, context.arena.data(),
                                     context.bindings.data());
+  context.calls = 0;
   if (code == 0)
     code = step.plan->step(rank)(&context, context.arena.data(),
                                  context.bindings.data());
@@ -369,6 +377,8 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
     fail(context, step.plan->entry(rank).name(), code);
   // Nothing of a step that failed goes on behind it, nor is remembered.
   (void)context.started.waitForAll();
+  if (context.trace)
+    context.spans[mark].end = std::chrono::steady_clock::now();
   return code == 0;
 }
 

@@ -45,7 +45,8 @@ struct SessionOptions {
 struct TraceEvent {
   int rank;
   std::string name;
-  /// "kernel", "library", "collective", "wait" for one that was started or for
+  /// "step": a run of an entry, which the others are part of; "kernel",
+  /// "library", "collective", "wait" for one that was started or for
   /// others to read what is shared, "started": a collective beside the others,
   /// and "slice": a rank's own part, which moves nothing between ranks.
   std::string category;

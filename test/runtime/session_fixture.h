@@ -161,6 +161,7 @@ protected:
     entry->set_name("product");
     entry->set_symbol("product");
     entry->set_arena_bytes(info.scratchpadBytes);
+    entry->add_calls("/fc/Gemm");
     for (const char *name : {"a", "b"})
       bind(entry->mutable_arguments(), Binding::INPUT, name, {2, 2}, {2, 2});
     bind(entry->mutable_results(), Binding::OUTPUT, "c", {2, 2}, {2, 2});

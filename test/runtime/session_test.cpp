@@ -234,15 +234,20 @@ TEST_P(SessionRanks, LibraryKernelsAndTrace) {
   ASSERT_TRUE(run("product", inputs).ok());
   EXPECT_EQ(floats(outputs[0]), (std::vector<float>{19, 22, 43, 50}));
   std::vector<TraceEvent> events = session->takeTrace();
-  ASSERT_EQ(events.size(), size_t(GetParam()));
-  EXPECT_EQ(events[0].category, "library");
-  EXPECT_EQ(events[0].name.substr(0, 7), "MATMUL ");
-  EXPECT_LE(events[0].begin, events[0].end);
+  ASSERT_EQ(events.size(), 2 * size_t(GetParam()));
+  EXPECT_EQ(events[0].category, "step");
+  EXPECT_EQ(events[0].name, "product");
+  EXPECT_EQ(events[1].category, "library");
+  // The model's node that the manifest names, then the library's kernel.
+  EXPECT_EQ(events[1].name.substr(0, 16), "/fc/Gemm (MATMUL");
+  EXPECT_LE(events[0].begin, events[1].begin);
+  EXPECT_LE(events[1].begin, events[1].end);
+  EXPECT_LE(events[1].end, events[0].end);
   ASSERT_TRUE(step().ok());
   events = session->takeTrace();
-  ASSERT_EQ(events.size(), 3 * size_t(GetParam()));
-  EXPECT_EQ(events[2].category, "collective");
-  EXPECT_NE(events[2].name.find("loss"), std::string::npos);
+  ASSERT_EQ(events.size(), 4 * size_t(GetParam()));
+  EXPECT_EQ(events[3].category, "collective");
+  EXPECT_NE(events[3].name.find("loss"), std::string::npos);
   EXPECT_TRUE(session->takeTrace().empty());
 }
 

@@ -180,7 +180,7 @@ class Spec:
         path = f"{self.scratch}/trace.json"
         steps = self.bench(self.flags, "--trace", path)
         events = json.load(open(path))
-        events = [e for e in (events["traceEvents"] if isinstance(events, dict) else events) if e.get("ph") == "X"]
+        events = [e for e in (events["traceEvents"] if isinstance(events, dict) else events) if e.get("ph") == "X" and e.get("cat") != "step"]
         events = sorted((e for e in events if e["tid"] == events[0]["tid"]), key=lambda e: e["ts"])
         counts = {}
         for event in events:

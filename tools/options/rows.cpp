@@ -454,7 +454,10 @@ static void addRunOptions(Table &table, Options &o) {
   table.usedBy("fit");
   table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
   table.usedBy("fit bench");
-  table.text("--trace", "FILE", "a Chrome trace of the last steps", &o.trace);
+  table.text("--trace", "FILE",
+             "a Chrome trace of the last steps; kernels are named after the "
+             "model's nodes",
+             &o.trace);
   table.usedBy("fit");
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
   table.usedBy("evaluate bench info");

@@ -374,6 +374,22 @@ std::string mlir::dist::getLocationName(Location loc) {
   return "";
 }
 
+SmallVector<std::string> mlir::dist::getLocationNames(Location loc) {
+  SmallVector<std::string> names;
+  auto add = [&](auto &self, Location part) -> void {
+    if (auto fused = dyn_cast<FusedLoc>(part)) {
+      for (Location inner : fused.getLocations())
+        self(self, inner);
+      return;
+    }
+    std::string name = getLocationName(part);
+    if (!name.empty() && !llvm::is_contained(names, name))
+      names.push_back(std::move(name));
+  };
+  add(add, loc);
+  return names;
+}
+
 std::string mlir::dist::getOriginName(Operation *op) {
   std::string name = getLocationName(op->getLoc());
   return name.empty() ? op->getName().getStringRef().str() : name;

@@ -102,6 +102,8 @@ std::string formatAxes(ArrayRef<StringAttr> axes);
 std::string getOriginName(Operation *op);
 /// The same of a location alone; empty if it says nothing.
 std::string getLocationName(Location loc);
+/// Of what several ops became: all of their names, each once.
+SmallVector<std::string> getLocationNames(Location loc);
 
 } // namespace mlir::dist
 

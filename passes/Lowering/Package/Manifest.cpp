@@ -202,6 +202,17 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   }
 }
 
+/// The nodes of the model that the op computes; of many the first and how many
+/// more.
+static std::string describeNodes(Location loc) {
+  constexpr size_t kShown = 3;
+  SmallVector<std::string> names = getLocationNames(loc);
+  std::string text = llvm::join(ArrayRef(names).take_front(kShown), ", ");
+  if (names.size() > kShown)
+    text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
 void Filler::addEntry(rt::ProgramOp program) {
   int64_t number = getProgramNumber(program);
   manifest::Entry *entry = out->mutable_programs(number)->add_entries();
@@ -233,6 +244,9 @@ void Filler::addEntry(rt::ProgramOp program) {
     part->set_what(attribute.getName().str());
     part->set_bytes(cast<IntegerAttr>(attribute.getValue()).getInt());
   }
+  for (Operation &op : program.getBody().front())
+    if (isa<rt::LaunchOp, rt::LibraryCallOp>(op))
+      entry->add_calls(describeNodes(op.getLoc()));
   auto transfers = program->getAttrOfType<ArrayAttr>("transfers");
   if (!transfers)
     return;

@@ -59,4 +59,6 @@ for entry in data["entries"]:
 assert all(len(set(of)) == len(of) for of in labels.values()), labels
 if "measured" in data:
     measured = data["measured"]
-    print("measured", measured["events"], "events of", len(measured["ranks"]), "ranks")
+    assert all(0 <= at <= measured["seconds"] for at in measured["steps"]), measured["steps"]
+    assert all(kind in "ctx" for lane in measured["ranks"] for kind, *_ in lane["spans"])
+    print("measured", measured["events"], "events of", len(measured["ranks"]), "ranks,", len(measured["steps"]), "steps")
