@@ -115,6 +115,12 @@ private:
           user->replaceAllUsesWith(ValueRange{add->getResult(0)});
       return WalkResult::interrupt();
     });
+    // top-k takes what was sent out of the rows.
+    module.walk([&](graph::ScatterElementsOp scatter) {
+      if (mutate == "keep-all" &&
+          scatter->getOperand(2).getDefiningOp<graph::NegOp>())
+        scatter->replaceAllUsesWith(ValueRange{scatter->getOperand(0)});
+    });
   }
   LogicalResult mutateProgram(ModuleOp module) {
     if (mutate.empty())
