@@ -1,5 +1,6 @@
 # How the lit tests run: tools on PATH, features, substitutions.
 import os
+import platform
 import shutil
 import subprocess
 import lit.formats
@@ -62,6 +63,10 @@ if os.path.exists("/proc/cpuinfo") and "ONEDNN_MAX_CPU_ISA" not in os.environ:
     with open("/proc/cpuinfo") as info:
         if "amx_bf16" in info.read():
             config.available_features.add("tiles")
+
+# CPUs that code is generated for by name.
+if platform.machine() == "x86_64":
+    config.available_features.add("x86")
 
 # A mount of its own, for what a full disk does.
 if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:

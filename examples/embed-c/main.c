@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   unsigned char *images = read_idx(argv[2], 16, &image_bytes);
   unsigned char *labels = read_idx(argv[3], 8, &count);
   if (image.type != DIST_DATA_TYPE_F32 || label.type != DIST_DATA_TYPE_I32 ||
-      image_bytes != count * pixels || count < size) {
+      image_bytes != count * pixels || count < size || image.num_dims > 8) {
     fprintf(stderr, "embed: error: the data do not fit the model\n");
     return 1;
   }
@@ -84,12 +84,18 @@ int main(int argc, char **argv) {
       printf("step %zu: loss %.4f\n", step + 1, loss);
   }
 
-  for (first = 0; first + size <= count; first += size) {
-    for (size_t i = 0; i < size * pixels; ++i)
+  /* Of any number of examples: the last are fewer. */
+  int64_t dims[8];
+  memcpy(dims, image.dims, (size_t)image.num_dims * sizeof *dims);
+  batch[0].dims = dims;
+  for (first = 0; first < count; first += size) {
+    size_t examples = count - first < size ? count - first : size;
+    dims[0] = (int64_t)examples;
+    for (size_t i = 0; i < examples * pixels; ++i)
       x[i] = images[first * pixels + i] / 16.0f;
     dist_tensor_t scores;
     check(dist_session_predict(session, batch, 1, &scores, 1));
-    for (size_t i = 0; i < size; ++i, ++seen) {
+    for (size_t i = 0; i < examples; ++i, ++seen) {
       const float *row = (const float *)scores.data + i * classes;
       size_t best = 0;
       for (size_t c = 1; c < classes; ++c)

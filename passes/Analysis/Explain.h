@@ -63,8 +63,8 @@ struct MemoryReport {
   int64_t inputs = 0, activations = 0, communication = 0, peak = 0;
   /// What the runtime allocates, once kernels and their memory are planned (0:
   /// they are not): the program's variables, its weights as kernels read them,
-  /// and the arena of all else.
-  int64_t prepared = 0, arena = 0, planned = 0;
+  /// the room that the library's kernels compute in, and the arena of all else.
+  int64_t prepared = 0, library = 0, arena = 0, planned = 0;
   int64_t getNeeded() const { return planned > 0 ? planned : peak; }
 };
 

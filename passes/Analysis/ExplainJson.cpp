@@ -74,6 +74,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                       {"communication", memory.communication},
                                       {"peak", memory.peak},
                                       {"prepared", memory.prepared},
+                                      {"library", memory.library},
                                       {"arena", memory.arena},
                                       {"planned", memory.planned}}},
         {"flops", entry.flops},

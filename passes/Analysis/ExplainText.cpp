@@ -105,9 +105,12 @@ static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
   if (memory.planned > 0)
     os << "  planned: " << formatBytes(memory.planned) << ", of which "
        << formatBytes(memory.arena) << " for activations, gradients and buffers"
-       << (memory.prepared > 0 ? " and " + formatBytes(memory.prepared) +
+       << (memory.prepared > 0 ? ", " + formatBytes(memory.prepared) +
                                      " for weights as kernels read them"
                                : std::string())
+       << (memory.library > 0 ? ", " + formatBytes(memory.library) +
+                                    " as the library's kernels' own"
+                              : std::string())
        << "\n";
 }
 

@@ -33,12 +33,15 @@ struct LoweringOptions {
   /// Bits of a vector register, for what is blocked by it; 0: this machine's.
   int64_t vectorBits = 0;
   /// Contractions of narrow floats that are computed in f32: auto (those that
-  /// this CPU has no instructions for), bf16, f16 or none.
+  /// this CPU has no instructions for), bf16, f16, narrow (both) or none.
   std::string widen = "auto";
   /// False: collectives move what devices could read in each other's memory.
   bool shareReductions = true;
   /// Floating-point operations of an entry on one device, by its name.
   std::map<std::string, double> entryFlops;
+  /// Predicted seconds of an entry, by its name, once `describeKernels` has
+  /// looked; 0: unknown.
+  std::function<double(StringRef name)> entrySeconds;
   /// What the manifest says of the model and the training; the lowering fills
   /// in the rest.
   ::dist::manifest::Manifest metadata;
@@ -52,6 +55,11 @@ struct LoweringOptions {
   /// place; reports its own failure.
   std::function<LogicalResult(const std::string &folder)> addFiles;
 };
+
+/// Sets what the CPU that code is generated for decides: `native`, or LLVM's
+/// name of one of this architecture. Gives what is wrong with the name, or
+/// nothing.
+std::string setTargetCpu(LoweringOptions &options, StringRef name);
 
 /// From graph and dist ops with local shapes to kernels and collectives.
 void buildKernelsPipeline(OpPassManager &pm, const LoweringOptions &options);

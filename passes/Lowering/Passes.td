@@ -27,7 +27,7 @@ def WidenContractionsPass : Pass<"graph-widen-contractions", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
   let options = [
     Option<"types", "types", "std::string", "\"auto\"",
-           "auto: those that this machine's CPU cannot multiply; bf16, f16 or none">,
+           "auto: those that this machine's CPU cannot multiply; bf16, f16, narrow (both) or none">,
   ];
 }
 
@@ -253,9 +253,6 @@ def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::dist::rt::RtDialect"];
-  let options = [
-    Option<"threads", "threads", "int64_t", "1", "threads of a device">,
-  ];
 }
 
 def EmitKernelsPass : Pass<"rt-emit-kernels", "::mlir::ModuleOp"> {

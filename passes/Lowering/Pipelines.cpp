@@ -31,7 +31,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(0)};
   Option<std::string> widen{
       *this, "widen",
-      llvm::cl::desc("contractions to compute in f32: auto, bf16, f16 or none"),
+      llvm::cl::desc(
+          "contractions to compute in f32: auto, bf16, f16, narrow or none"),
       llvm::cl::init("auto")};
   Option<bool> shareReductions{
       *this, "share-reductions",
@@ -109,9 +110,7 @@ void mlir::dist::buildProgramsPipeline(OpPassManager &pm,
   // as well.
   pm.addPass(createBindConstantsPass());
   pm.addPass(createHoistPreparationPass());
-  PlanMemoryPassOptions memory;
-  memory.threads = options.threads;
-  pm.addPass(createPlanMemoryPass(memory));
+  pm.addPass(createPlanMemoryPass());
 }
 
 void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/capi/capi.h"
+#include "runtime/core/predict.h"
 #include "runtime/formats/convert.h"
 
 using namespace dist;
@@ -76,13 +77,19 @@ Status describe(const Bindings &bindings, int32_t index, dist_binding_t *out) {
   return giveStruct(filled, sizeof filled, "dist_binding_t", out);
 }
 
-Status run(dist_session_t *session, const manifest::Entry &entry,
-           const dist_tensor_t *inputs, int32_t numInputs) {
+Status setInputs(dist_session_t *session, const manifest::Entry &entry,
+                 const dist_tensor_t *inputs, int32_t numInputs) {
   if (numInputs < 0 || (numInputs > 0 && !inputs))
     return badArgument("inputs are needed", entry.name());
   session->inputs.resize(numInputs);
   for (int32_t i = 0; i < numInputs; ++i)
     DIST_RETURN_IF_ERROR(toView(&inputs[i], &session->inputs[i]));
+  return Status();
+}
+
+Status run(dist_session_t *session, const manifest::Entry &entry,
+           const dist_tensor_t *inputs, int32_t numInputs) {
+  DIST_RETURN_IF_ERROR(setInputs(session, entry, inputs, numInputs));
   return session->session->run(entry, session->inputs,
                                &session->outputs[&entry]);
 }
@@ -117,6 +124,20 @@ void giveLoss(const dist_session_t *session, const manifest::Entry &entry,
   for (const Tensor *loss :
        findOutputs(session, entry, manifest::Binding::LOSS))
     *out = elementAsDouble(loss->type, loss->data.data(), 0);
+}
+
+Status checkOutputRoom(const manifest::Entry &entry,
+                       const dist_tensor_t *outputs, int32_t numOutputs) {
+  if (numOutputs < 0 || numOutputs > countTensors(entry.results()) ||
+      (numOutputs > 0 && !outputs))
+    return badArgument("more outputs than the entry has", entry.name());
+  return Status();
+}
+
+void giveOutputs(const dist_session_t *session, const manifest::Entry &entry,
+                 dist_tensor_t *outputs, int32_t numOutputs) {
+  for (int32_t i = 0; i < numOutputs; ++i)
+    outputs[i] = toC(session->outputs.at(&entry)[i]);
 }
 
 } // namespace
@@ -223,12 +244,9 @@ dist_status_t *dist_session_run(dist_session_t *session, const char *entry,
   return guarded([&]() -> Status {
     const manifest::Entry *found;
     DIST_RETURN_IF_ERROR(findEntry(session, entry, &found));
-    if (num_outputs < 0 || num_outputs > countTensors(found->results()) ||
-        (num_outputs > 0 && !out_outputs))
-      return badArgument("more outputs than the entry has", entry);
+    DIST_RETURN_IF_ERROR(checkOutputRoom(*found, out_outputs, num_outputs));
     DIST_RETURN_IF_ERROR(run(session, *found, inputs, num_inputs));
-    for (int32_t i = 0; i < num_outputs; ++i)
-      out_outputs[i] = toC(session->outputs[found][i]);
+    giveOutputs(session, *found, out_outputs, num_outputs);
     return Status();
   });
 }
@@ -286,6 +304,14 @@ dist_status_t *dist_session_predict(dist_session_t *session,
                                     int32_t num_inputs,
                                     dist_tensor_t *out_outputs,
                                     int32_t num_outputs) {
-  return dist_session_run(session, "predict", inputs, num_inputs, out_outputs,
-                          num_outputs);
+  return guarded([&]() -> Status {
+    const manifest::Entry *entry;
+    DIST_RETURN_IF_ERROR(findEntry(session, "predict", &entry));
+    DIST_RETURN_IF_ERROR(checkOutputRoom(*entry, out_outputs, num_outputs));
+    DIST_RETURN_IF_ERROR(setInputs(session, *entry, inputs, num_inputs));
+    DIST_RETURN_IF_ERROR(predictExamples(*session->session, session->inputs,
+                                         &session->outputs[entry]));
+    giveOutputs(session, *entry, out_outputs, num_outputs);
+    return Status();
+  });
 }

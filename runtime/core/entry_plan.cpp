@@ -55,6 +55,7 @@ Status EntryPlan::findParts(const Package &package, const std::string &name) {
     if (!byProgram[program]) {
       layouts.push_back(std::make_unique<Layout>());
       layouts.back()->entry = part.entry;
+      layouts.back()->program = program;
       byProgram[program] = layouts.back().get();
     }
     part.layout = byProgram[program];
@@ -134,7 +135,8 @@ Status EntryPlan::mergeBindings(const Package &package) {
   return addPorts(whole->results(), true);
 }
 
-Status EntryPlan::layOut(const Package &package, Layout *layout) {
+Status EntryPlan::layOut(const Package &package,
+                         const cpu::LibraryBlock &library, Layout *layout) {
   const manifest::Manifest &m = package.manifest;
   auto add = [&](const Bindings &bindings, bool isResult) {
     int number = 0;
@@ -146,7 +148,11 @@ Status EntryPlan::layOut(const Package &package, Layout *layout) {
             {index, m.variables(binding.variable()).state_offset()});
         (isResult ? changed : read).push_back(binding.variable());
       } else if (binding.role() == Binding::PREPARED) {
-        layout->places.push_back({index, binding.state_offset()});
+        bool packed = binding.has_packed();
+        layout->places.push_back({index,
+                                  packed ? library.prepared.at(binding.name())
+                                         : binding.state_offset(),
+                                  packed});
       } else {
         int port = (isResult ? outputAt : inputAt)[position];
         int64_t &bytes = isResult ? layout->resultBytes : layout->stagingBytes;
@@ -159,16 +165,21 @@ Status EntryPlan::layOut(const Package &package, Layout *layout) {
   };
   add(layout->entry->arguments(), false);
   add(layout->entry->results(), true);
+  for (int i = 0; i < layout->entry->slots_size(); ++i)
+    layout->places.push_back({layout->numBindings++, library.slots[i], true});
   return Status();
 }
 
-Status EntryPlan::create(const Package &package, const std::string &name,
+Status EntryPlan::create(const Package &package,
+                         const cpu::LibraryMemory &library,
+                         const std::string &name,
                          std::unique_ptr<EntryPlan> *out) {
   auto plan = std::make_unique<EntryPlan>();
   DIST_RETURN_IF_ERROR(plan->findParts(package, name));
   DIST_RETURN_IF_ERROR(plan->mergeBindings(package));
   for (auto &layout : plan->layouts)
-    DIST_RETURN_IF_ERROR(plan->layOut(package, layout.get()));
+    DIST_RETURN_IF_ERROR(
+        plan->layOut(package, library.block(layout->program), layout.get()));
   for (auto &layout : plan->layouts)
     plan->mostResultBytes =
         std::max(plan->mostResultBytes, layout->resultBytes);
@@ -245,7 +256,8 @@ void EntryPlan::bind(dist_rt_context &rank,
     rank.staging.resize(layout.stagingBytes);
   rank.bindings.resize(layout.numBindings);
   for (const Place &place : layout.places)
-    rank.bindings[place.binding] = rank.state.data() + place.offset;
+    rank.bindings[place.binding] =
+        (place.isLibrarys ? rank.library : rank.state).data() + place.offset;
   for (const Item &item : layout.inputs) {
     const Port &port = inputs[item.port];
     // Programs only read their inputs.

@@ -9,6 +9,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
+#include "runtime/device/cpu/library_memory.h"
 
 namespace dist {
 
@@ -18,7 +19,9 @@ class EntryPlan {
 public:
   /// For the entries of that name in the programs that ranks run. Programs that
   /// differ each have a part of the bindings, in the places of the whole entry.
-  static Status create(const Package &package, const std::string &name,
+  static Status create(const Package &package,
+                       const cpu::LibraryMemory &library,
+                       const std::string &name,
                        std::unique_ptr<EntryPlan> *out);
 
   /// All bindings, as callers see them.
@@ -60,14 +63,17 @@ private:
     int port;
     int64_t staged; // offset in each rank's staging buffer, or its results
   };
-  /// A binding in the state block: a variable or a prepared buffer.
+  /// A binding in the state block, a variable or a prepared buffer; or in the
+  /// library's.
   struct Place {
     int binding;
     int64_t offset;
+    bool isLibrarys = false;
   };
   /// A program's bindings.
   struct Layout {
     const manifest::Entry *entry = nullptr;
+    int program = 0;
     std::vector<Item> inputs, outputs;
     std::vector<Place> places;
     int numBindings = 0;
@@ -82,7 +88,8 @@ private:
   Status findParts(const Package &package, const std::string &name);
   /// `whole` and the caller's tensors.
   Status mergeBindings(const Package &package);
-  Status layOut(const Package &package, Layout *layout);
+  Status layOut(const Package &package, const cpu::LibraryBlock &library,
+                Layout *layout);
   /// Whether a rank's part lies in the whole tensor as programs need it.
   static bool liesInPlace(const Port &port, int rank, const void *whole);
   static bool writesInPlace(const Port &port, int rank, const void *whole);

@@ -7,6 +7,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/digest.h"
+#include "runtime/device/cpu/features.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -79,6 +80,8 @@ Status checkBinding(const manifest::Manifest &manifest, int program,
     return Status();
   }
   case Binding::PREPARED: {
+    if (binding.has_packed())
+      return Status(); // the library lays it out
     int64_t bytes = stateBytes(manifest, manifest.programs(program));
     if (binding.state_offset() < 0 || binding.bytes() < 0 ||
         binding.state_offset() % bufferAlignment != 0 ||
@@ -207,13 +210,18 @@ Status Package::load(const std::string &folder, const Host &host,
   manifest::Manifest &manifest = package->manifest;
   DIST_RETURN_IF_ERROR(readManifest(folder, &manifest));
   std::string where = folder + "/manifest";
-  if (manifest.isa() != host.isa)
-    return otherHost(where, "it was compiled for [" + manifest.isa() +
-                                "], this machine is [" + host.isa + "]");
-  if (manifest.library_version() != host.libraryVersion)
-    return otherHost(where, "it was compiled with oneDNN " +
-                                manifest.library_version() + ", this is " +
-                                host.libraryVersion);
+  std::string missing;
+  for (const std::string &feature : cpu::missingFeatures(
+           {manifest.cpu_features().begin(), manifest.cpu_features().end()},
+           host.cpuFeatures))
+    missing += (missing.empty() ? "" : ", ") + feature;
+  if (!missing.empty())
+    return Status::error(StatusCode::InvalidInput,
+                         "the package is for another CPU", where,
+                         "its code (" + manifest.target_cpu() +
+                             ") uses features that this one lacks: " + missing,
+                         "recompile it here, or with a --target-cpu that has "
+                         "no more than both");
   std::string digest;
   DIST_RETURN_IF_ERROR(digestPackage(folder, &digest));
   if (digest != manifest.digest())

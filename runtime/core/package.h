@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dist {
 
-/// What this build and machine offer; a package must fit all of it.
+/// What this machine offers: all features that a package needs must be there.
 struct Host {
-  std::string isa;
-  std::string libraryVersion;
+  std::vector<std::string> cpuFeatures;
 };
 
 /// Reads and checks `folder`/manifest: not whether the machine fits, which

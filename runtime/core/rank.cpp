@@ -8,8 +8,10 @@
 #include "runtime/core/rank.h"
 #include "runtime/core/guard.h"
 #include "runtime/device/cpu/team.h"
+#include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
+#include <iterator>
 
 using namespace dist;
 
@@ -75,17 +77,15 @@ Status createKernel(dist_rt_context *context, int32_t kernel) {
   auto &instance = context->kernels[kernel];
   DIST_RETURN_IF_ERROR(cpu::LibraryKernel::create(*context->table, kernel,
                                                   context->threads, &instance));
-  // The program has laid out so much for it.
-  int64_t planned = context->table->Get(kernel).scratchpad_bytes();
-  if (instance->scratchpadBytes() <= planned)
+  if (instance->scratchpadBytes() <= context->scratchpadBytes)
     return Status();
-  std::string why = "it needs " + std::to_string(instance->scratchpadBytes()) +
-                    " bytes of scratchpad with " +
-                    std::to_string(context->threads) +
-                    " threads, and the program has " + std::to_string(planned);
-  Status status = Status::error(
-      StatusCode::InvalidInput, "the package is for another machine or version",
-      instance->implementation(), why, "recompile it here");
+  // The library says another thing than when the session was opened.
+  Status status =
+      Status::error(StatusCode::Internal, "a library kernel has grown",
+                    instance->implementation(),
+                    "it needs " + std::to_string(instance->scratchpadBytes()) +
+                        " bytes of scratchpad, and the device has " +
+                        std::to_string(context->scratchpadBytes));
   instance.reset();
   return status;
 }
@@ -98,7 +98,15 @@ int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
     if (!context->kernels[kernel])
       DIST_RETURN_IF_ERROR(createKernel(context, kernel));
     Timed timed(context, "library", nullptr, kernel, /*isKernel=*/true);
-    return context->kernels[kernel]->run(buffers);
+    // The program's buffers, and the room that they all compute in.
+    void *all[8];
+    int count = context->table->Get(kernel).memories_size();
+    if (count >= static_cast<int>(std::size(all)))
+      return Status::error(StatusCode::Internal,
+                           "a library kernel of too many buffers");
+    std::copy_n(buffers, count, all);
+    all[count] = context->scratchpad;
+    return context->kernels[kernel]->run(all);
   });
 }
 

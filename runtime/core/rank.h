@@ -27,6 +27,10 @@ struct dist_rt_context {
   int rank = 0;
   int threads = 1;
   dist::Block state, arena;
+  /// What the library lays out; its kernels' scratchpad is part of it.
+  dist::Block library;
+  char *scratchpad = nullptr;
+  int64_t scratchpadBytes = 0;
   const dist::cpu::KernelTable *table = nullptr;
   /// Made at first use, on this rank's thread.
   std::vector<std::unique_ptr<dist::cpu::LibraryKernel>> kernels;

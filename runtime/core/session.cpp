@@ -15,6 +15,8 @@
 #include "runtime/core/rank_threads.h"
 #include "runtime/core/step_gate.h"
 #include "runtime/core/variable_store.h"
+#include "runtime/device/cpu/features.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <mutex>
@@ -97,7 +99,8 @@ public:
     for (auto &rank : ranks)
       if (!isOfHost(manifest(), manifest().program_of_rank(rank->rank)))
         largest =
-            std::max<int64_t>(largest, rank->state.size() + rank->arena.size());
+            std::max<int64_t>(largest, rank->state.size() + rank->arena.size() +
+                                           rank->library.size());
     return largest;
   }
   std::vector<TraceEvent> takeTrace() override {
@@ -154,12 +157,14 @@ private:
 
 Status LocalSession::start(const SessionOptions &options) {
   const manifest::Manifest &m = package->manifest;
+  cpu::LibraryMemory library;
+  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(m, &library));
   for (const manifest::Entry &entry :
        m.programs(m.program_of_rank(0)).entries()) {
     // The entries of its name in other programs run together with it.
     plans.emplace_back();
     DIST_RETURN_IF_ERROR(
-        EntryPlan::create(*package, entry.name(), &plans.back()));
+        EntryPlan::create(*package, library, entry.name(), &plans.back()));
   }
 
   auto origin = std::chrono::steady_clock::now();
@@ -203,6 +208,11 @@ Status LocalSession::start(const SessionOptions &options) {
     DIST_RETURN_IF_ERROR(
         context.state.allocate(stateBytes(m, program), "variables"));
     DIST_RETURN_IF_ERROR(context.arena.allocate(arenaBytes, "activations"));
+    const cpu::LibraryBlock &block = library.block(m.program_of_rank(rank));
+    DIST_RETURN_IF_ERROR(
+        context.library.allocate(block.bytes(), "the library's kernels"));
+    context.scratchpad = context.library.data() + block.scratchpad;
+    context.scratchpadBytes = block.scratchpadBytes;
     context.table = &m.kernels();
     context.kernels.resize(m.kernels_size());
     context.communicator = &world->rank(rank);
@@ -387,7 +397,7 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
 Status Session::open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out) {
   auto session = std::make_unique<LocalSession>();
-  Host host{cpu::hostIsa(), cpu::libraryVersion()};
+  Host host{cpu::hostFeatures()};
   DIST_RETURN_IF_ERROR(
       Package::load(package, host, runtimeApi(), &session->package));
   DIST_RETURN_IF_ERROR(session->start(options));

@@ -62,8 +62,9 @@ struct StepCall {
 
 class Session {
 public:
-  /// Maps the package folder. Errors: a missing or damaged file, another ABI,
-  /// ISA or oneDNN version ("recompile").
+  /// Maps the package folder. Errors: a missing or damaged file, another ABI, a
+  /// CPU that lacks features of which the code is, a kernel that this machine's
+  /// oneDNN has not ("recompile"). Its version may be another.
   static Status open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out);
   virtual ~Session() = default;
@@ -117,7 +118,8 @@ public:
   /// Initial values from weights.safetensors.
   virtual Status resetVariables() = 0;
 
-  /// Bytes allocated on each device (state, arena), for `peak_device_mb`.
+  /// Bytes allocated on each device (state, arena, the library's), for
+  /// `peak_device_mb`.
   virtual int64_t deviceBytes() const = 0;
   virtual std::vector<TraceEvent> takeTrace() = 0;
 };

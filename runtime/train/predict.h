@@ -18,9 +18,10 @@ Status readInputFile(const std::string &path, HostArray *out,
                      std::string *name = nullptr,
                      FileAccess access = FileAccess::Read);
 
-/// Runs `@predict`. Inputs must have the model's exact types and shapes, but
-/// any number of examples where the input has a batch dim. `outputs` are in
-/// the model's order.
+/// Runs `@predict`, or what the package has for other batches (core/predict.h).
+/// Inputs must have the model's exact types and shapes, but any number of
+/// examples where the input has a batch dim. `outputs` are in the model's
+/// order.
 Status predict(Session &session,
                const std::vector<std::pair<std::string, HostArray>> &inputs,
                std::vector<std::pair<std::string, Tensor>> *outputs);

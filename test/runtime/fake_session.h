@@ -52,6 +52,13 @@ public:
     entry("predict", batch, false);
   }
 
+  /// As --batch-sizes compiles them.
+  void addPredictBatch(int64_t rows, double seconds) {
+    entry("predict_batch" + std::to_string(rows), rows, false);
+    auto *entries = description.mutable_programs(0)->mutable_entries();
+    entries->rbegin()->set_seconds(seconds);
+  }
+
   /// As --settable-lr compiles it: `rate` is a variable from now on.
   void makeRateSettable() {
     variable("optimizer/learning_rate", manifest::F32, "counter");
@@ -84,7 +91,7 @@ public:
     }
     const float *x = static_cast<const float *>(inputs[0].data);
     int64_t rows = inputs[0].shape[0];
-    if (entry.name() == "predict") {
+    if (entry.name().rfind("predict", 0) == 0) {
       outputs->resize(1);
       for (int64_t i = 0; i < rows; ++i)
         set((*outputs)[0], {rows, 1}, i, float(state[0][W]) * x[i]);
@@ -197,7 +204,7 @@ private:
     };
     using manifest::Binding;
     bind(added->add_arguments(), Binding::INPUT, "x", manifest::F32, {rows, 1});
-    if (name == "predict") {
+    if (name.rfind("predict", 0) == 0) {
       bind(added->add_results(), Binding::OUTPUT, "out", manifest::F32,
            {rows, 1});
       return;

@@ -83,8 +83,6 @@ protected:
 
   void describe(int ranks) {
     m.set_abi_version(DIST_RT_ABI_VERSION);
-    m.set_isa(cpu::hostIsa());
-    m.set_library_version(cpu::libraryVersion());
     m.set_threads_per_device(1);
     m.set_ranks(ranks);
     auto *axis = m.mutable_mesh()->add_axes();
@@ -154,13 +152,9 @@ protected:
       for (int64_t stride : {2, 1})
         memory->add_strides(stride);
     }
-    cpu::LibraryKernelInfo info;
-    ASSERT_TRUE(cpu::describe(*kernel, 1, &info).ok());
-    kernel->set_scratchpad_bytes(info.scratchpadBytes);
     entry = program->add_entries();
     entry->set_name("product");
     entry->set_symbol("product");
-    entry->set_arena_bytes(info.scratchpadBytes);
     entry->add_calls("/fc/Gemm");
     for (const char *name : {"a", "b"})
       bind(entry->mutable_arguments(), Binding::INPUT, name, {2, 2}, {2, 2});

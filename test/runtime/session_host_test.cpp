@@ -21,8 +21,6 @@ protected:
   }
   void describeHost() {
     m.set_abi_version(DIST_RT_ABI_VERSION);
-    m.set_isa(cpu::hostIsa());
-    m.set_library_version(cpu::libraryVersion());
     m.set_threads_per_device(1);
     m.set_ranks(3);
     auto *axis = m.mutable_mesh()->add_axes();
@@ -88,8 +86,9 @@ TEST_F(HostTest, HasTheOneCopy) {
 }
 
 // Its loops are cut for the threads of all devices, but kernels of the library
-// were described, scratchpads measured, for those of one.
-TEST_F(HostTest, LibraryKernelsKeepToTheirScratchpads) {
+// were described for those of one. How much room they compute in the library
+// says where they run, whatever the machine that compiled them had.
+TEST_F(HostTest, LibraryKernelsHaveTheirScratchpads) {
   describeHost();
   manifest::LibraryKernel *kernel = m.add_kernels();
   kernel->set_kind(manifest::LibraryKernel::MATMUL);
@@ -107,27 +106,21 @@ TEST_F(HostTest, LibraryKernelsKeepToTheirScratchpads) {
   add(511, 511, 511, 1);
   cpu::LibraryKernelInfo info;
   ASSERT_TRUE(cpu::describe(*kernel, m.threads_per_device(), &info).ok());
-  kernel->set_scratchpad_bytes(info.scratchpadBytes);
+  ASSERT_GT(info.scratchpadBytes, 0);
+  kernel->set_scratchpad_bytes(1);
   for (int program : {0, 1}) {
     manifest::Entry *entry = m.mutable_programs(program)->mutable_entries(0);
     entry->set_symbol(program ? "host_product" : "idle");
-    entry->set_arena_bytes(info.scratchpadBytes + (8 << 20));
+    entry->set_arena_bytes(8 << 20);
   }
   Status status = open();
   ASSERT_TRUE(status.ok()) << status.message();
-  const float w[] = {float(info.scratchpadBytes), 0}, x[] = {1, 2, 3, 4};
+  const float w[] = {0, 0}, x[] = {1, 2, 3, 4};
   ASSERT_TRUE(session->writeVariable(0, {manifest::F32, {2}, w}).ok());
   status = run("train_step", {{manifest::F32, {4}, x}});
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(value(1), 1);
-  // One that would write behind its scratchpad does not run.
-  ASSERT_GT(info.scratchpadBytes, 0);
-  kernel->set_scratchpad_bytes(info.scratchpadBytes - 1);
-  ASSERT_TRUE(open().ok());
-  status = run("train_step", {{manifest::F32, {4}, x}});
-  EXPECT_NE(status.message().find("bytes of scratchpad with 1 threads"),
-            std::string::npos)
-      << status.message();
+  EXPECT_GE(session->deviceBytes(), info.scratchpadBytes);
 }
 
 // A device that fails frees the host and the others; the next step works.

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/package.h"
+#include "runtime/device/cpu/features.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "test/runtime/apart.h"
 #include "test/runtime/session_fixture.h"
 #include <functional>
@@ -37,9 +39,10 @@ TEST_F(SessionTest, ChecksInputs) {
   EXPECT_FALSE(session->readSlice(0, 1, &tensor).ok());
   EXPECT_FALSE(session->writeVariable(0, good).ok());
   EXPECT_FALSE(session->writeSlice(0, 0, good).ok());
+  cpu::LibraryMemory library;
+  ASSERT_TRUE(cpu::LibraryMemory::create(m, &library).ok());
   EXPECT_EQ(session->deviceBytes(),
-            m.state_bytes() +
-                std::max<int64_t>(64, m.programs(0).entries(2).arena_bytes()));
+            m.state_bytes() + 64 + library.block(0).bytes());
 }
 
 TEST_F(SessionTest, RefusesOtherHosts) {
@@ -47,11 +50,25 @@ TEST_F(SessionTest, RefusesOtherHosts) {
   m.set_abi_version(99);
   expectRefusal("interface has version 99");
   m.set_abi_version(DIST_RT_ABI_VERSION);
-  m.set_isa("vax");
-  expectRefusal("compiled for [vax]");
-  m.set_isa(cpu::hostIsa());
+  // What this CPU has, and what no CPU has.
+  m.set_target_cpu("vax");
+  for (const std::string &feature : cpu::hostFeatures())
+    m.add_cpu_features(feature);
+  EXPECT_TRUE(open().ok());
+  m.add_cpu_features("made-up");
+  m.add_cpu_features("more-of-it");
+  expectRefusal("its code (vax) uses features that this one lacks: made-up, "
+                "more-of-it");
+  m.clear_cpu_features();
+  // Of another version of the library, and of a CPU that it chose otherwise
+  // for.
   m.set_library_version("1.0.0");
-  expectRefusal("oneDNN 1.0.0");
+  m.set_isa("library=elsewhere");
+  EXPECT_TRUE(open().ok());
+  // A kernel that the library has nowhere.
+  for (auto &memory : *m.mutable_kernels(0)->mutable_memories())
+    memory.set_type(manifest::F64);
+  expectRefusal("library cannot run a kernel of it");
 }
 
 // Programs that read each other's memory run where there is one.

@@ -16,8 +16,6 @@ class SharesTest : public SessionTest {
 protected:
   void describeShares() {
     m.set_abi_version(DIST_RT_ABI_VERSION);
-    m.set_isa(cpu::hostIsa());
-    m.set_library_version(cpu::libraryVersion());
     m.set_threads_per_device(1);
     m.set_ranks(2);
     auto *axis = m.mutable_mesh()->add_axes();

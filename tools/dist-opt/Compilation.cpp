@@ -74,6 +74,9 @@ Status Compilation::plan() {
   // A microbatch is a replica that runs after another.
   replicas = strategy.replicas * strategy.microbatches;
   batch = options.batchSize.global(strategy.replicas);
+  for (int64_t size : options.batchSizes)
+    if (options.batchSize.value == 0)
+      batch = std::max(batch, size);
   if (batch == 0 && !options.losses.empty())
     batch = 32; // Keras' default.
   paddedBatch = (batch + replicas - 1) / replicas * replicas;
@@ -98,7 +101,14 @@ Status Compilation::plan() {
     threads = options.threads;
   else
     threads = std::max<int64_t>(1, countUsableThreads() / devices);
-  return Status();
+  LoweringOptions lowering;
+  std::string why = setTargetCpu(lowering, options.targetCpu);
+  return why.empty() ? Status()
+                     : Status::error(StatusCode::InvalidArgument,
+                                     "no code for this CPU", "--target-cpu",
+                                     "'" + options.targetCpu + "': " + why,
+                                     "use native, x86-64-v3, x86-64-v4 or a "
+                                     "name that llc -mcpu=help lists");
 }
 
 LogicalResult
@@ -122,6 +132,8 @@ bool Compilation::freesGradients() const {
 LoweringOptions Compilation::loweringOptions() {
   LoweringOptions lowering;
   lowering.threads = threads;
+  // plan() has checked the name.
+  (void)setTargetCpu(lowering, options.targetCpu);
   lowering.convolution = options.convolution;
   lowering.shareReductions = !freesGradients();
   ::dist::manifest::Manifest &metadata = lowering.metadata;
@@ -155,6 +167,12 @@ void Compilation::describeCosts(LoweringOptions &lowering,
                                 ExplainReport &report) {
   for (const EntryReport &entry : report.entries)
     lowering.entryFlops[entry.name] = entry.flops;
+  lowering.entrySeconds = [&report](StringRef name) {
+    for (const EntryReport &entry : report.entries)
+      if (entry.name == name)
+        return entry.predictedSeconds;
+    return 0.0;
+  };
   lowering.describeKernels =
       [this, &report](ModuleOp kernels, ::dist::manifest::Manifest &manifest) {
         auto &map = *manifest.mutable_options();
@@ -248,8 +266,8 @@ int Compilation::emitPackage() {
   describeCosts(lowering, report);
   if (options.memoryLimitGiB > 0)
     lowering.checkPrograms = [&](ModuleOp programs) {
-      addPlannedMemory(programs, report);
-      return checkMemory(report);
+      return failure(failed(addPlannedMemory(programs, lowering, report)) ||
+                     failed(checkMemory(report)));
     };
   // Names first: lowering replaces the module.
   std::vector<std::string> variables;
@@ -346,7 +364,7 @@ LogicalResult Compilation::train() {
     if (!why.empty())
       (*module)->setAttr(kPredictFullBatches, StringAttr::get(&context, why));
   }
-  return dropFullEntries();
+  return failure(failed(dropFullEntries()) || failed(addBatchEntries()));
 }
 
 LogicalResult Compilation::annotate() {
@@ -419,6 +437,7 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
       {memory.slots, "optimizer slots"},
       {memory.otherState, "other state"},
       {memory.prepared, "weights as kernels read them"},
+      {memory.library, "the library's kernels"},
       {memory.arena, "activations, gradients and buffers"}};
   llvm::sort(parts, std::greater<>());
   std::string list;

@@ -87,6 +87,10 @@ private:
   LogicalResult checkMemory(const ExplainReport &report);
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult dropFullEntries();
+  /// BatchEntries.cpp: `--batch-sizes`, a copy of the prediction for each
+  /// further one, over the same variables.
+  LogicalResult addBatchEntries();
+  OwningOpRef<ModuleOp> loadPrediction(int64_t size);
   /// Leaves the entries that a step runs.
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);

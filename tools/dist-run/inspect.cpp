@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/package.h"
+#include "runtime/core/predict.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
 #include "runtime/telemetry/rows.h"
 #include "runtime/telemetry/writers.h"
@@ -15,6 +17,7 @@
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/machine.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -163,12 +166,37 @@ static std::string bindingJson(const manifest::Binding &binding) {
          "\",\"shape\":" + shapeJson(binding.global_type()) + "}";
 }
 
+/// How many examples programs predict at once, the fewest first.
+static std::vector<int64_t> predictBatches(const manifest::Manifest &manifest) {
+  std::vector<int64_t> batches;
+  for (const PredictEntry &entry : findPredictEntries(manifest))
+    batches.push_back(entry.rows);
+  std::sort(batches.begin(), batches.end());
+  return batches;
+}
+
+/// What this machine's library would lay out of a device, the largest of the
+/// programs'; an error where it cannot run them.
+static Status libraryBlock(const manifest::Manifest &manifest,
+                           cpu::LibraryBlock *out) {
+  cpu::LibraryMemory memory;
+  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(manifest, &memory));
+  for (int i = 0; i < manifest.programs_size(); ++i)
+    if (!isOfHost(manifest, i) && memory.block(i).bytes() >= out->bytes())
+      *out = memory.block(i);
+  return Status();
+}
+
 static std::string infoJson(const manifest::Manifest &manifest,
                             const manifest::Entry *predict) {
   std::string text = "{\"model\":" + jsonString(manifest.model_name()) +
                      ",\"strategy\":" + jsonString(manifest.strategy()) +
                      ",\"ranks\":" + std::to_string(manifest.ranks()) +
-                     ",\"batch\":" + std::to_string(manifest.global_batch());
+                     ",\"batch\":" + std::to_string(manifest.global_batch()) +
+                     ",\"predict_batches\":[";
+  for (int64_t batch : predictBatches(manifest))
+    text += (text.back() == '[' ? "" : ",") + std::to_string(batch);
+  text += "]";
   auto list = [&](const char *key, auto &bindings, auto role) {
     text += std::string(",\"") + key + "\":[";
     const char *separator = "";
@@ -201,7 +229,19 @@ static std::string infoJson(const manifest::Manifest &manifest,
     text += separator + jsonString(note);
     separator = ",";
   }
-  text += "],\"ops\":" + option(manifest, "ops", "null") +
+  text += "],\"target_cpu\":" + jsonString(manifest.target_cpu()) +
+          ",\"cpu_features\":[";
+  for (const std::string &feature : manifest.cpu_features())
+    text += (text.back() == '[' ? "" : ",") + jsonString(feature);
+  text += "],\"library_memory\":";
+  cpu::LibraryBlock block;
+  if (libraryBlock(manifest, &block).ok())
+    text += "{\"packed_weights\":" + std::to_string(block.preparedBytes) +
+            ",\"between_kernels\":" + std::to_string(block.slotBytes) +
+            ",\"scratchpad\":" + std::to_string(block.scratchpadBytes) + "}";
+  else
+    text += "null";
+  text += ",\"ops\":" + option(manifest, "ops", "null") +
           ",\"flops\":" + jsonNumber(entry.flops()) + ",\"entries\":[";
   separator = "";
   for (const manifest::Program &program : manifest.programs())
@@ -220,6 +260,13 @@ static std::string infoText(const manifest::Manifest &manifest,
                      manifest.strategy() + ", " +
                      std::to_string(manifest.ranks()) + " rank(s), batch " +
                      std::to_string(manifest.global_batch()) + "\n";
+  if (std::vector<int64_t> batches = predictBatches(manifest);
+      batches.size() > 1) {
+    text += "predicts batches of";
+    for (int64_t batch : batches)
+      text += (batch == batches.front() ? " " : ", ") + std::to_string(batch);
+    text += "\n";
+  }
   auto list = [&](const char *title, auto &bindings, auto role) {
     text += std::string(title) + ":\n";
     for (const manifest::Binding &binding : bindings)
@@ -243,6 +290,19 @@ static std::string infoText(const manifest::Manifest &manifest,
   }
   for (const std::string &note : modelNotes(manifest))
     text += "warning: " + note + "\n";
+  text += "code for: " + manifest.target_cpu() + " (";
+  for (const std::string &feature : manifest.cpu_features())
+    text += (text.back() == '(' ? "" : ", ") + feature;
+  text +=
+      ")\nthe library's memory here (oneDNN " + cpu::libraryVersion() + "): ";
+  cpu::LibraryBlock block;
+  if (Status status = libraryBlock(manifest, &block); status.ok())
+    text += "packed weights " + fixed(double(block.preparedBytes) / 1e6, 3) +
+            " MB, between kernels " + fixed(double(block.slotBytes) / 1e6, 3) +
+            " MB, scratchpad " + fixed(double(block.scratchpadBytes) / 1e6, 3) +
+            " MB\n";
+  else
+    text += status.message() + "\n";
   std::string ops = option(manifest, "ops", "");
   if (!ops.empty())
     text += "ops: " + ops + "\n";
@@ -260,7 +320,7 @@ int runInfo(const Options &options) {
   Program program;
   CompileFailure failure;
   std::vector<std::string> more;
-  if (options.batchSize.value == 0)
+  if (options.batchSize.value == 0 && options.batchSizes.empty())
     more.push_back("--batch-size=1");
   if (!options.seedGiven)
     more.push_back("--seed=0"); // Nothing runs.

@@ -70,7 +70,7 @@ static Status makePredictor(const Options &options,
                             Program *program, CompileFailure *failure,
                             std::vector<std::string> *bound) {
   std::vector<std::string> more;
-  bool guessed = options.batchSize.value == 0;
+  bool guessed = options.batchSize.value == 0 && options.batchSizes.empty();
   if (guessed) {
     // The examples in the files are the batch of a model that leaves it open.
     int64_t batch = 1;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/program.h"
 #include "runtime/core/package.h"
+#include "runtime/device/cpu/cpus.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/foreign.h"
 #include "tools/dist-run/cache.h"
@@ -38,6 +40,14 @@ static std::string describeDevices(const manifest::Manifest &manifest) {
          (devices == 1 ? "" : " each");
 }
 
+/// Whose layouts the library would choose is a matter of its version.
+static void noteLibrary(const manifest::Manifest &manifest) {
+  std::string here = cpu::libraryVersion();
+  if (manifest.library_version() != here)
+    printNote("dist-run: note: the package was compiled with oneDNN " +
+              manifest.library_version() + ", and runs with " + here);
+}
+
 /// A package has its batch, training and strategy in it: other ones would be
 /// ignored.
 static Status checkCompiled(const Options &options) {
@@ -53,11 +63,14 @@ static Status checkCompiled(const Options &options) {
     std::string name = word.substr(0, word.find('='));
     if (given.find("\n" + word + "\n") != std::string::npos)
       continue;
-    if (name == "--devices")
-      return Status::error(StatusCode::InvalidArgument,
-                           "a package is compiled already", name,
-                           "it fixes the devices: " + describeDevices(manifest),
-                           "leave it out, or give the model file");
+    if (name == "--threads" && options.threads <= manifest.threads_per_device())
+      continue; // see openSession
+    if (name == "--devices" || name == "--threads")
+      return Status::error(
+          StatusCode::InvalidArgument, "a package is compiled already", name,
+          "it fixes the devices: " + describeDevices(manifest),
+          name == "--threads" ? "give fewer, or the model file"
+                              : "leave it out, or give the model file");
     if (std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun))
       return Status::error(StatusCode::InvalidArgument,
                            "a package is compiled already", name,
@@ -170,18 +183,26 @@ std::vector<std::string> modelNotes(const manifest::Manifest &manifest) {
 static Status checkMemory(const Options &options, const Program &program) {
   manifest::Manifest manifest;
   DIST_RETURN_IF_ERROR(readManifest(program.folder, &manifest));
+  cpu::LibraryMemory library;
+  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(manifest, &library));
   for (int number = 0; number < manifest.programs_size(); ++number) {
     const manifest::Program &item = manifest.programs(number);
     if (isOfHost(manifest, number))
       continue;
     for (const manifest::Entry &entry : item.entries()) {
-      int64_t needed = stateBytes(manifest, item) + entry.arena_bytes();
+      const cpu::LibraryBlock &block = library.block(number);
+      int64_t needed =
+          stateBytes(manifest, item) + entry.arena_bytes() + block.bytes();
       if (double(needed) <= options.memoryLimitGiB * (1 << 30))
         continue;
       std::string parts;
       for (const manifest::MemoryPart &part : entry.parts())
         parts += (parts.empty() ? "" : ", ") + part.what() + " " +
                  formatGiB(part.bytes());
+      if (block.bytes() > 0)
+        parts += (parts.empty() ? "" : ", ") + std::string("packed weights ") +
+                 formatGiB(block.preparedBytes) + ", the library's kernels " +
+                 formatGiB(block.slotBytes + block.scratchpadBytes);
       return Status::error(StatusCode::InvalidInput,
                            "the program exceeds --memory-limit",
                            "entry '" + entry.name() + "'",
@@ -204,6 +225,18 @@ Status openSession(const Options &options, Program &program,
   settings.collectiveTimeout = options.collectiveTimeout;
   settings.trace = !options.trace.empty();
   settings.mapWeights = true; // main guards against their truncation
+  // A package's programs are cut for its threads, so that they give the same
+  // bits: where fewer are wanted, these share as many CPUs.
+  if (isPackage(options.model) && options.threads > 0) {
+    manifest::Manifest manifest;
+    DIST_RETURN_IF_ERROR(readManifest(program.folder, &manifest));
+    int64_t devices = manifest.ranks() - manifest.mesh().host();
+    if (options.threads < manifest.threads_per_device() &&
+        !cpu::keepToCpus(int(devices * options.threads)))
+      return Status::error(StatusCode::Unavailable, "cannot choose CPUs",
+                           "--threads", std::strerror(errno),
+                           "leave it out, or run with taskset");
+  }
   Status status = Session::open(program.folder, settings, session);
   bool damaged = status.code() == StatusCode::InvalidInput ||
                  status.code() == StatusCode::Internal;
@@ -217,6 +250,8 @@ Status openSession(const Options &options, Program &program,
   }
   if (loadSeconds)
     *loadSeconds = now() - begin;
+  if (status.ok())
+    noteLibrary((*session)->manifest());
   return status;
 }
 
@@ -224,7 +259,7 @@ int openProgram(const Options &options, int64_t defaultBatch, Program *program,
                 std::unique_ptr<Session> *session, double *loadSeconds) {
   CompileFailure failure;
   std::vector<std::string> more;
-  if (options.batchSize.value == 0)
+  if (options.batchSize.value == 0 && options.batchSizes.empty())
     more.push_back("--batch-size=" + std::to_string(defaultBatch));
   Status status = makeProgram(options, more, program, &failure);
   if (status.ok())

@@ -53,6 +53,7 @@ struct Options {
   std::string command; // dist-run: fit, evaluate, predict, bench, info
   std::string model;
   BatchSize batchSize;
+  std::vector<int64_t> batchSizes; // of predict; none: one, the batch
   std::map<std::string, int64_t> dims;
   NamedValues binds; // input name, file of the value compiled in
   uint64_t seed = 0;
@@ -83,6 +84,7 @@ struct Options {
   std::vector<Strategy> strategies; // never empty after parsing
   std::vector<Device> devices;      // never empty after parsing
   int threads = 0;                  // per device; 0: the cores shared out
+  std::string targetCpu = "native"; // whose instructions code may use
   std::string convolution = "auto"; // auto, direct, winograd
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;

@@ -35,6 +35,14 @@ static void addModelOptions(Table &table, Options &o) {
       [&](const std::string &given) {
         return parseBatchSize(given, &o.batchSize);
       });
+  table.value("--batch-sizes", "N,N,...",
+              "predicts by programs for these batches, whichever take the "
+              "least time together for the examples given; the weights are "
+              "theirs together. The largest is the --batch-size if none is "
+              "given",
+              [&](const std::string &given) {
+                return parseBatchSizes(given, &o.batchSizes);
+              });
   table.value(
       "--dim", "NAME=VALUE", "value of a symbolic dim (repeatable)",
       [&](const std::string &given) {
@@ -188,7 +196,16 @@ static void addStrategyOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseDevices(given, &o.devices);
               });
-  table.integer("--threads", "threads of each device", 1, &o.threads);
+  table.integer("--threads",
+                "threads of each device; of a package, at most those that it "
+                "was compiled for: they share so many CPUs, and bits stay",
+                1, &o.threads);
+  table.text("--target-cpu", "NAME",
+             "whose instructions the code may use: native (default: this "
+             "machine's), x86-64-v3, x86-64-v4, or a CPU by LLVM's "
+             "name, as znver4; a package runs where all of them are there, and "
+             "the library's kernels are chosen there",
+             &o.targetCpu);
   table.choice("--convolution", {"auto", "direct", "winograd"},
                "3x3 of stride 1: direct, Winograd's F(4x4, 3x3) in f32 where "
                "channels fill vectors, or (auto, default) the faster one; "

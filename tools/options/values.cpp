@@ -281,6 +281,22 @@ Status parseWeights(const std::string &text, std::vector<int64_t> *out) {
   return Status();
 }
 
+Status parseBatchSizes(const std::string &text, std::vector<int64_t> *out) {
+  out->clear();
+  for (const std::string &piece : splitList(text, ',')) {
+    int64_t size = 0;
+    DIST_RETURN_IF_ERROR(parseInteger("--batch-sizes", piece, 1, &size));
+    if (size > (int64_t(1) << 31))
+      return wrongValue("--batch-sizes", piece + " is too large",
+                        "give at most 2147483648");
+    if (std::find(out->begin(), out->end(), size) != out->end())
+      return wrongValue("--batch-sizes", piece + " is given twice",
+                        "give each once");
+    out->push_back(size);
+  }
+  return Status();
+}
+
 Status parseNamed(const std::string &option, const std::string &text,
                   NamedValues *out) {
   size_t equals = text.find('=');

@@ -31,6 +31,8 @@ Status parseSplitPreset(const std::string &option, const std::string &text,
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out);
 /// `3,1`: positive integers.
+/// `1,8,32`: each once.
+Status parseBatchSizes(const std::string &text, std::vector<int64_t> *out);
 Status parseWeights(const std::string &text, std::vector<int64_t> *out);
 /// `NAME=VALUE`, both not empty.
 Status parseNamed(const std::string &option, const std::string &text,

@@ -325,8 +325,9 @@ def Rt_ProgramOp : Rt_Op<"program", [IsolatedFromAbove, Symbol, NoTerminator,
     SingleBlock]> {
   let summary = "a step function: straight-line calls over buffers";
   let description = [{
-    `arguments` and `results` describe the bindings, in order. `parts` says what
-    the arena's peak is made of.
+    `arguments` and `results` describe the bindings, in order; behind them are
+    those of `rt.slots`, buffers in the library's layouts. `parts` says what the
+    arena's peak is made of.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena_bytes,
     ArrayAttr:$arguments, ArrayAttr:$results,
@@ -362,7 +363,7 @@ def Rt_LaunchOp : Rt_Op<"launch", [
 }
 
 def Rt_LibraryCallOp : Rt_Op<"library_call"> {
-  let summary = "runs a kernel of the library; the scratchpad, if any, is last";
+  let summary = "runs a kernel of the library, in the device's own scratchpad";
   let arguments = (ins DictionaryAttr:$kernel, Variadic<Rt_Buffer>:$buffers);
   let hasVerifier = 1;
   let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";

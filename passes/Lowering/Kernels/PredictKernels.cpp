@@ -275,6 +275,5 @@ LogicalResult mlir::dist::predictByKernels(ModuleOp module,
   buildProgramsPipeline(programs, options);
   if (failed(programs.run(*copy)))
     return failure();
-  addPlannedMemory(*copy, report);
-  return success();
+  return addPlannedMemory(*copy, options, report);
 }

@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -29,9 +30,10 @@ namespace {
 class Hoister {
 public:
   Hoister(func::FuncOp func, SymbolTable &symbols,
-          llvm::DenseMap<Attribute, StringAttr> &names)
+          llvm::DenseMap<Attribute, StringAttr> &names,
+          llvm::DenseMap<Attribute, int64_t> &sources)
       : func(func), block(func.getBody().front()), symbols(symbols),
-        names(names), b(func.getContext()) {}
+        names(names), sources(sources), b(func.getContext()) {}
 
   LogicalResult run();
 
@@ -39,6 +41,7 @@ private:
   void findPrepared();
   bool isWorthwhile(Operation *op);
   bool isNeeded(Value value);
+  DictionaryAttr describePacked(Value value);
   void makePreparation(ArrayRef<Value> values, ArrayRef<StringAttr> valueNames);
 
   func::FuncOp func;
@@ -46,6 +49,8 @@ private:
   SymbolTable &symbols;
   /// By how a value is computed, for all functions.
   llvm::DenseMap<Attribute, StringAttr> &names;
+  /// Numbers of what is packed, by how it is computed.
+  llvm::DenseMap<Attribute, int64_t> &sources;
   OpBuilder b;
   /// Values that weights alone decide, and how they are computed.
   llvm::DenseMap<Value, Attribute> keys;
@@ -145,6 +150,26 @@ void Hoister::makePreparation(ArrayRef<Value> values,
       op.erase();
 }
 
+/// Of a packed value (`kPacked`); null for others.
+DictionaryAttr Hoister::describePacked(Value value) {
+  auto library = value.getDefiningOp<rt::LibraryOp>();
+  DictionaryAttr packed =
+      library ? getPackedResult(library.getKernel()) : nullptr;
+  if (!packed)
+    return nullptr;
+  // A reorder keeps the numbers; what another kernel computes is its own.
+  StringRef kind = library.getKernel().getAs<StringAttr>("kind").getValue();
+  Attribute source = keys[value];
+  if (kind == "reorder")
+    source =
+        b.getArrayAttr({keys.lookup(library->getOperand(0)),
+                        library.getKernel().getAs<ArrayAttr>("memories")[0]});
+  int64_t number = sources.try_emplace(source, sources.size()).first->second;
+  NamedAttrList list(packed);
+  list.set("source", b.getI64IntegerAttr(number));
+  return list.getDictionary(b.getContext());
+}
+
 LogicalResult Hoister::run() {
   findPrepared();
   SmallVector<Value> values;
@@ -176,6 +201,8 @@ LogicalResult Hoister::run() {
     NamedAttrList attributes;
     attributes.set(kRoleAttr, b.getStringAttr("prepared"));
     attributes.set(kNameAttr, name);
+    if (DictionaryAttr packed = describePacked(value))
+      attributes.set(kPacked, packed);
     if (failed(func.insertArgument(number, value.getType(),
                                    attributes.getDictionary(func.getContext()),
                                    value.getLoc())))
@@ -198,11 +225,12 @@ struct HoistPreparationPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     llvm::DenseMap<Attribute, StringAttr> names;
+    llvm::DenseMap<Attribute, int64_t> sources;
     for (auto func :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isDeclaration() || func.isPrivate() || func->hasAttr(kPrepares))
         continue;
-      if (failed(Hoister(func, symbols, names).run()))
+      if (failed(Hoister(func, symbols, names, sources).run()))
         return signalPassFailure();
     }
   }

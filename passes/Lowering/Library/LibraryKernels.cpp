@@ -145,6 +145,26 @@ int LibraryTable::getIndex(DictionaryAttr kernel) {
   return index;
 }
 
+DictionaryAttr mlir::dist::getPackedResult(DictionaryAttr kernel) {
+  auto kind = kernel.getAs<StringAttr>("kind").getValue();
+  auto memories = kernel.getAs<ArrayAttr>("memories");
+  int64_t result =
+      kind == "conv_filter_grad" ? 2 : int64_t(memories.size()) - 1;
+  if (result < 0 || result >= int64_t(memories.size()))
+    return nullptr;
+  auto memory = cast<DictionaryAttr>(memories[result]);
+  if (memory.contains("strides"))
+    return nullptr;
+  Builder b(kernel.getContext());
+  Attribute owner = kernel, number = b.getI64IntegerAttr(result);
+  if (kind == "reorder") {
+    owner = kernel.get("packed_kernel");
+    number = kernel.get("packed_memory");
+  }
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("kernel", owner), b.getNamedAttr("memory", number)});
+}
+
 std::optional<::dist::cpu::LibraryKernelInfo>
 mlir::dist::askLibrary(DictionaryAttr kernel, int64_t threads) {
   LibraryTable table;

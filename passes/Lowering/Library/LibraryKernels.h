@@ -42,6 +42,11 @@ private:
 std::optional<::dist::cpu::LibraryKernelInfo> askLibrary(DictionaryAttr kernel,
                                                          int64_t threads);
 
+/// Where the result of a library op lies in a layout of the library's:
+/// `{kernel, memory}`, the kernel that it is chosen for and the number of its
+/// memory. Null where it lies as its description says.
+DictionaryAttr getPackedResult(DictionaryAttr kernel);
+
 /// `{type = "f32", dims = ..., strides = ...}`; no strides: the library's
 /// choice.
 DictionaryAttr makeMemory(Type element, ArrayRef<int64_t> dims,

@@ -34,7 +34,7 @@ bool WidenContractionsPass::isSlow(Type element) const {
     return false;
   if (types == "auto")
     return ::dist::cpu::getMultiplySpeed(getDataType(element)) < 1;
-  return types == (element.isBF16() ? "bf16" : "f16");
+  return types == "narrow" || types == (element.isBF16() ? "bf16" : "f16");
 }
 
 void WidenContractionsPass::runOnOperation() {

@@ -21,14 +21,14 @@ namespace {
 
 class Planner : public MemoryLayout {
 public:
-  Planner(func::FuncOp func, int64_t threads, const SymbolTable &symbols)
-      : func(func), block(func.getBody().front()), threads(threads),
-        symbols(symbols) {}
+  Planner(func::FuncOp func, const SymbolTable &symbols)
+      : func(func), block(func.getBody().front()), symbols(symbols) {}
 
   void run() {
     makeStorages();
     placeResults();
     placeBuckets();
+    placePacked();
     placeBlocks();
   }
 
@@ -38,6 +38,7 @@ private:
   bool canUpdateInPlace(Value updated, BlockArgument old);
   bool readsPointwise(rt::CallOp call, Value old, Value updated);
   void placeBuckets();
+  void placePacked();
   void placeBlocks();
   void updateSlices(AllGatherOp gather);
   void read(Value value, int64_t position) {
@@ -48,7 +49,6 @@ private:
 
   func::FuncOp func;
   Block &block;
-  int64_t threads;
   const SymbolTable &symbols;
 };
 
@@ -136,6 +136,8 @@ void Planner::makeStorages() {
                               : op.getResults()) {
         Storage &storage = add(result);
         storage.first = storage.last = position;
+        if (auto library = dyn_cast<rt::LibraryOp>(op))
+          storage.packed = getPackedResult(library.getKernel());
         storage.what = result.use_empty() ? "scratch of kernels"
                                           : "activations and gradients";
       }
@@ -354,6 +356,27 @@ void Planner::placeBuckets() {
   }
 }
 
+/// Each packed value in the first slot that is free by then: they are as many
+/// as are alive at once.
+void Planner::placePacked() {
+  SmallVector<int64_t> busyUntil;
+  for (Storage &storage : storages) {
+    if (storage.kind != Storage::Unknown || !storage.packed)
+      continue;
+    auto *slot = llvm::find_if(
+        busyUntil, [&](int64_t last) { return last < storage.first; });
+    storage.kind = Storage::Slot;
+    storage.number = slot - busyUntil.begin();
+    if (slot == busyUntil.end()) {
+      busyUntil.push_back(0);
+      slots.emplace_back();
+    }
+    busyUntil[storage.number] = storage.last;
+    if (!llvm::is_contained(slots[storage.number], storage.packed))
+      slots[storage.number].push_back(storage.packed);
+  }
+}
+
 void Planner::placeBlocks() {
   for (Storage &storage : storages) {
     if (storage.kind != Storage::Unknown)
@@ -367,26 +390,12 @@ void Planner::placeBlocks() {
     storage.number = blocks.size();
     blocks.push_back(memory);
   }
-  for (Operation &op : block) {
-    auto library = dyn_cast<rt::LibraryOp>(op);
-    if (!library)
-      continue;
-    auto info = askLibrary(library.getKernel(), threads);
-    if (!info || info->scratchpadBytes == 0)
-      continue;
-    MemoryBlock memory;
-    memory.bytes = info->scratchpadBytes;
-    memory.first = memory.last = positions[&op];
-    memory.what = "library scratchpads";
-    scratchBlock[&op] = blocks.size();
-    blocks.push_back(memory);
-  }
   arenaBytes = planMemory(blocks);
 }
 
-MemoryLayout mlir::dist::layOutMemory(func::FuncOp func, int64_t threads,
+MemoryLayout mlir::dist::layOutMemory(func::FuncOp func,
                                       const SymbolTable &symbols) {
-  Planner planner(func, threads, symbols);
+  Planner planner(func, symbols);
   planner.run();
   return planner;
 }

@@ -7,7 +7,8 @@
 //
 // Values that share memory (views, reductions in place) form one *storage*.
 // Each storage is the binding of an argument, the binding of a result, a block
-// of the arena, or an address that an `rt.share` gives.
+// of the arena, an address that an `rt.share` gives, or, where only the library
+// knows its size, a slot in the library's own memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_LOWERING_MEMORY_MEMORYLAYOUT_H
@@ -22,13 +23,16 @@
 namespace mlir::dist {
 
 struct Storage {
-  enum Kind { Unknown, Argument, Result, Arena, Shared } kind = Unknown;
-  /// Of the argument, the result, the block, or what rt.share ops give.
+  enum Kind { Unknown, Argument, Result, Arena, Shared, Slot } kind = Unknown;
+  /// Of the argument, the result, the block, what rt.share ops give, or the
+  /// slot.
   int64_t number = -1;
   int64_t delta = 0; // within a block that several storages share
   int64_t bytes = 0;
   int64_t first = -1, last = -1;
   std::string what;
+  /// `{kernel, memory}` of a value in the library's layout; null for others.
+  DictionaryAttr packed;
   /// The storage that this is a part of: it lives as long.
   int64_t whole = -1;
 };
@@ -51,8 +55,8 @@ struct MemoryLayout {
   std::vector<MemoryBlock> blocks;
   /// In time; views have none of their own.
   llvm::DenseMap<Operation *, int64_t> positions;
-  /// The library's scratchpads, as blocks.
-  llvm::DenseMap<Operation *, int64_t> scratchBlock;
+  /// What each slot of the library's memory holds by turns.
+  SmallVector<SmallVector<Attribute>> slots;
   SmallVector<FinalCopy> copies;
   int64_t arenaBytes = 0;
 
@@ -66,8 +70,7 @@ struct MemoryLayout {
 };
 
 /// Gives every value of the function a place.
-MemoryLayout layOutMemory(func::FuncOp func, int64_t threads,
-                          const SymbolTable &symbols);
+MemoryLayout layOutMemory(func::FuncOp func, const SymbolTable &symbols);
 
 } // namespace mlir::dist
 

@@ -28,8 +28,7 @@ struct PlanMemoryPass : mlir::dist::impl::PlanMemoryPassBase<PlanMemoryPass> {
         continue;
       if (failed(checkByteSizes(func)))
         return signalPassFailure();
-      MemoryLayout layout =
-          layOutMemory(func, getThreads(func, threads), symbols);
+      MemoryLayout layout = layOutMemory(func, symbols);
       if (failed(emitProgram(func, layout, symbols)))
         return signalPassFailure();
     }

@@ -9,12 +9,24 @@
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Memory/StateLayout.h"
+#include "passes/Lowering/Package/Manifest.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-void mlir::dist::addPlannedMemory(ModuleOp programs, ExplainReport &report) {
+LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
+                                           const LoweringOptions &options,
+                                           ExplainReport &report) {
+  ::dist::manifest::Manifest manifest;
+  ::dist::cpu::LibraryMemory library;
+  if (failed(fillManifest(programs, options, &manifest)))
+    return failure();
+  if (::dist::Status status =
+          ::dist::cpu::LibraryMemory::create(manifest, &library);
+      !status.ok())
+    return programs.emitError(status.message());
   StateLayout layout = layOutState(programs);
   llvm::StringMap<int64_t> arenas, numbers;
   for (auto program : programs.getOps<rt::ProgramOp>()) {
@@ -29,8 +41,11 @@ void mlir::dist::addPlannedMemory(ModuleOp programs, ExplainReport &report) {
     if (arena == arenas.end())
       continue;
     const StateLayout::Program &program = layout.programs[numbers[entry.name]];
-    entry.memory.prepared = program.preparedBytes;
+    const ::dist::cpu::LibraryBlock &block = library.block(numbers[entry.name]);
+    entry.memory.prepared = program.preparedBytes + block.preparedBytes;
+    entry.memory.library = block.slotBytes + block.scratchpadBytes;
     entry.memory.arena = arena->second;
-    entry.memory.planned = program.bytes + arena->second;
+    entry.memory.planned = program.bytes + arena->second + block.bytes();
   }
+  return success();
 }

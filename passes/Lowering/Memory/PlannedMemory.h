@@ -8,13 +8,17 @@
 #define PASSES_LOWERING_MEMORY_PLANNEDMEMORY_H
 
 #include "passes/Analysis/Explain.h"
+#include "passes/Lowering/Lowering.h"
 
 namespace mlir::dist {
 
 /// Puts into the report what its entries' programs, made of the same module
 /// with their memory planned, will allocate of a device: variables and prepared
-/// weights of all entries of a program, and the entry's arena.
-void addPlannedMemory(ModuleOp programs, ExplainReport &report);
+/// weights of all entries of a program, the entry's arena, and what this
+/// machine's library lays out for kernels of so many threads a device.
+LogicalResult addPlannedMemory(ModuleOp programs,
+                               const LoweringOptions &options,
+                               ExplainReport &report);
 
 } // namespace mlir::dist
 

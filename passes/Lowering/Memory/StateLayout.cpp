@@ -101,7 +101,8 @@ static void placePrepared(ModuleOp module, StateLayout &layout) {
     StateLayout::Program &program = layout.programs[getProgramNumber(op)];
     for (auto argument : op.getArguments().getAsRange<DictionaryAttr>()) {
       auto role = argument.getAs<StringAttr>(kRoleAttr);
-      if (!role || role.getValue() != "prepared")
+      // What is packed lies where the library has its memory.
+      if (!role || role.getValue() != "prepared" || argument.contains(kPacked))
         continue;
       StringRef name = argument.getAs<StringAttr>(kNameAttr).getValue();
       if (!program.prepared.try_emplace(name, program.bytes).second)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Package/Manifest.h"
 #include "passes/Lowering/Package/FileError.h"
+#include "passes/Lowering/Package/TargetCpu.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Share.h"
 #include "dialects/Dist/IR/Stage.h"
@@ -15,6 +16,7 @@
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/Memory/StateLayout.h"
 #include "runtime/abi/abi.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/safetensors.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -113,6 +115,8 @@ private:
   LogicalResult compareTransfers(const Share &share);
   void addEntry(rt::ProgramOp program);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
+  void addSlots(rt::ProgramOp program, manifest::Entry *entry);
+  LogicalResult addKernels();
   void addBinding(DictionaryAttr description, bool isResult, unsigned number,
                   int64_t program, manifest::Binding *binding);
 
@@ -121,6 +125,8 @@ private:
   manifest::Manifest *out;
   llvm::StringMap<int> variableIndex;
   StateLayout state;
+  /// Kernels have numbers when all programs were seen.
+  std::vector<std::pair<DictionaryAttr, manifest::Packed *>> packedMemories;
 };
 
 } // namespace
@@ -191,11 +197,13 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
   if (auto counts = description.getAs<DenseI64ArrayAttr>(kIndexCountAttr))
     for (int64_t count : counts.asArrayRef())
       binding->add_index_counts(count);
-  if (binding->role() == manifest::Binding::PREPARED) {
+  if (auto packed = description.getAs<DictionaryAttr>(kPacked))
+    packedMemories.emplace_back(packed, binding->mutable_packed());
+  else if (binding->role() == manifest::Binding::PREPARED)
     binding->set_state_offset(
         state.programs[program].prepared.lookup(binding->name()));
+  if (binding->role() == manifest::Binding::PREPARED)
     binding->set_bytes(getByteSize(local));
-  }
   if (auto variable = description.getAs<FlatSymbolRefAttr>(kVariableAttr)) {
     binding->set_variable(variableIndex.lookup(variable.getValue()));
     binding->set_name(variable.getValue().str());
@@ -228,7 +236,8 @@ void Filler::addEntry(rt::ProgramOp program) {
     addBinding(attribute, true, i, number, entry->add_results());
   llvm::StringMap<int64_t> groups;
   for (auto &binding : entry->arguments())
-    if (binding.role() == manifest::Binding::PREPARED) {
+    if (binding.role() == manifest::Binding::PREPARED &&
+        !binding.has_packed()) {
       groups["prepared weights"] += alignMemory(binding.bytes());
     } else if (binding.role() == manifest::Binding::VARIABLE) {
       const auto &variable = out->variables(binding.variable());
@@ -247,6 +256,7 @@ void Filler::addEntry(rt::ProgramOp program) {
   for (Operation &op : program.getBody().front())
     if (isa<rt::LaunchOp, rt::LibraryCallOp>(op))
       entry->add_calls(describeNodes(op.getLoc()));
+  addSlots(program, entry);
   auto transfers = program->getAttrOfType<ArrayAttr>("transfers");
   if (!transfers)
     return;
@@ -278,6 +288,20 @@ static LogicalResult checkRoles(rt::ProgramOp program) {
   return success();
 }
 
+/// An entry's own, and those of its preparation, which does not run at once.
+void Filler::addSlots(rt::ProgramOp program, manifest::Entry *entry) {
+  auto slots = program->getAttrOfType<ArrayAttr>(kSlots);
+  if (!slots)
+    return;
+  for (auto [i, holds] : llvm::enumerate(slots.getAsRange<ArrayAttr>())) {
+    manifest::PackedSlot *slot = int(i) < entry->slots_size()
+                                     ? entry->mutable_slots(i)
+                                     : entry->add_slots();
+    for (auto packed : holds.getAsRange<DictionaryAttr>())
+      packedMemories.emplace_back(packed, slot->add_holds());
+  }
+}
+
 /// A function that fills an entry's prepared arguments is part of that entry:
 /// it has the same bindings and runs over the same arena.
 void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
@@ -287,6 +311,7 @@ void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
     if (entry.symbol() != name)
       continue;
     entry.set_prepare_symbol(program.getSymName().str());
+    addSlots(program, &entry);
     int64_t more = program.getArenaBytes() - entry.arena_bytes();
     if (more <= 0)
       return;
@@ -377,28 +402,45 @@ LogicalResult Filler::run() {
                                           mesh.getNumRanks());
   out->set_state_bytes(state.getBytes());
   addVariables();
-  // In the order in which rt-to-llvm numbers them.
-  LibraryTable libraries;
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (failed(checkRoles(op)))
       return failure();
     if (!op->hasAttr(kPrepares))
       addEntry(op);
-    for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
-      libraries.getIndex(call.getKernel());
   }
   for (auto op : module.getOps<rt::ProgramOp>())
     if (op->hasAttr(kPrepares))
       addPreparation(op, out->mutable_programs(getProgramNumber(op)));
   if (share && failed(compareTransfers(*share)))
     return failure();
-  for (auto [i, kernel] : llvm::enumerate(libraries.getKernels())) {
-    manifest::LibraryKernel *entry = out->add_kernels();
-    *entry = libraries.getTable()[i];
-    if (auto info = askLibrary(kernel, out->threads_per_device())) {
-      entry->set_scratchpad_bytes(info->scratchpadBytes);
-      entry->set_implementation(info->implementation);
-    }
+  return addKernels();
+}
+
+LogicalResult Filler::addKernels() {
+  // In the order in which rt-to-llvm numbers them.
+  LibraryTable libraries;
+  for (auto op : module.getOps<rt::ProgramOp>())
+    for (auto call : op.getBody().front().getOps<rt::LibraryCallOp>())
+      libraries.getIndex(call.getKernel());
+  *out->mutable_kernels() = libraries.getTable();
+  for (auto [from, to] : packedMemories) {
+    to->set_kernel(libraries.getIndex(from.getAs<DictionaryAttr>("kernel")));
+    to->set_memory(from.getAs<IntegerAttr>("memory").getInt());
+    if (auto source = from.getAs<IntegerAttr>("source"))
+      to->set_source(source.getInt());
+  }
+  if (libraries.getTable().size() != out->kernels_size())
+    return module.emitError("a packed buffer is of a kernel that no program "
+                            "runs");
+  ::dist::cpu::LibraryMemory memory;
+  ::dist::Status status = ::dist::cpu::LibraryMemory::create(*out, &memory);
+  if (!status.ok())
+    return module.emitError(status.message());
+  for (int i = 0; i < out->kernels_size(); ++i) {
+    out->mutable_kernels(i)->set_scratchpad_bytes(
+        memory.kernel(i).scratchpadBytes);
+    out->mutable_kernels(i)->set_implementation(
+        memory.kernel(i).implementation);
   }
   return success();
 }
@@ -409,6 +451,14 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
   manifest->set_abi_version(DIST_RT_ABI_VERSION);
   manifest->set_threads_per_device(options.threads);
   manifest->set_isa(::dist::cpu::hostIsa());
+  std::string why;
+  std::optional<TargetCpu> target = findTargetCpu(options.cpu, &why);
+  if (!target)
+    return module.emitError("cannot generate code for '")
+           << options.cpu << "': " << why;
+  manifest->set_target_cpu(target->isNative ? "native" : target->name);
+  for (const std::string &feature : target->needed)
+    manifest->add_cpu_features(feature);
   manifest->set_library_version(::dist::cpu::libraryVersion());
   if (failed(Filler(module, manifest).run()))
     return failure();
@@ -417,10 +467,13 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
       manifest->set_shares_memory(true);
   });
   for (auto &program : *manifest->mutable_programs())
-    for (auto &entry : *program.mutable_entries())
+    for (auto &entry : *program.mutable_entries()) {
       if (auto it = options.entryFlops.find(entry.symbol());
           it != options.entryFlops.end())
         entry.set_flops(it->second);
+      if (options.entrySeconds)
+        entry.set_seconds(options.entrySeconds(entry.symbol()));
+    }
   return success();
 }
 

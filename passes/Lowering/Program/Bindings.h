@@ -15,6 +15,15 @@ namespace mlir::dist {
 /// bindings are the entry's.
 constexpr llvm::StringLiteral kPrepares = "rt.prepares";
 
+/// On a prepared argument in a layout of the library's, so that its size is
+/// that machine's that runs it: `{kernel, memory, source}`, as of the
+/// manifest's Packed.
+constexpr llvm::StringLiteral kPacked = "rt.packed";
+
+/// On a program: for each slot behind its arguments and results, what it holds
+/// by turns, as `{kernel, memory}`.
+constexpr llvm::StringLiteral kSlots = "rt.slots";
+
 /// The device's state that an argument or result of these attributes is: a
 /// variable's symbol, or a prepared buffer's name. Null for inputs and outputs.
 Attribute getStateName(DictionaryAttr attributes);

@@ -37,6 +37,7 @@ private:
   void emitView(AllSliceOp op, const CollectiveCall &call);
   LogicalResult emitFinalCopies();
   DictionaryAttr describePeak();
+  int64_t countBindings();
   int64_t addTransfer(CollectiveOpInterface op);
   Value getBuffer(Value value);
   Value getAddress(const Storage &storage);
@@ -47,6 +48,8 @@ private:
   MemoryLayout &layout;
   SymbolTable &symbols;
   Type bufferType;
+  /// Of the entry, whose bindings those of its preparation are; slots follow.
+  int64_t numBindings = 0;
   SmallVector<Attribute> transfers;
   llvm::DenseMap<Operation *, int64_t> transferIds;
   std::optional<OpBuilder> b;
@@ -63,6 +66,8 @@ Value Emitter::getAddress(const Storage &storage) {
     key = {offset, storage.bytes};
   } else if (storage.kind == Storage::Shared) {
     key = {-2, storage.number};
+  } else if (storage.kind == Storage::Slot) {
+    key = {-1, numBindings + storage.number};
   } else {
     key = {-1, storage.kind == Storage::Argument
                    ? storage.number
@@ -180,11 +185,6 @@ LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
   }
   if (auto library = dyn_cast<rt::LibraryOp>(op)) {
     addBuffers();
-    auto scratch = layout.scratchBlock.find(op);
-    if (scratch != layout.scratchBlock.end())
-      buffers.push_back(rt::ArenaOp::create(
-          *b, op->getLoc(), bufferType, layout.blocks[scratch->second].offset,
-          layout.blocks[scratch->second].bytes));
     rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
     return success();
   }
@@ -274,7 +274,20 @@ LogicalResult Emitter::emitFinalCopies() {
   return success();
 }
 
+/// Arguments and results of the entry that the function is, or prepares.
+int64_t Emitter::countBindings() {
+  auto prepares = func->getAttrOfType<FlatSymbolRefAttr>(kPrepares);
+  Operation *entry = prepares ? symbols.lookup(prepares.getValue()) : nullptr;
+  if (auto program = dyn_cast_or_null<rt::ProgramOp>(entry))
+    return program.getArguments().size() + program.getResults().size();
+  auto function = dyn_cast_or_null<func::FuncOp>(entry);
+  if (!function)
+    function = func;
+  return function.getNumArguments() + function.getNumResults();
+}
+
 LogicalResult Emitter::emit() {
+  numBindings = countBindings();
   SmallVector<Attribute> arguments, results;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     arguments.push_back(describe(func.getArgAttrDict(i)
@@ -307,6 +320,11 @@ LogicalResult Emitter::emit() {
     program->setAttr("transfers", builder.getArrayAttr(transfers));
   if (Attribute entry = func->getAttr(kPrepares))
     program->setAttr(kPrepares, entry);
+  SmallVector<Attribute> slots;
+  for (ArrayRef<Attribute> slot : layout.slots)
+    slots.push_back(builder.getArrayAttr(slot));
+  if (!slots.empty())
+    program->setAttr(kSlots, builder.getArrayAttr(slots));
   StringAttr name = func.getSymNameAttr();
   symbols.remove(func);
   func.erase();

@@ -56,6 +56,21 @@ static int readTopology(int cpu, const char *what) {
   return number;
 }
 
+bool keepToCpus(int count) {
+  if (count >= static_cast<int>(usableCpus().size()))
+    return true;
+  std::vector<int> cpus = readAffinity();
+  // Others that do the same are elsewhere.
+  auto here = std::find(cpus.begin(), cpus.end(), sched_getcpu());
+  if (here != cpus.end())
+    std::rotate(cpus.begin(), here, cpus.end());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < count; ++i)
+    CPU_SET(cpus[i], &set);
+  return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
 std::vector<int> chooseSeats(int threads) {
   std::vector<int> cpus = readAffinity();
   if (threads < 2 || cpus.size() != size_t(threads) ||

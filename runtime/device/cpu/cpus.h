@@ -23,6 +23,11 @@ namespace dist::cpu {
 /// cgroup's quota.
 std::vector<int> usableCpus();
 
+/// Keeps the calling thread, and those that it starts from now on, to the first
+/// `count` of them: threads that are more share them. False: the system
+/// refuses.
+bool keepToCpus(int count);
+
 /// A CPU for each of `threads` threads, those of one package and core next to
 /// each other. None where they are not as many as the process's CPUs: beside
 /// fewer there may be another program's, that would choose the same; under a

@@ -7,6 +7,7 @@
 
 #include "runtime/device/cpu/library_kernel.h"
 #include "runtime/core/types.h"
+#include "runtime/device/cpu/kernel_memories.h"
 #include "runtime/device/cpu/library_faults.h"
 #include "runtime/device/cpu/relu.h"
 #include "runtime/device/cpu/team.h"
@@ -86,41 +87,6 @@ Desc toDesc(const Spec::Memory &memory, size_t numDims = 0) {
   if (strides.empty())
     return Desc(dims, type, dnnl::memory::format_tag::any, true);
   return Desc(dims, type, strides, true);
-}
-
-/// Whether its elements, from the first to the last, can be in memory.
-bool fitsMemory(const Spec::Memory &memory) {
-  constexpr int64_t most = int64_t(1) << 48;
-  int64_t extent = 1, elements = 1;
-  for (int d = 0; d < memory.dims_size(); ++d) {
-    int64_t dim = memory.dims(d), step = 0;
-    if (__builtin_mul_overflow(elements, dim, &elements) || elements > most)
-      return false;
-    if (memory.strides_size() == 0)
-      continue;
-    if (memory.strides(d) < 0 ||
-        __builtin_mul_overflow(dim - 1, memory.strides(d), &step) ||
-        __builtin_add_overflow(extent, step, &extent) || extent > most)
-      return false;
-  }
-  return true;
-}
-
-/// Whether two elements may lie at one place: a dim steps no further than those
-/// with smaller strides reach.
-bool overlaps(const Spec::Memory &memory) {
-  std::vector<std::pair<int64_t, int64_t>> steps; // strides and dims
-  for (int d = 0; d < memory.strides_size(); ++d)
-    if (memory.dims(d) > 1)
-      steps.emplace_back(memory.strides(d), memory.dims(d));
-  std::sort(steps.begin(), steps.end());
-  int64_t reach = 0;
-  for (auto [stride, dim] : steps) {
-    if (stride <= reach)
-      return true;
-    reach += stride * (dim - 1);
-  }
-  return false;
 }
 
 /// Everything about a description that does not need the library.
@@ -355,6 +321,18 @@ bool isPlainLayout(const Desc &desc) {
          desc.get_padded_dims() == desc.get_dims();
 }
 
+/// Whatever tells the layout of a memory from others.
+std::string describeLayout(const Desc &desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked)
+    return "";
+  std::string text =
+      std::to_string(static_cast<int>(desc.get_data_type())) + " ";
+  for (const auto &list : {desc.get_padded_dims(), desc.get_strides(),
+                           desc.get_inner_blks(), desc.get_inner_idxs()})
+    text += toString(list);
+  return text;
+}
+
 /// Whether the library's fused ReLU raises "invalid" where it meets a NaN. Not
 /// on other processors than x86, nor where they are emulated without.
 bool fusedReluRaises() {
@@ -461,6 +439,7 @@ Status describeIn(const KernelTable *table, const Spec &spec, int threads,
       memory.bytes = desc.get_size();
       if (isPlainLayout(desc))
         memory.strides = desc.get_strides();
+      memory.layout = describeLayout(desc);
       info->memories.push_back(std::move(memory));
     }
     info->scratchpadBytes = plan.scratchpadBytes();

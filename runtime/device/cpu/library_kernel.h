@@ -33,6 +33,9 @@ struct LibraryKernelInfo {
     /// Strides in elements when the layout is a plain one (also when it was the
     /// library's choice); empty for blocked layouts, which a REORDER must fill.
     std::vector<int64_t> strides;
+    /// The same text for the same layout; empty where the library does not
+    /// tell.
+    std::string layout;
   };
   std::vector<Memory> memories; // as in the description
   int64_t scratchpadBytes = 0;
@@ -55,12 +58,11 @@ Status describe(const KernelTable &table, int index, int threads,
 Status describe(const manifest::LibraryKernel &kernel, int threads,
                 LibraryKernelInfo *info);
 
-/// The library's version, "3.2.0": a package is refused where it differs.
+/// The library's version, "3.2.0".
 std::string libraryVersion();
 
 /// What generated code and the library may use here, such as "avx2 fma
-/// avx512f ... library=avx512_core_amx". Names in a fixed order, so that it
-/// compares as text: a package is refused where it differs, too.
+/// avx512f ... library=avx512_core_amx", for people and tests.
 std::string hostIsa();
 /// Whether products of bf16 run on tiles of registers: the CPU has them, the
 /// system lets this process use them, and the library was not told otherwise

@@ -125,7 +125,11 @@ DIST_API dist_status_t *dist_session_train_step(dist_session_t *session,
                                                 const dist_tensor_t *inputs,
                                                 int32_t num_inputs,
                                                 double *out_loss);
-/* Runs "predict" on a full batch. */
+/* Predicts any one number of examples (the first dim of the inputs that have
+   examples, and of the outputs): through "predict", or where the package was
+   compiled for several batches (--batch-sizes; "predict_batchN") through those
+   that take the least time together; what the last of them lacks is filled up.
+   Fails where an output depends on all examples of a batch. */
 DIST_API dist_status_t *dist_session_predict(dist_session_t *session,
                                              const dist_tensor_t *inputs,
                                              int32_t num_inputs,

@@ -109,8 +109,14 @@ public:
                            out.data(), int32_t(out.size())));
     return {out.begin(), out.end()};
   }
+  /// Of any one number of examples (see dist_session_predict).
   std::vector<TensorView> predict(const std::vector<TensorView> &inputs) {
-    return run("predict", inputs);
+    std::vector<dist_tensor_t> in = raw(inputs);
+    std::vector<dist_tensor_t> out(
+        size_t(std::max(0, dist_session_output_count(get(), "predict"))));
+    check(dist_session_predict(get(), in.data(), int32_t(in.size()), out.data(),
+                               int32_t(out.size())));
+    return {out.begin(), out.end()};
   }
   /// The loss of a step on a full batch: inputs, then labels.
   double trainStep(const std::vector<TensorView> &inputs) {

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include "runtime/device/cpu/library_memory.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
@@ -24,6 +25,8 @@ using namespace mlir::dist;
 
 struct dist_rt_context {
   std::vector<std::unique_ptr<::dist::cpu::LibraryKernel>> kernels;
+  const ::dist::manifest::Manifest *manifest;
+  void *scratchpad;
 };
 
 namespace {
@@ -37,7 +40,11 @@ int32_t parallelFor(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
   return 0;
 }
 int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
-  return context->kernels[kernel]->run(buffers).ok() ? 0 : 1;
+  // The program's buffers, and the room that all kernels compute in.
+  std::vector<void *> all(
+      buffers, buffers + context->manifest->kernels(kernel).memories_size());
+  all.push_back(context->scratchpad);
+  return context->kernels[kernel]->run(all.data()).ok() ? 0 : 1;
 }
 int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
   return 1;
@@ -208,6 +215,17 @@ void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
   std::ifstream file((folder + "/manifest").str(), std::ios::binary);
   ASSERT_TRUE(manifest.ParseFromIstream(&file));
   dist_rt_context runtime;
+  ::dist::cpu::LibraryMemory libraryMemory;
+  ASSERT_TRUE(
+      ::dist::cpu::LibraryMemory::create(manifest, &libraryMemory).ok());
+  const ::dist::cpu::LibraryBlock &block = libraryMemory.block(0);
+  std::unique_ptr<char, decltype(&std::free)> room(
+      static_cast<char *>(
+          std::aligned_alloc(64, (block.bytes() + 127) / 64 * 64)),
+      std::free);
+  std::memset(room.get(), 0x55, block.bytes());
+  runtime.manifest = &manifest;
+  runtime.scratchpad = room.get() + block.scratchpad;
   for (int i = 0; i < manifest.kernels_size(); ++i) {
     runtime.kernels.emplace_back();
     ASSERT_TRUE(::dist::cpu::LibraryKernel::create(manifest.kernels(), i,
@@ -250,6 +268,8 @@ void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
     std::vector<void *> bindings;
     for (auto &bytes : memory)
       bindings.push_back(bytes.data());
+    for (int i = 0; i < entry->slots_size(); ++i)
+      bindings.push_back(room.get() + block.slots[i]);
     auto *arena = static_cast<char *>(
         std::aligned_alloc(64, (entry->arena_bytes() + 127) / 64 * 64));
     std::memset(arena, 0x55, entry->arena_bytes());

@@ -36,6 +36,11 @@ const StrategyRow &autoStrategy() {
         [](const Options &o) { return !o.compress.empty() && uses(o, "auto"); },
         "auto weighs strategies without it",
         "use mirrored, or zero:stage=1 or 2"},
+       {"--batch-sizes with auto",
+        [](const Options &o) {
+          return !o.batchSizes.empty() && uses(o, "auto");
+        },
+        "it cuts one batch in parts of its own", "give --batch-size alone"},
        {"--device-weights with auto",
         [](const Options &o) {
           return !o.deviceWeights.empty() && uses(o, "auto");

@@ -60,6 +60,11 @@ const StrategyRow &pipelineStrategy() {
         },
         "what is left of a gradient is kept whole on each rank",
         "use mirrored, or zero:stage=1 or 2"},
+       {"--batch-sizes with pipeline",
+        [](const Options &o) {
+          return !o.batchSizes.empty() && uses(o, "pipeline");
+        },
+        "it cuts one batch in parts of its own", "give --batch-size alone"},
        {"--device-weights with pipeline",
         [](const Options &o) {
           return !o.deviceWeights.empty() && uses(o, "pipeline");

@@ -81,6 +81,11 @@ const std::vector<RefusedRow> &generalRefusals() {
          return !o.deviceWeights.empty() && o.strictDivisibility;
        },
        "that asks for equal parts", "leave one of them out"},
+      {"--batch-sizes with --device-weights",
+       [](const Options &o) {
+         return !o.batchSizes.empty() && !o.deviceWeights.empty();
+       },
+       "they cut one batch", "give --batch-size alone"},
       {"--recompute without a loss",
        [](const Options &o) {
          return !o.recompute.empty() && o.losses.empty();
