@@ -16,12 +16,24 @@ def Dist_Dialect : Dialect {
   let cppNamespace = "::mlir::dist";
   let summary = "Meshes of devices, shardings of tensors, and collectives";
   let description = [{
-    Words used here and everywhere: a mesh **axis** has a name and a size; a
-    tensor **dim** is split over axes; a **rank** is a device's place in the
-    mesh (row-major over the axes); a **shard** is one rank's part of a tensor;
-    a **group** is the set of ranks that differ only along the axes of a
-    collective; an **unreduced** tensor is one whose value is the sum of what
-    the ranks along its unreduced axes hold.
+    Words used here and everywhere, each for one idea:
+    - a mesh **axis** has a name and a size; a tensor **dim** is split over axes;
+    - a **rank** is a device's number in the mesh (row-major over the axes);
+    - a **group** is the set of ranks that differ only along the axes of a
+      collective; a rank's **position** is its number within the group, or along
+      one axis;
+    - a **shard** is one rank's part of a tensor, equal in size to the others';
+    - a **portion** is one position's part of the batch where devices are unequal
+      and parts have weights;
+    - an **unreduced** tensor is one whose value is the sum of what the ranks
+      along its unreduced axes hold;
+    - a **placement** says whose memory holds something: a device's or the host's;
+    - a **place** is where in the model file something stems from;
+    - a **peer** is another rank of the group in the same process; ranks
+      **publish** a buffer so that peers read it where it lies;
+    - variables are **tied** when several names of the model file mean one;
+    - a **window** is one application of a convolution's or pool's kernel, a
+      **tap** one element within it.
 
     A module has at most one `dist.mesh`; without one, there is one device.
     Function arguments and results carry `dist.sharding` and, once partitioned,
@@ -30,10 +42,11 @@ def Dist_Dialect : Dialect {
     come from).
 
     A pipeline adds: `dist.stage` on variables, ops and functions (the chunk of
-    the model they belong to; of a function, the place along the mesh axis
-    `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
+    the model they belong to; of a function, the position along the mesh
+    axis `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
     and on a stage's functions `dist.entry` (the entry that they are a part of)
-    and, on arguments and results, `dist.position` (their place in that entry).
+    and, on arguments and results, `dist.position` (their number in that
+    entry).
 
     Variables on the host (`dist.placement = #dist.placement<host>`) are held by
     one rank more, behind those of the axes, which a `dist.mesh` *with host* has.
