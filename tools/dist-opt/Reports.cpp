@@ -12,6 +12,7 @@
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/Planner.h"
+#include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/strategies.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -155,9 +156,21 @@ static void printOps(const DialectRegistry &registry) {
         << "\n";
 }
 
-static void printCluster() {
-  llvm::outs() << "worker 0: this machine, " << countUsableThreads()
-               << " usable cores\n";
+/// What the devices are made of is told where there is no cluster.
+static int printCluster(const Options &options) {
+  ::dist::tools::ClusterReport report = ::dist::tools::describeCluster(options);
+  if (report.text.empty() && report.faults.empty())
+    report.text = llvm::formatv("worker 0: this machine, {0} usable cores\n",
+                                countUsableThreads())
+                      .str();
+  llvm::outs() << report.text;
+  llvm::outs().flush();
+  for (const std::string &note : report.notes)
+    llvm::errs() << "dist-opt: note: " << note << "\n";
+  int code = 0;
+  for (const ::dist::Status &fault : report.faults)
+    code = std::max(code, reportError(fault));
+  return code;
 }
 
 int mlir::dist::printTables(const Options &options,
@@ -166,7 +179,5 @@ int mlir::dist::printTables(const Options &options,
     llvm::outs() << ::dist::tools::strategyGuide();
   if (options.printOps)
     printOps(registry);
-  if (options.printCluster)
-    printCluster();
-  return 0;
+  return options.printCluster ? printCluster(options) : 0;
 }

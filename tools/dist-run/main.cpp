@@ -8,6 +8,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/scratch.h"
+#include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/truncation.h"
 #include <cstdio>
@@ -40,6 +41,8 @@ static int run(int argc, char **argv) {
   if (!answer.empty())
     return report(printResult(answer));
   watchInterrupts("dist-run", removeScratchFolders);
+  if (std::string note = unusedClusterNote(options); !note.empty())
+    printNote("dist-run: note: " + note);
   if (options.command == "fit")
     return runFit(options);
   if (options.command == "evaluate")

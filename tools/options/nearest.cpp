@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/near_word.h"
 #include "tools/options/options.h"
 #include <algorithm>
 
@@ -93,24 +94,6 @@ static const std::pair<const char *, const char *> kElsewhere[] = {
     {"inspect", "info"},
 };
 
-/// How many letters must be added, left out or changed (Levenshtein).
-static size_t letterDistance(const std::string &word, const std::string &name) {
-  std::vector<size_t> row(name.size() + 1); // of the table, one at a time
-  for (size_t j = 0; j <= name.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= word.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= name.size(); ++j) {
-      size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1,
-                         diagonal + (word[i - 1] != name[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[name.size()];
-}
-
 std::string nearestName(const std::string &given,
                         const std::vector<std::string> &known) {
   // MirroredStrategy, batch_size: as we write them.
@@ -129,22 +112,7 @@ std::string nearestName(const std::string &given,
   for (auto [other, ours] : kElsewhere)
     if (other == word && isKnown(ours))
       return ours;
-  std::string best;
-  // With half of its letters wrong it is another word.
-  size_t dashes = word.find_first_not_of('-');
-  size_t letters =
-      word.size() - (dashes == std::string::npos ? word.size() : dashes);
-  size_t least = std::min(letters, 2 + (letters + 1) / 3);
-  for (const std::string &name : known) {
-    size_t distance = letterDistance(word, name);
-    if (name.size() > word.size() && name.compare(0, word.size(), word) == 0)
-      distance = 1;
-    if (distance < least) {
-      least = distance;
-      best = name;
-    }
-  }
-  return best;
+  return nearestWord(word, known);
 }
 
 } // namespace dist::tools

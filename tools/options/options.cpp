@@ -87,8 +87,29 @@ bool isPackage(const std::string &path) {
          S_ISREG(info.st_mode);
 }
 
+/// Only --print-cluster reads what is said of clusters.
+static Status checkCluster(const Options &o) {
+  const std::pair<const char *, bool> given[] = {
+      {"--cluster", !o.cluster.empty()},
+      {"--task", !o.task.empty()},
+      {"--workers", o.workers > 0},
+      {"--servers", o.servers > 0}};
+  for (auto [option, isGiven] : given)
+    if (isGiven && !o.printCluster)
+      return wrongValue(option, "it says what --print-cluster is to show",
+                        "add --print-cluster");
+  if (o.servers > 0 && o.workers == 0)
+    return wrongValue("--servers", "parameter servers have workers",
+                      "add --workers N");
+  if (o.workers > 0 && (!o.cluster.empty() || !o.task.empty()))
+    return wrongValue("--workers", "it makes a cluster of its own",
+                      "leave --cluster and --task out");
+  return Status();
+}
+
 static Status settle(Tool tool, Options &o) {
   DIST_RETURN_IF_ERROR(checkExplanations(o));
+  DIST_RETURN_IF_ERROR(checkCluster(o));
   // Each side is settled by itself.
   if (!o.diff.empty())
     return Status();
@@ -127,7 +148,8 @@ static Status settle(Tool tool, Options &o) {
   // A package has a plan of its own: what else was given is refused as such
   // when it is opened.
   StrategyPlan plan;
-  if (tool != Tool::Run || !isPackage(o.model))
+  // A cluster is told of with any devices.
+  if (!o.printCluster && (tool != Tool::Run || !isPackage(o.model)))
     DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
   if (tool == Tool::Run) {
     if (o.command.empty())

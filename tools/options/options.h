@@ -83,6 +83,7 @@ struct Options {
   // Strategy (both tools).
   std::vector<Strategy> strategies; // never empty after parsing
   std::vector<Device> devices;      // never empty after parsing
+  bool devicesGiven = false;
   int threads = 0;                  // per device; 0: the cores shared out
   std::string targetCpu = "native"; // whose instructions code may use
   std::string convolution = "auto"; // auto, direct, winograd
@@ -115,6 +116,8 @@ struct Options {
   std::string savePlan;     // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
   bool helpPasses = false;
+  std::string cluster, task;    // of --print-cluster; empty: found
+  int workers = 0, servers = 0; // of a cluster on this machine; 0: none
 
   // dist-run.
   std::string data, validationData;

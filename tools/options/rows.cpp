@@ -194,6 +194,7 @@ static void addStrategyOptions(Table &table, Options &o) {
               "cpu: all cores as one device (default); cpu:N: N devices that "
               "share them out",
               [&](const std::string &given) {
+                o.devicesGiven = true;
                 return parseDevices(given, &o.devices);
               });
   table.integer("--threads",
@@ -351,7 +352,28 @@ static void addCompilerOptions(Table &table, Options &o) {
              "--mlir-timing, --mlir-print-ir-after-all and mlir-opt's other "
              "--mlir-... switches work on model files, too",
              &o.helpPasses);
-  table.flag("--print-cluster", "the devices of this machine", &o.printCluster);
+  table.flag("--print-cluster",
+             "the cluster that TF_CONFIG, a launcher (Slurm, Open MPI, "
+             "Kubernetes) or --cluster describes: its tasks, addresses and "
+             "replicas, and whence each is known; without one this machine",
+             &o.printCluster);
+  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
+             "with --print-cluster: where the cluster is described (default: "
+             "what is found, in this order); a file, or the text itself, in "
+             "TF_CONFIG's form",
+             &o.cluster);
+  table.text("--task", "TYPE:INDEX",
+             "with --print-cluster: which task this process is, if the cluster "
+             "does not say, as worker:0",
+             &o.task);
+  table.integer("--workers",
+                "with --print-cluster: so many worker processes on this "
+                "machine, instead of a cluster described elsewhere",
+                1, &o.workers);
+  table.integer("--servers",
+                "with --workers: so many parameter servers, and a chief that "
+                "coordinates",
+                1, &o.servers);
 }
 
 static void addDataOptions(Table &table, Options &o) {

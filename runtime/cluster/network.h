@@ -1,0 +1,45 @@
+//===- network.h - What the network says of a cluster -----------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_NETWORK_H
+#define RUNTIME_CLUSTER_NETWORK_H
+
+#include "runtime/cluster/cluster_spec.h"
+
+namespace dist::cluster {
+
+/// What a process can find out about addresses before it speaks to anyone.
+class Network {
+public:
+  virtual ~Network() = default;
+  /// The host's addresses as literals; none: the name is not known, for the
+  /// reason given.
+  virtual std::vector<std::string> resolve(const std::string &host,
+                                           std::string *why) = 0;
+  /// Of all interfaces of this machine.
+  virtual std::vector<std::string> localAddresses() = 0;
+  /// Whether a server could listen there now; the reason if not.
+  virtual bool canListen(const std::string &literal, int port,
+                         std::string *why) = 0;
+};
+
+/// The machine's own.
+class SystemNetwork : public Network {
+public:
+  std::vector<std::string> resolve(const std::string &host,
+                                   std::string *why) override;
+  std::vector<std::string> localAddresses() override;
+  bool canListen(const std::string &literal, int port,
+                 std::string *why) override;
+};
+
+/// Names that do not resolve, an own address that is another machine's, an own
+/// port that is taken. Nothing is sent to a peer.
+std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network);
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_NETWORK_H

@@ -1,0 +1,99 @@
+//===- cluster.cpp - The cluster as the tools read it -----------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/cluster.h"
+#include "runtime/cluster/detect.h"
+#include "runtime/cluster/json_config.h"
+#include "runtime/cluster/network.h"
+#include "runtime/cluster/report.h"
+#include "runtime/core/text.h"
+#include "runtime/formats/file.h"
+#include "tools/options/strategies.h"
+#include <unistd.h>
+
+namespace dist::tools {
+
+static cluster::Variables readEnvironment() {
+  cluster::Variables variables;
+  for (char **one = environ; *one; ++one) {
+    std::string text = *one;
+    if (size_t equals = text.find('='); equals != std::string::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+/// --cluster is one of the known words, JSON, or else a file.
+static Status makeRequest(const Options &options,
+                          cluster::ClusterRequest *request) {
+  request->workers = options.workers;
+  request->servers = options.servers;
+  if (!options.task.empty()) {
+    cluster::Task task;
+    DIST_RETURN_IF_ERROR(cluster::parseTask(options.task, "--task", &task));
+    request->self = task;
+  }
+  const std::string &given = options.cluster;
+  request->source = given;
+  bool isText = startsWith(given, "{");
+  bool isFile = !isText && (endsWith(given, ".json") ||
+                            given.find('/') != std::string::npos);
+  if (isText)
+    request->textName = "--cluster";
+  if (isFile) {
+    request->textName = given;
+    std::shared_ptr<const FileBytes> file;
+    DIST_RETURN_IF_ERROR(FileBytes::open(given, &file));
+    request->source = file->bytes();
+  }
+  return Status();
+}
+
+ClusterReport describeCluster(const Options &options) {
+  ClusterReport report;
+  cluster::ClusterRequest request;
+  if (Status status = makeRequest(options, &request); !status.ok()) {
+    report.faults.push_back(status);
+    return report;
+  }
+  cluster::Detection detection;
+  report.faults =
+      cluster::detectCluster(request, readEnvironment(), &detection);
+  report.notes = std::move(detection.notes);
+  if (!detection.spec || !report.faults.empty())
+    return report;
+  const cluster::ClusterSpec &spec = *detection.spec;
+  report.notes.insert(report.notes.end(), spec.notes.begin(), spec.notes.end());
+  bool isSaid = spec.devices > 0 && !options.devicesGiven;
+  report.text = cluster::formatCluster(
+      spec, isSaid ? spec.devices : int(options.devices.size()),
+      isSaid                 ? spec.devicesSource
+      : options.devicesGiven ? "--devices"
+                             : "by default");
+  if (spec.devices > 0 && options.devicesGiven &&
+      spec.devices != int(options.devices.size()))
+    report.faults.push_back(Status::error(
+        StatusCode::InvalidInput, "two descriptions contradict each other",
+        spec.devicesSource + ", --devices",
+        "the first says " + std::to_string(spec.devices) +
+            " a worker, the second " + std::to_string(options.devices.size()),
+        "leave one of them out"));
+  if (spec.self) {
+    cluster::SystemNetwork network;
+    for (Status &fault : cluster::checkNetwork(spec, network))
+      report.faults.push_back(std::move(fault));
+  }
+  report.text += "this build trains in one process: dist-run starts none of "
+                 "these tasks yet\n";
+  return report;
+}
+
+std::string unusedClusterNote(const Options &options) {
+  return cluster::explainUnused(readEnvironment(),
+                                formatStrategies(options.strategies));
+}
+
+} // namespace dist::tools
