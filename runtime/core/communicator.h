@@ -91,6 +91,9 @@ int64_t bytesTo(const Piece &piece, int64_t groupSize);
 void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
                 int64_t hi);
 
+/// The id of what sessions do between programs' ops.
+constexpr int32_t sessionOp = -1;
+
 /// All ranks of a group make the same calls in the same order; a send and its
 /// recv are no call of the others.
 class Communicator {

@@ -123,6 +123,8 @@ Status EntryPlan::mergeBindings(const Package &package) {
           m.mesh(), binding.global_type(), binding.local_type(),
           binding.sharding(), whole->name() + ": " + binding.name(),
           &port.distribution, Content::Examples));
+      port.window = {std::vector<int64_t>(port.distribution.globalShape.size()),
+                     port.distribution.globalShape, true, true};
       if (port.distribution.unreduced && !isResult)
         return Status::error(StatusCode::InvalidInput, "the package is damaged",
                              whole->name() + ": " + binding.name(),
@@ -170,8 +172,59 @@ Status EntryPlan::layOut(const Package &package,
   return Status();
 }
 
+bool EntryPlan::hasPort(int rank, bool isResult, int port) const {
+  const Layout &layout = *parts[rank].layout;
+  const auto &items = isResult ? layout.outputs : layout.inputs;
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Item &item) { return item.port == port; });
+}
+
+/// The mesh's axes over which the tensor's parts are partial sums.
+static uint32_t unreducedAxes(const manifest::Mesh &mesh,
+                              const manifest::Sharding &sharding) {
+  uint32_t mask = 0;
+  for (int axis = 0; axis < mesh.axes_size(); ++axis)
+    for (const std::string &name : sharding.unreduced())
+      if (mesh.axes(axis).name() == name)
+        mask |= 1u << axis;
+  return mask;
+}
+
+Status EntryPlan::narrow(const Package &package,
+                         const std::vector<int> &localRanks) {
+  const manifest::Mesh &mesh = package.manifest.mesh();
+  auto narrowAll = [&](std::vector<Port> &ports, bool isResult) -> Status {
+    for (size_t i = 0; i < ports.size(); ++i) {
+      Port &port = ports[i];
+      Distribution &d = port.distribution;
+      std::vector<int> holders;
+      for (int rank : localRanks)
+        if (hasPort(rank, isResult, i))
+          holders.push_back(rank);
+      if (d.unreduced) {
+        port.reducedOver = unreducedAxes(mesh, port.binding->sharding());
+        d.unreduced = false; // after that
+        for (Slice &slice : d.slices)
+          slice.partial = 0;
+      }
+      port.window = d.narrowTo(holders);
+      if (isResult && port.window.present && !port.window.whole)
+        return Status::error(
+            StatusCode::InvalidArgument,
+            "the package cannot run on these processes",
+            whole->name() + ": " + port.binding->name(),
+            "what this process's ranks have of it are no neighbouring parts",
+            "give each process ranks that follow each other");
+    }
+    return Status();
+  };
+  DIST_RETURN_IF_ERROR(narrowAll(inputs, false));
+  return narrowAll(outputs, true);
+}
+
 Status EntryPlan::create(const Package &package,
                          const cpu::LibraryMemory &library,
+                         const std::vector<int> &localRanks,
                          const std::string &name,
                          std::unique_ptr<EntryPlan> *out) {
   auto plan = std::make_unique<EntryPlan>();
@@ -183,14 +236,12 @@ Status EntryPlan::create(const Package &package,
   for (auto &layout : plan->layouts)
     plan->mostResultBytes =
         std::max(plan->mostResultBytes, layout->resultBytes);
-  if (plan->layouts.size() > 1)
+  if (localRanks.size() < plan->parts.size())
+    DIST_RETURN_IF_ERROR(plan->narrow(package, localRanks));
+  else if (plan->layouts.size() > 1)
     for (size_t port = 0; port < plan->outputs.size(); ++port)
-      plan->outputs[port].distribution.keepRanks([&](int rank) {
-        const auto &items = plan->parts[rank].layout->outputs;
-        return std::any_of(items.begin(), items.end(), [&](const Item &item) {
-          return item.port == static_cast<int>(port);
-        });
-      });
+      plan->outputs[port].distribution.keepRanks(
+          [&](int rank) { return plan->hasPort(rank, true, port); });
   // What the entry itself changes cannot be prepared before it.
   for (int variable : plan->read)
     if (std::find(plan->changed.begin(), plan->changed.end(), variable) ==
@@ -210,6 +261,8 @@ Status EntryPlan::begin(const std::vector<TensorView> &tensors,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorView &tensor = tensors[i];
     const Distribution &d = inputs[i].distribution;
+    if (!inputs[i].window.present)
+      continue;
     if (tensor.type != d.type || tensor.shape != d.globalShape)
       return Status::error(StatusCode::InvalidArgument, "an input does not fit",
                            whole->name() + ": " + inputs[i].binding->name(),
@@ -222,16 +275,18 @@ Status EntryPlan::begin(const std::vector<TensorView> &tensors,
   }
   const bool *mask = nullptr;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].binding->role() == Binding::MASK)
+    if (inputs[i].binding->role() == Binding::MASK && inputs[i].window.present)
       mask = static_cast<const bool *>(tensors[i].data);
   for (size_t i = 0; i < inputs.size(); ++i)
-    DIST_RETURN_IF_ERROR(checkIndices(*inputs[i].binding, tensors[i], mask));
+    if (inputs[i].window.present)
+      DIST_RETURN_IF_ERROR(checkIndices(*inputs[i].binding, tensors[i], mask));
   results->resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor &tensor = (*results)[i];
     tensor.type = outputs[i].distribution.type;
-    tensor.shape = outputs[i].distribution.globalShape;
-    tensor.data.resize(outputs[i].distribution.globalBytes);
+    tensor.shape = outputs[i].window.shape;
+    tensor.data.resize(
+        outputs[i].window.present ? outputs[i].distribution.globalBytes : 0);
   }
   return Status();
 }
@@ -285,6 +340,25 @@ char *EntryPlan::resultOf(const dist_rt_context &rank, const Item &item,
   return const_cast<char *>(rank.results.data()) + base + item.staged;
 }
 
+Status EntryPlan::reduceResults(dist_rt_context &rank,
+                                std::vector<Tensor> *results,
+                                int64_t base) const {
+  for (const Item &item : parts[rank.rank].layout->outputs) {
+    const Port &port = outputs[item.port];
+    if (!port.reducedOver)
+      continue;
+    if (!rank.started.idle())
+      DIST_RETURN_IF_ERROR(rank.started.waitForAll());
+    // In the order of ranks, as addPartials does.
+    DIST_RETURN_IF_ERROR(rank.communicator->allReduce(
+        sessionOp,
+        resultOf(rank, item, (*results)[item.port].data.data(), base),
+        elementCount(port.distribution.partShape(rank.rank)),
+        port.distribution.type, Reduction::Sum, port.reducedOver));
+  }
+  return Status();
+}
+
 const void *EntryPlan::findOutput(const dist_rt_context &rank, int port,
                                   char *whole, int64_t base) const {
   for (const Item &item : parts[rank.rank].layout->outputs)
@@ -296,6 +370,7 @@ const void *EntryPlan::findOutput(const dist_rt_context &rank, int port,
 void EntryPlan::finish(
     const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
     std::vector<Tensor> *results, int64_t base) const {
+  // Slices of ranks in other processes are no first copies.
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port &port = outputs[i];
     const Distribution &d = port.distribution;

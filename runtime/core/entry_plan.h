@@ -19,8 +19,10 @@ class EntryPlan {
 public:
   /// For the entries of that name in the programs that ranks run. Programs that
   /// differ each have a part of the bindings, in the places of the whole entry.
+  /// Tensors are cut down to what `localRanks` have.
   static Status create(const Package &package,
                        const cpu::LibraryMemory &library,
+                       const std::vector<int> &localRanks,
                        const std::string &name,
                        std::unique_ptr<EntryPlan> *out);
 
@@ -30,6 +32,11 @@ public:
   dist_program_entry_fn step(int rank) const { return parts[rank].step; }
   dist_program_entry_fn prepare(int rank) const { return parts[rank].prepare; }
 
+  size_t numInputs() const { return inputs.size(); }
+  size_t numOutputs() const { return outputs.size(); }
+  const Window &inputWindow(size_t i) const { return inputs[i].window; }
+  const Window &outputWindow(size_t i) const { return outputs[i].window; }
+
   /// Checks the inputs and sizes the outputs; on the caller's thread.
   Status begin(const std::vector<TensorView> &inputs,
                std::vector<Tensor> *outputs) const;
@@ -38,6 +45,10 @@ public:
   /// of the rank's results on.
   void bind(dist_rt_context &rank, const std::vector<TensorView> &inputs,
             std::vector<Tensor> *outputs, int64_t base) const;
+  /// Adds up the rank's results that are partial sums beyond this process; when
+  /// it has written them, on its thread, with all others.
+  Status reduceResults(dist_rt_context &rank, std::vector<Tensor> *outputs,
+                       int64_t base) const;
   /// The bytes of results that a rank wants for a call.
   int64_t resultBytes() const { return mostResultBytes; }
   /// Puts together outputs that ranks wrote beside; when all have written them.
@@ -55,7 +66,11 @@ private:
   /// A tensor of the caller's.
   struct Port {
     const manifest::Binding *binding;
-    Distribution distribution;
+    Distribution distribution; // of its window
+    Window window;
+    /// A mask of the mesh's axes over which ranks of several processes have
+    /// partial sums of it; 0: this process has all of them.
+    uint32_t reducedOver = 0;
   };
   /// Where a program has one.
   struct Item {
@@ -90,6 +105,9 @@ private:
   Status mergeBindings(const Package &package);
   Status layOut(const Package &package, const cpu::LibraryBlock &library,
                 Layout *layout);
+  /// Cuts the tensors down to what these ranks have of them.
+  Status narrow(const Package &package, const std::vector<int> &localRanks);
+  bool hasPort(int rank, bool isResult, int port) const;
   /// Whether a rank's part lies in the whole tensor as programs need it.
   static bool liesInPlace(const Port &port, int rank, const void *whole);
   static bool writesInPlace(const Port &port, int rank, const void *whole);

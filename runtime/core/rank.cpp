@@ -205,6 +205,8 @@ const dist_rt_api &dist::runtimeApi() {
 }
 
 std::string dist::transferName(const manifest::Entry *entry, int32_t op) {
+  if (op == sessionOp)
+    return "what the processes' sessions exchange";
   if (entry)
     for (const manifest::Transfer &transfer : entry->transfers())
       if (transfer.id() == op) {

@@ -25,11 +25,19 @@ namespace dist {
 
 namespace {
 
-class LocalSession : public Session {
+using TimePoint = std::chrono::steady_clock::time_point;
+
+class PackageSession : public Session {
 public:
   std::unique_ptr<Package> package;
-  std::unique_ptr<LocalWorld> world;
+  std::shared_ptr<World> world;
+  bool ownsWorld = false;
+  /// A failure ended it; only where the world is the caller's.
+  bool generationEnded = false;
+  /// By rank of the mesh; null where another process has it.
   std::vector<std::unique_ptr<dist_rt_context>> ranks;
+  /// Those of this process; their numbers here are those of `threads`.
+  std::vector<int> local;
   std::unique_ptr<RankThreads> threads;
   std::unique_ptr<VariableStore> store;
   bool mapsWeights = false;
@@ -56,6 +64,20 @@ public:
         return &plan->entry();
     return nullptr;
   }
+  const std::vector<int> &localRanks() const override { return local; }
+  Window inputWindow(const manifest::Entry &entry,
+                     size_t input) const override {
+    const EntryPlan *plan = findPlan(entry);
+    return plan && input < plan->numInputs() ? plan->inputWindow(input)
+                                             : Window();
+  }
+  Window outputWindow(const manifest::Entry &entry,
+                      size_t output) const override {
+    const EntryPlan *plan = findPlan(entry);
+    return plan && output < plan->numOutputs() ? plan->outputWindow(output)
+                                               : Window();
+  }
+  Status rebuild(std::shared_ptr<World> newWorld) override;
   Status run(const manifest::Entry &entry,
              const std::vector<TensorView> &inputs,
              std::vector<Tensor> *outputs) override;
@@ -69,7 +91,7 @@ public:
       return;
     cancelled.store(true);
     // For those that wait in a collective.
-    world->rank(0).abort("cancelled");
+    communicator().abort("cancelled");
   }
   void log(LogLevel level, const std::string &text) override {
     if (!logFunction)
@@ -96,17 +118,19 @@ public:
 
   int64_t deviceBytes() const override {
     int64_t largest = 0;
-    for (auto &rank : ranks)
-      if (!isOfHost(manifest(), manifest().program_of_rank(rank->rank)))
+    for (int number : local) {
+      const dist_rt_context &rank = *ranks[number];
+      if (!isOfHost(manifest(), manifest().program_of_rank(number)))
         largest =
-            std::max<int64_t>(largest, rank->state.size() + rank->arena.size() +
-                                           rank->library.size());
+            std::max<int64_t>(largest, rank.state.size() + rank.arena.size() +
+                                           rank.library.size());
+    }
     return largest;
   }
   std::vector<TraceEvent> takeTrace() override {
     std::vector<TraceEvent> events;
-    for (auto &rank : ranks)
-      takeSpans(*rank, &events);
+    for (int rank : local)
+      takeSpans(*ranks[rank], &events);
     return events;
   }
 
@@ -120,8 +144,21 @@ private:
   // Of the launch; kept, so that a step allocates nothing.
   std::vector<StepCall> single;
   std::vector<Step> steps;
-  std::vector<size_t> begun, completed; // by rank
+  std::vector<size_t> begun, completed; // by local rank
 
+  bool isAlone() const { return local.size() == ranks.size(); }
+  Communicator &communicator() { return *ranks[local.front()]->communicator; }
+  EntryPlan *findPlan(const manifest::Entry &entry) const {
+    for (const auto &plan : plans)
+      if (&plan->entry() == &entry)
+        return plan.get();
+    return nullptr;
+  }
+  Status makeWorld(const SessionOptions &options);
+  Status makeRank(int rank, const cpu::LibraryMemory &library,
+                  const SessionOptions &options, TimePoint origin);
+  /// Whether all processes go on; `here`: whether this one does.
+  bool allGoOn(dist_rt_context &context, bool here);
   void beginCall();
   /// Whether the call was cancelled.
   bool endCall();
@@ -155,27 +192,13 @@ private:
   }
 };
 
-Status LocalSession::start(const SessionOptions &options) {
+Status PackageSession::makeWorld(const SessionOptions &options) {
   const manifest::Manifest &m = package->manifest;
-  cpu::LibraryMemory library;
-  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(m, &library));
-  for (const manifest::Entry &entry :
-       m.programs(m.program_of_rank(0)).entries()) {
-    // The entries of its name in other programs run together with it.
-    plans.emplace_back();
-    DIST_RETURN_IF_ERROR(
-        EntryPlan::create(*package, library, entry.name(), &plans.back()));
+  if (options.world) {
+    world = options.world;
+    return Status();
   }
-
-  auto origin = std::chrono::steady_clock::now();
-  std::vector<int> threadsOfRank;
-  for (int program : m.program_of_rank())
-    threadsOfRank.push_back(m.programs(program).threads() > 0
-                                ? m.programs(program).threads()
-                                : m.threads_per_device());
-  threads = std::make_unique<RankThreads>(threadsOfRank, m.mesh().host(),
-                                          options.team);
-  DIST_RETURN_IF_ERROR(threads->status());
+  ownsWorld = true;
   LocalOptions local;
   for (const manifest::Axis &axis : m.mesh().axes())
     local.mesh.push_back(axis.size());
@@ -185,7 +208,6 @@ Status LocalSession::start(const SessionOptions &options) {
   local.spinForHostMicroseconds = threads->spinForAll();
   local.parallelFor = cpu::parallelFor;
   local.threadsPerRank = m.threads_per_device();
-  logFunction = options.log;
   if (logFunction)
     local.warn = [this](const std::string &text) {
       log(LogLevel::Warning, text);
@@ -193,39 +215,91 @@ Status LocalSession::start(const SessionOptions &options) {
   local.nameOp = [this](int rank, int32_t op) {
     return transferName(ranks[rank]->entry, op);
   };
-  DIST_RETURN_IF_ERROR(LocalWorld::create(local, &world));
-  DIST_RETURN_IF_ERROR(checkCommunicator(m, world->rank(0)));
-  for (int rank = 0; rank < m.ranks(); ++rank) {
-    ranks.push_back(std::make_unique<dist_rt_context>());
-    dist_rt_context &context = *ranks.back();
-    context.rank = rank;
-    // For the library: its kernels were described for a device's threads.
-    context.threads = m.threads_per_device();
-    const manifest::Program &program = m.programs(m.program_of_rank(rank));
-    int64_t arenaBytes = 0;
-    for (const manifest::Entry &entry : program.entries())
-      arenaBytes = std::max(arenaBytes, entry.arena_bytes());
-    DIST_RETURN_IF_ERROR(
-        context.state.allocate(stateBytes(m, program), "variables"));
-    DIST_RETURN_IF_ERROR(context.arena.allocate(arenaBytes, "activations"));
-    const cpu::LibraryBlock &block = library.block(m.program_of_rank(rank));
-    DIST_RETURN_IF_ERROR(
-        context.library.allocate(block.bytes(), "the library's kernels"));
-    context.scratchpad = context.library.data() + block.scratchpad;
-    context.scratchpadBytes = block.scratchpadBytes;
-    context.table = &m.kernels();
-    context.kernels.resize(m.kernels_size());
-    context.communicator = &world->rank(rank);
-    context.cancelled = &cancelled;
-    context.trace = options.trace;
-    context.origin = origin;
-    if (options.trace)
-      context.started.observe([&context](int32_t op, auto begin, auto end) {
-        context.startedSpans.push_back(
-            {"started", nullptr, op, -1, context.entry, begin, end});
-      });
+  std::unique_ptr<LocalWorld> made;
+  DIST_RETURN_IF_ERROR(LocalWorld::create(local, &made));
+  world = std::move(made);
+  return Status();
+}
+
+Status PackageSession::makeRank(int rank, const cpu::LibraryMemory &library,
+                                const SessionOptions &options,
+                                TimePoint origin) {
+  const manifest::Manifest &m = package->manifest;
+  ranks[rank] = std::make_unique<dist_rt_context>();
+  dist_rt_context &context = *ranks[rank];
+  context.rank = rank;
+  // For the library: its kernels were described for a device's threads.
+  context.threads = m.threads_per_device();
+  const manifest::Program &program = m.programs(m.program_of_rank(rank));
+  int64_t arenaBytes = 0;
+  for (const manifest::Entry &entry : program.entries())
+    arenaBytes = std::max(arenaBytes, entry.arena_bytes());
+  DIST_RETURN_IF_ERROR(
+      context.state.allocate(stateBytes(m, program), "variables"));
+  DIST_RETURN_IF_ERROR(context.arena.allocate(arenaBytes, "activations"));
+  const cpu::LibraryBlock &block = library.block(m.program_of_rank(rank));
+  DIST_RETURN_IF_ERROR(
+      context.library.allocate(block.bytes(), "the library's kernels"));
+  context.scratchpad = context.library.data() + block.scratchpad;
+  context.scratchpadBytes = block.scratchpadBytes;
+  context.table = &m.kernels();
+  context.kernels.resize(m.kernels_size());
+  context.communicator = &world->rank(rank);
+  context.cancelled = &cancelled;
+  context.trace = options.trace;
+  context.origin = origin;
+  if (options.trace)
+    context.started.observe([&context](int32_t op, auto begin, auto end) {
+      context.startedSpans.push_back(
+          {"started", nullptr, op, -1, context.entry, begin, end});
+    });
+  return Status();
+}
+
+Status PackageSession::start(const SessionOptions &options) {
+  const manifest::Manifest &m = package->manifest;
+  Placement placement =
+      options.placement.value_or(Placement::inOneProcess(m.ranks()));
+  DIST_RETURN_IF_ERROR(checkPlacement(m, placement));
+  local = placement.ranksOf(options.process);
+  bool reachesAll = local.size() == static_cast<size_t>(m.ranks());
+  if (local.empty() || (!reachesAll && !options.world) ||
+      (options.world && options.world->ranks() != m.ranks()))
+    return Status::error(
+        StatusCode::InvalidArgument, "a session cannot start",
+        "process " + std::to_string(options.process),
+        local.empty() ? "no rank is placed in it"
+                      : "its communicators do not reach all ranks",
+        "give the process and the world that the placement is of");
+  cpu::LibraryMemory library;
+  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(m, &library));
+  for (const manifest::Entry &entry :
+       m.programs(m.program_of_rank(0)).entries()) {
+    // The entries of its name in other programs run together with it.
+    plans.emplace_back();
+    DIST_RETURN_IF_ERROR(EntryPlan::create(*package, library, local,
+                                           entry.name(), &plans.back()));
   }
-  store = std::make_unique<VariableStore>(*package, ranks, *threads);
+
+  auto origin = std::chrono::steady_clock::now();
+  std::vector<int> threadsOfRank;
+  for (int rank : local) {
+    int program = m.program_of_rank(rank);
+    threadsOfRank.push_back(m.programs(program).threads() > 0
+                                ? m.programs(program).threads()
+                                : m.threads_per_device());
+  }
+  bool withHost = m.mesh().host() && local.back() == m.ranks() - 1;
+  threads =
+      std::make_unique<RankThreads>(threadsOfRank, withHost, options.team);
+  DIST_RETURN_IF_ERROR(threads->status());
+  logFunction = options.log;
+  DIST_RETURN_IF_ERROR(makeWorld(options));
+  ranks.resize(m.ranks());
+  for (int rank : local)
+    DIST_RETURN_IF_ERROR(makeRank(rank, library, options, origin));
+  DIST_RETURN_IF_ERROR(checkCommunicator(m, communicator()));
+  store = std::make_unique<VariableStore>(*package, ranks, local, *threads);
   mapsWeights = options.mapWeights;
   log(LogLevel::Info, m.model_name() + ": " + std::to_string(m.ranks()) +
                           " x " + std::to_string(m.threads_per_device()) +
@@ -235,19 +309,47 @@ Status LocalSession::start(const SessionOptions &options) {
   return resetVariables();
 }
 
-void LocalSession::beginCall() {
+Status PackageSession::rebuild(std::shared_ptr<World> newWorld) {
+  if (ownsWorld || !newWorld || newWorld->ranks() != manifest().ranks())
+    return Status::error(
+        StatusCode::InvalidArgument, "a session cannot begin a new generation",
+        manifest().model_name(),
+        ownsWorld ? "it has a world of its own, which needs none"
+                  : "the communicators do not reach all ranks",
+        "give the world that the placement is of");
+  world = std::move(newWorld);
+  for (int rank : local)
+    ranks[rank]->communicator = &world->rank(rank);
+  generationEnded = false;
+  return Status();
+}
+
+bool PackageSession::allGoOn(dist_rt_context &context, bool here) {
+  int32_t goes = here;
+  uint32_t all = (1u << manifest().mesh().axes_size()) - 1;
+  Status status = context.communicator->allReduce(
+      sessionOp, &goes, 1, manifest::I32, Reduction::Min, all);
+  if (!status.ok()) {
+    context.status = std::move(status);
+    fail(context, context.entry.load()->name(), 1);
+    return false;
+  }
+  return goes != 0;
+}
+
+void PackageSession::beginCall() {
   std::lock_guard<std::mutex> lock(callMutex);
   cancelled.store(false);
   running = true;
 }
 
-bool LocalSession::endCall() {
+bool PackageSession::endCall() {
   std::lock_guard<std::mutex> lock(callMutex);
   running = false;
   return cancelled.load();
 }
 
-void LocalSession::tearVariables(size_t done) {
+void PackageSession::tearVariables(size_t done) {
   // Programs refuse labels and indices before they update anything: only what
   // some ranks have counted and others have not is lost then.
   bool everywhere = failure.code() != StatusCode::InvalidInput;
@@ -262,25 +364,27 @@ void LocalSession::tearVariables(size_t done) {
                     everywhere);
 }
 
-Status LocalSession::run(const manifest::Entry &entry,
-                         const std::vector<TensorView> &inputs,
-                         std::vector<Tensor> *outputs) {
+Status PackageSession::run(const manifest::Entry &entry,
+                           const std::vector<TensorView> &inputs,
+                           std::vector<Tensor> *outputs) {
   size_t done = 0;
   single.assign(1, {&entry, &inputs, outputs});
   return runSteps(single, nullptr, &done);
 }
 
-Status LocalSession::runSteps(const std::vector<StepCall> &calls,
-                              const std::function<bool(size_t)> &goOn,
-                              size_t *done) {
+Status PackageSession::runSteps(const std::vector<StepCall> &calls,
+                                const std::function<bool(size_t)> &goOn,
+                                size_t *done) {
   *done = 0;
   steps.clear();
+  if (generationEnded)
+    return Status::error(
+        StatusCode::Unavailable, "the generation of these processes has ended",
+        manifest().model_name(), failure.message(), "rebuild the session");
   int64_t resultBytes = 0;
   for (const StepCall &call : calls) {
     Step &step = steps.emplace_back();
-    for (auto &candidate : plans)
-      if (&candidate->entry() == call.entry)
-        step.plan = candidate.get();
+    step.plan = findPlan(*call.entry);
     if (!step.plan)
       return Status::error(StatusCode::InvalidArgument,
                            "the entry is not of this session",
@@ -299,12 +403,15 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
       step.plan->prepared(store->versions());
   }
   failure = Status();
-  begun.assign(ranks.size(), 0);
-  completed.assign(ranks.size(), 0);
-  StepGate gate(ranks.size(), threads->spinForAll());
+  begun.assign(local.size(), 0);
+  completed.assign(local.size(), 0);
+  StepGate gate(local.size(), threads->spinForAll());
   size_t finished = 0; // calls whose outputs were put together at the gate
+  // What this process decided, and what all did together.
+  std::atomic<bool> here{true}, together{true};
+  int64_t devices = deviceCount(manifest().mesh());
   auto runRank = [&](int rank) {
-    dist_rt_context &context = *ranks[rank];
+    dist_rt_context &context = *ranks[local[rank]];
     if (context.results.size() < static_cast<size_t>(resultBytes))
       context.results.resize(resultBytes);
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -319,8 +426,15 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
       bool open = gate.pass([&] {
         steps[i].plan->finish(ranks, calls[i].outputs, steps[i].base);
         finished = i + 1;
-        return goOn(i);
+        here = goOn(i);
+        return here || !isAlone();
       });
+      // The mesh's host is in no group of the devices: it hears from one.
+      if (open && !isAlone()) {
+        if (local[rank] < devices && !allGoOn(context, here))
+          together = false;
+        open = gate.pass([&] { return together.load(); });
+      }
       if (!open)
         return Status();
     }
@@ -328,7 +442,7 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
   };
   beginCall();
   Status run = threads->run([&](int rank) {
-    dist_rt_context &context = *ranks[rank];
+    dist_rt_context &context = *ranks[local[rank]];
     context.communicator->progress.begin();
     Status status = withoutThrowing([&] { return runRank(rank); });
     if (!status.ok()) {
@@ -354,13 +468,17 @@ Status LocalSession::runSteps(const std::vector<StepCall> &calls,
       plan->forgetPrepared();
   if (!failure.ok())
     tearVariables(*done);
-  if (!failure.ok() || wasCancelled)
+  if (failure.ok() && !wasCancelled)
+    return failure;
+  if (ownsWorld)
     world->reset();
+  else
+    generationEnded = true;
   return failure;
 }
 
-bool LocalSession::runStep(dist_rt_context &context, const Step &step,
-                           const StepCall &call) {
+bool PackageSession::runStep(dist_rt_context &context, const Step &step,
+                             const StepCall &call) {
   int rank = context.rank;
   context.status = Status();
   context.entry = &step.plan->entry(rank);
@@ -383,6 +501,10 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
   if (code == 0)
     code = step.plan->step(rank)(&context, context.arena.data(),
                                  context.bindings.data());
+  if (code == 0) {
+    context.status = step.plan->reduceResults(context, call.outputs, step.base);
+    code = context.status.ok() ? 0 : 1;
+  }
   if (code != 0)
     fail(context, step.plan->entry(rank).name(), code);
   // Nothing of a step that failed goes on behind it, nor is remembered.
@@ -396,7 +518,7 @@ bool LocalSession::runStep(dist_rt_context &context, const Step &step,
 
 Status Session::open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out) {
-  auto session = std::make_unique<LocalSession>();
+  auto session = std::make_unique<PackageSession>();
   Host host{cpu::hostFeatures()};
   DIST_RETURN_IF_ERROR(
       Package::load(package, host, runtimeApi(), &session->package));

@@ -6,9 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A session maps a program package, owns the device threads, their arenas and
-// variables, and runs entries on all ranks at once. The trainer (runtime/train)
-// and the C API are built on it. Not thread-safe, but for `cancel`: one caller
-// at a time.
+// variables, and runs entries on all of its process's ranks at once. The
+// trainer (runtime/train) and the C API are built on it. Not thread-safe, but
+// for `cancel`: one caller at a time.
+//
+// Where a mesh's ranks are in several processes, each has a session, which are
+// called alike: same entries, same order, also of reads of variables. A failure
+// of one rank then ends the generation: all sessions fail, and none runs again
+// before its `rebuild`.
 //
 // A call that fails or is cancelled in the middle leaves the variables that its
 // entry changes between two steps, some ranks or elements before and some
@@ -19,14 +24,18 @@
 #define RUNTIME_CORE_SESSION_H
 
 #include "runtime/core/log.h"
+#include "runtime/core/placement.h"
+#include "runtime/core/slices.h"
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace dist {
 
 class ThreadTeam;
+class World;
 
 struct SessionOptions {
   /// Seconds a collective waits for its peers before the step fails.
@@ -39,6 +48,11 @@ struct SessionOptions {
   LogFunction log;
   /// Threads that other sessions run on, too, in turns; null: its own.
   std::shared_ptr<ThreadTeam> team;
+  /// Where the ranks run, and which process this is; none: all of them here.
+  std::optional<Placement> placement;
+  int process = 0;
+  /// Who they talk through; null: memory, where all of them are here.
+  std::shared_ptr<World> world;
 };
 
 /// One timed span on one device, microseconds since the session was opened.
@@ -73,19 +87,31 @@ public:
   /// Entry by name; null when the package has none of that name.
   virtual const manifest::Entry *findEntry(const std::string &name) const = 0;
 
-  /// Runs an entry on all ranks. `inputs` has one *global* tensor for each
-  /// argument that is no variable and not prepared, in manifest order; its
-  /// shape and type must be the binding's. What is sharded on dim 0 alone is
+  /// The ranks of this process, ascending.
+  virtual const std::vector<int> &localRanks() const = 0;
+  /// What `run` takes of an entry's input, and gives of its output, by their
+  /// numbers there: all of the tensor where all ranks are in this process, else
+  /// the box that this process's ranks have. Absent where none has a part.
+  virtual Window inputWindow(const manifest::Entry &entry,
+                             size_t input) const = 0;
+  virtual Window outputWindow(const manifest::Entry &entry,
+                              size_t output) const = 0;
+
+  /// Runs an entry on all ranks. `inputs` has one tensor for each argument that
+  /// is no variable and not prepared, in manifest order: its window, of the
+  /// binding's type. What is sharded on dim 0 alone is
   /// cut by address: nothing is copied where that gives `bufferAlignment`.
-  /// `outputs` receives one global tensor for each result that is no variable
-  /// (buffers are reused); unreduced ones are summed over the ranks.
+  /// `outputs` receives one window for each result that is no variable
+  /// (buffers are reused; an absent one has no data); unreduced ones are summed
+  /// over all ranks.
   virtual Status run(const manifest::Entry &entry,
                      const std::vector<TensorView> &inputs,
                      std::vector<Tensor> *outputs) = 0;
 
   /// Runs calls one after another; the devices go from one to the next on their
   /// own. With `goOn`, call i + 1 begins only if goOn(i) says so: it may read
-  /// what call i gave, and is called on a device's thread. `done` receives the
+  /// what call i gave, and is called on a device's thread; of several processes
+  /// all must say so. `done` receives the
   /// number of calls that all devices completed: their outputs are there, also
   /// when a later one fails.
   virtual Status runSteps(const std::vector<StepCall> &calls,
@@ -108,15 +134,21 @@ public:
   virtual void log(LogLevel level, const std::string &text) {}
 
   /// A variable's value as a global tensor. ON_READ variables are reduced by
-  /// their aggregation.
+  /// their aggregation. In several processes each of them reads it, together.
   virtual Status readVariable(int index, Tensor *out) = 0;
-  /// Writes all copies or shards. An ON_READ sum goes to the first rank.
+  /// Writes all copies or shards of this process; the others do the same with
+  /// the same value. An ON_READ sum goes to the first rank.
   virtual Status writeVariable(int index, const TensorView &value) = 0;
-  /// One rank's own slice, for checkpoints that resume bit by bit.
+  /// A local rank's own slice, for checkpoints that resume bit by bit.
   virtual Status readSlice(int index, int rank, Tensor *out) = 0;
   virtual Status writeSlice(int index, int rank, const TensorView &value) = 0;
   /// Initial values from weights.safetensors.
   virtual Status resetVariables() = 0;
+
+  /// Begins the next generation after a failure, where the world is the
+  /// caller's: through `world` from now on, the package as it is. Variables
+  /// that the failed call had begun to change are still to be written.
+  virtual Status rebuild(std::shared_ptr<World> world) = 0;
 
   /// Bytes allocated on each device (state, arena, the library's), for
   /// `peak_device_mb`.

@@ -9,6 +9,7 @@
 #include "runtime/comm/local/reduce.h"
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace dist {
 
@@ -233,15 +234,7 @@ Status Distribution::create(const manifest::Mesh &mesh,
       slice.firstCopy &= used[axis] || place[axis] == 0;
     // The host comes behind them; where it has a tensor, it is whole.
     slice.firstCopy &= rank < deviceCount(mesh);
-    int runs = 0;
-    std::vector<int64_t> part = result.shapeOf(slice);
-    forEachRun(result.globalShape, part, slice, element,
-               [&](int64_t offset, int64_t, int64_t) {
-                 if (runs++ == 0)
-                   slice.offset = offset;
-               });
-    slice.padded = slice.size != part;
-    slice.contiguous = runs <= 1 && !slice.padded;
+    result.locate(&slice);
     result.slices.push_back(std::move(slice));
   }
   *out = std::move(result);
@@ -254,6 +247,60 @@ std::vector<int64_t> Distribution::shapeOf(const Slice &slice) const {
     if (weighted[dim])
       shape[dim] = slice.size[dim];
   return shape;
+}
+
+void Distribution::locate(Slice *slice) const {
+  int runs = 0;
+  std::vector<int64_t> part = shapeOf(*slice);
+  slice->offset = 0;
+  forEachRun(globalShape, part, *slice, byteSize(type),
+             [&](int64_t offset, int64_t, int64_t) {
+               if (runs++ == 0)
+                 slice->offset = offset;
+             });
+  slice->padded = slice->size != part;
+  slice->contiguous = runs <= 1 && !slice->padded;
+}
+
+Window Distribution::narrowTo(const std::vector<int> &ranks) {
+  Window window;
+  std::set<std::vector<int64_t>> counted; // starts
+  int64_t held = 0;
+  for (int rank : ranks) {
+    const Slice &slice = slices[rank];
+    bool empty = elementCount(slice.size) == 0;
+    // Of nothing but padding, the box is as empty as it is.
+    if (!window.present || (elementCount(window.shape) == 0 && !empty)) {
+      window.present = true;
+      window.start = slice.start;
+      window.shape = slice.size;
+    }
+    if (empty)
+      continue;
+    for (size_t dim = 0; dim < slice.size.size(); ++dim) {
+      int64_t last = std::max(window.start[dim] + window.shape[dim],
+                              slice.start[dim] + slice.size[dim]);
+      window.start[dim] = std::min(window.start[dim], slice.start[dim]);
+      window.shape[dim] = last - window.start[dim];
+    }
+    if (counted.insert(slice.start).second)
+      held += elementCount(slice.size);
+  }
+  window.whole = window.present && held == elementCount(window.shape);
+  keepRanks([&](int rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  });
+  if (!window.present)
+    return window;
+  globalShape = window.shape;
+  globalBytes = elementCount(globalShape) * byteSize(type);
+  for (int rank : ranks) {
+    Slice &slice = slices[rank];
+    for (size_t dim = 0; dim < slice.start.size(); ++dim)
+      slice.start[dim] -= window.start[dim];
+    locate(&slice);
+  }
+  return window;
 }
 
 void Distribution::keepRanks(const std::function<bool(int rank)> &holds) {

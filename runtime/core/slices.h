@@ -29,6 +29,15 @@ struct Slice {
   int64_t offset = 0;
 };
 
+/// The part of a tensor that some ranks have between them, as a box of it.
+struct Window {
+  std::vector<int64_t> start, shape;
+  /// Whether any of them has a part.
+  bool present = false;
+  /// Whether each element of the box is some rank's.
+  bool whole = false;
+};
+
 /// What a tensor is: how a dim that is split over an axis with weights is cut.
 enum class Content { Variable, Examples };
 
@@ -58,6 +67,10 @@ public:
   /// is the first that one of them has.
   void keepRanks(const std::function<bool(int rank)> &holds);
 
+  /// Leaves `ranks` alone, and of the tensor the smallest box with all that
+  /// they have: shapes and slices are the box's from now on.
+  Window narrowTo(const std::vector<int> &ranks);
+
   /// The shape of a rank's part, with its padding.
   std::vector<int64_t> partShape(int rank) const {
     return shapeOf(slices[rank]);
@@ -69,6 +82,8 @@ public:
 
 private:
   std::vector<int64_t> shapeOf(const Slice &slice) const;
+  /// Finds where a rank's part lies in the tensor.
+  void locate(Slice *slice) const;
 };
 
 /// Adds up the ranks' partial sums, in rank order, into the whole tensor.

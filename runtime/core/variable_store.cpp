@@ -60,8 +60,9 @@ void meanRows(const char *rows, int64_t numRows, int64_t columns, char *out) {
 
 VariableStore::VariableStore(
     const Package &package,
-    std::vector<std::unique_ptr<dist_rt_context>> &ranks, RankThreads &threads)
-    : package(package), ranks(ranks), threads(threads),
+    std::vector<std::unique_ptr<dist_rt_context>> &ranks,
+    const std::vector<int> &localRanks, RankThreads &threads)
+    : package(package), ranks(ranks), localRanks(localRanks), threads(threads),
       version(package.manifest.variables_size(), 1) {}
 
 char *VariableStore::address(int index, int rank) const {
@@ -70,8 +71,17 @@ char *VariableStore::address(int index, int rank) const {
 }
 
 bool VariableStore::holds(int index, int rank) const {
-  return holdsVariable(package.manifest, package.manifest.variables(index),
-                       rank);
+  return ranks[rank] && holdsVariable(package.manifest,
+                                      package.manifest.variables(index), rank);
+}
+
+Status
+VariableStore::onHolders(int index,
+                         const std::function<void(int rank)> &job) const {
+  return threads.run([&](int number) {
+    if (holds(index, localRanks[number]))
+      job(localRanks[number]);
+  });
 }
 
 Status VariableStore::checkIndex(int index, int rank) const {
@@ -86,6 +96,11 @@ Status VariableStore::checkIndex(int index, int rank) const {
 Status VariableStore::checkHolds(int index, int rank) const {
   if (holds(index, rank))
     return Status();
+  if (!ranks[rank])
+    return Status::error(StatusCode::InvalidArgument,
+                         "rank " + std::to_string(rank) +
+                             " is of another process",
+                         package.manifest.variables(index).name());
   return Status::error(StatusCode::InvalidArgument,
                        "rank " + std::to_string(rank) + " has no part of '" +
                            package.manifest.variables(index).name() + "'");
@@ -96,6 +111,9 @@ bool VariableStore::copiesDiffer(int index) const {
   const Distribution &d = package.variables[index];
   if (d.unreduced)
     return false;
+  // What the others' ranks have is not known here.
+  if (!isAlone())
+    return true;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (d.slices[rank].firstCopy || !holds(index, rank))
       continue;
@@ -128,6 +146,40 @@ Status VariableStore::checkWhole(const std::vector<int> &variables) const {
   return Status();
 }
 
+Status VariableStore::gather(int index, Buffer *parts) const {
+  const Distribution &d = package.variables[index];
+  const manifest::Mesh &mesh = package.manifest.mesh();
+  uint32_t all = (1u << mesh.axes_size()) - 1;
+  int64_t devices = deviceCount(mesh);
+  parts->resize(d.localBytes * ranks.size());
+  std::vector<Buffer> others(localRanks.size()); // the first rank's are `parts`
+  std::vector<Status> statuses(localRanks.size());
+  DIST_RETURN_IF_ERROR(threads.run([&](int number) {
+    Communicator &communicator = *ranks[localRanks[number]]->communicator;
+    if (number > 0)
+      others[number].resize(d.localBytes);
+    for (size_t root = 0; root < ranks.size(); ++root) {
+      // The mesh's host meets the devices only where it is the root.
+      if (!d.slices[root].firstCopy ||
+          (localRanks[number] >= devices && int64_t(root) < devices))
+        continue;
+      char *to = number > 0 ? others[number].data()
+                            : parts->data() + root * d.localBytes;
+      if (localRanks[number] == int(root))
+        std::memcpy(to, address(index, root), d.localBytes);
+      Status status =
+          communicator.broadcast(sessionOp, to, d.localBytes, root, all);
+      if (!status.ok()) {
+        statuses[number] = std::move(status);
+        return;
+      }
+    }
+  }));
+  for (Status &status : statuses)
+    DIST_RETURN_IF_ERROR(std::move(status));
+  return Status();
+}
+
 Status VariableStore::read(int index, Tensor *out) const {
   DIST_RETURN_IF_ERROR(checkIndex(index, 0));
   DIST_RETURN_IF_ERROR(checkWhole({index}));
@@ -135,13 +187,19 @@ Status VariableStore::read(int index, Tensor *out) const {
   out->type = d.type;
   out->shape = d.globalShape;
   out->data.resize(d.globalBytes);
+  Buffer gathered; // where they are not all here
+  if (!isAlone())
+    DIST_RETURN_IF_ERROR(gather(index, &gathered));
+  auto part = [&](int rank) -> const void * {
+    return isAlone() ? address(index, rank)
+                     : gathered.data() + rank * d.localBytes;
+  };
   if (d.unreduced)
-    addPartials(
-        d, [&](int rank) { return address(index, rank); }, out->data.data());
+    addPartials(d, part, out->data.data());
   else
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (d.slices[rank].firstCopy)
-        d.paste(address(index, rank), rank, out->data.data());
+        d.paste(part(rank), rank, out->data.data());
   if (isReadAsOneRow(package.manifest.variables(index))) {
     int64_t rows = d.globalShape[0];
     int64_t columns = rows ? elementCount(d.globalShape) / rows : 0;
@@ -180,9 +238,7 @@ Status VariableStore::write(int index, const TensorView &value) {
         std::string("expected ") + name(d.type) + toString(d.globalShape) +
             ", but got " + name(value.type) + toString(value.shape));
   // Each rank touches its own memory first, and large ones in parallel.
-  DIST_RETURN_IF_ERROR(threads.run([&](int rank) {
-    if (!holds(index, rank))
-      return;
+  DIST_RETURN_IF_ERROR(onHolders(index, [&](int rank) {
     if (d.slices[rank].partial == 0)
       d.cut(view.data, rank, address(index, rank));
     else
@@ -232,9 +288,7 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
     const manifest::Variable &variable = package.manifest.variables(i);
     if (variable.weights_key().empty()) {
       const Distribution &d = package.variables[i];
-      DIST_RETURN_IF_ERROR(threads.run([&](int rank) {
-        if (!holds(i, rank))
-          return;
+      DIST_RETURN_IF_ERROR(onHolders(i, [&](int rank) {
         double fill = d.slices[rank].partial == 0 ? variable.fill() : 0;
         char *to = address(i, rank);
         if (fill == 0 || !d.slices[rank].padded)

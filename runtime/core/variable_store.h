@@ -19,9 +19,11 @@ namespace dist {
 /// versions, from which prepared buffers know that they are stale.
 class VariableStore {
 public:
+  /// `ranks`: null where another process has them; `localRanks`: the others,
+  /// by their number among `threads`.
   VariableStore(const Package &package,
                 std::vector<std::unique_ptr<dist_rt_context>> &ranks,
-                RankThreads &threads);
+                const std::vector<int> &localRanks, RankThreads &threads);
 
   Status read(int index, Tensor *out) const;
   Status write(int index, const TensorView &value);
@@ -47,13 +49,20 @@ public:
 
 private:
   char *address(int index, int rank) const;
+  /// Whether the rank is this process's and has a part.
   bool holds(int index, int rank) const;
+  /// Calls job(rank) on the local ranks that have a part.
+  Status onHolders(int index, const std::function<void(int rank)> &job) const;
+  bool isAlone() const { return localRanks.size() == ranks.size(); }
+  /// All ranks' parts, one after the other, from all processes.
+  Status gather(int index, Buffer *parts) const;
   Status checkHolds(int index, int rank) const;
   bool copiesDiffer(int index) const;
   Status checkIndex(int index, int rank) const;
 
   const Package &package;
   std::vector<std::unique_ptr<dist_rt_context>> &ranks;
+  const std::vector<int> &localRanks;
   RankThreads &threads;
   std::vector<uint64_t> version;
   std::map<int, std::set<int>>

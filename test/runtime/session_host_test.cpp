@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/session_fixture.h"
+#include "test/runtime/processes_fixture.h"
 
 namespace dist::test {
 namespace {
@@ -83,6 +83,49 @@ TEST_F(HostTest, HasTheOneCopy) {
   const float other[] = {5, 6};
   ASSERT_TRUE(session->writeVariable(0, {manifest::F32, {2}, other}).ok());
   EXPECT_EQ(value(1), 6);
+}
+
+// The host has a process together with a device.
+TEST_F(HostTest, ReachesOtherProcesses) {
+  describeHost();
+  ASSERT_TRUE(open().ok());
+  Processes processes;
+  Status opened = processes.open(folder, m, {0, 1, 1});
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  const float x[] = {1, 2, 3, 4};
+  std::vector<Tensor> results[2][3];
+  size_t done[2] = {};
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(run("train_step", {{manifest::F32, {4}, x}}).ok());
+  expectOk(processes.onAll([&](int process, Session &own) {
+    std::vector<TensorView> inputs = {{manifest::F32, {2}, x + 2 * process}};
+    std::vector<StepCall> calls;
+    for (std::vector<Tensor> &result : results[process])
+      calls.push_back({own.findEntry("train_step"), &inputs, &result});
+    return own.runSteps(
+        calls, [&](size_t i) { return process == 0 || i < 1; }, &done[process]);
+  }));
+  EXPECT_EQ(done[0], 2u);
+  EXPECT_EQ(done[1], 2u);
+  std::vector<float> y = floats(outputs[0]);
+  for (int process : {0, 1})
+    EXPECT_EQ(floats(results[process][1][0]),
+              std::vector<float>(y.begin() + 2 * process,
+                                 y.begin() + 2 * process + 2));
+  EXPECT_TRUE(results[0][1][1].data.empty());
+  EXPECT_EQ(floats(results[1][1][1]), floats(outputs[1]));
+  expectOk(processes.onAll([&](int, Session &own) {
+    Tensor value;
+    DIST_RETURN_IF_ERROR(own.readVariable(0, &value));
+    EXPECT_EQ(floats(value), read(0));
+    return Status();
+  }));
+  // By itself it could not hear whether all go on.
+  EXPECT_NE(Processes()
+                .open(folder, m, {0, 0, 1})
+                .message()
+                .find("the mesh's host has a process of its own"),
+            std::string::npos);
 }
 
 // Its loops are cut for the threads of all devices, but kernels of the library

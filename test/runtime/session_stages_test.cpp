@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/session_fixture.h"
+#include "test/runtime/processes_fixture.h"
 
 namespace dist::test {
 namespace {
@@ -103,6 +103,41 @@ TEST_F(StagesTest, RunsEachStagesProgram) {
   EXPECT_EQ(value(2), 2);
   // The state of the larger stage, and its arena.
   EXPECT_EQ(session->deviceBytes(), 192 + 64);
+}
+
+// A process that has no part of a tensor neither takes nor gives it.
+TEST_F(StagesTest, RunsEachInAProcess) {
+  describeStages();
+  ASSERT_TRUE(open().ok());
+  Processes processes;
+  Status opened = processes.open(folder, m, {0, 1});
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  const float x[] = {3, 4}, y[] = {100, 200};
+  std::vector<Tensor> results[2];
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(
+        run("train_step", {{manifest::F32, {2}, x}, {manifest::F32, {2}, y}})
+            .ok());
+    expectOk(processes.onAll([&](int process, Session &own) {
+      const manifest::Entry &entry = *own.findEntry("train_step");
+      EXPECT_EQ(own.inputWindow(entry, 0).present, process == 0);
+      EXPECT_EQ(own.inputWindow(entry, 1).present, process == 1);
+      EXPECT_EQ(own.outputWindow(entry, 0).present, process == 1);
+      std::vector<TensorView> inputs(2);
+      inputs[process] = {manifest::F32, {2}, process ? y : x};
+      return own.run(entry, inputs, &results[process]);
+    }));
+  }
+  EXPECT_TRUE(results[0][0].data.empty());
+  EXPECT_EQ(floats(results[1][0]), floats(outputs[0]));
+  // All hear of what one of them has.
+  for (int variable : {0, 1, 2})
+    expectOk(processes.onAll([&](int, Session &own) {
+      Tensor value;
+      DIST_RETURN_IF_ERROR(own.readVariable(variable, &value));
+      EXPECT_EQ(floats(value), read(variable));
+      return Status();
+    }));
 }
 
 TEST_F(StagesTest, WritesWhoHasIt) {

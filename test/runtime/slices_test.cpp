@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/slices.h"
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -44,6 +45,84 @@ Status distribute(const Shape &global, const Axes &dims,
   for (const std::string &axis : unreduced)
     sharding.add_unreduced(axis);
   return Distribution::create(mesh, whole, part, sharding, "test", out);
+}
+
+// Of some ranks, the box of what they have between them takes the place of the
+// whole; one that no rank's part fills says so.
+TEST(Slices, NarrowToRanks) {
+  Shape shape = {6, 12, 4};
+  std::vector<int32_t> whole(elementCount(shape));
+  std::iota(whole.begin(), whole.end(), 0);
+  struct Case {
+    Axes axes;
+    std::vector<int> ranks;
+    Shape start, box;
+    bool isWhole = true;
+  };
+  for (const Case &c : {
+           Case{{{"a"}, {}, {}}, {0, 1, 2}, {0, 0, 0}, {3, 12, 4}},
+           Case{{{"a"}, {}, {}}, {4}, {3, 0, 0}, {3, 12, 4}},
+           Case{{{"b"}, {}, {}}, {1, 2}, {2, 0, 0}, {4, 12, 4}},
+           Case{{{"b"}, {}, {}}, {3, 5}, {0, 0, 0}, {6, 12, 4}, false},
+           Case{{{"a"}, {"b"}, {}}, {3, 4, 5}, {3, 0, 0}, {3, 12, 4}},
+           Case{{{"a"}, {"b"}, {}}, {1, 4}, {0, 4, 0}, {6, 4, 4}},
+           Case{{{"a"}, {"b"}, {}}, {0, 4}, {0, 0, 0}, {6, 8, 4}, false},
+           Case{{{}, {"a", "b"}, {}}, {2, 3}, {0, 4, 0}, {6, 4, 4}},
+           Case{{{}, {}, {}}, {5}, {0, 0, 0}, {6, 12, 4}},
+       }) {
+    Distribution full, narrow;
+    ASSERT_TRUE(distribute(shape, c.axes, {}, &full).ok());
+    narrow = full;
+    Window window = narrow.narrowTo(c.ranks);
+    EXPECT_TRUE(window.present);
+    EXPECT_EQ(window.whole, c.isWhole);
+    EXPECT_EQ(window.start, c.start);
+    EXPECT_EQ(window.shape, c.box);
+    EXPECT_EQ(narrow.globalShape, c.box);
+    EXPECT_EQ(narrow.globalBytes, 4 * elementCount(c.box));
+    std::vector<int32_t> box, back(elementCount(c.box), -1);
+    for (int64_t i = 0; i < c.box[0]; ++i)
+      for (int64_t j = 0; j < c.box[1]; ++j)
+        for (int64_t k = 0; k < c.box[2]; ++k)
+          box.push_back(
+              whole[((c.start[0] + i) * shape[1] + c.start[1] + j) * shape[2] +
+                    c.start[2] + k]);
+    for (int rank = 0; rank < 6; ++rank) {
+      bool isOurs =
+          std::find(c.ranks.begin(), c.ranks.end(), rank) != c.ranks.end();
+      EXPECT_LE(narrow.slices[rank].firstCopy, isOurs);
+      if (!isOurs)
+        continue;
+      std::vector<int32_t> part(elementCount(full.partShape(rank)), -1),
+          same(part);
+      full.cut(whole.data(), rank, part.data());
+      narrow.cut(box.data(), rank, same.data());
+      EXPECT_EQ(part, same);
+      if (narrow.slices[rank].contiguous)
+        EXPECT_EQ(std::memcmp(box.data() + narrow.slices[rank].offset / 4,
+                              part.data(), 4 * part.size()),
+                  0);
+      if (narrow.slices[rank].firstCopy)
+        narrow.paste(part.data(), rank, back.data());
+    }
+    if (c.isWhole)
+      EXPECT_EQ(back, box);
+  }
+}
+
+// 5 elements on 2 x 3 ranks, one each: the last has none, but has a box.
+TEST(Slices, NarrowToPadding) {
+  Distribution d;
+  ASSERT_TRUE(distribute({5}, {{"a", "b"}}, {}, &d).ok());
+  Distribution last = d, some = d, none = d;
+  Window window = last.narrowTo({5});
+  EXPECT_TRUE(window.present && window.whole);
+  EXPECT_EQ(window.shape, Shape{0});
+  window = some.narrowTo({5, 4});
+  EXPECT_TRUE(window.whole);
+  EXPECT_EQ(window.start, Shape{4});
+  EXPECT_EQ(window.shape, Shape{1});
+  EXPECT_FALSE(none.narrowTo({}).present);
 }
 
 // Every element is on the ranks whose slice covers it, and comes back.

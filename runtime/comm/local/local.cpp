@@ -500,7 +500,7 @@ private:
   std::vector<int> memberAt; // the group's members by place, in a collective
 };
 
-class World : public LocalWorld {
+class AllRanks : public LocalWorld {
 public:
   Shared shared;
   std::vector<std::unique_ptr<LocalCommunicator>> communicators;
@@ -538,7 +538,7 @@ Status LocalWorld::create(const LocalOptions &options,
   }
   int64_t devices = ranks;
   ranks += options.host;
-  auto world = std::make_unique<World>();
+  auto world = std::make_unique<AllRanks>();
   Shared &shared = world->shared;
   shared.options = options;
   size_t axes = options.mesh.size();

@@ -14,7 +14,7 @@
 #ifndef RUNTIME_COMM_LOCAL_LOCAL_H
 #define RUNTIME_COMM_LOCAL_LOCAL_H
 
-#include "runtime/core/communicator.h"
+#include "runtime/core/world.h"
 #include <functional>
 #include <memory>
 #include <vector>
@@ -52,15 +52,10 @@ struct LocalOptions {
 };
 
 /// The communicators of all ranks of one process.
-class LocalWorld {
+class LocalWorld : public World {
 public:
   static Status create(const LocalOptions &options,
                        std::unique_ptr<LocalWorld> *out);
-  virtual ~LocalWorld() = default;
-  virtual int ranks() const = 0;
-  virtual Communicator &rank(int rank) = 0;
-  /// After a failure, when no rank is in a collective any more: starts anew.
-  virtual void reset() = 0;
 };
 
 } // namespace dist

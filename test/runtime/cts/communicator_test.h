@@ -12,7 +12,7 @@
 #ifndef TEST_RUNTIME_CTS_COMMUNICATOR_TEST_H
 #define TEST_RUNTIME_CTS_COMMUNICATOR_TEST_H
 
-#include "runtime/core/communicator.h"
+#include "runtime/core/world.h"
 #include <functional>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -22,14 +22,6 @@
 #include <vector>
 
 namespace dist::cts {
-
-/// Ranks of one job, whatever they run in.
-class World {
-public:
-  virtual ~World() = default;
-  virtual Communicator &rank(int rank) = 0;
-  virtual void reset() = 0;
-};
 
 struct Backend {
   std::string name;

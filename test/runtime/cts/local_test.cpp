@@ -12,17 +12,6 @@
 namespace dist::cts {
 namespace {
 
-class LocalTestWorld : public World {
-public:
-  explicit LocalTestWorld(std::unique_ptr<LocalWorld> world)
-      : world(std::move(world)) {}
-  Communicator &rank(int rank) override { return world->rank(rank); }
-  void reset() override { world->reset(); }
-
-private:
-  std::unique_ptr<LocalWorld> world;
-};
-
 std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
                                    double timeout, int spin, int threads,
                                    Algorithm algorithm, bool host) {
@@ -38,7 +27,7 @@ std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
   std::unique_ptr<LocalWorld> world;
   Status status = LocalWorld::create(options, &world);
   EXPECT_TRUE(status.ok()) << status.message();
-  return std::make_unique<LocalTestWorld>(std::move(world));
+  return world;
 }
 
 Backend local(std::string name, int spin, int threads,
