@@ -34,6 +34,7 @@ OUTSIDE = [
     (r"(mlir|llvm)/", lambda n: not n.startswith(("runtime/", "tools/dist-run", "tools/options", "examples/"))),
     (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
     (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
+    (r"grpc|.*\.grpc\.pb\.h", lambda n: n.startswith("runtime/cluster/")),
     (r"dnnl|oneapi/dnnl", lambda n: n.startswith(("runtime/device/cpu", "tools/bench", "test/"))),
 ]
 
@@ -68,4 +69,8 @@ for name in files:
 for name in tracked("CMakeLists.txt"):
     if name.startswith("runtime/") and re.search(r"\b(MLIR|LLVM|DistGraph\w*|DistLowering|DistIR)\b", read(name)):
         findings.append(f"{name}: the runtime links nothing of MLIR")
+    if not name.startswith("runtime/cluster/") and "gRPC::" in read(name):
+        findings.append(f"{name}: only runtime/cluster links gRPC")
+    if name.startswith("runtime/") and not name.startswith("runtime/cluster/") and re.search(r"\bDistEtcd\w*|\bDistCluster\w*", read(name)):
+        findings.append(f"{name}: the runtime that apps embed has no cluster in it")
 report("layers", findings, len(files))

@@ -1,0 +1,193 @@
+//===- client.cpp - A client of etcd ----------------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/client.h"
+#include "runtime/cluster/etcd/rpc.grpc.pb.h"
+#include <atomic>
+#include <chrono>
+#include <grpcpp/grpcpp.h>
+#include <thread>
+
+using namespace etcdserverpb;
+
+namespace dist::cluster {
+
+/// A watch that tells of a whole range at once may be long.
+static constexpr int kLargestMessage = 64 << 20;
+
+static StoreResult fromGrpc(const grpc::Status &status) {
+  switch (status.error_code()) {
+  case grpc::StatusCode::OK:
+    return {};
+  case grpc::StatusCode::CANCELLED:
+  case grpc::StatusCode::INVALID_ARGUMENT:
+  case grpc::StatusCode::DEADLINE_EXCEEDED:
+  case grpc::StatusCode::NOT_FOUND:
+  case grpc::StatusCode::RESOURCE_EXHAUSTED:
+  case grpc::StatusCode::FAILED_PRECONDITION:
+  case grpc::StatusCode::OUT_OF_RANGE:
+  case grpc::StatusCode::UNIMPLEMENTED:
+  case grpc::StatusCode::UNAVAILABLE:
+    return {StoreCode(int(status.error_code())), status.error_message()};
+  default:
+    return {StoreCode::Internal, status.error_message()};
+  }
+}
+
+struct EtcdClient::Impl {
+  Impl(const std::string &address, int64_t timeout)
+      : channel(makeChannel(address)), kv(KV::NewStub(channel)),
+        lease(Lease::NewStub(channel)),
+        watch(etcdserverpb::Watch::NewStub(channel)), timeout(timeout) {}
+
+  static std::shared_ptr<grpc::Channel>
+  makeChannel(const std::string &address) {
+    grpc::ChannelArguments arguments;
+    // Peers are reached directly, whatever proxy there is for the web.
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    // A server that starts anew is found at once, not after gRPC's minutes.
+    // (The least backoff is how long connecting may take, too: it stays.)
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetMaxReceiveMessageSize(kLargestMessage);
+    return grpc::CreateCustomChannel(
+        address, grpc::InsecureChannelCredentials(), arguments);
+  }
+  void setDeadline(grpc::ClientContext &context) const {
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(timeout));
+  }
+  template <typename Stub, typename Method, typename Request, typename Response>
+  StoreResult call(Stub &stub, Method method, const Request &request,
+                   Response *response) {
+    grpc::ClientContext context;
+    setDeadline(context);
+    return fromGrpc((stub.*method)(&context, request, response));
+  }
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<KV::Stub> kv;
+  std::unique_ptr<Lease::Stub> lease;
+  std::unique_ptr<etcdserverpb::Watch::Stub> watch;
+  const int64_t timeout;
+};
+
+EtcdClient::EtcdClient(const std::string &address, int64_t timeout)
+    : impl(std::make_unique<Impl>(address, timeout)) {}
+EtcdClient::~EtcdClient() = default;
+
+StoreResult EtcdClient::range(const RangeRequest &request,
+                              RangeResponse *response) {
+  return impl->call(*impl->kv, &KV::Stub::Range, request, response);
+}
+StoreResult EtcdClient::put(const PutRequest &request, PutResponse *response) {
+  return impl->call(*impl->kv, &KV::Stub::Put, request, response);
+}
+StoreResult EtcdClient::deleteRange(const DeleteRangeRequest &request,
+                                    DeleteRangeResponse *response) {
+  return impl->call(*impl->kv, &KV::Stub::DeleteRange, request, response);
+}
+StoreResult EtcdClient::txn(const TxnRequest &request, TxnResponse *response) {
+  return impl->call(*impl->kv, &KV::Stub::Txn, request, response);
+}
+StoreResult EtcdClient::compact(const CompactionRequest &request,
+                                CompactionResponse *response) {
+  return impl->call(*impl->kv, &KV::Stub::Compact, request, response);
+}
+StoreResult EtcdClient::leaseGrant(const LeaseGrantRequest &request,
+                                   LeaseGrantResponse *response) {
+  return impl->call(*impl->lease, &Lease::Stub::LeaseGrant, request, response);
+}
+StoreResult EtcdClient::leaseRevoke(const LeaseRevokeRequest &request,
+                                    LeaseRevokeResponse *response) {
+  return impl->call(*impl->lease, &Lease::Stub::LeaseRevoke, request, response);
+}
+
+StoreResult EtcdClient::leaseKeepAlive(int64_t id,
+                                       LeaseKeepAliveResponse *response) {
+  // A stream for each, so that a server that does not answer is seen.
+  grpc::ClientContext context;
+  impl->setDeadline(context);
+  auto stream = impl->lease->LeaseKeepAlive(&context);
+  LeaseKeepAliveRequest request;
+  request.set_id(id);
+  bool isAnswered = stream->Write(request) && stream->Read(response);
+  stream->WritesDone();
+  if (isAnswered) {
+    // The answer is there: how the stream ends says nothing more.
+    context.TryCancel();
+    (void)stream->Finish();
+    return {};
+  }
+  StoreResult result = fromGrpc(stream->Finish());
+  return result.ok()
+             ? StoreResult(StoreCode::Unavailable,
+                           "the server ended the call without an answer")
+             : result;
+}
+
+namespace {
+
+class WatchThread final : public EtcdClient::Watch {
+public:
+  WatchThread(etcdserverpb::Watch::Stub &stub,
+              const WatchCreateRequest &request,
+              std::function<void(const WatchResponse &)> onResponse,
+              std::function<void(const StoreResult &)> onEnd)
+      : stream(stub.Watch(&context)), onResponse(std::move(onResponse)),
+        onEnd(std::move(onEnd)) {
+    WatchRequest create;
+    *create.mutable_create_request() = request;
+    stream->Write(create);
+    thread = std::thread([this] { run(); });
+  }
+  ~WatchThread() override {
+    isEnding = true;
+    context.TryCancel();
+    thread.join();
+  }
+
+private:
+  void run() {
+    WatchResponse response;
+    bool isCanceled = false;
+    while (!isCanceled && stream->Read(&response)) {
+      onResponse(response);
+      isCanceled = response.canceled();
+    }
+    // The server has ended the watch, but not the stream.
+    if (isCanceled)
+      context.TryCancel();
+    grpc::Status status = stream->Finish();
+    if (isEnding || !onEnd)
+      return;
+    if (isCanceled)
+      onEnd({StoreCode::Cancelled, response.cancel_reason()});
+    else
+      onEnd(status.ok() ? StoreResult(StoreCode::Unavailable,
+                                      "the server ended the watch")
+                        : fromGrpc(status));
+  }
+
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<WatchRequest, WatchResponse>> stream;
+  std::function<void(const WatchResponse &)> onResponse;
+  std::function<void(const StoreResult &)> onEnd;
+  std::atomic<bool> isEnding{false};
+  std::thread thread;
+};
+
+} // namespace
+
+std::unique_ptr<EtcdClient::Watch>
+EtcdClient::watch(const WatchCreateRequest &request,
+                  std::function<void(const WatchResponse &)> onResponse,
+                  std::function<void(const StoreResult &)> onEnd) {
+  return std::make_unique<WatchThread>(*impl->watch, request,
+                                       std::move(onResponse), std::move(onEnd));
+}
+
+} // namespace dist::cluster

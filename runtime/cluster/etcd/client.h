@@ -1,0 +1,68 @@
+//===- client.h - A client of etcd ------------------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Speaks to an etcd-server or to the embedded one. Calls may be made from any
+// thread; each has a deadline.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_ETCD_CLIENT_H
+#define RUNTIME_CLUSTER_ETCD_CLIENT_H
+
+#include "runtime/cluster/etcd/result.h"
+#include "runtime/cluster/etcd/rpc.pb.h"
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace dist::cluster {
+
+class EtcdClient {
+public:
+  /// `address` is HOST:PORT. Nothing is sent before the first call, which fails
+  /// after `timeout` milliseconds without an answer.
+  explicit EtcdClient(const std::string &address, int64_t timeout = 5000);
+  ~EtcdClient();
+
+  StoreResult range(const etcdserverpb::RangeRequest &request,
+                    etcdserverpb::RangeResponse *response);
+  StoreResult put(const etcdserverpb::PutRequest &request,
+                  etcdserverpb::PutResponse *response);
+  StoreResult deleteRange(const etcdserverpb::DeleteRangeRequest &request,
+                          etcdserverpb::DeleteRangeResponse *response);
+  StoreResult txn(const etcdserverpb::TxnRequest &request,
+                  etcdserverpb::TxnResponse *response);
+  StoreResult compact(const etcdserverpb::CompactionRequest &request,
+                      etcdserverpb::CompactionResponse *response);
+  StoreResult leaseGrant(const etcdserverpb::LeaseGrantRequest &request,
+                         etcdserverpb::LeaseGrantResponse *response);
+  StoreResult leaseRevoke(const etcdserverpb::LeaseRevokeRequest &request,
+                          etcdserverpb::LeaseRevokeResponse *response);
+  /// A lease that is no more has TTL 0 in the response.
+  StoreResult leaseKeepAlive(int64_t id,
+                             etcdserverpb::LeaseKeepAliveResponse *response);
+
+  /// A watch; its end cancels it and waits for the functions to return.
+  class Watch {
+  public:
+    virtual ~Watch() = default;
+  };
+  /// `onResponse` hears all of it in order, the answer to the request first,
+  /// and `onEnd` once why it ended, unless the watch's own end was the reason.
+  /// Both are called from a thread of the watch, which they must not destroy.
+  std::unique_ptr<Watch>
+  watch(const etcdserverpb::WatchCreateRequest &request,
+        std::function<void(const etcdserverpb::WatchResponse &)> onResponse,
+        std::function<void(const StoreResult &)> onEnd);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_ETCD_CLIENT_H

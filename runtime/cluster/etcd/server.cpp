@@ -1,0 +1,218 @@
+//===- server.cpp - The embedded key-value server ---------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/server.h"
+#include "runtime/cluster/etcd/watches.h"
+#include <chrono>
+
+using namespace etcdserverpb;
+
+namespace dist::cluster {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+static ServerUnaryReactor *answer(CallbackServerContext *context,
+                                  const StoreResult &result) {
+  ServerUnaryReactor *reactor = context->DefaultReactor();
+  reactor->Finish(toGrpc(result));
+  return reactor;
+}
+
+namespace {
+
+class KvService final : public KV::CallbackService {
+public:
+  explicit KvService(ServerCore &core) : core(core) {}
+
+  ServerUnaryReactor *Range(CallbackServerContext *context,
+                            const RangeRequest *request,
+                            RangeResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.range(*request, response);
+    }));
+  }
+  ServerUnaryReactor *Put(CallbackServerContext *context,
+                          const PutRequest *request,
+                          PutResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.put(*request, response);
+    }));
+  }
+  ServerUnaryReactor *DeleteRange(CallbackServerContext *context,
+                                  const DeleteRangeRequest *request,
+                                  DeleteRangeResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.deleteRange(*request, response);
+    }));
+  }
+  ServerUnaryReactor *Txn(CallbackServerContext *context,
+                          const TxnRequest *request,
+                          TxnResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.txn(*request, response);
+    }));
+  }
+  ServerUnaryReactor *Compact(CallbackServerContext *context,
+                              const CompactionRequest *,
+                              CompactionResponse *) override {
+    return answer(context,
+                  {StoreCode::Unimplemented,
+                   "the embedded server keeps all revisions: for compaction "
+                   "use an etcd-server"});
+  }
+
+private:
+  ServerCore &core;
+};
+
+/// Answers one message after the other.
+class KeepAliveStream final
+    : public grpc::ServerBidiReactor<LeaseKeepAliveRequest,
+                                     LeaseKeepAliveResponse> {
+public:
+  explicit KeepAliveStream(ServerCore &core) : core(core) {
+    StartRead(&request);
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok)
+      return Finish(grpc::Status::OK);
+    response.Clear();
+    core.with([&](EtcdState &state) {
+      state.leaseKeepAlive(request, core.clock(), &response);
+      return true;
+    });
+    StartWrite(&response);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok)
+      return Finish(grpc::Status::OK);
+    StartRead(&request);
+  }
+  void OnDone() override { delete this; }
+
+private:
+  ServerCore &core;
+  LeaseKeepAliveRequest request;
+  LeaseKeepAliveResponse response;
+};
+
+class LeaseService final : public Lease::CallbackService {
+public:
+  explicit LeaseService(ServerCore &core) : core(core) {}
+
+  ServerUnaryReactor *LeaseGrant(CallbackServerContext *context,
+                                 const LeaseGrantRequest *request,
+                                 LeaseGrantResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.leaseGrant(*request, core.clock(), response);
+    }));
+  }
+  ServerUnaryReactor *LeaseRevoke(CallbackServerContext *context,
+                                  const LeaseRevokeRequest *request,
+                                  LeaseRevokeResponse *response) override {
+    return answer(context, core.with([&](EtcdState &state) {
+      return state.leaseRevoke(*request, response);
+    }));
+  }
+  grpc::ServerBidiReactor<LeaseKeepAliveRequest, LeaseKeepAliveResponse> *
+  LeaseKeepAlive(CallbackServerContext *) override {
+    return new KeepAliveStream(core);
+  }
+
+private:
+  ServerCore &core;
+};
+
+} // namespace
+
+static int64_t steadyMillis() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct EtcdServer::Impl {
+  explicit Impl(const EtcdServerOptions &options)
+      : core([this](const JournalRecord &record) { return keep(record); },
+             options.clock ? options.clock : steadyMillis),
+        kv(core), lease(core) {}
+
+  StoreResult keep(const JournalRecord &record) {
+    if (!journal)
+      return {};
+    if (Status status = journal->append(record); !status.ok())
+      return {StoreCode::Unavailable, status.message()};
+    return {};
+  }
+
+  Status open(const EtcdServerOptions &options) {
+    if (!options.journal.empty())
+      DIST_RETURN_IF_ERROR(Journal::open(
+          options.journal, options.sync,
+          [&](const JournalRecord &record) {
+            StoreResult result = core.state.restore(record, core.clock());
+            return result.ok() ? Status()
+                               : Status::error(StatusCode::InvalidInput,
+                                               result.message);
+          },
+          &journal, &cutBytes));
+    if (StoreResult result = core.state.beginEpoch(); !result.ok())
+      return Status::error(StatusCode::Unavailable, result.message);
+    epoch = core.state.epoch();
+    return Status();
+  }
+
+  std::unique_ptr<Journal> journal;
+  uint64_t cutBytes = 0;
+  int64_t epoch = 0;
+  int port = 0;
+  ServerCore core;
+  KvService kv;
+  LeaseService lease;
+  std::unique_ptr<WatchService> watch;
+  std::unique_ptr<grpc::Server> server;
+};
+
+EtcdServer::EtcdServer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+int EtcdServer::port() const { return impl->port; }
+int64_t EtcdServer::epoch() const { return impl->epoch; }
+uint64_t EtcdServer::cutBytes() const { return impl->cutBytes; }
+
+Status EtcdServer::start(const EtcdServerOptions &options,
+                         std::unique_ptr<EtcdServer> *server) {
+  auto impl = std::make_unique<Impl>(options);
+  DIST_RETURN_IF_ERROR(impl->open(options));
+  impl->watch = std::make_unique<WatchService>(impl->core);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(),
+                           &impl->port);
+  // Otherwise a second server of this port would get half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // The state refuses what is too large with etcd's message: gRPC lets some
+  // more pass.
+  builder.SetMaxReceiveMessageSize(int(kLargestRequest + 512 * 1024));
+  builder.RegisterService(&impl->kv);
+  builder.RegisterService(&impl->lease);
+  builder.RegisterService(impl->watch.get());
+  impl->server = builder.BuildAndStart();
+  if (!impl->server || impl->port == 0)
+    return Status::error(StatusCode::Unavailable,
+                         "cannot serve the key-value store", options.address,
+                         "the address is in use or not this machine's",
+                         "give another one");
+  server->reset(new EtcdServer(std::move(impl)));
+  return Status();
+}
+
+EtcdServer::~EtcdServer() {
+  // Streams do not end by themselves: they are cut.
+  impl->server->Shutdown(std::chrono::system_clock::now());
+  impl->server->Wait();
+  impl->watch->stop();
+}
+
+} // namespace dist::cluster
