@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/Decomposable.h"
 #include "dialects/Interfaces/Differentiable.h"
@@ -17,6 +18,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+#include "dialects/Interfaces/Contraction.cpp.inc"
 #include "dialects/Interfaces/Cost.cpp.inc"
 #include "dialects/Interfaces/Decomposable.cpp.inc"
 #include "dialects/Interfaces/Differentiable.cpp.inc"

@@ -23,16 +23,16 @@ ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) {
 }
 
 ShardingRuleBuilder &ShardingRuleBuilder::factor(int64_t size,
-                                                 ArrayRef<Place> operands,
-                                                 ArrayRef<Place> results,
+                                                 ArrayRef<ValueDim> operands,
+                                                 ArrayRef<ValueDim> results,
                                                  FactorKind kind,
                                                  Reduction reduction) {
   unsigned id = rule.factors.size();
   rule.factors.push_back({size, kind, reduction});
-  for (Place place : operands)
-    rule.operands[place.value][place.dim].push_back(id);
-  for (Place place : results)
-    rule.results[place.value][place.dim].push_back(id);
+  for (ValueDim at : operands)
+    rule.operands[at.value][at.dim].push_back(id);
+  for (ValueDim at : results)
+    rule.results[at.value][at.dim].push_back(id);
   return *this;
 }
 
@@ -47,7 +47,7 @@ mlir::dist::getElementwiseRule(Operation *op,
   ShardingRuleBuilder builder(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    SmallVector<ShardingRuleBuilder::Place> operands, results;
+    SmallVector<ShardingRuleBuilder::ValueDim> operands, results;
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
       operands.push_back({i, unsigned(dim)});
     for (unsigned i = 0; i < op->getNumResults(); ++i)

@@ -68,20 +68,20 @@ struct ShardingRule {
 
 /// Builds a rule factor by factor:
 ///   ShardingRuleBuilder(op).factor(m, {{0,0}}, {{0,0}}).reduction(k, ...)
-/// A Place is {operand or result number, dim}.
+/// A ValueDim names a dim of an operand or result: {number, dim}.
 class ShardingRuleBuilder {
 public:
-  struct Place {
+  struct ValueDim {
     unsigned value;
     unsigned dim;
   };
   /// Every operand and result that is a ranked tensor gets a row of empty dims.
   explicit ShardingRuleBuilder(Operation *op);
-  ShardingRuleBuilder &factor(int64_t size, ArrayRef<Place> operands,
-                              ArrayRef<Place> results,
+  ShardingRuleBuilder &factor(int64_t size, ArrayRef<ValueDim> operands,
+                              ArrayRef<ValueDim> results,
                               FactorKind kind = FactorKind::PassThrough,
                               Reduction reduction = Reduction::Sum);
-  ShardingRuleBuilder &reduction(int64_t size, ArrayRef<Place> operands,
+  ShardingRuleBuilder &reduction(int64_t size, ArrayRef<ValueDim> operands,
                                  Reduction kind = Reduction::Sum) {
     return factor(size, operands, {}, FactorKind::Reduction, kind);
   }

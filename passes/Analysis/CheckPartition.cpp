@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckPartition.h"
-#include "dialects/Dist/IR/Share.h"
+#include "passes/Analysis/CompareShards.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/CheckCompression.h"
 #include "passes/Analysis/EntryPrograms.h"
@@ -51,9 +52,6 @@ private:
                                                 ShardingAttr sharding,
                                                 StringAttr op,
                                                 ArrayRef<HostTensor> held);
-  void compare(ArrayRef<HostTensor> shards, ShardingAttr sharding,
-               const HostTensor &expected, StringRef op, StringRef place,
-               int64_t when);
   std::optional<Key> findKey(Value value) const;
   void exchangeKeys(CollectiveOpInterface transfer);
 
@@ -85,22 +83,17 @@ private:
   };
   llvm::MapVector<std::pair<Key, std::pair<Attribute, StringAttr>>, Copies>
       copies;
-  /// Where each place has a share of the examples: what programs hold of a
+  /// Where each position has a portion of the examples: what programs hold of a
   /// value, by program, until all have computed it.
   DenseMap<std::pair<Key, std::pair<Attribute, StringAttr>>,
            std::vector<std::deque<SmallVector<HostTensor>>>>
-      shares;
+      portions;
   FunctionCheck check;
-  /// Ops so far, and how many there were when check.first came.
-  int64_t now = 0, firstWhen = 0;
+  ShardComparison comparison{local, options, check};
+  /// Ops so far.
+  int64_t now = 0;
 };
 } // namespace
-
-/// The mesh a sharding is over.
-static MeshOp getMeshOf(ShardingAttr sharding, Operation *inside) {
-  return SymbolTable::lookupNearestSymbolFrom<MeshOp>(inside,
-                                                      sharding.getMesh());
-}
 
 /// How many copies follow each rank in the mesh of `sharding`: more than one
 /// only where dist-unroll-microbatches made ranks of an axis copies.
@@ -119,86 +112,6 @@ spread(ArrayRef<HostTensor> parts, ShardingAttr sharding, Operation *inside) {
   for (int64_t rank = 0; rank < ranks; ++rank)
     shards.push_back(parts[rank % parts.size()]);
   return shards;
-}
-
-static double getTolerance(Type elementType, const CheckOptions &options) {
-  if (isa<IntegerType>(elementType))
-    return 0;
-  if (options.tolerance > 0)
-    return options.tolerance;
-  if (elementType.isF64())
-    return 1e-9;
-  return elementType.isF32() ? 1e-5 : 2e-2;
-}
-
-void FunctionChecker::compare(ArrayRef<HostTensor> shards,
-                              ShardingAttr sharding, const HostTensor &whole,
-                              StringRef op, StringRef place, int64_t when) {
-  double copyDifference = 0;
-  HostTensor actual =
-      sharding ? joinShards(shards, sharding, getMeshOf(sharding, local),
-                            &copyDifference)
-               : shards.front();
-  if (sharding && actual.getType() != whole.getType() &&
-      sharding.getNumDims() == whole.getType().getRank()) {
-    // Dims of examples have none where they are split by weight.
-    auto padded =
-        getPaddedType(whole.getType(), sharding, getMeshOf(sharding, local));
-    bool fits = actual.getType().getElementType() == padded.getElementType();
-    for (auto [size, own, more] :
-         llvm::zip(actual.getShape(), whole.getShape(), padded.getShape()))
-      fits &= size == own || size == more;
-    if (fits)
-      actual = dropPadding(actual, whole.getType());
-  }
-  if (actual.getType() != whole.getType())
-    return;
-  ++check.comparedOps;
-  double magnitude = 0, largest = 0;
-  int64_t at = 0;
-  for (int64_t i = 0, e = whole.getNumElements(); i < e; ++i) {
-    double a = whole.getDouble(i), b = actual.getDouble(i);
-    if (std::isfinite(a))
-      magnitude = std::max(magnitude, std::abs(a));
-    // Integers as they are: large ones that differ may be equal as doubles.
-    if (whole.isFloat() ? a == b || (std::isnan(a) && std::isnan(b))
-                        : whole.getInt(i) == actual.getInt(i))
-      continue;
-    double difference = std::abs(a - b);
-    if (std::isnan(difference))
-      difference = std::numeric_limits<double>::infinity();
-    if (!whole.isFloat())
-      difference = std::max(difference, 1.0);
-    if (difference > largest) {
-      largest = difference;
-      at = i;
-    }
-  }
-  // Tensors that are zero but for rounding have no scale of their own.
-  double relative = largest == 0 ? 0 : largest / std::max(magnitude, 1e-6);
-  double tolerance = getTolerance(whole.getType().getElementType(), options);
-  bool copiesDiffer = copyDifference > tolerance;
-  double worst = std::max(relative, copyDifference);
-  if (worst > check.largestDifference) {
-    check.largestDifference = worst;
-    check.largestPlace = place.str();
-  }
-  if ((check.first && firstWhen <= when) ||
-      (relative <= tolerance && !copiesDiffer))
-    return;
-  Divergence divergence;
-  divergence.op = op.str();
-  divergence.place = place.str();
-  if (whole.getNumElements() > 0) {
-    SmallVector<int64_t> index = whole.delinearize(at);
-    divergence.index.assign(index.begin(), index.end());
-    divergence.expected = whole.getDouble(at);
-    divergence.actual = actual.getDouble(at);
-  }
-  divergence.difference = worst;
-  divergence.copiesDiffer = relative <= tolerance;
-  check.first = divergence;
-  firstWhen = when;
 }
 
 std::optional<Key> FunctionChecker::findKey(Value value) const {
@@ -287,9 +200,9 @@ LogicalResult FunctionChecker::checkCompression() {
              << "' is no value of the whole program";
     RankedTensorType type = value->second.getType();
     ++check.compressedGradients;
-    compare(addUp(sum.arrived, sum.left, type), {},
-            addUp(value->second, sum.leftBefore, type), "compression",
-            sum.place, now);
+    comparison.compare(addUp(sum.arrived, sum.left, type), {},
+                       addUp(value->second, sum.leftBefore, type),
+                       "compression", sum.place, now);
     BlockArgument arrived =
         whole->front().addArgument(gradient.getType(), gradient.getLoc());
     gradient.replaceAllUsesWith(arrived);
@@ -370,12 +283,12 @@ LogicalResult FunctionChecker::compareOp(Operation *op,
 std::optional<SmallVector<HostTensor>>
 FunctionChecker::gather(Operation *part, Key key, ShardingAttr sharding,
                         StringAttr op, ArrayRef<HostTensor> held) {
-  std::optional<Share> share = findShare(part);
-  if (!share)
+  std::optional<Portion> portion = findPortion(part);
+  if (!portion)
     return SmallVector<HostTensor>(held);
-  auto &waiting = shares[{key, {sharding, op}}];
+  auto &waiting = portions[{key, {sharding, op}}];
   waiting.resize(parts.size());
-  waiting[share->place].push_back(SmallVector<HostTensor>(held));
+  waiting[portion->position].push_back(SmallVector<HostTensor>(held));
   if (llvm::any_of(waiting, [](const auto &queue) { return queue.empty(); }))
     return std::nullopt;
   SmallVector<HostTensor> all;
@@ -404,7 +317,7 @@ void FunctionChecker::compareValue(Operation *op, unsigned number,
   if (copy && numCopies == 1)
     return;
   if (numCopies > 1) {
-    // Copies are the minor places of the mesh.
+    // Copies are the minor positions in the mesh.
     Copies &all = copies[{*key, {sharding, name}}];
     all.tensors.resize(held.size() * numCopies, HostTensor(held[0].getType()));
     for (auto [rank, part] : llvm::enumerate(held))
@@ -434,9 +347,9 @@ void FunctionChecker::compareHeld(OpResult result, Key key,
   auto all = gather(op->getParentOfType<func::FuncOp>(), key, sharding,
                     getComputingOp(op), held);
   if (all)
-    compare(sharding ? spread(*all, sharding, op) : *all, sharding,
-            expected.find(key)->second, op->getName().getStringRef(),
-            getOriginName(op), when);
+    comparison.compare(sharding ? spread(*all, sharding, op) : *all, sharding,
+                       expected.find(key)->second, op->getName().getStringRef(),
+                       getOriginName(op), when);
 }
 
 /// A copy that never came is an error of when the last one did; but stages may
@@ -454,7 +367,7 @@ void FunctionChecker::compareIncomplete() {
 LogicalResult FunctionChecker::compareResults(func::FuncOp part,
                                               ArrayRef<RankTensors> results) {
   for (unsigned i = 0; i < part.getNumResults(); ++i) {
-    unsigned position = getPosition(part.getResultAttr(i, kPositionAttr), i);
+    unsigned position = getPosition(part.getResultAttr(i, kEntryIndexAttr), i);
     // What is left of gradients has been compared with them.
     if (position >= globalResults.size() && part->hasAttr(kCompressionAttr))
       continue;
@@ -480,8 +393,9 @@ LogicalResult FunctionChecker::compareResults(func::FuncOp part,
     auto all = gather(part, {position, 0}, sharding,
                       StringAttr::get(part.getContext(), "return"), shards);
     if (all)
-      compare(sharding ? spread(*all, sharding, part) : *all, sharding,
-              globalResults[position], "return", name, now);
+      comparison.compare(sharding ? spread(*all, sharding, part) : *all,
+                         sharding, globalResults[position], "return", name,
+                         now);
   }
   return success();
 }

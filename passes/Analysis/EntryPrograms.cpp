@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/EntryPrograms.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 
 using namespace mlir;
@@ -33,7 +33,7 @@ int64_t mlir::dist::getPosition(Attribute position, int64_t number) {
 int64_t mlir::dist::getPosition(BlockArgument argument) {
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   return getPosition(
-      function.getArgAttr(argument.getArgNumber(), kPositionAttr),
+      function.getArgAttr(argument.getArgNumber(), kEntryIndexAttr),
       argument.getArgNumber());
 }
 
@@ -42,7 +42,7 @@ mlir::dist::cutArguments(func::FuncOp program, MeshOp mesh,
                          ArrayRef<HostTensor> arguments, int64_t firstRank,
                          int64_t numRanks) {
   SmallVector<RankTensors> ranks(numRanks);
-  std::optional<Share> share = findShare(program);
+  std::optional<Portion> portion = findPortion(program);
   for (BlockArgument argument : program.getArguments()) {
     const HostTensor &whole = arguments[getPosition(argument)];
     auto sharding = program.getArgAttrOfType<ShardingAttr>(
@@ -53,8 +53,8 @@ mlir::dist::cutArguments(func::FuncOp program, MeshOp mesh,
     ShardPadding padding =
         isVariable ? ShardPadding::Zero : ShardPadding::Poison;
     HostTensor examples = whole;
-    if (share && sharding && !isVariable)
-      examples = cutShare(whole, *share, sharding);
+    if (portion && sharding && !isVariable)
+      examples = cutPortion(whole, *portion, sharding);
     for (int64_t i = 0; i < numRanks; ++i)
       ranks[i].push_back(mesh && sharding
                              ? cutShard(examples, sharding, mesh,

@@ -15,7 +15,7 @@ namespace mlir::dist {
 SmallVector<func::FuncOp> findPrograms(ModuleOp module, StringRef entry);
 
 /// An argument's or result's place in the whole entry; `position` is what it
-/// has of kPositionAttr, `number` which it is of its function.
+/// has of kEntryIndexAttr, `number` which it is of its function.
 int64_t getPosition(Attribute position, int64_t number);
 int64_t getPosition(BlockArgument argument);
 

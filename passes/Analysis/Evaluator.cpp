@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Evaluator.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "llvm/ADT/Sequence.h"
 #include <deque>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 using Mailbox =
     std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<RankTensors>>;
 
-/// A collective of ranks that run different programs, each with its share of
+/// A collective of ranks that run different programs, each with its portion of
 /// the examples: what those that have come to it brought. It is named by its
 /// group, and how many of the group were before it.
 struct Meeting {
@@ -28,7 +28,7 @@ struct Meeting {
 };
 using Meetings = std::map<std::pair<std::vector<int64_t>, int64_t>, Meeting>;
 
-/// What programs share.
+/// What programs have in common.
 struct Exchange {
   Mailbox mailbox;
   Meetings meetings;
@@ -65,7 +65,7 @@ private:
   Meeting &getMeeting(const SmallVector<int64_t> &group);
   FailureOr<bool> meet(CollectiveOpInterface op);
   /// The ranks at the other end of a transfer between programs, in the order of
-  /// their places.
+  /// their positions.
   SmallVector<int64_t> getPeers(CollectiveOpInterface op, int64_t rank);
   void give(CollectiveOpInterface op);
   void take(CollectiveOpInterface op, SmallVector<RankTensors> &results);
@@ -144,7 +144,7 @@ RankEvaluator::evaluateCollective(CollectiveOpInterface op,
 bool RankEvaluator::meetsOthers(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return meetings && collective && !collective.isLocal() &&
-         !collective.crossesPrograms() && findShare(function);
+         !collective.crossesPrograms() && findPortion(function);
 }
 
 Meeting &RankEvaluator::getMeeting(const SmallVector<int64_t> &group) {
@@ -171,7 +171,7 @@ FailureOr<bool> RankEvaluator::meet(CollectiveOpInterface op) {
       return op->emitOpError()
              << "meets " << meeting.first->getName() << " of '"
              << getOriginName(meeting.first)
-             << "' in another place's program; leave --device-weights out";
+             << "' in another position's program; leave --device-weights out";
     if (arrived != op)
       for (int64_t rank : group)
         if (isHere(rank))
@@ -184,16 +184,16 @@ FailureOr<bool> RankEvaluator::meet(CollectiveOpInterface op) {
 
 SmallVector<int64_t> RankEvaluator::getPeers(CollectiveOpInterface op,
                                              int64_t rank) {
-  if (isa<HostBroadcastOp, HostReduceOp>(op)) {
+  if (op.involvesHost()) {
     int64_t host = mesh.getNumRanks();
     return rank == host ? llvm::to_vector(llvm::seq<int64_t>(0, host))
                         : SmallVector<int64_t>{host};
   }
   auto send = dyn_cast<SendOp>(op.getOperation());
-  uint64_t place = send ? send.getPeer() : cast<RecvOp>(op).getPeer();
+  uint64_t position = send ? send.getPeer() : cast<RecvOp>(op).getPeer();
   for (const auto &group : getGroups(mesh, op.getGroupAxes()))
     if (llvm::is_contained(group, rank))
-      return {group[place]};
+      return {group[position]};
   return {};
 }
 

@@ -41,7 +41,7 @@ struct RankProgram {
   SmallVector<RankTensors> arguments;
 };
 
-/// Evaluates programs whose ranks send to each other, or (with shares of the
+/// Evaluates programs whose ranks send to each other, or (with portions of the
 /// examples) meet in collectives: each as far as it comes, in turns. The
 /// results of each program's ranks. Fails, with an error on the first op that
 /// waits, if all wait; and if something sent is never received.

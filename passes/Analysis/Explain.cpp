@@ -7,7 +7,7 @@
 #include "passes/Analysis/Explain.h"
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
@@ -90,8 +90,7 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   SmallVector<StringAttr> axes = op.getGroupAxes();
   int64_t size = mesh.getGroupSize(axes);
   row.group = formatAxes(mergeParts(mesh, axes)) + " (" + std::to_string(size) +
-              " ranks" +
-              (isa<HostBroadcastOp, HostReduceOp>(op) ? " and the host)" : ")");
+              " ranks" + (op.involvesHost() ? " and the host)" : ")");
   row.bytesSent = op.getBytesSent(size);
   row.steps = op.getSteps(size);
   AllReduceAlgorithm algorithm = op.getCall(size).algorithm;
@@ -165,16 +164,17 @@ static std::string describePipeline(func::FuncOp function) {
   return text;
 }
 
-/// What dist-split-shares says of a place's function: whose it is, and how many
-/// examples all places have.
-static std::string describeShare(func::FuncOp function) {
-  std::optional<Share> share = findShare(function);
-  if (!share)
+/// What dist-split-portions says of a position's function: whose it is, and how
+/// many examples all positions have.
+static std::string describePortion(func::FuncOp function) {
+  std::optional<Portion> portion = findPortion(function);
+  if (!portion)
     return "";
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "place " << share->place << " along '" << share->axis.getValue()
-     << "', weight " << share->weights[share->place];
+  os << "position " << portion->position << " along '"
+     << portion->axis.getValue() << "', weight "
+     << portion->weights[portion->position];
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
     auto whole =
@@ -183,11 +183,11 @@ static std::string describeShare(func::FuncOp function) {
       continue;
     int64_t size =
         cast<RankedTensorType>(whole.getValue()).getDimSize(dim.getInt());
-    os << "; " << share->axis.getValue() << ": ";
-    Share each = *share;
-    for (each.place = 0; each.place < int64_t(share->weights.size());
-         ++each.place)
-      os << (each.place ? " + " : "") << each.getSize(size);
+    os << "; " << portion->axis.getValue() << ": ";
+    Portion each = *portion;
+    for (each.position = 0; each.position < int64_t(portion->weights.size());
+         ++each.position)
+      os << (each.position ? " + " : "") << each.getSize(size);
     os << " of " << size << " examples";
     break;
   }
@@ -242,9 +242,9 @@ EntryReport EntryExplainer::run() {
   if (auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr))
     report.stage = stage.getInt();
   report.pipeline = describePipeline(function);
-  report.share = describeShare(function);
-  if (std::optional<Share> share = findShare(function))
-    report.place = share->place;
+  report.portion = describePortion(function);
+  if (std::optional<Portion> portion = findPortion(function))
+    report.position = portion->position;
   report.compression = describeCompression(function);
   report.placement = describePlacement(function);
   report.onHost = isOnHost(function);

@@ -95,10 +95,10 @@ struct EntryReport {
   int64_t stage = -1;
   /// Of a stage's function: schedule, microbatches, how long stages wait.
   std::string pipeline;
-  /// Where devices are unequal: whose function it is, and all places' parts of
-  /// the batch.
-  std::string share;
-  int64_t place = -1;
+  /// Where devices are unequal: whose function it is, and all positions' parts
+  /// of the batch.
+  std::string portion;
+  int64_t position = -1;
   /// How gradients are compressed, and what they come to; empty: not at all.
   std::string compression;
   /// Where variables are on the host: whose function it is.

@@ -101,8 +101,8 @@ static std::vector<EntryDiff> diff(const ExplainReport &a,
       EntryDiff &one = all[entry.entry];
       one.name = entry.entry;
       Side &mine = one.*side;
-      // Places with shares of the examples all meet in the same ones.
-      if (entry.place <= 0)
+      // Positions with portions of the examples all meet in the same ones.
+      if (entry.position <= 0)
         mine.transfers.insert(mine.transfers.end(), entry.transfers.begin(),
                               entry.transfers.end());
       for (const Figure &figure : figures) {

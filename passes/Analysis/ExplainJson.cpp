@@ -63,7 +63,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"pipeline", entry.pipeline},
         {"compression", entry.compression},
         {"placement", entry.placement},
-        {"share", entry.share},
+        {"portion", entry.portion},
         {"transfers", std::move(transfers)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},

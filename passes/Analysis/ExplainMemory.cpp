@@ -79,20 +79,21 @@ private:
 } // namespace
 
 static bool isAllReduce(Operation *op) {
-  return isa_and_nonnull<AllReduceOp, AllReduceStartOp>(op);
+  return op && isOfKind(op, CollectiveKind::AllReduce);
 }
 static bool isReduceScatter(Operation *op) {
-  return isa_and_nonnull<ReduceScatterOp, ReduceScatterStartOp>(op);
+  return op && isOfKind(op, CollectiveKind::ReduceScatter);
 }
 static bool isAllGather(Operation *op) {
-  return isa_and_nonnull<AllGatherOp, AllGatherStartOp>(op);
+  return op && isOfKind(op, CollectiveKind::AllGather);
 }
 
 /// Whether a kernel that computes elements takes the op into itself.
 static bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<graph::BroadcastOp, graph::ReshapeOp, graph::SliceOp, AllSliceOp>(
-             op);
+  std::optional<Movement> movement = findMovement(op);
+  return op->hasTrait<OpTrait::Elementwise>() || movement == Movement::Repeat ||
+         movement == Movement::View || movement == Movement::Slice ||
+         isa<AllSliceOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

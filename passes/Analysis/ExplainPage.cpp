@@ -191,8 +191,8 @@ static Array formatProgram(const EntryReport &entry) {
 static std::string getLabel(const EntryReport &entry) {
   if (entry.stage >= 0)
     return "stage " + std::to_string(entry.stage);
-  if (entry.place >= 0)
-    return "place " + std::to_string(entry.place);
+  if (entry.position >= 0)
+    return "position " + std::to_string(entry.position);
   return entry.onHost ? "the host" : entry.placement.empty() ? "" : "a device";
 }
 
@@ -201,7 +201,7 @@ static Array formatNotes(const EntryReport &entry) {
   Array notes;
   for (const auto &[title, text] :
        {std::pair("", entry.pipeline), std::pair("", entry.placement),
-        std::pair("", entry.share),
+        std::pair("", entry.portion),
         std::pair("compressed: ", entry.compression),
         std::pair("recomputed in the backward pass: ", entry.recomputed)})
     if (!text.empty())

@@ -116,20 +116,20 @@ static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
 
 static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {
   bool ofMany =
-      entry.stage >= 0 || entry.place >= 0 || !entry.placement.empty();
+      entry.stage >= 0 || entry.position >= 0 || !entry.placement.empty();
   os << "  " << formatFlops(entry.flops)
      << (entry.onHost ? " on the host" : " a device") << ", predicted "
      << formatSeconds(entry.predictedSeconds) << " (";
   if (ofMany)
-    os << (entry.stage >= 0   ? "this stage computes "
-           : entry.place >= 0 ? "this place computes "
-           : entry.onHost     ? "the host computes "
-                              : "a device computes ")
+    os << (entry.stage >= 0      ? "this stage computes "
+           : entry.position >= 0 ? "this position computes "
+           : entry.onHost        ? "the host computes "
+                                 : "a device computes ")
        << formatSeconds(entry.predictedComputeSeconds) << ", waits for "
-       << (entry.stage >= 0   ? "other stages "
-           : entry.place >= 0 ? "other places "
-           : entry.onHost     ? "the devices "
-                              : "the host ")
+       << (entry.stage >= 0      ? "other stages "
+           : entry.position >= 0 ? "other positions "
+           : entry.onHost        ? "the devices "
+                                 : "the host ")
        << formatSeconds(entry.predictedIdleSeconds) << " and for transfers "
        << formatSeconds(entry.predictedExposedSeconds);
   else
@@ -152,7 +152,7 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
     os << "\n@" << entry.name << "\n";
     if (!entry.pipeline.empty())
       os << "  " << entry.pipeline << "\n";
-    for (const std::string &line : {entry.placement, entry.share})
+    for (const std::string &line : {entry.placement, entry.portion})
       if (!line.empty())
         os << "  " << line << "\n";
     if (!entry.compression.empty())

@@ -14,16 +14,14 @@ using namespace mlir::dist;
 /// Whether the op is a part of generated kernels, which make copies of
 /// constants for themselves; the library's kernels read them from memory.
 static bool isGenerated(Operation *op) {
-  if (isa<graph::DotGeneralOp, graph::ConvOp, graph::ConvInputGradOp,
-          graph::ConvFilterGradOp>(op))
-    return false;
-  return isElemental(op);
+  return !isa<ContractionOpInterface>(op) && isElemental(op);
 }
 
 bool mlir::dist::isKnown(Operation *op) {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  if (!isa<graph::BroadcastOp, graph::ReshapeOp>(op))
+  std::optional<Movement> movement = findMovement(op);
+  if (movement != Movement::Repeat && movement != Movement::View)
     return false;
   Operation *source = op->getOperand(0).getDefiningOp();
   return source && isKnown(source) && llvm::all_of(op->getUsers(), isGenerated);

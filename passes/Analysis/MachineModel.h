@@ -27,7 +27,7 @@ struct MachineModel {
   double cacheBytes = 12 << 20;
   double transferBytesPerSecond = 1e10;
   double transferLatency = 1e-6;
-  /// Until a thread that sleeps goes on: a host, and who waits for it.
+  /// Until a thread that sleeps goes on: the host's, or one that waits for it.
   double wakeSeconds = 3e-5;
   /// The threads of a device, and what each further one in use adds.
   int64_t threads = 1;

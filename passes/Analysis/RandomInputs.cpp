@@ -63,8 +63,7 @@ std::optional<int64_t> mlir::dist::findIntegerRange(Value value) {
           range = std::min(range, count);
       } else if (op->getNumOperands() == 1 && op->getNumResults() == 1 &&
                  seen.insert(op).second &&
-                 isa<graph::ConvertOp, graph::ReshapeOp, graph::BroadcastOp,
-                     graph::TransposeOp>(op)) {
+                 (isa<graph::ConvertOp>(op) || keepsElements(op))) {
         work.push_back(op->getResult(0));
       }
     }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Timeline.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/KnownValues.h"
@@ -41,7 +41,7 @@ struct Message {
 using Channel = std::tuple<int64_t, int64_t, int64_t>;
 using Messages = std::map<Channel, std::deque<Message>>;
 
-/// Unequal places have programs of their own, which come to the same
+/// Unequal positions have programs of their own, which come to the same
 /// collectives over their axis in one order: the n-th begins when all have come
 /// to it.
 struct Meetings {
@@ -49,8 +49,8 @@ struct Meetings {
     size_t arrived = 0;
     double start = 0;
   };
-  StringAttr axis; // null: one program is all places'
-  size_t places = 0;
+  StringAttr axis; // null: one program is all positions'
+  size_t positions = 0;
   std::deque<Meeting> list;
 };
 
@@ -76,7 +76,7 @@ public:
       wakeUp(next);
   }
 
-  /// Goes on until something has to be received that nobody has sent yet.
+  /// Goes on until something has to be received that was not sent yet.
   /// Whether it went on at all.
   bool run() {
     Operation *first = next;
@@ -84,7 +84,7 @@ public:
       next = next->getNextNode();
     return next != first;
   }
-  /// Takes what nobody sends as if it were there.
+  /// Receives what no program sends as if it had arrived.
   void skip() {
     step(next, /*mayWait=*/false);
     next = next->getNextNode();
@@ -103,8 +103,8 @@ private:
   }
   /// When the transfer that begins now is done.
   double transfer(CollectiveOpInterface op);
-  /// Where there is a host, who waits between steps sleeps, and so does the
-  /// host while devices compute: else they would lack its core.
+  /// Where there is a host, threads that wait between steps sleep, and so does
+  /// the host while devices compute: its core is one of theirs.
   void wakeUp(Operation *op) {
     double awake = now + machine.wakeSeconds;
     add(Activity::Kind::Idle, op, now, awake, timeline.idle);
@@ -148,7 +148,7 @@ double Runner::transfer(CollectiveOpInterface op) {
   double seconds =
       machine.getTransferSeconds(op.getBytesSent(ranks), op.getSteps(ranks));
   // The host has to come to its end, too.
-  if (isa<HostBroadcastOp, HostReduceOp>(op))
+  if (op.involvesHost())
     seconds = std::max(seconds, machine.wakeSeconds);
   linkFree = start + seconds;
   add(Activity::Kind::Transfer, op, start, linkFree, timeline.transfer);
@@ -183,7 +183,7 @@ bool Runner::meet(CollectiveOpInterface op, bool isStarted, bool mayWait) {
     ++meeting.arrived;
     meeting.start = std::max(meeting.start, ready);
   }
-  if (meeting.arrived < meetings.places && mayWait)
+  if (meeting.arrived < meetings.positions && mayWait)
     return false;
   hasArrived = false;
   ++met;
@@ -207,10 +207,12 @@ bool Runner::step(Operation *op, bool mayWait) {
     if (mesh)
       send(sending, Channel(stage, int64_t(sending.getPeer()),
                             int64_t(sending.getTag())));
-  } else if (isa<HostBroadcastOp, HostReduceOp>(op)) {
-    Channel channel(-1, isa<HostReduceOp>(op), 0);
+  } else if (auto hostEnd = dyn_cast<CollectiveOpInterface>(op);
+             hostEnd && hostEnd.involvesHost()) {
+    Channel channel(
+        -1, hostEnd.getCollectiveKind() == CollectiveKind::HostReduce, 0);
     if (op->getNumOperands())
-      send(cast<CollectiveOpInterface>(op), channel);
+      send(hostEnd, channel);
     else if (!receive(op, channel, mayWait))
       return false;
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
@@ -242,9 +244,9 @@ Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
   Messages messages;
   Meetings meetings;
   for (func::FuncOp function : programs)
-    if (std::optional<Share> share = findShare(function)) {
-      meetings.axis = share->axis;
-      ++meetings.places;
+    if (std::optional<Portion> portion = findPortion(function)) {
+      meetings.axis = portion->axis;
+      ++meetings.positions;
     }
   std::vector<Runner> runners;
   for (func::FuncOp function : programs)
@@ -257,7 +259,7 @@ Timeline mlir::dist::simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
       moved |= runner.run();
     if (moved)
       continue;
-    // All wait for what nobody sends.
+    // All wait for what no program sends.
     llvm::find_if(runners, [](const Runner &runner) {
       return !runner.isDone();
     })->skip();

@@ -22,8 +22,8 @@ struct Activity {
     Transfer,
     /// For a transfer: exposed communication.
     Exposed,
-    /// For another stage that has not sent yet, another place that has not come
-    /// to a collective.
+    /// For another stage that has not sent yet, another position that has not
+    /// come to a collective.
     Idle,
   };
   Kind kind;
@@ -49,14 +49,14 @@ using PredictFunction =
     llvm::function_ref<double(Operation *, const MachineModel &, int64_t)>;
 
 /// Runs programs that work together, each on a rank: one for all, or one a
-/// stage of a pipeline or an unequal place. Its transfers come one after
+/// stage of a pipeline or an unequal position. Its transfers come one after
 /// another, beside what it computes; a program waits for a transfer that was
 /// not started beforehand, and a `dist.recv` for the `dist.send` of the same
-/// tag. Unequal places wait for each other at each collective over their axis.
-/// Where variables are on the host, ranks sleep between steps and the host
-/// sleeps until it is given something: each time somebody has to be woken up.
-/// Activities are kept only if `details`. `predict` says how long what is no
-/// transfer takes; without, the costs of graph ops do.
+/// tag. Unequal positions wait for each other at each collective over their
+/// axis. Where variables are on the host, ranks sleep between steps and the
+/// host sleeps until it is given something: each time a thread has to be woken
+/// up. Activities are kept only if `details`. `predict` says how long what is
+/// no transfer takes; without, the costs of graph ops do.
 Timeline simulate(ArrayRef<func::FuncOp> programs, MeshOp mesh,
                   const MachineModel &machine, bool details,
                   PredictFunction predict = nullptr);

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
-#include "passes/Graph/ExampleWeights.h"
 #include "llvm/ADT/StringExtras.h"
-#include "passes/Graph/Losses.h"
+#include "passes/Graph/LossRequest.h"
 #include "passes/Graph/Metrics.h"
 #include "passes/Graph/Passes.h"
 
@@ -22,23 +21,6 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-/// A loss that reads one of the outputs.
-struct OutputLoss {
-  /// Empty: the first.
-  std::string output;
-  /// Null: `none`.
-  const Loss *row = nullptr;
-  TrainingSpec spec;
-  /// In the sum of several.
-  double weight = 1;
-};
-
-struct OutputMetric {
-  unsigned loss; // whose output it reads
-  std::string name;
-  TrainingSpec spec;
-};
-
 /// The examples of a batch: how many count, and which.
 struct Examples {
   int64_t rows;
@@ -62,8 +44,6 @@ struct AddLossPass : dist::impl::AddLossPassBase<AddLossPass> {
 
 private:
   LogicalResult parseOptions();
-  LogicalResult parseLosses();
-  LogicalResult parseMetrics();
   LogicalResult addLosses(func::FuncOp entry, bool isPartial, bool isTraining);
   FailureOr<LossValue> buildLoss(GraphBuilder &g, func::FuncOp entry,
                                  const OutputLoss &loss, Examples &examples,
@@ -82,9 +62,7 @@ private:
                      Value increment, NewVariable properties);
   void addMean(GraphBuilder &g, StringRef name, Value sum, Value count);
 
-  SmallVector<OutputLoss> terms;
-  SmallVector<OutputMetric> metricSpecs;
-  ClassWeights classes;
+  LossRequest request;
 };
 } // namespace
 
@@ -92,110 +70,23 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-LogicalResult AddLossPass::parseLosses() {
-  auto emitError = [&]() { return getOperation().emitError(); };
-  terms.clear();
-  for (StringRef text : ArrayRef<std::string>(losses)) {
-    auto [output, choice] = splitOutput(text);
-    auto parsed =
-        TrainingSpec::parse(choice, listLosses(), "--loss", emitError);
-    if (failed(parsed))
-      return failure();
-    if (!output.empty() && !lossOutput.empty())
-      return emitError() << "--loss-output: --loss names the output '" << output
-                         << "' already; leave it out";
-    if (output.empty() && losses.size() > 1)
-      return emitError() << "--loss: '" << text
-                         << "' is one of several; write OUTPUT=" << text;
-    if (llvm::any_of(terms, [&, output = output](const OutputLoss &l) {
-          return l.output == output;
-        }))
-      return emitError() << "--loss: output '" << output
-                         << "' has two losses; give one";
-    OutputLoss &added = terms.emplace_back();
-    added.output = output.empty() ? lossOutput.getValue() : output.str();
-    added.spec = *parsed;
-    added.row = findLoss(parsed->getName());
-  }
-  if (terms.empty())
-    return emitError() << "--loss: expected a loss";
-  for (StringRef text : ArrayRef<std::string>(lossWeights)) {
-    auto [output, number] = text.rsplit('=');
-    auto found =
-        llvm::find_if(terms, [&, output = output](const OutputLoss &l) {
-          return l.output == output;
-        });
-    if (found == terms.end() || output.empty())
-      return emitError() << "--loss-weights: '" << text
-                         << "' names no output that --loss names";
-    if (number.getAsDouble(found->weight) || !std::isfinite(found->weight))
-      return emitError() << "--loss-weights: expected a number for '" << output
-                         << "', but got '" << number << "'";
-  }
-  return success();
-}
-
-LogicalResult AddLossPass::parseMetrics() {
-  auto emitError = [&]() { return getOperation().emitError(); };
-  metricSpecs.clear();
-  auto isTaken = [&](StringRef name) {
-    return name == "loss" || llvm::any_of(metricSpecs, [&](const auto &m) {
-             return m.name == name;
-           });
-  };
-  for (StringRef text : ArrayRef<std::string>(metrics)) {
-    auto [output, choice] = splitOutput(text);
-    auto spec =
-        TrainingSpec::parse(choice, listMetrics(), "--metrics", emitError);
-    if (failed(spec))
-      return failure();
-    auto found =
-        llvm::find_if(terms, [&, output = output](const OutputLoss &l) {
-          return l.output == output;
-        });
-    if (output.empty() && terms.size() == 1)
-      found = terms.begin();
-    if (found == terms.end())
-      return emitError() << "--metrics: '" << text
-                         << "' names no output that --loss names"
-                         << (output.empty() ? "; write OUTPUT=METRIC" : "");
-    // Those of several outputs have their names in front, as in Keras. Two of
-    // one name differ by their keys.
-    std::string front = terms.size() > 1 ? found->output + "_" : "";
-    std::string name = front + spec->getName().str();
-    if (isTaken(name))
-      name = front + choice.str();
-    if (isTaken(name))
-      return emitError() << "--metrics: '" << text << "' is given twice";
-    if (!found->row)
-      return emitError() << "--metrics: '" << name
-                         << "' needs labels, which --loss none has not";
-    metricSpecs.push_back({unsigned(found - terms.begin()), name, *spec});
-  }
-  return success();
-}
-
 LogicalResult AddLossPass::parseOptions() {
+  LossTexts texts;
+  texts.losses = ArrayRef<std::string>(losses);
+  texts.lossWeights = ArrayRef<std::string>(lossWeights);
+  texts.metrics = ArrayRef<std::string>(metrics);
+  texts.classWeights = ArrayRef<std::string>(classWeights);
+  texts.lossOutput = lossOutput;
+  texts.sampleWeights = sampleWeights;
   auto emitError = [&]() { return getOperation().emitError(); };
-  if (failed(parseLosses()))
+  auto parsed = parseLossRequest(texts, emitError);
+  if (failed(parsed))
     return failure();
+  request = std::move(*parsed);
   if (fromLogits != "auto" && fromLogits != "true" && fromLogits != "false")
     return emitError() << "--from-logits: expected auto, true or false, but "
                           "got '"
                        << fromLogits << "'";
-  if (failed(parseMetrics()))
-    return failure();
-  auto parsed =
-      parseClassWeights(ArrayRef<std::string>(classWeights), emitError);
-  if (failed(parsed))
-    return failure();
-  classes = *parsed;
-  // The two below as in Keras.
-  if (!classes.empty() && !sampleWeights.empty())
-    return emitError() << "--class-weights and --sample-weights: give one of "
-                          "them; multiply the classes' into the examples'";
-  if (!classes.empty() && (terms.size() > 1 || !terms[0].row))
-    return emitError() << "--class-weights: expected one loss with labels";
   return success();
 }
 
@@ -263,7 +154,8 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
   if (inputs.logits)
     inputs.logits = g.convert(inputs.logits, number);
 
-  std::string name = terms.size() > 1 ? "label/" + loss.output : "label";
+  std::string name =
+      request.losses.size() > 1 ? "label/" + loss.output : "label";
   Port port;
   port.role = "label";
   port.name = name;
@@ -333,8 +225,8 @@ FailureOr<Value> AddLossPass::getWeights(GraphBuilder &g, func::FuncOp entry,
                                          const LossInputs &inputs, int64_t rows,
                                          bool isTraining) {
   // As in Keras, what is evaluated counts as it stands in the data.
-  if (!classes.empty() && isTraining) {
-    Value weights = buildClassWeights(g, inputs, classes,
+  if (!request.classes.empty() && isTraining) {
+    Value weights = buildClassWeights(g, inputs, request.classes,
                                       [&]() { return entry.emitError(); });
     if (!weights)
       return failure();
@@ -428,7 +320,7 @@ FailureOr<LossValue> AddLossPass::buildLoss(GraphBuilder &g, func::FuncOp entry,
 LogicalResult AddLossPass::addMetrics(GraphBuilder &g, func::FuncOp entry,
                                       ArrayRef<LossValue> values,
                                       const Examples &examples) {
-  for (const OutputMetric &given : metricSpecs) {
+  for (const OutputMetric &given : request.metrics) {
     const Metric *metric = findMetric(given.spec.getName());
     Value each = metric->build(g, values[given.loss].inputs, given.spec,
                                [&]() { return entry.emitError(); });
@@ -455,7 +347,7 @@ LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
   SmallVector<LossValue> values;
   Value sum, mean;
   Location location = entry.getLoc();
-  for (const OutputLoss &loss : terms) {
+  for (const OutputLoss &loss : request.losses) {
     FailureOr<unsigned> index = findOutput(entry, loss);
     if (failed(index))
       return failure();
@@ -467,7 +359,7 @@ LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
       return failure();
     values.push_back(*value);
     auto weighted = [&](Value x) {
-      if (terms.size() > 1)
+      if (request.losses.size() > 1)
         x = g.convert(x, builder.getF32Type());
       return loss.weight == 1 ? x : g.mul(x, loss.weight);
     };
@@ -477,8 +369,8 @@ LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
   }
   GraphBuilder g(builder, location);
   addMean(g, "loss", sum, examples.count);
-  if (terms.size() > 1)
-    for (auto [loss, value] : llvm::zip_equal(terms, values))
+  if (request.losses.size() > 1)
+    for (auto [loss, value] : llvm::zip_equal(request.losses, values))
       addMean(g, loss.output + "_loss", value.sum, examples.count);
   if (failed(addMetrics(g, entry, values, examples)))
     return failure();
@@ -493,7 +385,7 @@ LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
 
 /// Why no row of a batch may be a copy of another; empty: they may.
 FailureOr<std::string> AddLossPass::findFullBatches(func::FuncOp entry) {
-  for (const OutputLoss &loss : terms) {
+  for (const OutputLoss &loss : request.losses) {
     FailureOr<unsigned> index = findOutput(entry, loss);
     if (failed(index))
       return failure();

@@ -302,9 +302,8 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   Value rate = addLearningRate(g, entry);
   Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
-  // Otherwise nobody leaves the step out, nor needs all gradients at once: the
-  // pass over them and, where ranks have parts of them, the all-reduce are
-  // saved.
+  // Only where a step may be left out or clipped: to look costs a pass over all
+  // gradients and, where ranks have parts of them, an all-reduce.
   if (checksGradients()) {
     Value known = areFinite(g, gradients);
     finite = finite ? g.make<AndOp>(finite, known) : known;

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One sweep over each function. A value that has a channels-last twin is
-// *moved*; convolutions start with it, and ops that can follow their operands
-// do. Whatever cannot reads the value back through a transpose.
+// *moved*. Ops say by ChannelsLastOpInterface whether they want that
+// (convolutions) or can follow an operand that was moved; what cannot reads the
+// value back through a transpose.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -33,11 +34,6 @@ public:
 
 private:
   bool move(Operation *op);
-  bool moveConv(Operation *op);
-  bool movePool(Operation *op);
-  bool moveElementwise(Operation *op);
-  bool moveReduce(ReduceOp op);
-  bool moveByDims(Operation *op);
 
   bool isMoved(Value value) const { return moved.contains(value); }
   bool anyMoved(Operation *op) const {
@@ -46,12 +42,6 @@ private:
   }
   Value getMoved(Value value);
   Value getOriginal(Value value);
-  void replaceByMoved(Operation *op, Operation *twin);
-  Operation *cloneMoved(Operation *op, ValueRange operands);
-  GraphBuilder graphAt(Operation *op) {
-    builder.setInsertionPoint(op);
-    return GraphBuilder(builder, op->getLoc());
-  }
 
   func::FuncOp entry;
   OpBuilder builder;
@@ -67,36 +57,12 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Channels-last dim i is channels-first dim `p[i]`: [0, 2, .., rank-1, 1].
-static SmallVector<int64_t> getPermutation(int64_t rank) {
-  SmallVector<int64_t> permutation = {0};
-  for (int64_t d = 2; d < rank; ++d)
-    permutation.push_back(d);
-  permutation.push_back(1);
-  return permutation;
-}
-static SmallVector<int64_t> getInverse(int64_t rank) {
-  SmallVector<int64_t> permutation = {0, rank - 1};
-  for (int64_t d = 1; d < rank - 1; ++d)
-    permutation.push_back(d);
-  return permutation;
-}
-/// Where channels-first dim `dim` goes.
-static int64_t mapDim(int64_t dim, int64_t rank) {
-  return dim == 0 ? 0 : dim == 1 ? rank - 1 : dim - 1;
-}
-static SmallVector<int64_t> permute(ArrayRef<int64_t> values,
-                                    ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> result;
-  for (int64_t p : permutation)
-    result.push_back(values[p]);
-  return result;
-}
 static RankedTensorType getMovedType(RankedTensorType type) {
-  return type.clone(permute(type.getShape(), getPermutation(type.getRank())));
+  return type.clone(
+      permute(type.getShape(), getChannelsLastOrder(type.getRank())));
 }
 
-/// A transpose; a reshape where only dims of size 1 change places.
+/// A transpose; a reshape where only dims of size 1 are reordered.
 static Value transpose(GraphBuilder &g, Value value,
                        ArrayRef<int64_t> permutation) {
   ArrayRef<int64_t> shape = typeOf(value).getShape();
@@ -112,7 +78,7 @@ static Value transpose(GraphBuilder &g, Value value,
                     : g.transpose(value, permutation);
 }
 
-/// The channels-last twin of `value`, made at the present place if needed.
+/// The channels-last twin of `value`, made where the value is if needed.
 Value Mover::getMoved(Value value) {
   if (Value twin = moved.lookup(value))
     return twin;
@@ -132,7 +98,7 @@ Value Mover::getMoved(Value value) {
     // A bias: its dims keep their order if only the channel is among the moved.
     SmallVector<int64_t> dims;
     for (int64_t dim : broadcast.getDims())
-      dims.push_back(mapDim(dim, type.getRank()));
+      dims.push_back(moveDim(dim, type.getRank()));
     if (llvm::is_sorted(dims)) {
       twin =
           g.make<BroadcastOp>(getMovedType(type), broadcast.getOperand(), dims);
@@ -155,11 +121,12 @@ Value Mover::getMoved(Value value) {
   } else if (auto back = dyn_cast_or_null<TransposeOp>(producer)) {
     // The model is channels-last around its convolutions, as exporters from
     // channels-last frameworks write it.
-    if (back.getPermutation() == ArrayRef<int64_t>(getInverse(type.getRank())))
+    if (back.getPermutation() ==
+        ArrayRef<int64_t>(getChannelsFirstOrder(type.getRank())))
       twin = back.getOperand();
   }
   if (!twin)
-    twin = transpose(g, value, getPermutation(type.getRank()));
+    twin = transpose(g, value, getChannelsLastOrder(type.getRank()));
   moved[value] = twin;
   return twin;
 }
@@ -175,153 +142,44 @@ Value Mover::getOriginal(Value value) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(twin);
     GraphBuilder g(builder, value.getLoc());
-    back = transpose(g, twin, getInverse(typeOf(value).getRank()));
+    back = transpose(g, twin, getChannelsFirstOrder(typeOf(value).getRank()));
   }
   return back;
 }
 
-void Mover::replaceByMoved(Operation *op, Operation *twin) {
-  for (auto [before, after] :
-       llvm::zip_equal(op->getResults(), twin->getResults()))
-    moved[before] = after;
-  replaced.insert(op);
-}
-
-Operation *Mover::cloneMoved(Operation *op, ValueRange operands) {
-  builder.setInsertionPoint(op);
-  OperationState state(op->getLoc(), op->getName(), operands, {},
-                       op->getAttrs());
-  for (Value result : op->getResults())
-    state.addTypes(getMovedType(typeOf(result)));
-  return builder.create(state);
-}
-
-//===----------------------------------------------------------------------===//
-// Families
-//===----------------------------------------------------------------------===//
-
-/// N, C and the spatial dims in order.
-static bool isChannelsFirst(StringRef layout) {
-  if (layout.size() < 3 || !layout.starts_with("NC"))
-    return false;
-  for (size_t i = 2; i < layout.size(); ++i)
-    if (layout[i] != char('0' + i - 2))
-      return false;
-  return true;
-}
-static std::string getChannelsLast(StringRef layout) {
-  return "N" + layout.drop_front(2).str() + "C";
-}
-
-bool Mover::moveConv(Operation *op) {
-  // Operand 0 is an activation, operand 1 the filter.
-  auto input = op->getAttrOfType<StringAttr>("input_layout");
-  auto output = op->getAttrOfType<StringAttr>("output_layout");
-  if (!input || !output || !isChannelsFirst(input) || !isChannelsFirst(output))
-    return false;
-  Value filter = getOriginal(op->getOperand(1));
-  Operation *twin = cloneMoved(op, {getMoved(op->getOperand(0)), filter});
-  twin->setAttr("input_layout", builder.getStringAttr(getChannelsLast(input)));
-  twin->setAttr("output_layout",
-                builder.getStringAttr(getChannelsLast(output)));
-  replaceByMoved(op, twin);
-  return true;
-}
-
-/// Attributes with one entry a dim follow the dims, as in pools, pads, slices.
-bool Mover::moveByDims(Operation *op) {
-  int64_t rank = typeOf(op->getOperand(0)).getRank();
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(typeOf(operand).getRank() == rank ? getMoved(operand)
-                                                         : operand);
-  Operation *twin = cloneMoved(op, operands);
-  for (NamedAttribute attribute : op->getAttrs())
-    if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
-      if (int64_t(list.size()) == rank)
-        twin->setAttr(attribute.getName(), builder.getDenseI64ArrayAttr(permute(
-                                               list, getPermutation(rank))));
-  replaceByMoved(op, twin);
-  return true;
-}
-
-bool Mover::movePool(Operation *op) {
-  // The position in a window is row-major over all dims: it stays the same
-  // number when the window has one channel.
-  auto window = op->getAttrOfType<DenseI64ArrayAttr>("window");
-  if (window.size() < 3 || window[0] != 1 || window[1] != 1)
-    return false;
-  return moveByDims(op);
-}
-
-bool Mover::moveElementwise(Operation *op) {
-  RankedTensorType type = typeOf(op->getResult(0));
-  for (Value operand : op->getOperands())
-    if (typeOf(operand).getShape() != type.getShape())
-      return false;
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(getMoved(operand));
-  replaceByMoved(op, cloneMoved(op, operands));
-  return true;
-}
-
-bool Mover::moveReduce(ReduceOp op) {
-  int64_t rank = typeOf(op.getOperand()).getRank();
-  SmallVector<int64_t> dims, kept;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (llvm::is_contained(op.getDims(), d))
-      dims.push_back(mapDim(d, rank));
-    else
-      kept.push_back(mapDim(d, rank));
-  }
-  // The result's own order must come out the same.
-  if (!llvm::is_sorted(kept))
-    return false;
-  llvm::sort(dims);
-  GraphBuilder g = graphAt(op);
-  Value twin = g.reduce(op.getKind(), getMoved(op.getOperand()), dims);
-  op.replaceAllUsesWith(twin);
-  replaced.insert(op);
-  return true;
-}
-
 /// Whether op has a channels-last twin now.
 bool Mover::move(Operation *op) {
-  if (op->getNumResults() == 0)
+  auto movable = dyn_cast<ChannelsLastOpInterface>(op);
+  if (!movable || op->getNumOperands() == 0)
     return false;
-  if (isa<ConvOp, ConvInputGradOp>(op))
-    return moveConv(op);
-  if (!anyMoved(op) || op->getNumOperands() == 0)
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  int64_t rank = type ? type.getRank() : 0;
+  if (rank < 3 || !(movable.wantsChannelsLast() || anyMoved(op)))
     return false;
-  // Only what a convolution's order reaches through operand 0 (or any, for
-  // ops whose operands are alike) follows.
-  auto operandType = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
-  if (!operandType || operandType.getRank() < 3)
+  NamedAttrList attributes(op->getAttrs());
+  ChannelMove move = movable.moveChannels(rank, attributes);
+  if (move == ChannelMove::Refused)
     return false;
-  if (op->hasTrait<OpTrait::Elementwise>() || isa<DropoutOp>(op))
-    return moveElementwise(op);
-  if (!isMoved(op->getOperand(0)) && !isa<ConcatOp>(op))
-    return false;
-  int64_t rank = operandType.getRank();
-  if (isa<MaxPoolOp, AvgPoolOp>(op))
-    return movePool(op);
-  if (isa<PadOp, SliceOp>(op))
-    return moveByDims(op);
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return moveReduce(reduce);
-  if (isa<BatchNormInferenceOp, SoftmaxOp, LogSoftmaxOp, ConcatOp>(op)) {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(typeOf(operand).getRank() == rank ? getMoved(operand)
-                                                           : operand);
-    Operation *twin = cloneMoved(op, operands);
-    int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-    twin->setAttr("axis", builder.getI64IntegerAttr(mapDim(axis, rank)));
-    replaceByMoved(op, twin);
-    return true;
-  }
-  return false;
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(movable.hasChannels(operand.getOperandNumber())
+                           ? getMoved(operand.get())
+                           : getOriginal(operand.get()));
+  builder.setInsertionPoint(op);
+  OperationState state(op->getLoc(), op->getName(), operands, {}, attributes);
+  for (Type result : op->getResultTypes())
+    state.addTypes(move == ChannelMove::Follows
+                       ? getMovedType(cast<RankedTensorType>(result))
+                       : result);
+  Operation *twin = builder.create(state);
+  if (move == ChannelMove::Stays)
+    op->replaceAllUsesWith(twin);
+  else
+    for (auto [before, after] :
+         llvm::zip_equal(op->getResults(), twin->getResults()))
+      moved[before] = after;
+  replaced.insert(op);
+  return true;
 }
 
 void Mover::run() {
@@ -338,8 +196,10 @@ void Mover::run() {
       auto inner = back.getOperand().getDefiningOp<TransposeOp>();
       int64_t rank = typeOf(back.getOperand()).getRank();
       if (inner && rank >= 3 &&
-          inner.getPermutation() == ArrayRef<int64_t>(getInverse(rank)) &&
-          back.getPermutation() == ArrayRef<int64_t>(getPermutation(rank)))
+          inner.getPermutation() ==
+              ArrayRef<int64_t>(getChannelsFirstOrder(rank)) &&
+          back.getPermutation() ==
+              ArrayRef<int64_t>(getChannelsLastOrder(rank)))
         back.replaceAllUsesWith(inner.getOperand());
     }
   }

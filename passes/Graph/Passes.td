@@ -117,7 +117,7 @@ def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
       "One group over all replicas, whatever `groups` says">,
     Option<"partial", "partial", "bool", "false", "Also make @train_step_partial">,
     Option<"seed", "seed", "int64_t", "0", "Seed of dropout">,
-    ListOption<"weights", "weights", "int64_t", "Shares of a batch of the parts that are filled up with copies; default: one part">,
+    ListOption<"weights", "weights", "int64_t", "Portions of a batch: of the parts that are filled up with copies; default: one part">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }

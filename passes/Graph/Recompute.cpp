@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/ActivationGradients.h"
 #include "dialects/Graph/IR/GraphOrder.h"
@@ -362,8 +362,8 @@ void RecomputePass::runOnOperation() {
     entry.walk([](MaxPoolGradOp op) {
       op->removeDiscardableAttr(DistDialect::kOrigin);
     });
-    groups[findShare(entry) ? entry->getAttr(kEntryAttr)
-                            : Attribute(entry.getSymNameAttr())]
+    groups[findPortion(entry) ? entry->getAttr(kEntryAttr)
+                              : Attribute(entry.getSymNameAttr())]
         .push_back(entry);
   }
   for (auto &[name, entries] : groups)

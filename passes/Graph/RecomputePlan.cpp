@@ -56,13 +56,7 @@ Value BackwardPass::getAnchor(Operation *op) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
-bool mlir::dist::isRepeatedAnyway(Operation *op) {
-  if (auto constant = dyn_cast<ConstantOp>(op)) {
-    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    return dense && dense.isSplat();
-  }
-  return isa<graph::BroadcastOp, ReshapeOp, IotaOp>(op);
-}
+bool mlir::dist::isRepeatedAnyway(Operation *op) { return isFreeToRepeat(op); }
 
 bool mlir::dist::canRecompute(Operation *op) {
   // Collectives would move their bytes again.

@@ -186,25 +186,25 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
 /// the replicas' parts up. As BatchStream lays a short batch out: examples by
 /// weight, rounded down, and of those left one each, first to last.
 Value TrainingModePass::countCopies(func::FuncOp entry, int64_t batch) {
-  SmallVector<int64_t> shares(weights.begin(), weights.end()), starts;
-  int64_t total = std::accumulate(shares.begin(), shares.end(), int64_t(0));
+  SmallVector<int64_t> portions(weights.begin(), weights.end()), starts;
+  int64_t total = std::accumulate(portions.begin(), portions.end(), int64_t(0));
   OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
   GraphBuilder g(builder, entry.getLoc());
   auto type =
-      RankedTensorType::get({int64_t(shares.size())}, builder.getI64Type());
+      RankedTensorType::get({int64_t(portions.size())}, builder.getI64Type());
   auto list = [&](ArrayRef<int64_t> numbers) {
     return g.make<ConstantOp>(DenseIntElementsAttr::get(type, numbers));
   };
   int64_t start = 0;
-  for (int64_t share : shares) {
+  for (int64_t portion : portions) {
     starts.push_back(start);
-    start += batch * share / total;
+    start += batch * portion / total;
   }
   auto everywhere = [&](Value number) {
     return g.broadcastScalar(number, type.getShape());
   };
   Value count = g.convert(getCount(entry), builder.getI64Type());
-  Value whole = g.div(g.mul(everywhere(count), list(shares)),
+  Value whole = g.div(g.mul(everywhere(count), list(portions)),
                       g.splat(type, double(total)));
   Value left = everywhere(g.sub(count, g.sum(whole, {0})));
   Value before = g.make<CumSumOp>(whole, /*axis=*/0, /*exclusive=*/true,

@@ -36,7 +36,7 @@ struct LoweringOptions {
   /// this CPU has no instructions for), bf16, f16, narrow (both) or none.
   std::string widen = "auto";
   /// False: collectives move what devices could read in each other's memory.
-  bool shareReductions = true;
+  bool readPeers = true;
   /// Floating-point operations of an entry on one device, by its name.
   std::map<std::string, double> entryFlops;
   /// Predicted seconds of an entry, by its name, once `describeKernels` has

@@ -139,17 +139,17 @@ def FlattenKernelsPass : Pass<"rt-flatten-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShareReductionsPass : Pass<"rt-share-reductions", "::mlir::ModuleOp"> {
+def ReadPeersPass : Pass<"rt-read-peers", "::mlir::ModuleOp"> {
   let summary = "sums of gradients are computed where they are read";
   let description = [{
     The devices of one process share memory. Where one kernel reads the result of
     an `all_reduce` or a `reduce_scatter` element by element (an optimizer's
     update does), it reads what is to be added from all ranks itself: the ranks
-    meet before it, and again at the function's end, when all have read. Shared
+    meet before it, and again at the function's end, when all have read. Published
     are sums in f32 and f64, in groups so small that less memory is moved in this
     way (all-reduces between two ranks), from 64 KiB on, and of collectives that
     have their numbers and ask for no algorithm. The sums are in the order of
-    places, as a communicator's: the same bits.
+    positions, as a communicator's: the same bits.
     ```mlir
     %1 = dist.all_reduce %0 over @mesh ["data"] {op_id = 0, ...} : (tensor<65536xf32>) -> tensor<65536xf32>
     %2 = rt.fused(%w, %1) domain [65536] ... {
@@ -158,7 +158,7 @@ def ShareReductionsPass : Pass<"rt-share-reductions", "::mlir::ModuleOp"> {
       rt.yield %3 : tensor<65536xf32>
     }
     // becomes
-    %1:2 = rt.share all_reduce op 0 over [0] places 2 (%0) [...] : (tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>)
+    %1:2 = rt.publish all_reduce op 0 over [0] peers 2 (%0) [...] : (tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>)
     %2 = rt.fused(%w, %1#0, %1#1) domain [65536] ... {
     ^bb0(%a: tensor<65536xf32>, %b: tensor<65536xf32>, %c: tensor<65536xf32>):
       %4 = graph.add %b, %c : tensor<65536xf32>

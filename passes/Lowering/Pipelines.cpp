@@ -34,8 +34,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc(
           "contractions to compute in f32: auto, bf16, f16, narrow or none"),
       llvm::cl::init("auto")};
-  Option<bool> shareReductions{
-      *this, "share-reductions",
+  Option<bool> readPeers{
+      *this, "read-peers",
       llvm::cl::desc("false: collectives move what devices could read in each "
                      "other's memory"),
       llvm::cl::init(true)};
@@ -47,7 +47,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.convolution = convolution;
     options.vectorBits = vectorBits;
     options.widen = widen;
-    options.shareReductions = shareReductions;
+    options.readPeers = readPeers;
     return options;
   }
 };
@@ -101,8 +101,8 @@ void mlir::dist::buildProgramsPipeline(OpPassManager &pm,
   // Each kernel cloned its own broadcasts and constants.
   pm.addPass(createCSEPass());
   // Before equal kernels become one: those that add up are others.
-  if (options.shareReductions)
-    pm.addPass(createShareReductionsPass());
+  if (options.readPeers)
+    pm.addPass(createReadPeersPass());
   OutlineKernelsPassOptions outline;
   outline.threads = options.threads;
   pm.addPass(createOutlineKernelsPass(outline));

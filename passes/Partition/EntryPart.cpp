@@ -21,7 +21,8 @@ EntryPart mlir::dist::createEntryPart(func::FuncOp entry, const Twine &name,
     if (!keeps(argument))
       continue;
     NamedAttrList list(entry.getArgAttrDict(argument.getArgNumber()));
-    list.set(kPositionAttr, builder.getI64IntegerAttr(argument.getArgNumber()));
+    list.set(kEntryIndexAttr,
+             builder.getI64IntegerAttr(argument.getArgNumber()));
     arguments.push_back(argument);
     types.push_back(argument.getType());
     attributes.push_back(list.getDictionary(builder.getContext()));
@@ -53,7 +54,7 @@ void mlir::dist::finishEntryPart(EntryPart &part, func::FuncOp entry,
   SmallVector<DictionaryAttr> attributes;
   for (unsigned number : numbers) {
     NamedAttrList list(entry.getResultAttrDict(number));
-    list.set(kPositionAttr, builder.getI64IntegerAttr(number));
+    list.set(kEntryIndexAttr, builder.getI64IntegerAttr(number));
     attributes.push_back(list.getDictionary(builder.getContext()));
   }
   part.function.setAllResultAttrs(attributes);

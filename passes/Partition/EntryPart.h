@@ -7,7 +7,7 @@
 //
 // Where ranks run programs that differ, an entry becomes one function a
 // program. Each knows the entry (`dist.entry`) and which of its arguments and
-// results it has (`dist.position`), so that callers see one entry.
+// results it has (`dist.entry_index`), so that callers see one entry.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_PARTITION_ENTRYPART_H

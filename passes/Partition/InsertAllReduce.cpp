@@ -7,15 +7,15 @@
 //
 // Axis by axis, three steps: values that must come out unreduced pull their
 // other summands along; a minimum cut through the linear ops says which values
-// to reduce; a sweep forward inserts the all-reduces, so that whatever is
-// decided, no op sees a partial sum it may not see.
+// to reduce (ReductionCut); a sweep forward inserts the all-reduces, so that
+// whatever is decided, no op sees a partial sum it may not see.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
-#include "passes/Analysis/MinimumCut.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Partition/ReductionCut.h"
 #include "passes/Partition/Unreduced.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -32,8 +32,7 @@ namespace {
 class AxisReducer {
 public:
   AxisReducer(func::FuncOp function, MeshOp mesh, StringAttr axis)
-      : function(function), mesh(mesh), axis(axis), rows(mesh),
-        ofExamples(sumsOverExamples()) {}
+      : function(function), mesh(mesh), axis(axis), rows(mesh) {}
   LogicalResult run();
 
 private:
@@ -43,21 +42,16 @@ private:
                               [&](Value value) { return isUnreduced(value); });
   }
   /// Whether a reshard's result is a sum: as its operand is, unless that is
-  /// scattered, or because it was made to share a whole value out.
+  /// scattered, or because it was made to divide a whole value.
   bool staysUnreduced(ReshardOp op) const {
     return isUnreduced(op.getOperand()) ? !op.getTarget().splitsOver(axis)
-                                        : shares.contains(op.getResult());
+                                        : divided.contains(op.getResult());
   }
   void findUnreduced();
   LogicalResult checkShardings();
   LogicalResult pullSummands();
   LogicalResult makeUnreduced(OpOperand &use);
   LogicalResult shareOut(OpOperand &use);
-  int64_t getLocalBytes(Value value) const;
-  bool sumsOverExamples();
-  int64_t getPrice(Value value) const;
-  void addUse(OpOperand &use, unsigned sink);
-  void choose();
   void insert();
   bool keepsPartial(OpOperand &use);
   Value getReduced(Value value, Reduction kind);
@@ -65,28 +59,20 @@ private:
   void explain(Operation *op, Value value) const;
   void reduceOtherKinds(Operation *op, Reduction kind);
   bool isWantedUnreduced(unsigned result) {
-    auto sharding = function.getResultAttrOfType<ShardingAttr>(
-        result, DistDialect::kSharding);
-    return sharding && sharding.isUnreducedOver(axis);
+    return isDeclaredUnreduced(function, result, axis);
   }
 
   func::FuncOp function;
   MeshOp mesh;
   StringAttr axis;
   SourceTable rows;
-  bool ofExamples;
   /// Sums over the axis.
   DenseSet<Value> unreduced;
-  /// Whole values of which each rank takes its share.
-  DenseSet<Value> shares;
+  /// Whole values of which each rank takes 1/n.
+  DenseSet<Value> divided;
   /// The op whose split factor made a value unreduced.
   DenseMap<Value, Operation *> sources;
-  /// Two nodes of each unreduced value; see choose.
-  struct Nodes {
-    unsigned fromWhole = 0, wanted = 0;
-  };
-  MinimumCut cut;
-  DenseMap<Value, Nodes> nodes;
+  std::optional<ReductionCut> cut;
   DenseMap<Value, Value> reduced;
 };
 
@@ -96,20 +82,6 @@ struct InsertAllReducePass
   void runOnOperation() override;
 };
 } // namespace
-
-static Reduction toReduction(Reduction kind) {
-  switch (kind) {
-  case Reduction::Sum:
-    return Reduction::Sum;
-  case Reduction::Max:
-    return Reduction::Max;
-  case Reduction::Min:
-    return Reduction::Min;
-  case Reduction::Product:
-    return Reduction::Product;
-  }
-  llvm_unreachable("all kinds are listed");
-}
 
 //===----------------------------------------------------------------------===//
 // What is unreduced
@@ -168,15 +140,15 @@ LogicalResult AxisReducer::shareOut(OpOperand &use) {
   ShardingAttr sharding = findSharding(value);
   SmallVector<StringAttr> axes(sharding.getUnreduced());
   axes.push_back(axis);
-  auto share = ReshardOp::create(
+  auto part = ReshardOp::create(
       builder, user->getLoc(), value, sharding.withUnreduced(axes),
       "each rank's share of a value added to a sum over '" +
           axis.getValue().str() + "'",
       getOriginName(user));
-  setSharding(share.getResult(), share.getTarget());
-  use.set(share.getResult());
-  shares.insert(share.getResult());
-  unreduced.insert(share.getResult());
+  setSharding(part.getResult(), part.getTarget());
+  use.set(part.getResult());
+  divided.insert(part.getResult());
+  unreduced.insert(part.getResult());
   return success();
 }
 
@@ -206,112 +178,8 @@ LogicalResult AxisReducer::pullSummands() {
 }
 
 //===----------------------------------------------------------------------===//
-// Where to reduce
+// All-reduces
 //===----------------------------------------------------------------------===//
-
-int64_t AxisReducer::getLocalBytes(Value value) const {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (ShardingAttr sharding = findSharding(value))
-    return getByteSize(
-        *getLocalType(getPaddedType(type, sharding, mesh), sharding, mesh));
-  return getByteSize(type);
-}
-
-/// Whether the batch is split over the axis.
-bool AxisReducer::sumsOverExamples() {
-  for (BlockArgument argument : function.getArguments()) {
-    auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                      kBatchDimAttr);
-    ShardingAttr sharding = findSharding(argument);
-    if (dim && sharding && dim.getValue().ult(sharding.getNumDims()) &&
-        llvm::is_contained(sharding.getAxes(dim.getInt()), axis))
-      return true;
-  }
-  return false;
-}
-
-/// Of an all-reduce of the value. Sums over examples stay f32 in mixed
-/// precision, as they are on one device: what is narrower is widened first, if
-/// it is at all. (Activations' partial products are sent as they are.)
-int64_t AxisReducer::getPrice(Value value) const {
-  // Twice the bytes: a reduce-scatter costs half.
-  int64_t price = 2 * getLocalBytes(value);
-  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value));
-  if (!ofExamples || !type || type.getWidth() >= 32)
-    return price;
-  return price * (32 / type.getWidth()) + 1;
-}
-
-void AxisReducer::addUse(OpOperand &use, unsigned sink) {
-  Operation *op = use.getOwner();
-  unsigned wanted = nodes[use.get()].wanted;
-  auto whole = [&](int64_t cost) { cut.addEdge(wanted, sink, cost); };
-  if (isa<func::ReturnOp>(op)) {
-    if (!isWantedUnreduced(use.getOperandNumber()))
-      whole(MinimumCut::kInfinite);
-    return;
-  }
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    if (llvm::is_contained(reduce.getGroupAxes(), axis))
-      return;
-  if (auto reshard = dyn_cast<ReshardOp>(op))
-    if (reshard.getTarget().splitsOver(axis))
-      // A reduce-scatter: half of an all-reduce.
-      return whole(getLocalBytes(use.get()));
-  if (!llvm::all_of(op->getResults(),
-                    [&](Value result) { return isUnreduced(result); })) {
-    if (readsElements(use))
-      whole(MinimumCut::kInfinite);
-    return;
-  }
-  for (Value result : op->getResults()) {
-    // A whole result needs whole operands; a partial one, partial ones.
-    cut.addEdge(wanted, nodes[result].fromWhole, MinimumCut::kInfinite);
-    cut.addEdge(nodes[result].fromWhole, nodes[use.get()].fromWhole,
-                MinimumCut::kInfinite);
-  }
-}
-
-/// Which values to reduce, so that the fewest bytes are sent in all. Each value
-/// has two nodes; being cut off from the source means yes: it is *wanted*
-/// whole, and it is computed *from whole* operands. A value that is wanted
-/// whole but computed from partial ones is reduced: the edge between its two
-/// nodes, as expensive as it has bytes, is cut. Partial values stay usable
-/// beside. Of equal cuts the first in program order is taken: what comes after
-/// works on whole values, and the transfer can start early and in place.
-void AxisReducer::choose() {
-  cut = MinimumCut();
-  nodes.clear();
-  unsigned source = cut.addNode(), sink = cut.addNode();
-  SmallVector<Value> values;
-  auto add = [&](Value value, bool isOrigin) {
-    if (!isUnreduced(value))
-      return;
-    values.push_back(value);
-    Nodes &own = nodes[value];
-    own.fromWhole = cut.addNode();
-    own.wanted = cut.addNode();
-    cut.addEdge(own.fromWhole, own.wanted, getPrice(value));
-    bool keptPartial = llvm::any_of(value.getUses(), [&](OpOperand &use) {
-      return isa<func::ReturnOp>(use.getOwner()) &&
-             isWantedUnreduced(use.getOperandNumber());
-    });
-    if (isOrigin || keptPartial)
-      cut.addEdge(source, own.fromWhole, MinimumCut::kInfinite);
-  };
-  Block &block = function.front();
-  for (BlockArgument argument : block.getArguments())
-    add(argument, /*isOrigin=*/true);
-  for (Operation &op : block)
-    for (Value result : op.getResults())
-      add(result, llvm::none_of(op.getOperands(), [&](Value operand) {
-            return isUnreduced(operand);
-          }));
-  for (Value value : values)
-    for (OpOperand &use : value.getUses())
-      addUse(use, sink);
-  cut.solve(source, sink);
-}
 
 std::string AxisReducer::getReason(Value value, Reduction kind) const {
   // Says nothing of the op: a bucket of many has one reason, and `origin` says
@@ -358,7 +226,7 @@ Value AxisReducer::getReduced(Value value, Reduction kind) {
   std::string origin = getValueName(value);
   auto op = AllReduceOp::create(
       builder, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
-      toReduction(kind), mesh.getSymName(), builder.getArrayAttr({axis}),
+      kind, mesh.getSymName(), builder.getArrayAttr({axis}),
       getReason(value, kind), origin);
   result = op.getResult(0);
   explain(op, value);
@@ -393,9 +261,7 @@ bool AxisReducer::keepsPartial(OpOperand &use) {
       return true;
   bool isPartial = op->getNumResults() > 0 &&
                    llvm::all_of(op->getResults(), [&](Value result) {
-                     auto found = nodes.find(result);
-                     return found != nodes.end() &&
-                            cut.isOnSourceSide(found->second.fromWhole);
+                     return cut->staysPartial(result);
                    });
   return isPartial || !readsElements(use);
 }
@@ -423,12 +289,11 @@ void AxisReducer::insert() {
     if (!isUnreduced(value))
       return;
     settle(value);
-    auto own = nodes.find(value);
-    if (own == nodes.end() || cut.isOnSourceSide(own->second.wanted))
+    if (!cut->isReduced(value))
       return;
     // What has no elements is whole. (Its price is 0, too: the cut may run
     // through it.)
-    if (getLocalBytes(value) == 0)
+    if (getLocalBytes(value, mesh) == 0)
       return;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : value.getUses())
@@ -441,7 +306,7 @@ void AxisReducer::insert() {
       use->set(whole);
   };
   for (BlockArgument argument : block.getArguments())
-    if (nodes.contains(argument)) {
+    if (cut->contains(argument)) {
       unreduced.insert(argument);
       decide(argument);
     }
@@ -521,7 +386,7 @@ LogicalResult AxisReducer::run() {
   findUnreduced();
   if (failed(checkShardings()))
     return failure();
-  choose();
+  cut.emplace(function, mesh, axis, unreduced);
   insert();
   return success();
 }

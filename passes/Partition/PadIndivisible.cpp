@@ -16,7 +16,7 @@
 #include "dialects/Graph/IR/GraphReduction.h"
 #include "dialects/Interfaces/Signature.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Partition/BatchShares.h"
+#include "passes/Partition/BatchPortions.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 
@@ -38,7 +38,7 @@ public:
   Padder(func::FuncOp function, MeshOp mesh)
       : function(function), mesh(mesh),
         meshName(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
-        block(function.front()), shares(function, mesh) {}
+        block(function.front()), portions(function, mesh) {}
   LogicalResult run();
 
 private:
@@ -67,7 +67,7 @@ private:
   MeshOp mesh;
   FlatSymbolRefAttr meshName;
   Block &block;
-  BatchShares shares;
+  BatchPortions portions;
   /// From values of the old program to those of the new one.
   IRMapping padded;
   /// The dims of old values behind whose end zeros are known to stand.
@@ -115,7 +115,7 @@ static Value emitNeutral(GraphBuilder &g, RankedTensorType type,
 RankedTensorType Padder::getPadded(Value old) const {
   auto type = cast<RankedTensorType>(old.getType());
   ShardingAttr sharding = findSharding(old);
-  return sharding ? shares.getPaddedType(type, sharding, old) : type;
+  return sharding ? portions.getPaddedType(type, sharding, old) : type;
 }
 
 Dims Padder::getPaddedDims(Value old) const {
@@ -283,8 +283,8 @@ Value Padder::move(ReshardOp op, Value value, ShardingAttr from,
                    ShardingAttr to) {
   auto old = cast<RankedTensorType>(op.getType());
   Value ends[] = {op.getOperand(), op.getResult()};
-  RankedTensorType before = shares.getPaddedType(old, from, ends);
-  RankedTensorType after = shares.getPaddedType(old, to, ends);
+  RankedTensorType before = portions.getPaddedType(old, from, ends);
+  RankedTensorType after = portions.getPaddedType(old, to, ends);
   OpBuilder builder(op);
   GraphBuilder g(builder, op.getLoc());
   // Before the parts are made: as large as they need; after they are put
@@ -387,7 +387,7 @@ bool Padder::isNeeded() {
 }
 
 LogicalResult Padder::run() {
-  if (failed(shares.run()))
+  if (failed(portions.run()))
     return failure();
   if (!isNeeded())
     return success();

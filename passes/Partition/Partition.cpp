@@ -8,7 +8,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Signature.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Partition/BatchShares.h"
+#include "passes/Partition/BatchPortions.h"
 #include "passes/Partition/FactorSharding.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/Reshard.h"
@@ -26,7 +26,7 @@ namespace {
 class Partitioner {
 public:
   Partitioner(func::FuncOp function, MeshOp mesh)
-      : function(function), mesh(mesh), shares(function, mesh) {}
+      : function(function), mesh(mesh), portions(function, mesh) {}
   LogicalResult run();
 
 private:
@@ -36,13 +36,13 @@ private:
   LogicalResult partitionCollective(Operation *op);
   LogicalResult partitionReshard(ReshardOp op);
   /// The result's sharding but for the axes that cut examples out of a dim that
-  /// every place has whole: those are cut off `local`. Null after an error.
+  /// every position has whole: those are cut off `local`. Null after an error.
   ShardingAttr cutExamples(ReshardOp op, Value &local);
   void setSignature();
 
   func::FuncOp function;
   MeshOp mesh;
-  BatchShares shares;
+  BatchPortions portions;
   IRMapping locals;
 };
 
@@ -73,13 +73,13 @@ FailureOr<Type> Partitioner::getLocal(Operation *op, Value value) {
     return op->emitOpError() << "has a value without a sharding; run "
                                 "dist-propagate-sharding first";
   auto type = cast<RankedTensorType>(value.getType());
-  auto local = shares.getLocalType(value, sharding);
+  auto local = portions.getLocalType(value, sharding);
   if (failed(local)) {
     auto error = op->emitOpError()
                  << "cannot split " << type << " as " << sharding;
-    if (const std::optional<Share> &share = shares.getShare()) {
+    if (const std::optional<Portion> &portion = portions.getPortion()) {
       error << " by the weights ";
-      llvm::interleaveComma(share->weights, error);
+      llvm::interleaveComma(portion->weights, error);
     } else {
       addMisfit(error, type, sharding, mesh);
     }
@@ -152,22 +152,22 @@ LogicalResult Partitioner::partitionCollective(Operation *op) {
 ShardingAttr Partitioner::cutExamples(ReshardOp op, Value &local) {
   ShardingAttr from = findSharding(op.getOperand());
   for (unsigned dim = 0; dim < from.getNumDims(); ++dim) {
-    bool was = shares.isShared(op.getOperand(), dim),
-         is = shares.isShared(op.getResult(), dim);
+    bool was = portions.isPortion(op.getOperand(), dim),
+         is = portions.isPortion(op.getResult(), dim);
     if (was == is)
       continue;
-    const Share &share = *shares.getShare();
+    const Portion &portion = *portions.getPortion();
     bool isWhole = from.getAxes(dim).empty() &&
-                   !llvm::is_contained(from.getUnreduced(), share.axis) &&
-                   getSharedDims(from, share).empty();
+                   !llvm::is_contained(from.getUnreduced(), portion.axis) &&
+                   getPortionDims(from, portion).empty();
     auto type = cast<RankedTensorType>(local.getType());
     int64_t size = type.getDimSize(dim);
-    if (!is || !isWhole || size % share.getTotal()) {
+    if (!is || !isWhole || size % portion.getTotal()) {
       auto error = op.emitOpError()
                    << "changes how dim " << dim << " of "
                    << op.getOperand().getType()
-                   << " is split, which holds examples: places along '"
-                   << share.axis.getValue()
+                   << " is split, which holds examples: positions along '"
+                   << portion.axis.getValue()
                    << "' have unequal parts of them, and none has the "
                       "others'; leave --device-weights out";
       if (!op.getReason().empty())
@@ -177,11 +177,11 @@ ShardingAttr Partitioner::cutExamples(ReshardOp op, Value &local) {
     OpBuilder builder(op);
     SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
     SmallVector<int64_t> limits(type.getShape());
-    starts[dim] = share.getStart(size);
-    limits[dim] = starts[dim] + share.getSize(size);
+    starts[dim] = portion.getStart(size);
+    limits[dim] = starts[dim] + portion.getSize(size);
     local = graph::SliceOp::create(builder, op.getLoc(), local, starts, limits,
                                    strides);
-    from = from.withDim(dim, {share.axis});
+    from = from.withDim(dim, {portion.axis});
     setSharding(local, from);
   }
   return from;
@@ -258,7 +258,7 @@ void Partitioner::setSignature() {
     ports.types[number] = local;
   };
   for (BlockArgument argument : block.getArguments()) {
-    Type local = *shares.getLocalType(argument, findSharding(argument));
+    Type local = *portions.getLocalType(argument, findSharding(argument));
     set(signature.arguments, argument.getArgNumber(), local);
     argument.setType(local);
   }
@@ -269,7 +269,7 @@ void Partitioner::setSignature() {
 
 LogicalResult Partitioner::run() {
   Block &block = function.front();
-  if (failed(shares.run()))
+  if (failed(portions.run()))
     return failure();
   for (BlockArgument argument : block.getArguments()) {
     if (failed(getLocal(function, argument)))

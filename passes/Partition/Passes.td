@@ -139,14 +139,14 @@ def VerifyUnreducedPass : Pass<"dist-verify-unreduced", "::mlir::func::FuncOp"> 
   }];
 }
 
-def SplitSharesPass : Pass<"dist-split-shares", "::mlir::ModuleOp"> {
+def SplitPortionsPass : Pass<"dist-split-portions", "::mlir::ModuleOp"> {
   let summary = "A program for each part of the batch, where devices are unequal";
   let description = [{
-    After dist-insert-all-reduce; without weights nothing changes. The places of
+    After dist-insert-all-reduce; without weights nothing changes. The positions of
     an axis take parts of the batch in proportion to their weights, so that
-    shapes differ: each entry becomes one function a place, `@ENTRY_share0` and
+    shapes differ: each entry becomes one function a position, `@ENTRY_portion0` and
     so on, which is still the global program, and knows its part
-    (`dist.share`). dist-partition then makes the ops of that part: dims of
+    (`dist.portion`). dist-partition then makes the ops of that part: dims of
     examples (of inputs, and what ops tie to them) are split by weight, all
     others that the axis splits in equal parts. Where examples start is a
     constant of the program: a value that every place has whole is cut at it.
@@ -159,17 +159,17 @@ def SplitSharesPass : Pass<"dist-split-shares", "::mlir::ModuleOp"> {
     ```
     After this pass and dist-partition:
     ```mlir
-    func.func @f_share0(%x: tensor<6x4xf32> {...}) attributes {dist.entry = "f",
-      dist.share = {axis = "data", place = 0 : i64, weights = array<i64: 3, 1>}}
-    func.func @f_share1(%x: tensor<2x4xf32> {...}) attributes {dist.entry = "f",
-      dist.share = {axis = "data", place = 1 : i64, weights = array<i64: 3, 1>}}
+    func.func @f_portion0(%x: tensor<6x4xf32> {...}) attributes {dist.entry = "f",
+      dist.portion = {axis = "data", position = 0 : i64, weights = array<i64: 3, 1>}}
+    func.func @f_portion1(%x: tensor<2x4xf32> {...}) attributes {dist.entry = "f",
+      dist.portion = {axis = "data", position = 1 : i64, weights = array<i64: 3, 1>}}
     ```
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"data\"",
-      "The mesh axis whose places have weights; the first one">,
+      "The mesh axis whose positions have weights; the first one">,
     ListOption<"weights", "weights", "int64_t",
-      "One a place along the axis; none: all are equal">,
+      "One a position along the axis; none: all are equal">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
@@ -185,11 +185,11 @@ def PadIndivisiblePass : Pass<"dist-pad-indivisible", "::mlir::func::FuncOp"> {
     - Before an op that sums over the dim (or multiplies, or takes a maximum), a
       select puts the neutral element there; a contraction's operands get zeros.
       It is a select since no product of a NaN is zero. So do operands that are
-      places in another dim (a gather's indices): 0 is always one.
+      positions in another dim (a gather's indices): 0 is always one.
     - Variables have zeros there at the start of a step and, by a select that
       fuses into the update, at its end: weights need no mask in a contraction.
       Zeros are followed through what is linear in all of its operands.
-    - A rank knows its places from an iota, of which it takes its part: one for
+    - A rank knows its positions from an iota, of which it takes its part: one for
       each size and axes of a function.
     - A reshard pads a dim that was whole before it cuts it, and drops the padding
       of one that is whole again; between parts of two sizes the dim is whole.
@@ -253,7 +253,7 @@ def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::F
     - what is linear in reduced values (sums, scaled ones) is computed from
       partial sums and reduced once, where that is fewer bytes;
     - a cut moves before the op whose value it cuts, if nobody else reads that.
-    What stands for several has the reasons, places and causes of all.
+    What stands for several has the reasons, positions and causes of all.
 
     Before:
     ```mlir
@@ -287,7 +287,7 @@ def CompressCollectivesPass : Pass<"dist-compress-collectives", "::mlir::ModuleO
 
     Methods: `f16` and `bf16` (reduced in that type), `int8` (gathered with the
     scale of the largest magnitude, and summed by each rank), `topk:ratio=X` (the
-    largest of each block of 1024 and their places, gathered and scattered),
+    largest of each block of 1024 and their positions, gathered and scattered),
     `powersgd:rank=R` (factors of matrices, reduced; the right one is a variable,
     from which the next step starts). Gradients of which a method would send no
     fewer bytes stay as they are. The entry's attribute `compression` says what

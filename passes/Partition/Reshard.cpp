@@ -35,7 +35,7 @@ private:
     value = op.getResult(0);
     setSharding(value, getSharding(step));
   }
-  void share(const ReshardStep &step);
+  void divide(const ReshardStep &step);
   ShardingAttr getSharding(const ReshardStep &step) const {
     return ShardingAttr::get(meshName, step.after.dims, step.after.unreduced);
   }
@@ -69,15 +69,15 @@ void Emitter::emit(const ReshardStep &step) {
     return apply<ReduceScatterOp>(step, dims, Reduction::Sum);
   case ReshardStep::Kind::AllReduce:
     return apply<AllReduceOp>(step, Reduction::Sum);
-  case ReshardStep::Kind::Share:
-    return share(step);
+  case ReshardStep::Kind::Divide:
+    return divide(step);
   }
   llvm_unreachable("all kinds are listed");
 }
 
-/// Each rank takes an equal share: exact for powers of two, and what
+/// Each rank takes 1/n: exact for powers of two, and what
 /// TensorFlow does when a SUM variable is assigned.
-void Emitter::share(const ReshardStep &step) {
+void Emitter::divide(const ReshardStep &step) {
   auto type = cast<RankedTensorType>(value.getType());
   double ranks = mesh.getGroupSize(step.axes);
   Attribute divisor =

@@ -63,7 +63,7 @@ double mlir::dist::getStepCost(ReshardStep::Kind kind,
   double sent = 0;
   switch (kind) {
   case ReshardStep::Kind::Slice:
-  case ReshardStep::Kind::Share:
+  case ReshardStep::Kind::Divide:
     return 0;
   case ReshardStep::Kind::Permute:
     sent = bytes;
@@ -85,7 +85,7 @@ double mlir::dist::getStepCost(ReshardStep::Kind kind,
 double mlir::dist::getStepOverhead(ReshardStep::Kind kind) {
   // A local step costs next to nothing, but of equal plans the one without it
   // is better.
-  return kind == ReshardStep::Kind::Slice || kind == ReshardStep::Kind::Share
+  return kind == ReshardStep::Kind::Slice || kind == ReshardStep::Kind::Divide
              ? 1
              : kStepCost;
 }
@@ -143,8 +143,8 @@ SmallVector<int64_t> mlir::dist::findPermutation(const Layout &from,
   auto number = [&](int64_t rank, const AxisLists &lists) {
     int64_t shard = 0;
     for (const AxisList &list : lists)
-      shard =
-          shard * mesh.getGroupSize(list) + getPlaceInGroup(mesh, rank, list);
+      shard = shard * mesh.getGroupSize(list) +
+              getPositionInGroup(mesh, rank, list);
     return shard;
   };
   SmallVector<int64_t> has, wants;
@@ -182,7 +182,7 @@ public:
   ReshardPlan run() {
     while (reduce() || cut() || exchange() || gather())
       ;
-    share();
+    divide();
     return std::move(plan);
   }
 
@@ -191,7 +191,7 @@ private:
   bool cut();
   bool exchange();
   bool gather();
-  void share();
+  void divide();
 
   bool isUsed(StringAttr axis) const {
     return llvm::any_of(current.dims, [&](const AxisList &axes) {
@@ -298,7 +298,7 @@ bool GreedyPlanner::gather() {
   return false;
 }
 
-void GreedyPlanner::share() {
+void GreedyPlanner::divide() {
   AxisList missing;
   for (StringAttr axis : target.unreduced)
     if (!llvm::is_contained(current.unreduced, axis))
@@ -307,7 +307,7 @@ void GreedyPlanner::share() {
     return;
   Layout after = current;
   after.unreduced = target.unreduced;
-  add(ReshardStep::Kind::Share, missing, 0, 0, after);
+  add(ReshardStep::Kind::Divide, missing, 0, 0, after);
 }
 
 ReshardPlan mlir::dist::planReshardGreedily(RankedTensorType global,

@@ -38,7 +38,7 @@ struct ReshardStep {
     ReduceScatter,
     AllReduce,
     /// A whole value becomes a sum: each rank takes an equal part of it.
-    Share,
+    Divide,
   };
   Kind kind;
   /// The group, major to minor.

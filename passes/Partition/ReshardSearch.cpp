@@ -48,7 +48,7 @@ private:
   void exchange(int number);
   void reduce(int number);
   void permute(int number);
-  void share(int number);
+  void divide(int number);
   void reach(int number, Kind kind, ArrayRef<StringAttr> axes, unsigned dim,
              unsigned concatDim, Layout after, ArrayRef<int64_t> sources = {});
   std::string encode(const Layout &layout) const;
@@ -272,7 +272,7 @@ void Search::permute(int number) {
   fill(fill, 0);
 }
 
-void Search::share(int number) {
+void Search::divide(int number) {
   Layout layout = nodes[number].layout;
   AxisList wanted;
   for (StringAttr axis : getFree(layout))
@@ -286,12 +286,12 @@ void Search::share(int number) {
     if (llvm::is_contained(layout.unreduced, axis) ||
         llvm::is_contained(wanted, axis))
       after.unreduced.push_back(axis);
-  reach(number, Kind::Share, wanted, 0, 0, std::move(after));
+  reach(number, Kind::Divide, wanted, 0, 0, std::move(after));
 }
 
 void Search::expand(int number) {
   cut(number);
-  share(number);
+  divide(number);
   permute(number);
   exchange(number);
   gather(number);

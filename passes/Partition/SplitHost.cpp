@@ -160,7 +160,8 @@ LogicalResult HostSplitter::findReaders() {
              << function.getResultAttr(result.getOperandNumber(), kVariableAttr)
              << " a value that devices make and that is no sum over all of "
                 "them, but the variable is on the host by "
-             << getPlaceReason(function, "host") << "; leave it on the devices";
+             << getProgramReason(function, "host")
+             << "; leave it on the devices";
     readers[result.get()] |= holder;
   }
   for (Operation &op : llvm::reverse(block.without_terminator()))
@@ -262,10 +263,10 @@ void HostSplitter::sendVariables() {
           return readers.lookup(result).device;
         });
       });
-      addPlaceCause(transfer, sources, "host",
-                    getPlaceReason(function, "host") +
-                        " keeps its one copy on the host",
-                    argument, reader == users.end() ? nullptr : *reader);
+      addProgramCause(transfer, sources, "host",
+                      getProgramReason(function, "host") +
+                          " keeps its one copy on the host",
+                      argument, reader == users.end() ? nullptr : *reader);
     }
     addTransfer(transfer, bucket, device);
   }

@@ -256,11 +256,11 @@ void Splitter::explain(Operation *transfer, Value value, int64_t from,
     return assignment.home.lookup(user) >= 0 &&
            assignment.home.lookup(user) % stages == to;
   });
-  addPlaceCause(transfer, sources, kStageAxis,
-                getPlaceReason(function, kStageAxis) + " puts it into stage " +
-                    std::to_string(from) + ", and what reads it into stage " +
-                    std::to_string(to),
-                value, reader == users.end() ? nullptr : *reader);
+  addProgramCause(transfer, sources, kStageAxis,
+                  getProgramReason(function, kStageAxis) +
+                      " puts it into stage " + std::to_string(from) +
+                      ", and what reads it into stage " + std::to_string(to),
+                  value, reader == users.end() ? nullptr : *reader);
 }
 
 void Splitter::sendTo(Value value, int64_t from, int64_t to) {

@@ -91,7 +91,7 @@ private:
   }
   void accumulate(Operation *op, int64_t copy);
   LogicalResult finish(Operation *op);
-  LogicalResult share(Operation *op);
+  LogicalResult divide(Operation *op);
 
   func::FuncOp function;
   MeshOp whole;
@@ -427,11 +427,11 @@ LogicalResult Unroller::finish(Operation *op) {
       }
     }
   }
-  return share(op);
+  return divide(op);
 }
 
 /// What ranks still do with the copies' sum; and names that the check knows.
-LogicalResult Unroller::share(Operation *op) {
+LogicalResult Unroller::divide(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     SplitAxes axes = splitAxes(op);
     SmallVector<StringAttr> others(axes.outer);

@@ -52,7 +52,7 @@ LogicalResult VerifyUnreducedPass::verify(Operation *op, StringAttr axis,
     }
     return success();
   }
-  // A reshard may complete a sum, or share a whole value out.
+  // A reshard may complete a sum, or divide a whole value over the ranks.
   if (isa<ReshardOp>(op))
     return success();
   UnreducedEffect effect = getUnreducedEffect(op, axis, mesh, [&](Value value) {

@@ -174,10 +174,10 @@ void mlir::dist::buildPartitionPipeline(
   functions.addPass(createVerifyUnreducedPass());
   // The last pass that sees one global program: what follows makes parts, and
   // those of unequal devices have shapes of their own.
-  SplitSharesPassOptions shares;
-  shares.axis = options.shareAxis;
-  shares.weights.assign(options.weights.begin(), options.weights.end());
-  pm.addPass(createSplitSharesPass(shares));
+  SplitPortionsPassOptions portions;
+  portions.axis = options.portionAxis;
+  portions.weights.assign(options.weights.begin(), options.weights.end());
+  pm.addPass(createSplitPortionsPass(portions));
   OpPassManager &parts = pm.nest<func::FuncOp>();
   // Behind everything that reasons about sums: masks are no linear ops. From
   // here on all shards are equal, but for those of examples that have weights.

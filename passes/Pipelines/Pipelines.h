@@ -64,7 +64,7 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
                            llvm::cl::init(1)};
   ListOption<int64_t> weights{
       *this, "weights",
-      llvm::cl::desc("Shares of a batch that the data replicas get")};
+      llvm::cl::desc("Portions of a batch that the data replicas get")};
   Option<bool> syncBatchNorm{*this, "sync-batch-norm",
                              llvm::cl::desc("One group over all replicas"),
                              llvm::cl::init(false)};
@@ -112,12 +112,12 @@ struct PartitionPipelineOptions
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};
-  Option<std::string> shareAxis{*this, "share-axis",
-                                llvm::cl::desc("Of weights: their mesh axis"),
-                                llvm::cl::init("data")};
+  Option<std::string> portionAxis{*this, "portion-axis",
+                                  llvm::cl::desc("Of weights: their mesh axis"),
+                                  llvm::cl::init("data")};
   ListOption<int64_t> weights{
       *this, "weights",
-      llvm::cl::desc("Of unequal devices: parts of the batch, one a place")};
+      llvm::cl::desc("Of unequal devices: parts of the batch, one a position")};
   ListOption<std::string> cutAxes{
       *this, "cut-axes",
       llvm::cl::desc("Axes cut where a reshape can use but a part")};

@@ -52,7 +52,7 @@ def ReplicatePass : Pass<"dist-replicate", "::mlir::ModuleOp"> {
     Option<"strategy", "strategy", "std::string", "\"mirrored\"",
       "Name of the strategy, for the reasons shown to users">,
     Option<"parts", "parts", "int64_t", "0",
-      "What the batch is a multiple of, where dist-split-shares will cut it by "
+      "What the batch is a multiple of, where dist-split-portions will cut it by "
       "weight: their sum; 0: the replicas">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];

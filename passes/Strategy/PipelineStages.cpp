@@ -320,8 +320,8 @@ void PipelineStagesPass::runOnOperation() {
   int64_t count =
       std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(stages, chunks),
                          std::numeric_limits<int64_t>::max());
-  setPlaceReason(module, kStageAxis,
-                 "--strategy=pipeline:stages=" + Twine(stages));
+  setProgramReason(module, kStageAxis,
+                   "--strategy=pipeline:stages=" + Twine(stages));
   func::FuncOp reference = findReference();
   if (!reference)
     return;

@@ -28,7 +28,7 @@ void PlaceHostVariablesPass::runOnOperation() {
   ModuleOp module = getOperation();
   if (failed(getMesh(module, "dist-place-host-variables")))
     return signalPassFailure();
-  setPlaceReason(module, "host", "--strategy=central-storage");
+  setProgramReason(module, "host", "--strategy=central-storage");
   auto host = PlacementAttr::get(&getContext(), Placement::Host);
   for (auto variable : module.getOps<graph::VariableOp>()) {
     if (variable.getSynchronization() != graph::Synchronization::OnWrite)

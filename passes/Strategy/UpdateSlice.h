@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An optimizer's update of a variable is element-wise in the variable, its
-// slots and its gradient. Whoever wants to shard updates needs the place where
-// the gradient enters, and which uses of the variable are the update's own.
+// slots and its gradient. To shard updates, a pass must know where the
+// gradient enters, and which uses of the variable are the update's own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_STRATEGY_UPDATESLICE_H

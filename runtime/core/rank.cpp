@@ -135,8 +135,8 @@ int32_t rt_collective(dist_rt_context *context,
   });
 }
 
-int32_t rt_share(dist_rt_context *context,
-                 const dist_rt_collective *description, void **buffers) {
+int32_t rt_publish(dist_rt_context *context,
+                   const dist_rt_collective *description, void **buffers) {
   return guarded(context, [&] {
     Collective call = Collective::fromAbi(*description);
     void **addresses = buffers + call.pieces.size;

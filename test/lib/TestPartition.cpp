@@ -48,9 +48,9 @@ struct TestCheckPartition
     pipeline.addNestedPass<func::FuncOp>(createInsertReshardsPass());
     pipeline.addNestedPass<func::FuncOp>(createInsertAllReducePass());
     pipeline.addNestedPass<func::FuncOp>(createVerifyUnreducedPass());
-    SplitSharesPassOptions shares;
-    shares.weights.assign(weights.begin(), weights.end());
-    pipeline.addPass(createSplitSharesPass(shares));
+    SplitPortionsPassOptions portions;
+    portions.weights.assign(weights.begin(), weights.end());
+    pipeline.addPass(createSplitPortionsPass(portions));
     pipeline.addNestedPass<func::FuncOp>(createPadIndivisiblePass());
     pipeline.addPass(createPartitionPass());
     if (unroll)
@@ -159,7 +159,7 @@ private:
       bool wanted = mutate == "wrong-slice" ? isa<AllSliceOp>(op)
                     : mutate == "scale"     ? isa<graph::DivOp>(op)
                     : mutate == "mask"      ? isa<graph::SelectOp>(op)
-                    : mutate == "share"     ? isa<graph::SliceOp>(op)
+                    : mutate == "portion"   ? isa<graph::SliceOp>(op)
                                             : isa<AllReduceOp>(op);
       if (wanted && !target)
         target = op;
@@ -183,7 +183,7 @@ private:
           graph::AddOp::create(builder, target->getLoc(), divisor, divisor);
       sum->moveBefore(target);
       target->setOperand(1, sum);
-    } else if (mutate == "share") {
+    } else if (mutate == "portion") {
       // A place takes as many of the others' examples.
       auto slice = cast<graph::SliceOp>(target);
       SmallVector<int64_t> starts(slice.getStarts()), limits(slice.getLimits());
@@ -213,7 +213,7 @@ private:
 
   Option<std::string> mutate{
       *this, "mutate",
-      llvm::cl::desc("drop, double, wrong-slice, scale, mask, share, "
+      llvm::cl::desc("drop, double, wrong-slice, scale, mask, portion, "
                      "swap-tags, narrow, host-max, forget-rest or keep-all")};
   Option<std::string> compress{*this, "compress",
                                llvm::cl::desc("Gradients by this method")};

@@ -52,7 +52,7 @@ struct TestCheckSimplify
     SmallVector<HostTensor> parts;
     for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
       parts.push_back(cutShard(
-          summands[getPlaceInGroup(mesh, rank, sharding.getUnreduced())],
+          summands[getPositionInGroup(mesh, rank, sharding.getUnreduced())],
           sharding.withUnreduced({}), mesh, rank));
     return parts;
   }

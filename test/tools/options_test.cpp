@@ -272,7 +272,7 @@ TEST(Options, DeviceWeights) {
   };
   EXPECT_NE(
       why({"--strategy=mirrored", "--devices=cpu:3", "--device-weights=3,1"})
-          .find("axis 'data' has 3 places, but 2 weights were given"),
+          .find("axis 'data' has 3 positions, but 2 weights were given"),
       std::string::npos);
   EXPECT_NE(why({"--strategy=mirrored,tensor-split", "--devices=cpu:4",
                  "--mesh=model=2,data=2", "--device-weights=3,1"})
@@ -280,7 +280,7 @@ TEST(Options, DeviceWeights) {
             std::string::npos);
   EXPECT_NE(why({"--strategy=mirrored", "--devices=cpu:4",
                  "--mesh=host=2,data=2", "--device-weights=3,1"})
-                .find("weights are of the places along one axis"),
+                .find("weights are of the positions along one axis"),
             std::string::npos);
 }
 

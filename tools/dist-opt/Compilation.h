@@ -94,6 +94,8 @@ private:
   /// Leaves the entries that a step runs.
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
+  void fillTrainOptions(TrainPipelineOptions &train);
+  void fillPartitionOptions(PartitionPipelineOptions &partition);
   MachineModel getMachine() const { return trained.machine.getModel(threads); }
   bool freesGradients() const;
   LoweringOptions loweringOptions();

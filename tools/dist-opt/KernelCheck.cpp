@@ -105,7 +105,7 @@ LogicalResult KernelChecker::compile() {
   lowering.metadata.set_model_name("kernels");
   lowering.metadata.set_ranks(1);
   lowering.metadata.set_producer(options.metadata.producer());
-  lowering.shareReductions = false;
+  lowering.readPeers = false;
   OwningOpRef<ModuleOp> programs(probes.module->clone());
   if (failed(lowerToPackage(*programs, lowering, folder + "/package")))
     return failure();

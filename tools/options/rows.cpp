@@ -223,7 +223,7 @@ static void addStrategyOptions(Table &table, Options &o) {
               });
   table.value("--device-weights", "N,N,...",
               "unequal devices: the parts of the batch that they take, one "
-              "integer a place along the mesh axis of the batch",
+              "integer a position along the mesh axis of the batch",
               [&](const std::string &given) {
                 return parseWeights(given, &o.deviceWeights);
               });

@@ -88,7 +88,7 @@ static Status chooseWeights(const Options &options, StrategyPlan *plan) {
     return Status();
   if (plan->dataAxes.size() != 1)
     return refuse("--device-weights with several axes that split the batch",
-                  "weights are of the places along one axis",
+                  "weights are of the positions along one axis",
                   "add --mesh data=" + std::to_string(plan->replicas));
   const std::string &axis = plan->dataAxes.front();
   if (plan->mesh.front().first != axis)
@@ -101,9 +101,9 @@ static Status chooseWeights(const Options &options, StrategyPlan *plan) {
         StatusCode::InvalidArgument, "the weights do not fit the devices",
         "--device-weights",
         "axis '" + axis + "' has " + std::to_string(plan->replicas) +
-            " places, but " + std::to_string(weights.size()) +
+            " positions, but " + std::to_string(weights.size()) +
             " weights were given",
-        "give one integer a place");
+        "give one integer a position");
   // Equal ones say nothing: one program for all is smaller.
   if (std::any_of(weights.begin(), weights.end(),
                   [&](int64_t weight) { return weight != weights.front(); }))
@@ -143,22 +143,37 @@ static bool isNamedByRule(const Options &options, const std::string &axis) {
       });
 }
 
-Status planStrategies(const Options &options, StrategyPlan *plan) {
-  plan->name = formatStrategies(options.strategies);
-  std::vector<std::string> axes;
-  for (const Strategy &strategy : options.strategies) {
-    const StrategyRow *row = findStrategy(strategy.name);
-    if (*row->axis &&
-        std::find(axes.begin(), axes.end(), row->axis) == axes.end())
-      axes.push_back(row->axis);
-  }
-  for (const RefusedRow *row : refusedTable())
-    if (row->applies(options))
-      return refuse(row->what, row->why, row->todo);
-  DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
-  auto uses = [&](const char *axis) {
+namespace {
+
+/// Which axis of the mesh is for what, and whether all that need one have it.
+class AxisUses {
+public:
+  AxisUses(const Options &options, std::vector<std::string> axes,
+           StrategyPlan *plan)
+      : options(options), axes(std::move(axes)), plan(plan) {}
+
+  Status assign();
+  Status check() const;
+
+private:
+  bool uses(const char *axis) const {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
-  };
+  }
+  Status assignStages(const std::string &axis, int64_t size);
+  Status lacks(const std::string &why, const char *todo) const {
+    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
+                         "--mesh", why, todo);
+  }
+
+  const Options &options;
+  /// Those that the strategies ask for.
+  std::vector<std::string> axes;
+  StrategyPlan *plan;
+};
+
+} // namespace
+
+Status AxisUses::assignStages(const std::string &axis, int64_t size) {
   auto pipeline =
       std::find_if(options.strategies.begin(), options.strategies.end(),
                    [](const Strategy &one) { return one.name == "pipeline"; });
@@ -166,6 +181,24 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
     auto found = pipeline->keys.find(name);
     return found == pipeline->keys.end() ? missing : std::stoll(found->second);
   };
+  plan->stageAxis = axis;
+  plan->stages = size;
+  if (getKey("stages", size) != size)
+    return Status::error(
+        StatusCode::InvalidArgument, "the stages do not fit the devices",
+        "--strategy " + plan->name,
+        "axis '" + axis + "' has " + std::to_string(size) + " positions",
+        "make stages equal to it");
+  plan->microbatches = getKey("microbatches", size);
+  plan->chunks = getKey("chunks", 1);
+  auto schedule = pipeline->keys.find("schedule");
+  plan->schedule = schedule != pipeline->keys.end() ? schedule->second
+                   : plan->chunks > 1               ? "interleaved"
+                                                    : "1f1b";
+  return Status();
+}
+
+Status AxisUses::assign() {
   for (const auto &[axis, size] : plan->mesh) {
     plan->ranks *= size;
     // The model's and the stages' axes have these names, unless they are alone.
@@ -173,20 +206,7 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
     if (uses("model") && (axis == "model" || alone)) {
       plan->modelAxis = axis;
     } else if (uses("stage") && (axis == "stage" || alone)) {
-      plan->stageAxis = axis;
-      plan->stages = size;
-      if (getKey("stages", size) != size)
-        return Status::error(
-            StatusCode::InvalidArgument, "the stages do not fit the devices",
-            "--strategy " + plan->name,
-            "axis '" + axis + "' has " + std::to_string(size) + " places",
-            "make stages equal to it");
-      plan->microbatches = getKey("microbatches", size);
-      plan->chunks = getKey("chunks", 1);
-      auto schedule = pipeline->keys.find("schedule");
-      plan->schedule = schedule != pipeline->keys.end() ? schedule->second
-                       : plan->chunks > 1               ? "interleaved"
-                                                        : "1f1b";
+      DIST_RETURN_IF_ERROR(assignStages(axis, size));
     } else if (uses("model") && axis != "data" &&
                isNamedByRule(options, axis)) {
       plan->ruleAxes.push_back(axis);
@@ -206,38 +226,61 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
   }
   if (uses("model") && plan->modelAxis.empty() && !plan->ruleAxes.empty())
     plan->modelAxis = plan->ruleAxes.front();
+  return Status();
+}
+
+Status AxisUses::check() const {
   if (uses("model") && plan->modelAxis.empty())
-    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
-                         "--mesh", "tensor-split works on the axis 'model'",
-                         "add model=N");
+    return lacks("tensor-split works on the axis 'model'", "add model=N");
   if (uses("stage") && plan->stageAxis.empty())
-    return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
-                         "--mesh", "pipeline works on the axis 'stage'",
-                         "add stage=N");
+    return lacks("pipeline works on the axis 'stage'", "add stage=N");
   if (!plan->stageAxis.empty() && isNamedByRule(options, plan->stageAxis))
     return refuse("--split over '" + plan->stageAxis + "'",
                   "the pipeline cuts the model into stages there",
                   "name '" + plan->modelAxis + "' in the rule");
   if (uses("data") && plan->dataAxes.empty())
-    return Status::error(
-        StatusCode::InvalidArgument, "the mesh lacks an axis", "--mesh",
-        "--strategy " + plan->name + " splits the batch", "add data=N");
+    return lacks("--strategy " + plan->name + " splits the batch",
+                 "add data=N");
+  return Status();
+}
+
+/// Whether there is a device for each position in the mesh.
+static Status checkDevices(const Options &options, const StrategyPlan &plan) {
   int64_t devices = options.devices.size();
-  if (!plan->mesh.empty() && plan->ranks != devices &&
-      !options.planFile.empty())
+  if (plan.mesh.empty() || plan.ranks == devices)
+    return Status();
+  if (!options.planFile.empty())
     return Status::error(StatusCode::InvalidArgument,
                          "the plan does not fit the devices", options.planFile,
-                         "it is for " + std::to_string(plan->ranks) +
+                         "it is for " + std::to_string(plan.ranks) +
                              " devices, not " + std::to_string(devices),
                          "leave --devices out, or make another with --strategy "
                          "auto --save-plan");
-  if (!plan->mesh.empty() && plan->ranks != devices)
-    return Status::error(StatusCode::InvalidArgument,
-                         "the mesh does not fit the devices", "--mesh",
-                         "it has " + std::to_string(plan->ranks) +
-                             " places for " + std::to_string(devices) +
-                             " devices",
-                         "make the product of its axes equal");
+  return Status::error(StatusCode::InvalidArgument,
+                       "the mesh does not fit the devices", "--mesh",
+                       "it has " + std::to_string(plan.ranks) +
+                           " positions for " + std::to_string(devices) +
+                           " devices",
+                       "make the product of its axes equal");
+}
+
+Status planStrategies(const Options &options, StrategyPlan *plan) {
+  plan->name = formatStrategies(options.strategies);
+  std::vector<std::string> axes;
+  for (const Strategy &strategy : options.strategies) {
+    const StrategyRow *row = findStrategy(strategy.name);
+    if (*row->axis &&
+        std::find(axes.begin(), axes.end(), row->axis) == axes.end())
+      axes.push_back(row->axis);
+  }
+  for (const RefusedRow *row : refusedTable())
+    if (row->applies(options))
+      return refuse(row->what, row->why, row->todo);
+  DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
+  AxisUses uses(options, std::move(axes), plan);
+  DIST_RETURN_IF_ERROR(uses.assign());
+  DIST_RETURN_IF_ERROR(uses.check());
+  DIST_RETURN_IF_ERROR(checkDevices(options, *plan));
   return chooseWeights(options, plan);
 }
 

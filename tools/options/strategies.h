@@ -80,8 +80,8 @@ struct StrategyPlan {
   std::vector<std::string> dataAxes; // over which the batch is split
   std::string modelAxis, stageAxis;  // empty: none
   std::vector<std::string> ruleAxes; // besides, of --split rules alone
-  /// Of unequal devices: the parts of the batch that the places along the one
-  /// data axis take. Empty: all are equal.
+  /// Of unequal devices: the parts of the batch that the positions along the
+  /// one data axis take. Empty: all are equal.
   std::vector<int64_t> weights;
   int64_t ranks = 1, replicas = 1;
   // Of a pipeline; no stages: none.

@@ -23,8 +23,8 @@ std::string AxisPart::getName() const {
 }
 
 std::optional<AxisPart> AxisPart::parse(StringRef name) {
-  auto [whole, place] = name.rsplit(":(");
-  auto [before, size] = place.split(')');
+  auto [whole, numbers] = name.rsplit(":(");
+  auto [before, size] = numbers.split(')');
   AxisPart part;
   part.axis = whole.str();
   if (whole.empty() || before.getAsInteger(10, part.before) ||

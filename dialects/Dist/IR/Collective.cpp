@@ -56,6 +56,11 @@ Operation *mlir::dist::getStart(Operation *op) {
   return isa_and_nonnull<WaitOp>(op) ? op->getOperand(0).getDefiningOp() : op;
 }
 
+bool mlir::dist::isOfKind(Operation *op, CollectiveKind kind) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.getCollectiveKind() == kind;
+}
+
 StringRef mlir::dist::getUnstartedName(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (isStart(op))
@@ -252,6 +257,8 @@ bool SendOp::crossesPrograms() { return true; }
 bool RecvOp::crossesPrograms() { return true; }
 bool HostBroadcastOp::crossesPrograms() { return true; }
 bool HostReduceOp::crossesPrograms() { return true; }
+bool HostBroadcastOp::involvesHost() { return true; }
+bool HostReduceOp::involvesHost() { return true; }
 
 //===----------------------------------------------------------------------===//
 // Evaluation

@@ -32,6 +32,10 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       "int64_t", "getCollectiveId", (ins), "", [{ return $_op.getOpId(); }]>,
     InterfaceMethod<"Sets the number.", "void", "setCollectiveId",
       (ins "int64_t":$id), "", [{ $_op.setOpId(id); }]>,
+    InterfaceMethod<"What the ranks do together, started or at once.",
+      "::mlir::dist::CollectiveKind", "getCollectiveKind", (ins)>,
+    InterfaceMethod<"Whether the mesh's host is one of the two ends.",
+      "bool", "involvesHost", (ins), "", "return false;">,
     InterfaceMethod<"Whether each rank works alone, without any transfer.",
       "bool", "isLocal", (ins), "", "return false;">,
     InterfaceMethod<[{

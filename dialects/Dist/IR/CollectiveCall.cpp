@@ -50,7 +50,7 @@ static CollectiveCall getParts(PartsAre how, TypeRange types,
     piece.bytes = type.getDimSize(dim) / parts * getInnerBytes(type, dim);
     auto &whole = how == PartsAre::Cut ? piece.from : piece.to;
     auto &part = how == PartsAre::Cut ? piece.to : piece.from;
-    part.outer = whole.place = piece.bytes;
+    part.outer = whole.position = piece.bytes;
     whole.outer = groupSize * piece.bytes;
     call.pieces.push_back(piece);
   }
@@ -139,7 +139,7 @@ CollectiveCall BroadcastOp::getCall(int64_t) {
   call.peer = getRoot();
   return call;
 }
-/// The host is the place behind those of the axes.
+/// The host is the position behind those of the axes.
 static CollectiveCall getHostCall(Operation *op, int64_t groupSize) {
   CollectiveCall call =
       getWholes(op->getNumOperands() ? TypeRange(op->getOperandTypes())

@@ -21,15 +21,30 @@
 
 namespace mlir::dist {
 
+enum class CollectiveKind {
+  AllReduce,
+  AllGather,
+  AllSlice,
+  ReduceScatter,
+  AllToAll,
+  Permute,
+  Broadcast,
+  Send,
+  Recv,
+  HostBroadcast,
+  HostReduce,
+};
+
 /// Strides of one side in bytes: from one outer block to the next, from one row
 /// to the next, and from what concerns one rank of the group to the next's.
 struct CollectiveStrides {
-  int64_t outer = 0, row = 0, place = 0;
+  int64_t outer = 0, row = 0, position = 0;
 };
 
-/// To the rank at place r goes from the one at place p, for o < outer and
-/// i < rows, the block of `bytes` bytes at `r * from.place + o * from.outer + i
-/// * from.row`; it arrives at `p * to.place + o * to.outer + i * to.row`.
+/// To the rank at position r goes from the one at position p, for o < outer and
+/// i < rows, the block of `bytes` bytes at `r * from.position + o * from.outer
+/// + i
+/// * from.row`; it arrives at `p * to.position + o * to.outer + i * to.row`.
 struct CollectivePiece {
   Type elementType;
   int64_t outer = 1, rows = 1, bytes = 0;
@@ -39,8 +54,8 @@ struct CollectivePiece {
 struct CollectiveCall {
   Reduction reduction = Reduction::Sum;
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::Auto;
-  /// Place of a broadcast's root, of a send's receiver, of a recv's sender, of
-  /// the host (which is the group's last).
+  /// Position of a broadcast's root, of a send's receiver, of a recv's sender,
+  /// of the host (which is the group's last).
   int64_t peer = 0;
   int64_t tag = 0;
   /// Of a permute.

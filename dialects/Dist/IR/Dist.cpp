@@ -7,7 +7,7 @@
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -103,8 +103,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << "expected a number >= 0 as " << attribute.getName().getValue();
     return success();
   }
-  if (attribute.getName() == kShareAttr)
-    return verifyShare(op, attribute.getValue());
+  if (attribute.getName() == kPortionAttr)
+    return verifyPortion(op, attribute.getValue());
   if (attribute.getName() == kSourcesAttr || attribute.getName() == kCausesAttr)
     return verifyRows(attribute, [&] { return op->emitOpError(); });
   if (attribute.getName() == kWhyAttr) {
@@ -155,10 +155,10 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   }
   if (attribute.getName() == kSourcesAttr)
     return verifyRows(attribute, emitError);
-  if (attribute.getName() == kPositionAttr) {
+  if (attribute.getName() == kEntryIndexAttr) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 0)
-      return emitError() << "expected a number >= 0 as dist.position";
+      return emitError() << "expected a number >= 0 as dist.entry_index";
     return success();
   }
   return emitError() << "unexpected attribute "

@@ -33,6 +33,8 @@
 namespace mlir::dist {
 /// The one verifier of all collectives: mesh, axes, reason, origin, shapes.
 LogicalResult verifyCollective(Operation *op, SymbolTableCollection &tables);
+/// Whether it is a collective of that kind, started or not.
+bool isOfKind(Operation *op, CollectiveKind kind);
 /// Whether the op starts a collective whose results its wait gives.
 bool isStart(Operation *op);
 /// What began the transfer that the op waits for, or the op itself; null stays.

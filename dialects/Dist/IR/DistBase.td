@@ -45,7 +45,7 @@ def Dist_Dialect : Dialect {
     the model they belong to; of a function, the position along the mesh
     axis `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
     and on a stage's functions `dist.entry` (the entry that they are a part of)
-    and, on arguments and results, `dist.position` (their number in that
+    and, on arguments and results, `dist.entry_index` (their number in that
     entry).
 
     Variables on the host (`dist.placement = #dist.placement<host>`) are held by

@@ -62,14 +62,17 @@ def Dist_ReshardOp : Op<Dist_Dialect, "reshard", [Pure, SameOperandsAndResultTyp
   let assemblyFormat = "$operand `to` $target `because` $reason attr-dict `:` type($result)";
 }
 
-class Dist_Collective<string mnemonic, list<string> own, list<Trait> traits = [Pure]>
+class Dist_Collective<string mnemonic, string kind, list<string> own, list<Trait> traits = [Pure]>
     : Op<Dist_Dialect, mnemonic, traits # [
         DeclareOpInterfaceMethods<SymbolUserOpInterface>,
         DeclareOpInterfaceMethods<CollectiveOpInterface, own>]> {
-  // Verified in one place for all collectives; see Collective.cpp.
+  // Verified together for all collectives; see Collective.cpp.
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
       return ::mlir::dist::verifyCollective(getOperation(), tables);
+    }
+    ::mlir::dist::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::mlir::dist::CollectiveKind::}] # kind # [{;
     }
   }];
 }
@@ -81,14 +84,14 @@ defvar Dist_ByBoth = "(`by` $reduction^)? (`using` $algorithm^)? ";
 defvar Dist_AlgorithmArg = (ins
   DefaultValuedAttr<Dist_AllReduceAlgorithm, "AllReduceAlgorithm::Auto">:$algorithm);
 
-class Dist_CollectiveOp<string mnemonic, dag own, list<string> methods = [],
-                        string kind = "", dag last = (ins)> : Dist_Collective<mnemonic, methods> {
+class Dist_CollectiveOp<string mnemonic, string kind, dag own, list<string> methods = [],
+                        string options = "", dag last = (ins)> : Dist_Collective<mnemonic, kind, methods> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs, last);
   let results = (outs Variadic<Dist_Tensor>:$outputs);
-  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $outputs)";
+  let assemblyFormat = "$inputs `over` $mesh $axes " # options # "attr-dict `:` functional-type($inputs, $outputs)";
 }
 
-def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", "AllReduce",
     (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction),
     ["getSteps"], Dist_ByBoth, Dist_AlgorithmArg> {
   let summary = "each operand reduced over the group; every rank gets the result";
@@ -105,14 +108,14 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
     ```
   }];
 }
-def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", (ins DenseI64ArrayAttr:$dims)> {
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "AllGather", (ins DenseI64ArrayAttr:$dims)> {
   let summary = "the group's operands one after another along `dims[i]`";
   let description = [{
     Constraints: (C1), (C2) as all_reduce; (C3) `dims` has an entry an operand,
     within its dims; (C4) the result's dim is the operand's times the group's size.
   }];
 }
-def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins DenseI64ArrayAttr:$dims),
+def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", "AllSlice", (ins DenseI64ArrayAttr:$dims),
     ["isLocal"]> {
   let summary = "this rank's part of the operand along `dims[i]`: no transfer";
   let description = [{
@@ -120,13 +123,13 @@ def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins DenseI64ArrayAttr:$dim
     within its dims; (C4) the operand's dim is the result's times the group's size.
   }];
 }
-def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter",
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "ReduceScatter",
     (ins DenseI64ArrayAttr:$dims,
          DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), [], Dist_ByReduction> {
   let summary = "all_reduce, of which each rank keeps its part along `dims[i]`";
   let description = [{ Constraints: as all_slice. }];
 }
-def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "AllToAll",
     (ins DenseI64ArrayAttr:$split_dims, DenseI64ArrayAttr:$concat_dims)> {
   let summary = "part j of rank i along split_dims goes to rank j, which puts the parts together along concat_dims";
   let description = [{
@@ -135,14 +138,14 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
     the group's size.
   }];
 }
-def Dist_PermuteOp : Dist_CollectiveOp<"permute", (ins DenseI64ArrayAttr:$sources)> {
+def Dist_PermuteOp : Dist_CollectiveOp<"permute", "Permute", (ins DenseI64ArrayAttr:$sources)> {
   let summary = "rank i of the group gets the operand of rank sources[i]; zeros where that is -1";
   let description = [{
     Constraints: (C1), (C2), (C3) as all_reduce; (C4) one source a rank, each
     rank named at most once.
   }];
 }
-def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root)> {
+def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", "Broadcast", (ins I64Attr:$root)> {
   let summary = "every rank of the group gets the operand of rank `root`";
   let description = [{
     Constraints: (C1), (C2), (C3) as all_reduce; (C4) `root` is in the group.
@@ -154,8 +157,8 @@ def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root)> {
 // is pure: what one rank sends, another waits for.
 defvar Dist_PeerArgs = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
   ConfinedAttr<I64Attr, [IntNonNegative]>:$tag);
-def Dist_SendOp : Dist_Collective<"send", ["crossesPrograms"], []> {
-  let summary = "gives the operands to the rank at a place of the group";
+def Dist_SendOp : Dist_Collective<"send", "Send", ["crossesPrograms"], []> {
+  let summary = "gives the operands to the rank at a position in the group";
   let description = [{
     The group is the ranks that differ from this one along `axes` only, so that
     one stage of a pipeline has the same text on all its ranks. Sends with one
@@ -170,8 +173,8 @@ def Dist_SendOp : Dist_Collective<"send", ["crossesPrograms"], []> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), Dist_PeerArgs, Dist_CollectiveArgs);
   let assemblyFormat = "$inputs `over` $mesh $axes `to` $peer `tag` $tag attr-dict `:` type($inputs)";
 }
-def Dist_RecvOp : Dist_Collective<"recv", ["crossesPrograms"], []> {
-  let summary = "takes what the rank at a place of the group sends";
+def Dist_RecvOp : Dist_Collective<"recv", "Recv", ["crossesPrograms"], []> {
+  let summary = "takes what the rank at a position in the group sends";
   let description = [{
     Waits for the `dist.send` of the same tag and the same types.
     Constraints: as send.
@@ -185,15 +188,15 @@ def Dist_RecvOp : Dist_Collective<"recv", ["crossesPrograms"], []> {
   let assemblyFormat = "`over` $mesh $axes `from` $peer `tag` $tag attr-dict `:` type($outputs)";
 }
 
-// Between the mesh's host and all other ranks, which run another program: who
-// gives has operands, who takes has results.
-class Dist_HostTransferOp<string mnemonic, dag own, string kind = "">
-    : Dist_Collective<mnemonic, ["crossesPrograms"], []> {
+// Between the mesh's host and all other ranks, which run another program: the
+// sending side has operands, the receiving one has results.
+class Dist_HostTransferOp<string mnemonic, string kind, dag own, string options = "">
+    : Dist_Collective<mnemonic, kind, ["crossesPrograms", "involvesHost"], []> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs);
   let results = (outs Variadic<Dist_Tensor>:$outputs);
-  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $outputs)";
+  let assemblyFormat = "$inputs `over` $mesh $axes " # options # "attr-dict `:` functional-type($inputs, $outputs)";
 }
-def Dist_HostBroadcastOp : Dist_HostTransferOp<"host_broadcast", (ins)> {
+def Dist_HostBroadcastOp : Dist_HostTransferOp<"host_broadcast", "HostBroadcast", (ins)> {
   let summary = "every rank of the axes gets what the host gives";
   let description = [{
     The n-th of the host's program belongs to the n-th of the others'.
@@ -205,7 +208,7 @@ def Dist_HostBroadcastOp : Dist_HostTransferOp<"host_broadcast", (ins)> {
     ```
   }];
 }
-def Dist_HostReduceOp : Dist_HostTransferOp<"host_reduce",
+def Dist_HostReduceOp : Dist_HostTransferOp<"host_reduce", "HostReduce",
     (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
   let summary = "the host gets what the ranks of the axes give, reduced in their order";
   let description = [{
@@ -218,28 +221,31 @@ def Dist_HostReduceOp : Dist_HostTransferOp<"host_reduce",
 }
 
 // Start forms: the work may overlap what stands between start and wait.
-class Dist_StartOp<string mnemonic, dag own, string kind = "",
+class Dist_StartOp<string mnemonic, string kind, dag own, string options = "",
                    list<string> methods = [], dag last = (ins)>
     : Op<Dist_Dialect, mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
         DeclareOpInterfaceMethods<CollectiveOpInterface, methods>]> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), own, Dist_CollectiveArgs, last);
   let results = (outs Dist_TokenType:$token);
-  let assemblyFormat = "$inputs `over` $mesh $axes " # kind # "attr-dict `:` functional-type($inputs, $token)";
+  let assemblyFormat = "$inputs `over` $mesh $axes " # options # "attr-dict `:` functional-type($inputs, $token)";
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
       return ::mlir::dist::verifyCollective(getOperation(), tables);
     }
+    ::mlir::dist::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::mlir::dist::CollectiveKind::}] # kind # [{;
+    }
   }];
 }
-def Dist_AllReduceStartOp : Dist_StartOp<"all_reduce_start",
+def Dist_AllReduceStartOp : Dist_StartOp<"all_reduce_start", "AllReduce",
     (ins DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction),
     Dist_ByBoth, ["getSteps"], Dist_AlgorithmArg> {
   let summary = "begins an all_reduce";
 }
-def Dist_AllGatherStartOp : Dist_StartOp<"all_gather_start", (ins DenseI64ArrayAttr:$dims)> {
+def Dist_AllGatherStartOp : Dist_StartOp<"all_gather_start", "AllGather", (ins DenseI64ArrayAttr:$dims)> {
   let summary = "begins an all_gather";
 }
-def Dist_ReduceScatterStartOp : Dist_StartOp<"reduce_scatter_start",
+def Dist_ReduceScatterStartOp : Dist_StartOp<"reduce_scatter_start", "ReduceScatter",
     (ins DenseI64ArrayAttr:$dims,
          DefaultValuedAttr<Dist_Reduction, "Reduction::Sum">:$reduction), Dist_ByReduction> {
   let summary = "begins a reduce_scatter";

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/HostLoops.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -118,15 +118,15 @@ static unsigned getAxisNumber(MeshOp mesh, StringAttr axis) {
   llvm_unreachable("axes are verified");
 }
 
-int64_t mlir::dist::getPlaceInGroup(MeshOp mesh, int64_t rank,
-                                    ArrayRef<StringAttr> axes) {
+int64_t mlir::dist::getPositionInGroup(MeshOp mesh, int64_t rank,
+                                       ArrayRef<StringAttr> axes) {
   SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
-  int64_t place = 0;
+  int64_t position = 0;
   for (StringAttr axis : axes) {
     unsigned number = getAxisNumber(mesh, axis);
-    place = place * mesh.getAxisSizes()[number] + coordinates[number];
+    position = position * mesh.getAxisSizes()[number] + coordinates[number];
   }
-  return place;
+  return position;
 }
 
 SmallVector<SmallVector<int64_t>>
@@ -145,7 +145,7 @@ mlir::dist::getGroups(MeshOp mesh, ArrayRef<StringAttr> axes) {
       name = name * axisSize + coordinate;
     auto &group = groups[name];
     group.resize(size);
-    group[getPlaceInGroup(mesh, rank, axes)] = rank;
+    group[getPositionInGroup(mesh, rank, axes)] = rank;
   }
   SmallVector<SmallVector<int64_t>> list;
   for (auto &entry : groups)
@@ -194,7 +194,7 @@ HostTensor mlir::dist::combine(ArrayRef<HostTensor> parts,
   return result;
 }
 
-/// Places beyond the given tensor hold zeros or poison.
+/// Elements beyond the given tensor hold zeros or poison.
 static HostTensor addPadding(const HostTensor &tensor, RankedTensorType type,
                              ShardPadding padding) {
   HostTensor result(type);
@@ -224,10 +224,10 @@ HostTensor mlir::dist::cutShard(const HostTensor &global, ShardingAttr sharding,
   for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
     ArrayRef<StringAttr> axes = sharding.getAxes(dim);
     if (!axes.empty())
-      result = cutDim(result, dim, getPlaceInGroup(mesh, rank, axes),
+      result = cutDim(result, dim, getPositionInGroup(mesh, rank, axes),
                       mesh.getGroupSize(axes));
   }
-  if (getPlaceInGroup(mesh, rank, sharding.getUnreduced()) != 0)
+  if (getPositionInGroup(mesh, rank, sharding.getUnreduced()) != 0)
     return HostTensor(result.getType());
   return result;
 }
@@ -268,7 +268,7 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
     ArrayRef<StringAttr> axes = sharding.getAxes(dim);
     SmallVector<int64_t> sizes(mesh.getGroupSize(axes));
     for (auto [rank, shard] : llvm::enumerate(ranks)) {
-      int64_t &size = sizes[getPlaceInGroup(mesh, rank, axes)];
+      int64_t &size = sizes[getPositionInGroup(mesh, rank, axes)];
       assert((size == 0 || size == shard.getShape()[dim]) &&
              "copies of a part have one type");
       size = shard.getShape()[dim];
@@ -288,13 +288,14 @@ HostTensor mlir::dist::joinShards(ArrayRef<HostTensor> shards,
   // those that come after it compare.
   std::map<SmallVector<int64_t>, int64_t> writers;
   for (int64_t rank = 0, e = ranks.size(); rank < e; ++rank) {
-    SmallVector<int64_t> places;
+    SmallVector<int64_t> positions;
     int64_t base = 0;
     for (unsigned dim = 0; dim < shape.size(); ++dim) {
-      places.push_back(getPlaceInGroup(mesh, rank, sharding.getAxes(dim)));
-      base += starts[dim][places.back()] * strides[dim];
+      positions.push_back(
+          getPositionInGroup(mesh, rank, sharding.getAxes(dim)));
+      base += starts[dim][positions.back()] * strides[dim];
     }
-    auto [writer, isFirst] = writers.try_emplace(places, rank);
+    auto [writer, isFirst] = writers.try_emplace(positions, rank);
     if (isFirst)
       scatterStrided(ranks[rank], result, strides, base);
     else if (largestCopyDifference)
@@ -407,8 +408,8 @@ bool mlir::dist::isOnHost(Operation *op) {
 int64_t mlir::dist::getProgramNumber(Operation *function) {
   if (isOnHost(function))
     return 1;
-  if (std::optional<Share> share = findShare(function))
-    return share->place;
+  if (std::optional<Portion> portion = findPortion(function))
+    return portion->position;
   auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
   return stage ? stage.getInt() : 0;
 }
@@ -419,6 +420,6 @@ mlir::dist::getProgramRanks(MeshOp mesh, int64_t number, int64_t count) {
   if (mesh && mesh.getHost() && count > 1)
     return number == 0 ? std::pair(int64_t(0), ranks)
                        : std::pair(ranks, int64_t(1));
-  // Stages, or shares, are the major places.
+  // Stages, or portions, are the major positions.
   return {number * (ranks / count), ranks / count};
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The arithmetic of a mesh: which ranks form a group, what part of a tensor a
-// rank holds. One place, so that partitioner, evaluator and lowering agree.
+// rank holds. One file, so that partitioner, evaluator and lowering agree.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DIALECTS_DIST_IR_MESH_H
@@ -45,11 +45,13 @@ RankedTensorType getPaddedType(RankedTensorType global, ShardingAttr sharding,
 /// The number of parts that dim `dim` is split into.
 int64_t getNumShards(ShardingAttr sharding, unsigned dim, MeshOp mesh);
 
-/// Place of `rank` among the ranks that differ along `axes` (major to minor).
-int64_t getPlaceInGroup(MeshOp mesh, int64_t rank, ArrayRef<StringAttr> axes);
+/// Position of `rank` among the ranks that differ along `axes` (major to
+/// minor).
+int64_t getPositionInGroup(MeshOp mesh, int64_t rank,
+                           ArrayRef<StringAttr> axes);
 
-/// The ranks of each group along `axes`, in the order of their places; groups
-/// in the order of their first rank.
+/// The ranks of each group along `axes`, in the order of their positions;
+/// groups in the order of their first rank.
 SmallVector<SmallVector<int64_t>> getGroups(MeshOp mesh,
                                             ArrayRef<StringAttr> axes);
 

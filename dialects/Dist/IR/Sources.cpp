@@ -129,9 +129,9 @@ void mlir::dist::addCauses(Operation *op, ArrayRef<int32_t> rows) {
     op->setAttr(kCausesAttr, DenseI32ArrayAttr::get(op->getContext(), all));
 }
 
-void mlir::dist::addPlaceCause(Operation *transfer, SourceBuilder &rows,
-                               StringRef axis, StringRef decision, Value value,
-                               Operation *reader) {
+void mlir::dist::addProgramCause(Operation *transfer, SourceBuilder &rows,
+                                 StringRef axis, StringRef decision,
+                                 Value value, Operation *reader) {
   if (!rows.isKept())
     return;
   Builder builder(transfer->getContext());
@@ -148,20 +148,20 @@ void mlir::dist::addPlaceCause(Operation *transfer, SourceBuilder &rows,
   addCauses(transfer, source.from);
 }
 
-/// Of the module: place -> why.
-static constexpr llvm::StringLiteral kPlacesAttr = "dist.why";
+/// Of the module: key -> why.
+static constexpr llvm::StringLiteral kReasonsAttr = "dist.why";
 
-void mlir::dist::setPlaceReason(ModuleOp module, StringRef place,
-                                const Twine &reason) {
-  NamedAttrList reasons(module->getAttrOfType<DictionaryAttr>(kPlacesAttr));
-  reasons.set(place, StringAttr::get(module.getContext(), reason));
-  module->setAttr(kPlacesAttr, reasons.getDictionary(module.getContext()));
+void mlir::dist::setProgramReason(ModuleOp module, StringRef key,
+                                  const Twine &reason) {
+  NamedAttrList reasons(module->getAttrOfType<DictionaryAttr>(kReasonsAttr));
+  reasons.set(key, StringAttr::get(module.getContext(), reason));
+  module->setAttr(kReasonsAttr, reasons.getDictionary(module.getContext()));
 }
 
-std::string mlir::dist::getPlaceReason(Operation *op, StringRef place) {
+std::string mlir::dist::getProgramReason(Operation *op, StringRef key) {
   auto module = op->getParentOfType<ModuleOp>();
-  if (auto reasons = module->getAttrOfType<DictionaryAttr>(kPlacesAttr))
-    if (auto reason = reasons.getAs<StringAttr>(place))
+  if (auto reasons = module->getAttrOfType<DictionaryAttr>(kReasonsAttr))
+    if (auto reason = reasons.getAs<StringAttr>(key))
       return reason.str();
   return "its annotation";
 }

@@ -91,8 +91,8 @@ Attribute findSources(Value value);
 
 /// The transfer moves `value`, which `decision` put elsewhere along `axis`, to
 /// the op that reads it, if there is one. Adds nothing where no rows are kept.
-void addPlaceCause(Operation *transfer, SourceBuilder &rows, StringRef axis,
-                   StringRef decision, Value value, Operation *reader);
+void addProgramCause(Operation *transfer, SourceBuilder &rows, StringRef axis,
+                     StringRef decision, Value value, Operation *reader);
 
 /// Adds to the op's causes.
 void addCauses(Operation *op, ArrayRef<int32_t> rows);

@@ -20,7 +20,7 @@ inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 inline constexpr llvm::StringLiteral kMicrobatchAttr = "dist.microbatch";
 inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
 inline constexpr llvm::StringLiteral kEntryAttr = "dist.entry";
-inline constexpr llvm::StringLiteral kPositionAttr = "dist.position";
+inline constexpr llvm::StringLiteral kEntryIndexAttr = "dist.entry_index";
 
 /// The mesh with the axis that became copies, which shardings of the copies
 /// still name.
@@ -28,11 +28,11 @@ inline constexpr llvm::StringLiteral kMicrobatchMesh = "microbatches";
 /// The mesh axis along which ranks run different programs.
 inline constexpr llvm::StringLiteral kStageAxis = "stage";
 
-/// Notes why programs differ by place (`host`) or along an axis (`stage`), for
-/// the explanations and errors of passes that do not know the strategy.
-void setPlaceReason(ModuleOp module, StringRef place, const Twine &reason);
+/// Notes why programs differ: by placement (`host`) or along an axis (`stage`),
+/// for the explanations and errors of passes that do not know the strategy.
+void setProgramReason(ModuleOp module, StringRef key, const Twine &reason);
 /// What was noted in the op's module; else, that it is annotated so.
-std::string getPlaceReason(Operation *op, StringRef place);
+std::string getProgramReason(Operation *op, StringRef key);
 
 } // namespace mlir::dist
 

@@ -7,11 +7,14 @@
 #ifndef DIALECTS_GRAPH_IR_GRAPH_H
 #define DIALECTS_GRAPH_IR_GRAPH_H
 
+#include "dialects/Interfaces/ChannelsLast.h"
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/Decomposable.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Elemental.h"
 #include "dialects/Interfaces/Indexing.h"
+#include "dialects/Interfaces/Movement.h"
 #include "dialects/Interfaces/Ports.h"
 #include "dialects/Interfaces/Reference.h"
 #include "dialects/Interfaces/ShardingRule.h"

@@ -37,10 +37,10 @@ template <typename OpT> ShardingRule getArgRule(OpT op) {
   unsigned kept = 0;
   for (unsigned d = 0; d < type.getRank(); ++d) {
     if (d == op.getAxis())
-      rule.factor(type.getDimSize(d), Place{0, d}, {},
+      rule.factor(type.getDimSize(d), ValueDim{0, d}, {},
                   FactorKind::NeedReplication);
     else
-      rule.factor(type.getDimSize(d), Place{0, d}, Place{0, kept++});
+      rule.factor(type.getDimSize(d), ValueDim{0, d}, ValueDim{0, kept++});
   }
   return rule.build();
 }

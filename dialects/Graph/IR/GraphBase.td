@@ -12,11 +12,14 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Interfaces/ChannelsLast.td"
+include "dialects/Interfaces/Contraction.td"
 include "dialects/Interfaces/Cost.td"
 include "dialects/Interfaces/Decomposable.td"
 include "dialects/Interfaces/Differentiable.td"
 include "dialects/Interfaces/Elemental.td"
 include "dialects/Interfaces/Indexing.td"
+include "dialects/Interfaces/Movement.td"
 include "dialects/Interfaces/Reference.td"
 include "dialects/Interfaces/ShardingRule.td"
 
@@ -127,6 +130,11 @@ class Graph_Op<string mnemonic, list<Trait> traits = [], list<Trait> emission = 
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>,
         DeclareOpInterfaceMethods<ReferenceOpInterface>])>;
+// Whose results' elements are an operand's as they are, or follow from their
+// index.
+defvar Graph_Moves = DeclareOpInterfaceMethods<MovementOpInterface>;
+// Whose attributes name dims of activations.
+defvar Graph_MovesChannels = DeclareOpInterfaceMethods<ChannelsLastOpInterface, ["moveChannels"]>;
 // With an operand of integers that number something.
 class Graph_IndexingOp<string mnemonic, list<Trait> traits = [], list<Trait> emission = Graph_ElementCode>
     : Graph_Op<mnemonic, !listconcat(traits,

@@ -87,11 +87,11 @@ LogicalResult BatchNormInferenceOp::inferReturnTypes(
 /// Channels pass through, and so do whole groups of examples: the batch is
 /// (groups, examples of a group). The statistics need all that they are over.
 ShardingRule BatchNormOp::getShardingRule() {
-  using Place = ShardingRuleBuilder::Place;
+  using ValueDim = ShardingRuleBuilder::ValueDim;
   ShardingRuleBuilder rule(*this);
   ArrayRef<int64_t> shape = getShape(getOperand());
   int64_t groups = getGroups();
-  SmallVector<Place> batch = {{0, 0}};
+  SmallVector<ValueDim> batch = {{0, 0}};
   if (getMask())
     batch.push_back({3, 0});
   // Factor 0: `partition` divides the groups by its shards.

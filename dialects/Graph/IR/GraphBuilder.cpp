@@ -94,7 +94,7 @@ std::optional<double> mlir::dist::graph::findSplat(Value value) {
       one.setDouble(0, *source);
       return one.getDouble(0);
     }
-    if (!isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op))
+    if (!keepsElements(op))
       return std::nullopt;
     value = op->getOperand(0);
   }

@@ -11,7 +11,8 @@ include "dialects/Graph/IR/GraphBase.td"
 // Costs far more than an operation an element.
 class Graph_ContractionOp<string mnemonic, list<Trait> traits = []>
     : Graph_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])>;
+        [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
+         ContractionOpInterface])>;
 
 def Graph_DotGeneralOp : Graph_ContractionOp<"dot_general", [InferTypeOpAdaptor]> {
   let summary = "sum of products over the contracting dims";
@@ -49,7 +50,11 @@ class Graph_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Graph_ContractionOp<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["partition"]>])>;
 
-def Graph_ConvOp : Graph_ConvolutionOp<"conv", [InferTypeOpAdaptor]> {
+// Libraries compute them faster with channels last.
+defvar Graph_WantsChannelsLast = DeclareOpInterfaceMethods<ChannelsLastOpInterface,
+  ["wantsChannelsLast", "hasChannels", "moveChannels"]>;
+
+def Graph_ConvOp : Graph_ConvolutionOp<"conv", [InferTypeOpAdaptor, Graph_WantsChannelsLast]> {
   let summary = "convolution (cross-correlation) with any spatial dims, groups, strides, pads and filter dilations";
   let description = [{
     Constraints: (C1) layouts name each letter once. (C2) strides, pads and
@@ -62,7 +67,7 @@ def Graph_ConvOp : Graph_ConvolutionOp<"conv", [InferTypeOpAdaptor]> {
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$input `,` $filter attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_ConvInputGradOp : Graph_ConvolutionOp<"conv_input_grad"> {
+def Graph_ConvInputGradOp : Graph_ConvolutionOp<"conv_input_grad", [Graph_WantsChannelsLast]> {
   let summary = "cotangent of conv's input from that of its result (also a transposed convolution)";
   let description = [{
     Attributes are those of the `conv`; the result type is its input's.

@@ -262,13 +262,13 @@ struct ConvPort {
 static ShardingRule getConvRule(Operation *op, const ConvShape &shape,
                                 ConvPort input, ConvPort filter,
                                 ConvPort output) {
-  using Place = ShardingRuleBuilder::Place;
-  using Places = ArrayRef<std::pair<ConvPort, unsigned>>;
+  using ValueDim = ShardingRuleBuilder::ValueDim;
+  using PortDims = ArrayRef<std::pair<ConvPort, unsigned>>;
   ShardingRuleBuilder rule(op);
-  auto add = [&](int64_t size, Places places,
+  auto add = [&](int64_t size, PortDims dims,
                  std::optional<FactorKind> kind = std::nullopt) {
-    SmallVector<Place> operands, results;
-    for (auto [role, dim] : places)
+    SmallVector<ValueDim> operands, results;
+    for (auto [role, dim] : dims)
       (role.isResult ? results : operands).push_back({role.operand, dim});
     if (!kind)
       kind = results.empty() ? FactorKind::Reduction : FactorKind::PassThrough;

@@ -72,14 +72,14 @@ ShardingRule GatherOp::getShardingRule() {
   unsigned axis = getAxis(), count = indices.getRank();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d == axis)
-      rule.factor(operand.getDimSize(d), Place{0, d}, {},
+      rule.factor(operand.getDimSize(d), ValueDim{0, d}, {},
                   FactorKind::NeedReplication);
     else
-      rule.factor(operand.getDimSize(d), Place{0, d},
-                  Place{0, d < axis ? d : d - 1 + count});
+      rule.factor(operand.getDimSize(d), ValueDim{0, d},
+                  ValueDim{0, d < axis ? d : d - 1 + count});
   }
   for (unsigned d = 0; d < count; ++d)
-    rule.factor(indices.getDimSize(d), Place{1, d}, Place{0, axis + d});
+    rule.factor(indices.getDimSize(d), ValueDim{1, d}, ValueDim{0, axis + d});
   rule.linear({0});
   return rule.build();
 }
@@ -168,15 +168,15 @@ ShardingRule GatherElementsOp::getShardingRule() {
   auto operand = getOperand().getType(), indices = getIndices().getType();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d != getAxis() && operand.getDimSize(d) == indices.getDimSize(d)) {
-      rule.factor(operand.getDimSize(d), {Place{0, d}, Place{1, d}},
-                  Place{0, d});
+      rule.factor(operand.getDimSize(d), {ValueDim{0, d}, ValueDim{1, d}},
+                  ValueDim{0, d});
       continue;
     }
-    rule.factor(operand.getDimSize(d), Place{0, d}, {},
+    rule.factor(operand.getDimSize(d), ValueDim{0, d}, {},
                 FactorKind::NeedReplication);
     // Along the axis each index stands for itself; a dim that is cut short does
     // not (the operand's part would be another one).
-    rule.factor(indices.getDimSize(d), Place{1, d}, Place{0, d},
+    rule.factor(indices.getDimSize(d), ValueDim{1, d}, ValueDim{0, d},
                 d == getAxis() ? FactorKind::PassThrough
                                : FactorKind::NeedReplication);
   }
@@ -253,19 +253,19 @@ ShardingRule GatherNDOp::getShardingRule() {
   unsigned batch = getBatchDims(), last = indices.getRank() - 1;
   unsigned count = indices.getShape().back();
   for (unsigned d = 0; d < last; ++d) {
-    SmallVector<Place, 2> operands = {{1, d}};
+    SmallVector<ValueDim, 2> operands = {{1, d}};
     if (d < batch)
       operands.push_back({0, d});
-    rule.factor(indices.getDimSize(d), operands, Place{0, d});
+    rule.factor(indices.getDimSize(d), operands, ValueDim{0, d});
   }
-  rule.factor(count, Place{1, last}, {}, FactorKind::NeedReplication);
+  rule.factor(count, ValueDim{1, last}, {}, FactorKind::NeedReplication);
   for (unsigned d = batch; d < operand.getRank(); ++d) {
     if (d < batch + count)
-      rule.factor(operand.getDimSize(d), Place{0, d}, {},
+      rule.factor(operand.getDimSize(d), ValueDim{0, d}, {},
                   FactorKind::NeedReplication);
     else
-      rule.factor(operand.getDimSize(d), Place{0, d},
-                  Place{0, last + d - batch - count});
+      rule.factor(operand.getDimSize(d), ValueDim{0, d},
+                  ValueDim{0, last + d - batch - count});
   }
   rule.linear({0});
   return rule.build();

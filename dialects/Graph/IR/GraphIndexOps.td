@@ -12,7 +12,7 @@ include "dialects/Graph/IR/GraphBase.td"
 // kernels clamp; the evaluator gives an error. Inputs that are indices are
 // checked before they run (`graph-index-inputs`).
 
-def Graph_GatherOp : Graph_IndexingOp<"gather", [InferTypeOpAdaptor]> {
+def Graph_GatherOp : Graph_IndexingOp<"gather", [InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "operand slices along `axis` at `indices`: shape = operand[:axis] + indices + operand[axis+1:]";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element.
@@ -34,7 +34,7 @@ def Graph_ScatterAddOp : Graph_IndexingOp<"scatter_add", [InferTypeOpAdaptor], G
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAdaptor]> {
+def Graph_GatherElementsOp : Graph_IndexingOp<"gather_elements", [InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "result[i..] = operand[i..] with coordinate `axis` replaced by indices[i..]; result has the shape of indices";
   let description = [{
     Constraints: (C1) `axis` names a dim of at least one element. (C2) indices
@@ -57,7 +57,7 @@ def Graph_ScatterElementsOp : Graph_IndexingOp<"scatter_elements", [InferTypeOpA
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor]> {
+def Graph_GatherNDOp : Graph_IndexingOp<"gather_nd", [InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "ONNX GatherND: the last dim of indices holds coordinates of the dims after `batch_dims`";
   let description = [{
     Constraints: (C1) the last dim of indices holds at most the coordinates that

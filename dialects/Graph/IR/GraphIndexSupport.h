@@ -99,11 +99,11 @@ inferCoordinatesShape(StringRef name, std::optional<Location> loc,
 /// up only where the operand adds nothing itself.
 inline void addUpdatesFactor(ShardingRuleBuilder &rule, Operation *op,
                              ScatterKind kind, int64_t size,
-                             ArrayRef<Place> places) {
+                             ArrayRef<ValueDim> dims) {
   if (kind == ScatterKind::Add && isZero(op->getOperand(0)))
-    rule.reduction(size, places);
+    rule.reduction(size, dims);
   else
-    rule.factor(size, places, {}, FactorKind::NeedReplication);
+    rule.factor(size, dims, {}, FactorKind::NeedReplication);
 }
 
 inline void addLinearSets(ShardingRuleBuilder &rule, Operation *op,

@@ -12,7 +12,8 @@ include "dialects/Graph/IR/GraphBase.td"
 // neighbours): its value, its scalar code and its derivative. The interfaces'
 // methods are the same for all of them.
 class Graph_ElementwiseOp<string mnemonic, list<Trait> traits, int instructions = 1>
-    : Graph_Op<mnemonic, !listconcat(traits, [Elementwise])> {
+    : Graph_Op<mnemonic, !listconcat(traits, [Elementwise,
+        DeclareOpInterfaceMethods<ChannelsLastOpInterface>])> {
   let extraClassDeclaration =
       "double getInstructions() { return " # !cast<string>(instructions) # "; }";
   let extraClassDefinition = [{

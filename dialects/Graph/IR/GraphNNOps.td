@@ -27,7 +27,7 @@ class Graph_CompositeOp<string mnemonic, list<Trait> traits>
 defvar Graph_WindowArgs = (ins DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
   DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
 
-def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", [InferTypeOpAdaptor]> {
+def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "largest element of each window, and its row-major position within the window as i32 (the first of equals); padding is never chosen";
   let description = [{
     The first NaN wins. A window that holds nothing but padding gives the lowest
@@ -45,7 +45,7 @@ def Graph_MaxPoolGradOp : Graph_PoolOp<"max_pool_grad", [DeclareOpInterfaceMetho
   let assemblyFormat = "$grad `,` $indices attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
 }
-def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", [InferTypeOpAdaptor]> {
+def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "mean of each window; the padding counts (as zeros) only if `count_include_pad`";
   let arguments = !con((ins Graph_FloatTensor:$operand), Graph_WindowArgs, (ins BoolAttr:$count_include_pad));
   let results = (outs Graph_FloatTensor:$result);
@@ -59,7 +59,7 @@ def Graph_AvgPoolGradOp : Graph_PoolOp<"avg_pool_grad"> {
   let hasVerifier = 1;
 }
 
-def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType]> {
+def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType, Graph_MovesChannels]> {
   let summary = "exp(x - max) / sum over `axis`";
   let description = [{ Constraints: (C1) `axis` is a dim of the operand. }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$axis);
@@ -67,7 +67,7 @@ def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType]> 
   let assemblyFormat = "$operand attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_CompositeOp<"log_softmax", [SameOperandsAndResultType]> {
+def Graph_LogSoftmaxOp : Graph_CompositeOp<"log_softmax", [SameOperandsAndResultType, Graph_MovesChannels]> {
   let summary = "x - max - log(sum(exp(x - max))) over `axis`";
   let description = [{ Constraints: (C1) `axis` is a dim of the operand. }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$axis);
@@ -107,7 +107,7 @@ def Graph_BatchNormOp : Graph_CompositeOp<"batch_norm", [InferTypeOpAdaptor,
   let results = (outs Graph_FloatTensor:$result, Graph_FloatTensor:$mean, Graph_FloatTensor:$variance, Graph_FloatTensor:$count);
   let assemblyFormat = "$operand `,` $scale `,` $bias (`,` `mask` $mask^)? attr-dict `:` functional-type(operands, results)";
 }
-def Graph_BatchNormInferenceOp : Graph_CompositeOp<"batch_norm_inference", [InferTypeOpAdaptor]> {
+def Graph_BatchNormInferenceOp : Graph_CompositeOp<"batch_norm_inference", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias with given statistics, along channel dim `axis`";
   let description = [{
     `momentum` (the share of the old moving average kept) is not used here;
@@ -150,7 +150,8 @@ def Graph_RandomUniformOp : Graph_Op<"random_uniform"> {
   let assemblyFormat = "$step (`rows` $rows^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
 }
-def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]> {
+def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<ChannelsLastOpInterface>]> {
   let summary = "inference: the operand itself; graph-training-mode makes it random with drop rate `rate`";
   let arguments = (ins Graph_FloatTensor:$operand, F64Attr:$rate);
   let results = (outs Graph_FloatTensor:$result);

@@ -8,7 +8,7 @@
 #define DIALECTS_GRAPH_IR_GRAPHORDEROPS_TD
 include "dialects/Graph/IR/GraphBase.td"
 
-def Graph_AfterOp : Graph_Op<"after", [AllTypesMatch<["operand", "result"]>], /*emission=*/[]> {
+def Graph_AfterOp : Graph_Op<"after", [AllTypesMatch<["operand", "result"]>, Graph_Moves], /*emission=*/[]> {
   let summary = "the operand, but not before `anchor` is there";
   let description = [{
     What reads the result is computed after the anchor: nothing merges it with

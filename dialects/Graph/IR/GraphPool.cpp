@@ -202,10 +202,10 @@ LogicalResult AvgPoolGradOp::differentiate(OpBuilder &builder,
 static ShardingRule getPoolRule(Operation *op, const WindowShape &shape,
                                 bool gradient,
                                 std::optional<unsigned> linearOperand) {
-  using Place = ShardingRuleBuilder::Place;
+  using ValueDim = ShardingRuleBuilder::ValueDim;
   ShardingRuleBuilder rule(op);
   for (unsigned d = 0; d < shape.getRank(); ++d) {
-    SmallVector<Place> operands, results;
+    SmallVector<ValueDim> operands, results;
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
       operands.push_back({i, d});
     for (unsigned i = 0; i < op->getNumResults(); ++i)

@@ -162,9 +162,9 @@ ShardingRule ReduceOp::getShardingRule() {
   unsigned kept = 0;
   for (unsigned d = 0; d < type.getRank(); ++d) {
     if (llvm::is_contained(getDims(), int64_t(d)))
-      rule.reduction(type.getDimSize(d), Place{0, d}, getKind());
+      rule.reduction(type.getDimSize(d), ValueDim{0, d}, getKind());
     else
-      rule.factor(type.getDimSize(d), Place{0, d}, Place{0, kept++});
+      rule.factor(type.getDimSize(d), ValueDim{0, d}, ValueDim{0, kept++});
   }
   if (getKind() == Reduction::Sum)
     rule.linear({0});

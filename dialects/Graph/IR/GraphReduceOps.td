@@ -9,7 +9,7 @@
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Interfaces/Reduction.td"
 
-def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor]> {
+def Graph_ReduceOp : Graph_Op<"reduce", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "reduction over `dims`, which the result does not have";
   let description = [{
     Sums of f16 and bf16 are accumulated in f32. Constraints:

@@ -88,7 +88,7 @@ ShardingRule ReshapeOp::getShardingRule() {
   Remaining from(getOperand().getType().getShape()), to(getType().getShape());
   while (!from.done() && !to.done()) {
     if (int64_t common = std::gcd(from.size, to.size); common > 1) {
-      rule.factor(common, Place{0, from.dim}, Place{0, to.dim});
+      rule.factor(common, ValueDim{0, from.dim}, ValueDim{0, to.dim});
       from.use(common);
       to.use(common);
       continue;
@@ -100,9 +100,10 @@ ShardingRule ReshapeOp::getShardingRule() {
       Remaining &side = fromCount <= toCount ? from : to;
       int64_t size = side.size;
       if (&side == &from)
-        rule.factor(size, Place{0, from.dim}, {}, FactorKind::NeedReplication);
+        rule.factor(size, ValueDim{0, from.dim}, {},
+                    FactorKind::NeedReplication);
       else
-        rule.factor(size, {}, Place{0, to.dim}, FactorKind::NeedReplication);
+        rule.factor(size, {}, ValueDim{0, to.dim}, FactorKind::NeedReplication);
       (&side == &from ? fromCount : toCount) *= size;
       side.use(size);
     } while (fromCount != toCount);

@@ -15,7 +15,7 @@ include "dialects/Graph/IR/GraphBase.td"
 // the whole table; out of its range, the compiled kernels clamp and the
 // evaluator gives an error, as for `gather`.
 
-def Graph_GatherRowsOp : Graph_IndexingOp<"gather_rows", [InferTypeOpAdaptor]> {
+def Graph_GatherRowsOp : Graph_IndexingOp<"gather_rows", [InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "rows of the operand at `indices`, zeros where the operand has no such row: shape = indices + operand[1:]";
   let description = [{
     Constraints: (C1) the operand has a dim 0 of at least one row. (C2)

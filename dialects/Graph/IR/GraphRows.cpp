@@ -96,11 +96,12 @@ ShardingRule GatherRowsOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   auto operand = getOperand().getType(), indices = getIndices().getType();
   unsigned count = indices.getRank();
-  rule.reduction(operand.getDimSize(0), {Place{0, 0}, Place{2, 0}});
+  rule.reduction(operand.getDimSize(0), {ValueDim{0, 0}, ValueDim{2, 0}});
   for (unsigned d = 1; d < operand.getRank(); ++d)
-    rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d - 1 + count});
+    rule.factor(operand.getDimSize(d), ValueDim{0, d},
+                ValueDim{0, d - 1 + count});
   for (unsigned d = 0; d < count; ++d)
-    rule.factor(indices.getDimSize(d), Place{1, d}, Place{0, d});
+    rule.factor(indices.getDimSize(d), ValueDim{1, d}, ValueDim{0, d});
   rule.linear({0});
   return rule.build();
 }
@@ -191,13 +192,14 @@ ShardingRule ScatterAddRowsOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   auto operand = getOperand().getType(), indices = getIndices().getType();
   unsigned count = indices.getRank();
-  rule.factor(operand.getDimSize(0), {Place{0, 0}, Place{3, 0}}, Place{0, 0});
+  rule.factor(operand.getDimSize(0), {ValueDim{0, 0}, ValueDim{3, 0}},
+              ValueDim{0, 0});
   for (unsigned d = 1; d < operand.getRank(); ++d)
-    rule.factor(operand.getDimSize(d), {Place{0, d}, Place{2, d - 1 + count}},
-                Place{0, d});
+    rule.factor(operand.getDimSize(d),
+                {ValueDim{0, d}, ValueDim{2, d - 1 + count}}, ValueDim{0, d});
   for (unsigned d = 0; d < count; ++d)
     addUpdatesFactor(rule, *this, ScatterKind::Add, indices.getDimSize(d),
-                     {Place{1, d}, Place{2, d}});
+                     {ValueDim{1, d}, ValueDim{2, d}});
   addLinearSets(rule, *this, ScatterKind::Add);
   return rule.build();
 }

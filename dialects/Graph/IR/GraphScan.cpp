@@ -40,7 +40,7 @@ LogicalResult CumSumOp::differentiate(OpBuilder &builder,
 ShardingRule CumSumOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), Place{0, d}, Place{0, d},
+    rule.factor(getType().getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                 d == getAxis() ? FactorKind::NeedReplication
                                : FactorKind::PassThrough);
   rule.linear({0});

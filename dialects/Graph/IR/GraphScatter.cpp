@@ -220,16 +220,16 @@ ShardingRule ScatterAddOp::getShardingRule() {
   unsigned axis = getAxis(), count = indices.getRank();
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d == axis)
-      rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+      rule.factor(operand.getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                   FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d),
-                  {Place{0, d}, Place{2, d < axis ? d : d - 1 + count}},
-                  Place{0, d});
+                  {ValueDim{0, d}, ValueDim{2, d < axis ? d : d - 1 + count}},
+                  ValueDim{0, d});
   }
   for (unsigned d = 0; d < count; ++d)
     addUpdatesFactor(rule, *this, ScatterKind::Add, indices.getDimSize(d),
-                     {Place{1, d}, Place{2, axis + d}});
+                     {ValueDim{1, d}, ValueDim{2, axis + d}});
   addLinearSets(rule, *this, ScatterKind::Add);
   return rule.build();
 }
@@ -329,17 +329,18 @@ ShardingRule ScatterElementsOp::getShardingRule() {
   for (unsigned d = 0; d < operand.getRank(); ++d) {
     if (d != getAxis() && operand.getDimSize(d) == indices.getDimSize(d)) {
       rule.factor(operand.getDimSize(d),
-                  {Place{0, d}, Place{1, d}, Place{2, d}}, Place{0, d});
+                  {ValueDim{0, d}, ValueDim{1, d}, ValueDim{2, d}},
+                  ValueDim{0, d});
       continue;
     }
-    rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+    rule.factor(operand.getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                 FactorKind::NeedReplication);
     // Off the axis the update's own index is its place: a part's would shift.
     if (d == getAxis())
       addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
-                       {Place{1, d}, Place{2, d}});
+                       {ValueDim{1, d}, ValueDim{2, d}});
     else
-      rule.factor(indices.getDimSize(d), {Place{1, d}, Place{2, d}}, {},
+      rule.factor(indices.getDimSize(d), {ValueDim{1, d}, ValueDim{2, d}}, {},
                   FactorKind::NeedReplication);
   }
   addLinearSets(rule, *this, getKind());
@@ -433,20 +434,21 @@ ShardingRule ScatterNDOp::getShardingRule() {
   for (unsigned d = 0; d < last; ++d) {
     if (d < batch)
       rule.factor(indices.getDimSize(d),
-                  {Place{0, d}, Place{1, d}, Place{2, d}}, Place{0, d});
+                  {ValueDim{0, d}, ValueDim{1, d}, ValueDim{2, d}},
+                  ValueDim{0, d});
     else
       addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
-                       {Place{1, d}, Place{2, d}});
+                       {ValueDim{1, d}, ValueDim{2, d}});
   }
-  rule.factor(count, Place{1, last}, {}, FactorKind::NeedReplication);
+  rule.factor(count, ValueDim{1, last}, {}, FactorKind::NeedReplication);
   for (unsigned d = batch; d < operand.getRank(); ++d) {
     if (d < batch + count)
-      rule.factor(operand.getDimSize(d), Place{0, d}, Place{0, d},
+      rule.factor(operand.getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                   FactorKind::NeedReplication);
     else
       rule.factor(operand.getDimSize(d),
-                  {Place{0, d}, Place{2, last + d - batch - count}},
-                  Place{0, d});
+                  {ValueDim{0, d}, ValueDim{2, last + d - batch - count}},
+                  ValueDim{0, d});
   }
   addLinearSets(rule, *this, getKind());
   return rule.build();

@@ -36,7 +36,7 @@ ShardingRule ConstantOp::getShardingRule() {
                                          : FactorKind::NeedReplication;
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), {}, Place{0, d}, kind);
+    rule.factor(getType().getDimSize(d), {}, ValueDim{0, d}, kind);
   return rule.build();
 }
 
@@ -98,7 +98,7 @@ LogicalResult IotaOp::differentiate(OpBuilder &, ValueRange, ArrayRef<bool>,
 ShardingRule IotaOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), {}, Place{0, d},
+    rule.factor(getType().getDimSize(d), {}, ValueDim{0, d},
                 d == getDim() ? FactorKind::NeedReplication
                               : FactorKind::PassThrough);
   return rule.build();
@@ -196,13 +196,13 @@ ShardingRule BroadcastOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   auto from = getOperand().getType();
   for (unsigned d = 0; d < getType().getRank(); ++d) {
-    SmallVector<Place, 1> operands;
+    SmallVector<ValueDim, 1> operands;
     const int64_t *it = llvm::find(getDims(), int64_t(d));
     unsigned source = it - getDims().begin();
     if (it != getDims().end() &&
         from.getDimSize(source) == getType().getDimSize(d))
       operands.push_back({0, source});
-    rule.factor(getType().getDimSize(d), operands, Place{0, d});
+    rule.factor(getType().getDimSize(d), operands, ValueDim{0, d});
   }
   rule.linear({0});
   return rule.build();
@@ -292,7 +292,7 @@ ShardingRule TransposeOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
     rule.factor(getType().getDimSize(d),
-                Place{0, unsigned(getPermutation()[d])}, Place{0, d});
+                ValueDim{0, unsigned(getPermutation()[d])}, ValueDim{0, d});
   rule.linear({0});
   return rule.build();
 }

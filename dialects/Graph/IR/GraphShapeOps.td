@@ -8,7 +8,7 @@
 #define DIALECTS_GRAPH_IR_GRAPHSHAPEOPS_TD
 include "dialects/Graph/IR/GraphBase.td"
 
-def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptor]> {
+def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "a constant tensor (`dense` or `dense_resource`)";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$result);
@@ -23,7 +23,7 @@ def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptor]> 
     bool isElemental();
   }];
 }
-def Graph_IotaOp : Graph_Op<"iota"> {
+def Graph_IotaOp : Graph_Op<"iota", [Graph_Moves]> {
   let summary = "0, 1, 2, ... along `dim`";
   let description = [{ Constraints: (C1) `dim` is a dim of the result. }];
   let arguments = (ins I64Attr:$dim);
@@ -31,7 +31,7 @@ def Graph_IotaOp : Graph_Op<"iota"> {
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Graph_BroadcastOp : Graph_Op<"broadcast"> {
+def Graph_BroadcastOp : Graph_Op<"broadcast", [Graph_Moves]> {
   let summary = "operand dim i becomes result dim `dims[i]`; the other result dims repeat";
   let description = [{
     Constraints: (C1) `dims` has one entry an operand dim, strictly increasing.
@@ -47,7 +47,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast"> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def Graph_ReshapeOp : Graph_Op<"reshape"> {
+def Graph_ReshapeOp : Graph_Op<"reshape", [Graph_Moves]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{ Constraints: (C1) equal numbers of elements. (C2) one element type. }];
   let arguments = (ins Graph_Tensor:$operand);
@@ -56,7 +56,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape"> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def Graph_TransposeOp : Graph_Op<"transpose", [InferTypeOpAdaptor]> {
+def Graph_TransposeOp : Graph_Op<"transpose", [InferTypeOpAdaptor, Graph_Moves]> {
   let summary = "result dim i is operand dim `permutation[i]`";
   let description = [{ Constraints: (C1) `permutation` names each dim once. }];
   let arguments = (ins Graph_Tensor:$operand, DenseI64ArrayAttr:$permutation);
@@ -64,7 +64,7 @@ def Graph_TransposeOp : Graph_Op<"transpose", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
   let hasFolder = 1;
 }
-def Graph_SliceOp : Graph_Op<"slice", [InferTypeOpAdaptor]> {
+def Graph_SliceOp : Graph_Op<"slice", [InferTypeOpAdaptor, Graph_Moves, Graph_MovesChannels]> {
   let summary = "elements starts[d], starts[d]+strides[d], ... < limits[d] of each dim";
   let description = [{
     Constraints: (C1) one entry a dim in each list. (C2) 0 <= start <= limit <=
@@ -83,7 +83,7 @@ def Graph_SliceOp : Graph_Op<"slice", [InferTypeOpAdaptor]> {
               ::llvm::ArrayRef<int64_t> factorShards);
   }];
 }
-def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor]> {
+def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "pads each dim with the scalar `value`: `low` before, `high` after, `interior` between elements";
   let description = [{
     Negative `low` and `high` crop. Constraints: (C1) one entry a dim in each
@@ -94,7 +94,7 @@ def Graph_PadOp : Graph_Op<"pad", [InferTypeOpAdaptor]> {
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $value attr-dict `:` functional-type(operands, $result)";
 }
-def Graph_ConcatOp : Graph_Op<"concat", [InferTypeOpAdaptor]> {
+def Graph_ConcatOp : Graph_Op<"concat", [InferTypeOpAdaptor, Graph_MovesChannels]> {
   let summary = "operands one after another along `axis`";
   let description = [{ Constraints: (C1) at least one operand. (C2) `axis` is a dim. (C3) operands
     differ in that dim only. }];

@@ -83,12 +83,12 @@ ShardingRule SliceOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d) {
     if (isWhole(*this, d)) {
-      rule.factor(getType().getDimSize(d), Place{0, d}, Place{0, d});
+      rule.factor(getType().getDimSize(d), ValueDim{0, d}, ValueDim{0, d});
       continue;
     }
-    rule.factor(getOperand().getType().getDimSize(d), Place{0, d}, {},
+    rule.factor(getOperand().getType().getDimSize(d), ValueDim{0, d}, {},
                 FactorKind::NeedReplication);
-    rule.factor(getType().getDimSize(d), {}, Place{0, d},
+    rule.factor(getType().getDimSize(d), {}, ValueDim{0, d},
                 FactorKind::NeedReplication);
   }
   rule.linear({0});
@@ -224,12 +224,12 @@ ShardingRule PadOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d) {
     if (isUnpadded(*this, d)) {
-      rule.factor(getType().getDimSize(d), Place{0, d}, Place{0, d});
+      rule.factor(getType().getDimSize(d), ValueDim{0, d}, ValueDim{0, d});
       continue;
     }
-    rule.factor(getOperand().getType().getDimSize(d), Place{0, d}, {},
+    rule.factor(getOperand().getType().getDimSize(d), ValueDim{0, d}, {},
                 FactorKind::Permutation);
-    rule.factor(getType().getDimSize(d), {}, Place{0, d},
+    rule.factor(getType().getDimSize(d), {}, ValueDim{0, d},
                 FactorKind::Permutation);
   }
   rule.linear({0, 1});
@@ -374,17 +374,17 @@ LogicalResult ConcatOp::differentiate(OpBuilder &builder,
 ShardingRule ConcatOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d) {
-    SmallVector<Place> places;
+    SmallVector<ValueDim> dims;
     for (unsigned i = 0; i < getNumOperands(); ++i) {
       if (d != getAxis()) {
-        places.push_back({i, d});
+        dims.push_back({i, d});
         continue;
       }
       auto type = cast<RankedTensorType>(getInputs()[i].getType());
-      rule.factor(type.getDimSize(d), Place{i, d}, {},
+      rule.factor(type.getDimSize(d), ValueDim{i, d}, {},
                   FactorKind::NeedReplication);
     }
-    rule.factor(getType().getDimSize(d), places, Place{0, d},
+    rule.factor(getType().getDimSize(d), dims, ValueDim{0, d},
                 d == getAxis() ? FactorKind::NeedReplication
                                : FactorKind::PassThrough);
   }
@@ -493,7 +493,7 @@ LogicalResult ReverseOp::differentiate(OpBuilder &builder,
 ShardingRule ReverseOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (unsigned d = 0; d < getType().getRank(); ++d)
-    rule.factor(getType().getDimSize(d), Place{0, d}, Place{0, d},
+    rule.factor(getType().getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                 llvm::is_contained(getDims(), int64_t(d))
                     ? FactorKind::NeedReplication
                     : FactorKind::PassThrough);

@@ -18,7 +18,7 @@
 
 namespace mlir::dist::graph {
 
-using Place = ShardingRuleBuilder::Place;
+using ValueDim = ShardingRuleBuilder::ValueDim;
 
 inline void copyElement(HostTensor &to, int64_t i, const HostTensor &from,
                         int64_t j) {

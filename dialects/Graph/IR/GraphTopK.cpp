@@ -70,10 +70,11 @@ ShardingRule TopKOp::getShardingRule() {
   auto type = getOperand().getType();
   unsigned last = type.getRank() - 1;
   for (unsigned d = 0; d < last; ++d)
-    rule.factor(type.getDimSize(d), Place{0, d}, {Place{0, d}, Place{1, d}});
-  rule.factor(type.getDimSize(last), Place{0, last}, {},
+    rule.factor(type.getDimSize(d), ValueDim{0, d},
+                {ValueDim{0, d}, ValueDim{1, d}});
+  rule.factor(type.getDimSize(last), ValueDim{0, last}, {},
               FactorKind::NeedReplication);
-  rule.factor(getK(), {}, {Place{0, last}, Place{1, last}},
+  rule.factor(getK(), {}, {ValueDim{0, last}, ValueDim{1, last}},
               FactorKind::NeedReplication);
   return rule.build();
 }

@@ -144,7 +144,7 @@ LogicalResult PieceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult ShareOp::verify() {
+LogicalResult PublishOp::verify() {
   if (!llvm::is_contained({CollectiveKind::AllReduce,
                            CollectiveKind::ReduceScatter,
                            CollectiveKind::AllSlice},
@@ -158,10 +158,10 @@ LogicalResult ShareOp::verify() {
   for (auto piece : getPieces().getAsRange<PieceAttr>())
     if (piece.getBlocks()[0] * piece.getBlocks()[1] != 1)
       return emitOpError("expected pieces of one block, but got ") << piece;
-  if (getOutputs().size() != getInputs().size() * getPlaces())
+  if (getOutputs().size() != getInputs().size() * getPeers())
     return emitOpError("expected ")
-           << getPlaces() << " results an input, but got "
-           << getOutputs().size() << " for " << getInputs().size();
+           << getPeers() << " results an input, but got " << getOutputs().size()
+           << " for " << getInputs().size();
   return success();
 }
 

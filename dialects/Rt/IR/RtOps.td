@@ -82,43 +82,43 @@ def Rt_CallOp : Rt_Op<"call", [Pure,
   }];
 }
 
-def Rt_ShareOp : Rt_Op<"share"> {
+def Rt_PublishOp : Rt_Op<"publish"> {
   let summary = "where the ranks of a group have what a collective would move";
   let description = [{
     Over tensors and over buffers alike. The ranks meet; then each reads the
-    inputs of all `places` where they lie, until the group's `rt.release`: the
-    results are what the rank at place 0 has of the first input for this one,
-    what place 1 has, and so on; then those of the second input. `kind`, `axes`,
+    inputs of all `peers` where they lie, until the group's `rt.release`: the
+    results are what the rank at position 0 has of the first input for this one,
+    what position 1 has, and so on; then those of the second input. `kind`, `axes`,
     `op` and `pieces` are those of the `rt.collective` that it stands for, and
-    `transfer` is its row of the package. Of an all_slice there is one place,
+    `transfer` is its row of the package. Of an all_slice there is one peer,
     and nobody waits.
 
     Constraints: (C1) an all_reduce, a reduce_scatter or an all_slice. (C2) a
-    piece an input, each one block. (C3) `places` results an input, of its type
+    piece an input, each one block. (C3) `peers` results an input, of its type
     over buffers.
     ```mlir
-    %0:2 = rt.share all_reduce op 3 over [0] places 2 (%g)
+    %0:2 = rt.publish all_reduce op 3 over [0] peers 2 (%g)
         [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
         : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
     ```
   }];
   let arguments = (ins Rt_CollectiveKind:$kind, I64Attr:$op, DenseI64ArrayAttr:$axes,
-    ConfinedAttr<I64Attr, [IntPositive]>:$places,
+    ConfinedAttr<I64Attr, [IntPositive]>:$peers,
     Variadic<AnyTypeOf<[AnyRankedTensor, Rt_Buffer]>>:$inputs,
     TypedArrayAttrBase<Rt_PieceAttr, "pieces">:$pieces,
     OptionalAttr<DictionaryAttr>:$transfer);
   let results = (outs Variadic<AnyTypeOf<[AnyRankedTensor, Rt_Buffer]>>:$outputs);
   let assemblyFormat = [{
-    $kind `op` $op `over` custom<Numbers>($axes) `places` $places `(` $inputs `)`
+    $kind `op` $op `over` custom<Numbers>($axes) `peers` $peers `(` $inputs `)`
     $pieces attr-dict `:` functional-type($inputs, $outputs)
   }];
   let hasVerifier = 1;
 }
 
 def Rt_ReleaseOp : Rt_Op<"release"> {
-  let summary = "the ranks of a group have read what they share";
+  let summary = "the ranks of a group have read what was published";
   let description = [{
-    Until here the inputs of the `rt.share` ops over these axes stay as they
+    Until here the inputs of the `rt.publish` ops over these axes stay as they
     are; then the ranks meet. `op` is the transfer that errors and traces name.
     ```mlir
     rt.release op 3 over [0] (%g) : tensor<16xf32>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Check/EntryCases.h"
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/EntryPrograms.h"
 #include "passes/Analysis/RandomInputs.h"
@@ -67,12 +67,12 @@ FailureOr<EntryPrograms> mlir::dist::makeEntryPrograms(func::FuncOp entry,
 }
 
 /// The whole of result `i` of program `number`; of all programs where each has
-/// a share of the examples.
+/// a portion of the examples.
 static HostTensor join(const EntryPrograms &entry, size_t number, unsigned i,
                        ArrayRef<SmallVector<RankTensors>> results) {
   func::FuncOp part = entry.programs[number].function;
   SmallVector<HostTensor> held;
-  if (findShare(part))
+  if (findPortion(part))
     for (const SmallVector<RankTensors> &ranks : results)
       llvm::append_range(held, collectShards(ranks, i));
   else
@@ -126,7 +126,8 @@ mlir::dist::makeEntryCase(const EntryPrograms &entry,
         }
         continue;
       }
-      unsigned position = getPosition(part.getResultAttr(i, kPositionAttr), i);
+      unsigned position =
+          getPosition(part.getResultAttr(i, kEntryIndexAttr), i);
       if (outputs.count(position) || position >= whole.getNumResults())
         continue;
       std::string name = "result " + std::to_string(position);

@@ -12,13 +12,11 @@ using namespace mlir;
 using namespace mlir::dist;
 
 bool mlir::dist::isFloating(Operation *op) {
-  if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
-    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    return dense && dense.isSplat();
-  }
-  if (isa<graph::TransposeOp, graph::SliceOp>(op))
-    return op->getResult(0).hasOneUse();
-  return isa<graph::BroadcastOp, graph::ReshapeOp, graph::IotaOp>(op);
+  if (isFreeToRepeat(op))
+    return true;
+  std::optional<Movement> movement = findMovement(op);
+  return (movement == Movement::Permute || movement == Movement::Slice) &&
+         op->getResult(0).hasOneUse();
 }
 
 SmallVector<int64_t> mlir::dist::dropUnitDims(ArrayRef<int64_t> shape) {

@@ -41,8 +41,8 @@ constexpr int64_t cachedBytes = 512 * 1024;
 constexpr double holdShare = 0.5;
 /// The same of a variable that is updated before: it would have to be copied.
 constexpr double replacedShare = 4;
-/// And of what an all-reduce adds up where it lies, as long as nobody else
-/// reads that: it is copied else.
+/// And of a value that an all-reduce adds up in place: once another kernel
+/// reads it, too, it has to be copied first.
 constexpr double reducedShare = 2;
 /// Less than this share of what it moves is not worth the change.
 constexpr double leastGain = 0.1;
@@ -148,7 +148,7 @@ Value Producer::getValue(const Consumer &consumer, unsigned operand) {
                                   .getResultNumber()];
 }
 
-/// Whether somebody reads the result who cannot compute it.
+/// Whether a reader of the result cannot compute it for itself.
 bool Producer::staysStored(OpResult result) {
   SmallVector<OpOperand *> readers;
   collectReaders(result, readers);
@@ -162,7 +162,7 @@ bool Producer::staysStored(OpResult result) {
 
 bool Producer::isCopyable(Operation *op) {
   if (isFloating(op))
-    return !isa<graph::TransposeOp, graph::SliceOp>(op);
+    return isFreeToRepeat(op);
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
     return false;
   // A narrow value that is stored is rounded there and nowhere else: who
@@ -216,7 +216,7 @@ double Producer::holdCost(Value value) {
   SmallVector<OpOperand *> readers;
   collectReaders(value, readers);
   if (readers.size() == 1 &&
-      isa<AllReduceOp, AllReduceStartOp>(readers.front()->getOwner()))
+      isOfKind(readers.front()->getOwner(), CollectiveKind::AllReduce))
     return (holdShare + reducedShare) * bytes;
   for (OpOperand *use : readers)
     last = std::max(last, position.lookup(use->getOwner()));

@@ -148,12 +148,12 @@ static KernelWork getWork(rt::FusedOp op, const MachineModel &machine) {
   work.overlaps = true;
   work.threads = std::min<int64_t>(op.getChunks(), machine.threads);
   Block &body = op.getBody().front();
-  // Of what is only sliced, only the slices are read.
+  // Of what only parts are read of, only those are.
   for (BlockArgument argument : body.getArguments()) {
     double bytes = double(getByteSize(argument.getType())), parts = 0;
     bool all = false;
     for (Operation *user : argument.getUsers())
-      if (isa<graph::SliceOp, graph::GatherOp, graph::GatherRowsOp>(user))
+      if (readsPart(user))
         parts += getByteSizes(user->getResults());
       else
         all = true;

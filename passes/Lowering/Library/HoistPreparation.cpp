@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
 #include "passes/Lowering/Program/Bindings.h"
@@ -127,7 +127,7 @@ void Hoister::makePreparation(ArrayRef<Value> values,
   if (ArrayAttr attributes = func.getAllArgAttrs())
     preparation.setAllArgAttrs(attributes);
   preparation->setAttr(kPrepares, FlatSymbolRefAttr::get(func));
-  for (StringRef name : {kStageAttr, kShareAttr, kPlacementAttr})
+  for (StringRef name : {kStageAttr, kPortionAttr, kPlacementAttr})
     if (Attribute program = func->getAttr(name))
       preparation->setAttr(name, program);
   symbols.insert(preparation);

@@ -39,7 +39,7 @@ bool WidenContractionsPass::isSlow(Type element) const {
 
 void WidenContractionsPass::runOnOperation() {
   getOperation().walk([&](Operation *op) {
-    if (isa<DotGeneralOp, ConvOp, ConvInputGradOp, ConvFilterGradOp>(op) &&
+    if (isa<ContractionOpInterface>(op) &&
         isSlow(getElementTypeOrSelf(op->getResult(0))))
       widenContraction(op);
   });

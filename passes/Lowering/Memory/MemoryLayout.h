@@ -7,8 +7,8 @@
 //
 // Values that share memory (views, reductions in place) form one *storage*.
 // Each storage is the binding of an argument, the binding of a result, a block
-// of the arena, an address that an `rt.share` gives, or, where only the library
-// knows its size, a slot in the library's own memory.
+// of the arena, an address that an `rt.publish` gives, or, where only the
+// library knows its size, a slot in the library's own memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_LOWERING_MEMORY_MEMORYLAYOUT_H
@@ -23,8 +23,8 @@
 namespace mlir::dist {
 
 struct Storage {
-  enum Kind { Unknown, Argument, Result, Arena, Shared, Slot } kind = Unknown;
-  /// Of the argument, the result, the block, what rt.share ops give, or the
+  enum Kind { Unknown, Argument, Result, Arena, Peer, Slot } kind = Unknown;
+  /// Of the argument, the result, the block, what rt.publish ops give, or the
   /// slot.
   int64_t number = -1;
   int64_t delta = 0; // within a block that several storages share
@@ -69,7 +69,7 @@ struct MemoryLayout {
   }
 };
 
-/// Gives every value of the function a place.
+/// Gives every value of the function its memory.
 MemoryLayout layOutMemory(func::FuncOp func, const SymbolTable &symbols);
 
 } // namespace mlir::dist

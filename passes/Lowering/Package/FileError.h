@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A full disk is not the model's fault: whoever turns errors into exit codes
-// tells the two apart by the diagnostic's metadata.
+// A full disk is not the model's fault: exit codes tell the two apart, by the
+// diagnostic's metadata.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PASSES_LOWERING_PACKAGE_FILEERROR_H

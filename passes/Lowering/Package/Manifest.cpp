@@ -8,7 +8,7 @@
 #include "passes/Lowering/Package/FileError.h"
 #include "passes/Lowering/Package/TargetCpu.h"
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
@@ -112,7 +112,7 @@ public:
 
 private:
   void addVariables();
-  LogicalResult compareTransfers(const Share &share);
+  LogicalResult compareTransfers(const Portion &portion);
   void addEntry(rt::ProgramOp program);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
   void addSlots(rt::ProgramOp program, manifest::Entry *entry);
@@ -187,7 +187,7 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
     binding->set_name(name.str());
   else
     binding->set_name((isResult ? "output" : "input") + std::to_string(number));
-  if (auto position = description.getAs<IntegerAttr>(kPositionAttr))
+  if (auto position = description.getAs<IntegerAttr>(kEntryIndexAttr))
     binding->set_position(position.getInt());
   binding->set_batch_dim(-1);
   if (auto dim = description.getAs<IntegerAttr>(kBatchDimAttr))
@@ -322,13 +322,13 @@ void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
   }
 }
 
-/// Places with shares of their own meet in the same collectives, in one order:
-/// anything else would wait forever.
-LogicalResult Filler::compareTransfers(const Share &share) {
+/// Positions with portions of their own meet in the same collectives, in one
+/// order: anything else would wait forever.
+LogicalResult Filler::compareTransfers(const Portion &portion) {
   auto collect = [&](const manifest::Entry &entry) {
     std::vector<const manifest::Transfer *> rows;
     for (const manifest::Transfer &row : entry.transfers())
-      if (llvm::is_contained(row.axes(), share.axis.str()))
+      if (llvm::is_contained(row.axes(), portion.axis.str()))
         rows.push_back(&row);
     return rows;
   };
@@ -344,8 +344,8 @@ LogicalResult Filler::compareTransfers(const Share &share) {
         if (same)
           continue;
         const manifest::Transfer &row = i < ours.size() ? *ours[i] : *others[i];
-        return module.emitError("the places along '")
-               << share.axis.getValue() << "' do not all come to the "
+        return module.emitError("the positions along '")
+               << portion.axis.getValue() << "' do not all come to the "
                << row.op() << " of '" << row.tensor() << "' in @" << a.name()
                << "; leave --device-weights out";
       }
@@ -371,14 +371,14 @@ LogicalResult Filler::run() {
   if (mesh && mesh.getHost())
     out->mutable_mesh()->set_host(true);
   auto entries = module.getOps<rt::ProgramOp>();
-  std::optional<Share> share;
+  std::optional<Portion> portion;
   if (!entries.empty())
-    share = findShare(*entries.begin());
-  if (share)
+    portion = findPortion(*entries.begin());
+  if (portion)
     for (manifest::Axis &axis : *out->mutable_mesh()->mutable_axes())
-      if (axis.name() == share->axis)
-        axis.mutable_weights()->Add(share->weights.begin(),
-                                    share->weights.end());
+      if (axis.name() == portion->axis)
+        axis.mutable_weights()->Add(portion->weights.begin(),
+                                    portion->weights.end());
   out->set_ranks(ranks);
   int64_t programs = state.programs.size();
   int64_t last = 0;
@@ -411,7 +411,7 @@ LogicalResult Filler::run() {
   for (auto op : module.getOps<rt::ProgramOp>())
     if (op->hasAttr(kPrepares))
       addPreparation(op, out->mutable_programs(getProgramNumber(op)));
-  if (share && failed(compareTransfers(*share)))
+  if (portion && failed(compareTransfers(*portion)))
     return failure();
   return addKernels();
 }
@@ -462,7 +462,7 @@ LogicalResult mlir::dist::fillManifest(ModuleOp module,
   manifest->set_library_version(::dist::cpu::libraryVersion());
   if (failed(Filler(module, manifest).run()))
     return failure();
-  module.walk([&](rt::ShareOp op) {
+  module.walk([&](rt::PublishOp op) {
     if (op.getKind() != rt::CollectiveKind::AllSlice)
       manifest->set_shares_memory(true);
   });

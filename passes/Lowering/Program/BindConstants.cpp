@@ -24,7 +24,7 @@ public:
   explicit ConstantPlaces(ModuleOp module) {
     for (auto func : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < func.getNumArguments(); ++i)
-        if (auto place = func.getArgAttrOfType<IntegerAttr>(i, kPositionAttr))
+        if (auto place = func.getArgAttrOfType<IntegerAttr>(i, kEntryIndexAttr))
           first = std::max(first, place.getInt() + 1);
   }
   int64_t get(graph::VariableOp variable) {
@@ -67,7 +67,7 @@ static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
     attributes.set(kVariableAttr, FlatSymbolRefAttr::get(variable));
     if (func->hasAttr(kEntryAttr)) {
       attributes.set(kNameAttr, variable.getSymNameAttr());
-      attributes.set(kPositionAttr,
+      attributes.set(kEntryIndexAttr,
                      builder.getI64IntegerAttr(places.get(variable)));
     }
     if (failed(func.insertArgument(number, constant.getType(),

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Program/CollectiveCalls.h"
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Interfaces/Cost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Lowering/Memory/MemoryPlan.h"
@@ -27,8 +27,8 @@ rt::PieceAttr mlir::dist::getPieceAttr(MLIRContext *context,
                                        const CollectivePiece &piece) {
   return rt::PieceAttr::get(
       context, piece.elementType, {piece.outer, piece.rows, piece.bytes},
-      {piece.from.outer, piece.from.row, piece.from.place},
-      {piece.to.outer, piece.to.row, piece.to.place});
+      {piece.from.outer, piece.from.row, piece.from.position},
+      {piece.to.outer, piece.to.row, piece.to.position});
 }
 
 DictionaryAttr mlir::dist::describeTransfer(CollectiveOpInterface op,
@@ -54,10 +54,12 @@ DictionaryAttr mlir::dist::describeTransfer(CollectiveOpInterface op,
 }
 
 /// Whether all ranks of the group run this program, and so have its buffers at
-/// the same places; a place that takes its share of the batch has others.
+/// the same positions; a position that takes its portion of the batch has
+/// others.
 static bool isOneProgram(CollectiveOpInterface op) {
-  std::optional<Share> share = findShare(op->getParentOfType<func::FuncOp>());
-  return !share || !llvm::is_contained(op.getGroupAxes(), share->axis);
+  std::optional<Portion> portion =
+      findPortion(op->getParentOfType<func::FuncOp>());
+  return !portion || !llvm::is_contained(op.getGroupAxes(), portion->axis);
 }
 
 /// Makes `next` a part of `last`; the bytes between them are reduced, too, and
@@ -80,7 +82,7 @@ LogicalResult mlir::dist::emitCollective(OpBuilder &builder,
                                          const CollectiveCall &call,
                                          ArrayRef<CollectiveBuffer> buffers) {
   StringRef name = getUnstartedName(op);
-  // To the runtime the host is a place like others.
+  // To the runtime the host is a position like others.
   name.consume_front("host_");
   auto kind = rt::symbolizeCollectiveKind(name);
   if (!kind)

@@ -7,7 +7,7 @@
 #include "passes/Lowering/Program/ProgramEmitter.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Program/CollectiveCalls.h"
@@ -30,10 +30,10 @@ public:
 private:
   LogicalResult emitOp(Operation *op, int64_t position);
   LogicalResult emitTransfer(CollectiveOpInterface op);
-  void createShare(Operation *op, ValueRange values, ResultRange results,
-                   rt::CollectiveKind kind, int64_t number,
-                   ArrayRef<int64_t> axes, int64_t places, ArrayAttr pieces);
-  void emitShare(rt::ShareOp op);
+  void createPublish(Operation *op, ValueRange values, ResultRange results,
+                     rt::CollectiveKind kind, int64_t number,
+                     ArrayRef<int64_t> axes, int64_t peers, ArrayAttr pieces);
+  void emitPublish(rt::PublishOp op);
   void emitView(AllSliceOp op, const CollectiveCall &call);
   LogicalResult emitFinalCopies();
   DictionaryAttr describePeak();
@@ -64,7 +64,7 @@ Value Emitter::getAddress(const Storage &storage) {
   if (storage.kind == Storage::Arena) {
     offset = layout.blocks[storage.number].offset + storage.delta;
     key = {offset, storage.bytes};
-  } else if (storage.kind == Storage::Shared) {
+  } else if (storage.kind == Storage::Peer) {
     key = {-2, storage.number};
   } else if (storage.kind == Storage::Slot) {
     key = {-1, numBindings + storage.number};
@@ -131,17 +131,19 @@ LogicalResult Emitter::emitTransfer(CollectiveOpInterface op) {
 }
 
 /// The results lie where the call says at run time.
-void Emitter::createShare(Operation *op, ValueRange values, ResultRange results,
-                          rt::CollectiveKind kind, int64_t number,
-                          ArrayRef<int64_t> axes, int64_t places,
-                          ArrayAttr pieces) {
+void Emitter::createPublish(Operation *op, ValueRange values,
+                            ResultRange results, rt::CollectiveKind kind,
+                            int64_t number, ArrayRef<int64_t> axes,
+                            int64_t peers, ArrayAttr pieces) {
   SmallVector<Value> inputs;
   for (Value value : values)
     inputs.push_back(getBuffer(value));
   SmallVector<Type> types(results.size(), bufferType);
-  auto shared = rt::ShareOp::create(*b, op->getLoc(), types, kind, number, axes,
-                                    places, inputs, pieces, DictionaryAttr());
-  for (auto [result, address] : llvm::zip_equal(results, shared.getOutputs()))
+  auto published =
+      rt::PublishOp::create(*b, op->getLoc(), types, kind, number, axes, peers,
+                            inputs, pieces, DictionaryAttr());
+  for (auto [result, address] :
+       llvm::zip_equal(results, published.getOutputs()))
     addresses[{-2, layout.storageOf(result).number}] = address;
 }
 
@@ -150,20 +152,20 @@ void Emitter::emitView(AllSliceOp op, const CollectiveCall &call) {
   SmallVector<Attribute> pieces;
   for (const auto &piece : call.pieces)
     pieces.push_back(getPieceAttr(op.getContext(), piece));
-  createShare(op, op.getOperands(), op->getResults(),
-              rt::CollectiveKind::AllSlice, /*number=*/-1, getAxisNumbers(op),
-              /*places=*/1, b->getArrayAttr(pieces));
+  createPublish(op, op.getOperands(), op->getResults(),
+                rt::CollectiveKind::AllSlice, /*number=*/-1, getAxisNumbers(op),
+                /*peers=*/1, b->getArrayAttr(pieces));
 }
 
-void Emitter::emitShare(rt::ShareOp op) {
-  createShare(op, op.getInputs(), op->getResults(), op.getKind(), op.getOp(),
-              op.getAxes(), op.getPlaces(), op.getPieces());
+void Emitter::emitPublish(rt::PublishOp op) {
+  createPublish(op, op.getInputs(), op->getResults(), op.getKind(), op.getOp(),
+                op.getAxes(), op.getPeers(), op.getPieces());
   if (DictionaryAttr transfer = op.getTransferAttr())
     transfers.push_back(transfer);
 }
 
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
-  if (isa<graph::ReshapeOp, graph::AfterOp, func::ReturnOp>(op))
+  if (isAlias(op) || isa<func::ReturnOp>(op))
     return success();
   SmallVector<Value> buffers;
   auto addBuffers = [&] {
@@ -188,8 +190,8 @@ LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
     rt::LibraryCallOp::create(*b, op->getLoc(), library.getKernel(), buffers);
     return success();
   }
-  if (auto share = dyn_cast<rt::ShareOp>(op)) {
-    emitShare(share);
+  if (auto publish = dyn_cast<rt::PublishOp>(op)) {
+    emitPublish(publish);
     return success();
   }
   if (auto release = dyn_cast<rt::ReleaseOp>(op)) {
@@ -304,7 +306,7 @@ LogicalResult Emitter::emit() {
       rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
                             layout.arenaBytes, builder.getArrayAttr(arguments),
                             builder.getArrayAttr(results), describePeak());
-  for (StringRef name : {kEntryAttr, kStageAttr, kShareAttr, kPlacementAttr})
+  for (StringRef name : {kEntryAttr, kStageAttr, kPortionAttr, kPlacementAttr})
     if (Attribute attribute = func->getAttr(name))
       program->setAttr(name, attribute);
   Block *body = new Block;

@@ -139,7 +139,7 @@ static SmallVector<int64_t> getCollectiveWords(rt::CollectiveOp op) {
   appendLists(words, op.getAxes(), op.getSources(), op.getPieces());
   return words;
 }
-static SmallVector<int64_t> getCollectiveWords(rt::ShareOp op) {
+static SmallVector<int64_t> getCollectiveWords(rt::PublishOp op) {
   SmallVector<int64_t> words{static_cast<int64_t>(op.getKind()),
                              static_cast<int64_t>(op.getOp()),
                              DIST_RT_GIVES,
@@ -327,12 +327,12 @@ LogicalResult Lowering::emitOp(Operation &op) {
         {context, describe(loc, getCollectiveWords(collective)), array});
     return success();
   }
-  if (auto share = dyn_cast<rt::ShareOp>(op)) {
-    fillArray(loc, share.getInputs());
-    callRuntime(loc, "share",
-                {context, describe(loc, getCollectiveWords(share)), array});
-    int64_t next = share.getInputs().size();
-    for (Value output : share.getOutputs())
+  if (auto publish = dyn_cast<rt::PublishOp>(op)) {
+    fillArray(loc, publish.getInputs());
+    callRuntime(loc, "publish",
+                {context, describe(loc, getCollectiveWords(publish)), array});
+    int64_t next = publish.getInputs().size();
+    for (Value output : publish.getOutputs())
       addresses[output] =
           LLVM::LoadOp::create(b, loc, pointer, offset(loc, array, 8 * next++));
     return success();

@@ -249,7 +249,7 @@ func.func @winograd_panels_grad_c3(%x: tensor<2x8x8x64xf32>, %f: tensor<2x8x8x64
 
 func.func @share_c1(%g: tensor<16xf32>) {
   // expected-error @+1 {{expected an all_reduce, a reduce_scatter or an all_slice, but got permute}}
-  %0:2 = rt.share permute op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %0:2 = rt.publish permute op 3 over [0] peers 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return
 }
 
@@ -257,7 +257,7 @@ func.func @share_c1(%g: tensor<16xf32>) {
 
 func.func @share_c2(%g: tensor<16xf32>) {
   // expected-error @+1 {{expected a piece an input, but got 2 for 1}}
-  %0:2 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>, #rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %0:2 = rt.publish all_reduce op 3 over [0] peers 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>, #rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return
 }
 
@@ -265,7 +265,7 @@ func.func @share_c2(%g: tensor<16xf32>) {
 
 func.func @share_c2_blocks(%g: tensor<16xf32>) {
   // expected-error @+1 {{expected pieces of one block, but got #rt.piece<f32[2, 1, 32]}}
-  %0:2 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [2, 1, 32] from [32, 0, 0] to [32, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %0:2 = rt.publish all_reduce op 3 over [0] peers 2 (%g) [#rt.piece<f32 [2, 1, 32] from [32, 0, 0] to [32, 0, 0]>] : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return
 }
 
@@ -273,7 +273,7 @@ func.func @share_c2_blocks(%g: tensor<16xf32>) {
 
 func.func @share_c3(%g: tensor<16xf32>) {
   // expected-error @+1 {{expected 2 results an input, but got 1 for 1}}
-  %0 = rt.share all_reduce op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = rt.publish all_reduce op 3 over [0] peers 2 (%g) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] : (tensor<16xf32>) -> tensor<16xf32>
   return
 }
 

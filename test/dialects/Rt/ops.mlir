@@ -55,11 +55,11 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
 }
 
 // CHECK-LABEL: func.func @shared
-// CHECK: %[[P:.+]]:2 = rt.share reduce_scatter op 3 over [0] places 2(%{{.+}}) [#rt.piece<f32[1, 1, 32] from[0, 0, 32] to[0, 0, 0]>] {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: %[[P:.+]]:2 = rt.publish reduce_scatter op 3 over [0] peers 2(%{{.+}}) [#rt.piece<f32[1, 1, 32] from[0, 0, 32] to[0, 0, 0]>] {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
 // CHECK: rt.release op 3 over [0](%{{.+}}) : tensor<16xf32>
 // CHECK: return %[[P]]#0, %[[P]]#1
 func.func @shared(%g: tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
-  %0:2 = rt.share reduce_scatter op 3 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 32] from [0, 0, 32] to [0, 0, 0]>]
+  %0:2 = rt.publish reduce_scatter op 3 over [0] peers 2 (%g) [#rt.piece<f32 [1, 1, 32] from [0, 0, 32] to [0, 0, 0]>]
     {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   rt.release op 3 over [0] (%g) : tensor<16xf32>
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>

@@ -32,16 +32,16 @@ func.func @two(%x: tensor<2xf32>) -> tensor<2xf32> {
 // one place in all that have it, behind the entry's arguments; another has
 // another.
 // CHECK-LABEL: func.func @three_stage0
-// CHECK-SAME: {dist.position = 2 : i64, graph.name = "constant", graph.role = "variable", graph.variable = @constant}
-func.func @three_stage0(%x: tensor<2xf32> {dist.position = 0 : i64}) -> tensor<2xf32> attributes {dist.entry = "three", dist.stage = 0 : i64} {
+// CHECK-SAME: {dist.entry_index = 2 : i64, graph.name = "constant", graph.role = "variable", graph.variable = @constant}
+func.func @three_stage0(%x: tensor<2xf32> {dist.entry_index = 0 : i64}) -> tensor<2xf32> attributes {dist.entry = "three", dist.stage = 0 : i64} {
   %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %1 = rt.call @add(%x, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
 // CHECK-LABEL: func.func @three_stage1
-// CHECK-SAME: {dist.position = 3 : i64, graph.name = "constant_0", graph.role = "variable", graph.variable = @constant_0}
-// CHECK-SAME: {dist.position = 2 : i64, graph.name = "constant", graph.role = "variable", graph.variable = @constant}
-func.func @three_stage1(%x: tensor<2xf32> {dist.position = 1 : i64}) -> tensor<2xf32> attributes {dist.entry = "three", dist.stage = 1 : i64} {
+// CHECK-SAME: {dist.entry_index = 3 : i64, graph.name = "constant_0", graph.role = "variable", graph.variable = @constant_0}
+// CHECK-SAME: {dist.entry_index = 2 : i64, graph.name = "constant", graph.role = "variable", graph.variable = @constant}
+func.func @three_stage1(%x: tensor<2xf32> {dist.entry_index = 1 : i64}) -> tensor<2xf32> attributes {dist.entry = "three", dist.stage = 1 : i64} {
   %0 = graph.constant dense<[3.0, 4.0]> : tensor<2xf32>
   %1 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %2 = rt.call @add(%x, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

@@ -34,7 +34,7 @@ func.func @scatter(%x: tensor<8x4x3xf32>) -> tensor<8x1x3xf32> {
 // one block it is an address; blocks that lie apart are copied.
 // CHECK-LABEL: rt.program @slice
 // CHECK: %[[X:.+]] = rt.binding 0
-// CHECK: %[[S:.+]] = rt.share all_slice op -1 over [0] places 1(%[[X]]) [#rt.piece<i8[1, 1, 16] from[32, 0, 16] to[16, 0, 0]>]
+// CHECK: %[[S:.+]] = rt.publish all_slice op -1 over [0] peers 1(%[[X]]) [#rt.piece<i8[1, 1, 16] from[32, 0, 16] to[16, 0, 0]>]
 // CHECK: rt.collective broadcast op 0 over [1](%[[S]]) {{.*}}{peer = 3 : i64}
 // CHECK: rt.collective all_slice op -1 over [0](%[[X]]) {{.*}}[#rt.piece<i8[8, 1, 2] from[4, 0, 2] to[2, 0, 0]>]
 func.func @slice(%x: tensor<8x4xi8>) -> (tensor<4x4xi8>, tensor<8x2xi8>) {

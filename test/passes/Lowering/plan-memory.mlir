@@ -117,13 +117,13 @@ rt.kernel @two domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>, tensor<16xf32
 
 // Places that take parts of the batch by weight have programs whose memory
 // differs: among them each operand is a piece of its own.
-// CHECK-LABEL: rt.program @weighted_share0 arena 128
+// CHECK-LABEL: rt.program @weighted_portion0 arena 128
 // CHECK: %[[A:.+]] = rt.arena 0 bytes 64
 // CHECK: %[[B:.+]] = rt.arena 64 bytes 64
 // CHECK: rt.collective all_reduce op 0 over [0](%[[A]], %[[B]]) to(%[[A]], %[[B]]) [#rt.piece<f32[1, 1, 64] from[0, 0, 0] to[0, 0, 0]>, #rt.piece<f32[1, 1, 64] from[0, 0, 0] to[0, 0, 0]>]
 // CHECK: rt.collective all_reduce op 1 over [1](%[[A]]) to(%[[A]]) [#rt.piece<f32[1, 1, 128] from[0, 0, 0] to[0, 0, 0]>]
-func.func @weighted_share0(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
-    attributes {dist.entry = "weighted", dist.share = {axis = "data", place = 0 : i64, weights = array<i64: 3, 1>}} {
+func.func @weighted_portion0(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+    attributes {dist.entry = "weighted", dist.portion = {axis = "data", position = 0 : i64, weights = array<i64: 3, 1>}} {
   %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   %1:2 = dist.all_reduce %0#0, %0#1 over @places ["data"] {reason = "gradients", origin = "fc"}
       : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)

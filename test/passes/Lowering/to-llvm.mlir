@@ -40,7 +40,7 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: %[[P1:.+]] = llvm.load %[[A1]]
   // CHECK: llvm.store %[[P1]]
   // CHECK: llvm.store %[[P0]]
-  %3:2 = rt.share all_reduce op 4 over [0] places 2 (%2) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
+  %3:2 = rt.publish all_reduce op 4 over [0] peers 2 (%2) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
     : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
   rt.launch @kernel(%3#1, %3#0) rows 8 chunks 1
   // CHECK: "llvm.intr.memcpy"

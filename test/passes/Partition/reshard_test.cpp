@@ -152,7 +152,7 @@ void ReshardCase::check(bool greedily) {
     cost += step.cost;
   EXPECT_NEAR(sent, cost, 1e-6 * (1 + cost));
 
-  // Each place along the unreduced axes has numbers of its own.
+  // Each position along the unreduced axes has numbers of its own.
   ShardingAttr cut = from.withUnreduced({});
   SmallVector<HostTensor> summands;
   for (int64_t i = 0, e = mesh.getGroupSize(from.getUnreduced()); i < e; ++i) {
@@ -165,7 +165,7 @@ void ReshardCase::check(bool greedily) {
   SmallVector<RankTensors> arguments;
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
     arguments.push_back(
-        {cutShard(summands[getPlaceInGroup(mesh, rank, from.getUnreduced())],
+        {cutShard(summands[getPositionInGroup(mesh, rank, from.getUnreduced())],
                   cut, mesh, rank)});
   auto results = evaluateRanks(function, mesh, arguments);
   ASSERT_TRUE(succeeded(results));

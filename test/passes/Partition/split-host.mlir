@@ -12,9 +12,9 @@ graph.variable @rate : tensor<4xf32> {dist.placement = #dist.placement<host>, gr
 graph.variable @seen : tensor<4xf32> {group = "metric", synchronization = 1 : i32, aggregation = 1 : i32} = dense<0.0> : tensor<4xf32>
 
 // CHECK-LABEL: func @step_device
-// CHECK-SAME: (%[[X:.+]]: tensor<2x4xf32> {dist.position = 0 : i64
-// CHECK-SAME: %[[SEEN:[a-z0-9]+]]: tensor<4xf32> {dist.position = 4 : i64
-// CHECK-SAME: -> (tensor<4xf32> {dist.position = 3 : i64, {{.*}}graph.variable = @seen}, tensor<2x4xf32> {dist.position = 5 : i64
+// CHECK-SAME: (%[[X:.+]]: tensor<2x4xf32> {dist.entry_index = 0 : i64
+// CHECK-SAME: %[[SEEN:[a-z0-9]+]]: tensor<4xf32> {dist.entry_index = 4 : i64
+// CHECK-SAME: -> (tensor<4xf32> {dist.entry_index = 3 : i64, {{.*}}graph.variable = @seen}, tensor<2x4xf32> {dist.entry_index = 5 : i64
 // CHECK-SAME: attributes {dist.entry = "step", dist.placement = #dist.placement<device>}
 // One transfer, of what devices read: not the rate.
 // CHECK-NEXT: %[[W:.+]] = dist.host_broadcast over @mesh ["data"] {{.*}}op_id = 0 : i64, {{.*}}reason = "devices read 'w', which the host has"} : () -> tensor<4xf32>
@@ -33,10 +33,10 @@ graph.variable @seen : tensor<4xf32> {group = "metric", synchronization = 1 : i3
 // CHECK-NEXT: return %[[SEEN2]], %[[Y]]
 
 // CHECK-LABEL: func @step_host
-// CHECK-SAME: (%[[W:.+]]: tensor<4xf32> {dist.position = 1 : i64
-// CHECK-SAME: %[[AVG:.+]]: tensor<4xf32> {dist.position = 2 : i64
-// CHECK-SAME: %[[RATE:[a-z0-9]+]]: tensor<4xf32> {dist.position = 3 : i64
-// CHECK-SAME: -> (tensor<4xf32> {dist.position = 0 : i64, {{.*}}graph.variable = @w}, tensor<4xf32> {dist.position = 1 : i64, {{.*}}graph.variable = @avg}, tensor<4xf32> {dist.position = 2 : i64, {{.*}}graph.variable = @rate}, tensor<f32> {dist.position = 4 : i64
+// CHECK-SAME: (%[[W:.+]]: tensor<4xf32> {dist.entry_index = 1 : i64
+// CHECK-SAME: %[[AVG:.+]]: tensor<4xf32> {dist.entry_index = 2 : i64
+// CHECK-SAME: %[[RATE:[a-z0-9]+]]: tensor<4xf32> {dist.entry_index = 3 : i64
+// CHECK-SAME: -> (tensor<4xf32> {dist.entry_index = 0 : i64, {{.*}}graph.variable = @w}, tensor<4xf32> {dist.entry_index = 1 : i64, {{.*}}graph.variable = @avg}, tensor<4xf32> {dist.entry_index = 2 : i64, {{.*}}graph.variable = @rate}, tensor<f32> {dist.entry_index = 4 : i64
 // CHECK-SAME: attributes {dist.entry = "step", dist.placement = #dist.placement<host>}
 // CHECK-NEXT: dist.host_broadcast %[[W]] over @mesh ["data"] {op_id = 0 : i64, {{.*}} : (tensor<4xf32>) -> ()
 // CHECK-NEXT: %[[HALF:.+]] = graph.constant

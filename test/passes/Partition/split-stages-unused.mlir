@@ -7,7 +7,7 @@ graph.variable @b : tensor<4xf32> trainable {dist.stage = 1 : i64} = dense<0.1> 
 
 // CHECK-LABEL: func @predict_stage0
 // CHECK-SAME: graph.name = "x"
-// CHECK-SAME: dist.position = 1 : i64, graph.name = "unused"
+// CHECK-SAME: dist.entry_index = 1 : i64, graph.name = "unused"
 // CHECK-SAME: graph.variable = @a
 // CHECK-LABEL: func @predict_stage1
 // CHECK-NOT: graph.name = "unused"

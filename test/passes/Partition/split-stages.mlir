@@ -12,11 +12,11 @@ graph.variable @b : tensor<4xf32> trainable {dist.stage = 1 : i64} = dense<0.1> 
 graph.variable @n : tensor<f32> {group = "counter"} = dense<0.0> : tensor<f32>
 
 // CHECK-LABEL: func @train_step_stage0
-// CHECK-SAME: %[[X0:[a-z0-9]+]]: tensor<4xf32> {dist.position = 0 : i64}
-// CHECK-SAME: %[[X1:[a-z0-9]+]]: tensor<4xf32> {dist.position = 1 : i64}
-// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<4xf32> {dist.position = 2 : i64, graph.variable = @a}
-// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<f32> {dist.position = 4 : i64, graph.variable = @n}
-// CHECK-SAME: -> (tensor<4xf32> {dist.position = 1 : i64, graph.variable = @a}, tensor<f32> {dist.position = 3
+// CHECK-SAME: %[[X0:[a-z0-9]+]]: tensor<4xf32> {dist.entry_index = 0 : i64}
+// CHECK-SAME: %[[X1:[a-z0-9]+]]: tensor<4xf32> {dist.entry_index = 1 : i64}
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<4xf32> {dist.entry_index = 2 : i64, graph.variable = @a}
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<f32> {dist.entry_index = 4 : i64, graph.variable = @n}
+// CHECK-SAME: -> (tensor<4xf32> {dist.entry_index = 1 : i64, graph.variable = @a}, tensor<f32> {dist.entry_index = 3
 // CHECK-SAME: attributes {dist.entry = "train_step", dist.stage = 0 : i64, pipeline = {bubble =
 // GPIPE-SAME: 0.33{{.*}}in_flight = array<i64: 2, 2>
 // ONE-SAME: 0.33{{.*}}in_flight = array<i64: 2, 1>

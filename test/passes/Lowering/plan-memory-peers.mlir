@@ -32,7 +32,7 @@ graph.variable @w : tensor<64xf32> = dense<0.0> : tensor<64xf32>
 // CHECK-SAME: transfers = [{bytes = 256 : i64, id = 4 : i64}]
 // CHECK: %[[G:.+]] = rt.arena [[OFFSET:[0-9]+]] bytes 256
 // CHECK: rt.launch @grad(%{{.+}}, %[[G]])
-// CHECK: %[[P:.+]]:2 = rt.share all_reduce op 4 over [0] places 2(%[[G]]) [#rt.piece<f32[1, 1, 256] from[0, 0, 0] to[0, 0, 0]>] : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
+// CHECK: %[[P:.+]]:2 = rt.publish all_reduce op 4 over [0] peers 2(%[[G]]) [#rt.piece<f32[1, 1, 256] from[0, 0, 0] to[0, 0, 0]>] : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
 // CHECK: %[[W:.+]] = rt.binding 1
 // CHECK: rt.launch @update(%[[W]], %[[P]]#0, %[[P]]#1, %[[W]])
 // CHECK-NOT: rt.arena [[OFFSET]] bytes
@@ -42,7 +42,7 @@ graph.variable @w : tensor<64xf32> = dense<0.0> : tensor<64xf32>
 func.func @share(%x: tensor<64xf32>, %w: tensor<64xf32> {graph.role = "variable", graph.variable = @w})
     -> (tensor<64xf32>, tensor<64xf32> {graph.role = "variable", graph.variable = @w}) {
   %g = rt.call @grad(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  %p:2 = rt.share all_reduce op 4 over [0] places 2 (%g) [#rt.piece<f32 [1, 1, 256] from [0, 0, 0] to [0, 0, 0]>]
+  %p:2 = rt.publish all_reduce op 4 over [0] peers 2 (%g) [#rt.piece<f32 [1, 1, 256] from [0, 0, 0] to [0, 0, 0]>]
     {transfer = {bytes = 256, id = 4}} : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
   %u = rt.call @update(%w, %p#0, %p#1) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   %a = rt.call @grad(%u) : (tensor<64xf32>) -> tensor<64xf32>
@@ -55,7 +55,7 @@ func.func @share(%x: tensor<64xf32>, %w: tensor<64xf32> {graph.role = "variable"
 // beside it.
 // CHECK-LABEL: rt.program @slice arena 0
 // CHECK: %[[W:.+]] = rt.binding 0
-// CHECK: %[[S:.+]] = rt.share all_slice op -1 over [0] places 1(%[[W]])
+// CHECK: %[[S:.+]] = rt.publish all_slice op -1 over [0] peers 1(%[[W]])
 // CHECK: rt.launch @part(%[[S]], %{{.+}}, %[[S]])
 // CHECK: rt.collective all_gather op 0 over [0](%[[S]]) to(%[[W]])
 func.func @slice(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @w}, %g: tensor<32xf32>)
@@ -68,7 +68,7 @@ func.func @slice(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @
 
 // The old value is read later: the new part has memory of its own.
 // CHECK-LABEL: rt.program @late arena 128
-// CHECK: %[[S:.+]] = rt.share all_slice
+// CHECK: %[[S:.+]] = rt.publish all_slice
 // CHECK: %[[U:.+]] = rt.arena 0 bytes 128
 // CHECK: rt.launch @part(%[[S]], %{{.+}}, %[[U]])
 // CHECK: rt.launch @grad
@@ -84,7 +84,7 @@ func.func @late(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @w
 
 // So it has where the kernel reads the rest of the variable as well.
 // CHECK-LABEL: rt.program @mixed arena 128
-// CHECK: %[[S:.+]] = rt.share all_slice
+// CHECK: %[[S:.+]] = rt.publish all_slice
 // CHECK: %[[U:.+]] = rt.arena 0 bytes 128
 // CHECK: rt.launch @both(%[[S]], %{{.+}}, %[[U]])
 func.func @mixed(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @w})
@@ -97,7 +97,7 @@ func.func @mixed(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @
 
 // A slice that is returned is read last, so the variable is not changed before.
 // CHECK-LABEL: rt.program @returned
-// CHECK: %[[S:.+]] = rt.share all_slice
+// CHECK: %[[S:.+]] = rt.publish all_slice
 // CHECK: %[[E:.+]] = rt.arena
 // CHECK: rt.launch @grad(%[[W:.+]], %[[E]])
 // CHECK: rt.copy %[[S]] to %{{.+}} bytes 128

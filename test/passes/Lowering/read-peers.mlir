@@ -1,5 +1,5 @@
-// RUN: dist-opt %s --graph-form-clusters --rt-flatten-kernels --rt-share-reductions -split-input-file | FileCheck %s
-// RUN: dist-opt %s --dist-graph-to-rt-pipeline="share-reductions=false" -split-input-file | FileCheck %s --check-prefix=MOVED
+// RUN: dist-opt %s --graph-form-clusters --rt-flatten-kernels --rt-read-peers -split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-graph-to-rt-pipeline="read-peers=false" -split-input-file | FileCheck %s --check-prefix=MOVED
 
 // The update adds up itself, in the order of places; who asks last waits for all.
 dist.mesh @mesh ["data"=2]
@@ -8,7 +8,7 @@ dist.mesh @mesh ["data"=2]
 // CHECK-SAME: %[[W:.+]]: tensor<512x64xf32>, %[[X:.+]]: tensor<512x64xf32>
 // CHECK: %[[G:.+]] = rt.fused
 // CHECK: %[[V:.+]] = graph.reshape %[[G]] : (tensor<32768xf32>) -> tensor<512x64xf32>
-// CHECK: %[[P:.+]]:2 = rt.share all_reduce op 3 over [0] places 2(%[[V]]) [#rt.piece<f32[1, 1, 131072] from[0, 0, 0] to[0, 0, 0]>]
+// CHECK: %[[P:.+]]:2 = rt.publish all_reduce op 3 over [0] peers 2(%[[V]]) [#rt.piece<f32[1, 1, 131072] from[0, 0, 0] to[0, 0, 0]>]
 // CHECK-SAME: transfer = {axes = ["data"], bytes = 131072 : i64, id = 3 : i64, op = "all_reduce", origin = "o", reason = "r", tensor = "o"}
 // CHECK: %[[P0:.+]] = graph.reshape %[[P]]#0
 // CHECK: %[[P1:.+]] = graph.reshape %[[P]]#1
@@ -32,7 +32,7 @@ func.func @update(%w: tensor<512x64xf32>, %x: tensor<512x64xf32>) -> tensor<512x
 // What is read otherwise stays a collective of its own: here a loss that is
 // returned, and a gradient whose norm is needed first.
 // CHECK-LABEL: func.func @rest
-// CHECK: %[[P:.+]]:2 = rt.share all_reduce op 5 over [0] places 2(%{{[^)]+}})
+// CHECK: %[[P:.+]]:2 = rt.publish all_reduce op 5 over [0] peers 2(%{{[^)]+}})
 // CHECK-SAME: bytes = 65536
 // CHECK: %[[R:.+]]:2 = dist.all_reduce %{{.+}}, %{{.+}} over @mesh ["data"] {dist.shardings = [#dist.sharding<@mesh, []>, #dist.sharding<@mesh, [{}]>], op_id = 5 : i64,
 // CHECK-SAME: (tensor<f32>, tensor<16384xf32>) -> (tensor<f32>, tensor<16384xf32>)
@@ -58,7 +58,7 @@ func.func @rest(%w: tensor<16384xf32>, %l: tensor<f32>, %x: tensor<16384xf32>)
 // CHECK-LABEL: func.func @part
 // CHECK: dist.reduce_scatter_start
 // CHECK: dist.wait
-// CHECK: %[[P:.+]]:2 = rt.share reduce_scatter op 0 over [0] places 2(%{{[^)]+}}) [#rt.piece<f32[1, 1, 65536] from[131072, 0, 65536] to[65536, 0, 0]>]
+// CHECK: %[[P:.+]]:2 = rt.publish reduce_scatter op 0 over [0] peers 2(%{{[^)]+}}) [#rt.piece<f32[1, 1, 65536] from[131072, 0, 65536] to[65536, 0, 0]>]
 // CHECK-SAME: op = "reduce_scatter"
 // CHECK-SAME: (tensor<32768xf32>) -> (tensor<16384xf32>, tensor<16384xf32>)
 // CHECK: rt.fused(%[[P]]#0, %{{.+}}, %[[P]]#1)
@@ -77,7 +77,7 @@ func.func @part(%w: tensor<16384xf32>, %v: tensor<16384xf32>, %x: tensor<32768xf
 // Small, in bf16, by max, by a ring, of an argument, without a number, or not in
 // one block: nothing is shared.
 // CHECK-LABEL: func.func @small
-// CHECK-NOT: rt.share
+// CHECK-NOT: rt.publish
 // CHECK: dist.all_reduce
 func.func @small(%w: tensor<128xf32>, %x: tensor<128xf32>) -> tensor<128xf32> {
   %g = graph.exp %x : tensor<128xf32>
@@ -86,7 +86,7 @@ func.func @small(%w: tensor<128xf32>, %x: tensor<128xf32>) -> tensor<128xf32> {
   return %0 : tensor<128xf32>
 }
 // CHECK-LABEL: func.func @kept
-// CHECK-NOT: rt.share
+// CHECK-NOT: rt.publish
 // CHECK-COUNT-6: dist.{{all_reduce|reduce_scatter}}
 // CHECK-NOT: rt.release
 // CHECK: return
@@ -117,7 +117,7 @@ dist.mesh @mesh ["data"=3]
 
 // CHECK-LABEL: func.func @three
 // CHECK: dist.all_reduce
-// CHECK: %[[P:.+]]:3 = rt.share reduce_scatter op 1 over [0] places 3
+// CHECK: %[[P:.+]]:3 = rt.publish reduce_scatter op 1 over [0] peers 3
 // CHECK: rt.fused(%[[P]]#0, %{{.+}}, %[[P]]#1, %[[P]]#2)
 // CHECK-NEXT: ^bb0(%[[A:.+]]: tensor<16384xf32>, %{{.+}}: tensor<16384xf32>, %[[B:.+]]: tensor<16384xf32>, %[[C:.+]]: tensor<16384xf32>):
 // CHECK: %[[S:.+]] = graph.add %[[A]], %[[B]]

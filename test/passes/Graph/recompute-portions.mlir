@@ -3,10 +3,10 @@
 // The programs of unequal devices compute the same again, what the largest one
 // wants, although the small one meets the limit as it is: else their
 // collectives' order would no longer be one.
-// CHECK-LABEL: @train_step_share0
+// CHECK-LABEL: @train_step_portion0
 // CHECK: graph.after
 // CHECK-NEXT: graph.sin {{.*}} {graph.recomputed}
-// CHECK-LABEL: @train_step_share1
+// CHECK-LABEL: @train_step_portion1
 // CHECK: graph.after
 // CHECK-NEXT: graph.sin {{.*}} {graph.recomputed}
 
@@ -15,11 +15,11 @@
 // CHECK-NOT: graph.after
 // CHECK: return
 graph.variable @w : tensor<64x64xf32> trainable = dense<0.5> : tensor<64x64xf32>
-func.func @train_step_share0(%x: tensor<64x64xf32> {graph.role = "input"},
+func.func @train_step_portion0(%x: tensor<64x64xf32> {graph.role = "input"},
                       %w: tensor<64x64xf32> {graph.role = "variable", graph.variable = @w})
     -> (tensor<f32> {graph.role = "loss"},
         tensor<64x64xf32> {graph.role = "gradient", graph.variable = @w})
-    attributes {dist.entry = "train_step", dist.share = {axis = "data", place = 0 : i64, weights = array<i64: 4, 1>}} {
+    attributes {dist.entry = "train_step", dist.portion = {axis = "data", position = 0 : i64, weights = array<i64: 4, 1>}} {
   %h = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %a = graph.exp %h : tensor<64x64xf32>
   %b = graph.sin %a : tensor<64x64xf32>
@@ -34,11 +34,11 @@ func.func @train_step_share0(%x: tensor<64x64xf32> {graph.role = "input"},
   %dw = graph.dot_general %x, %g3 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 0>} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %loss, %dw : tensor<f32>, tensor<64x64xf32>
 }
-func.func @train_step_share1(%x: tensor<16x64xf32> {graph.role = "input"},
+func.func @train_step_portion1(%x: tensor<16x64xf32> {graph.role = "input"},
                       %w: tensor<64x64xf32> {graph.role = "variable", graph.variable = @w})
     -> (tensor<f32> {graph.role = "loss"},
         tensor<64x64xf32> {graph.role = "gradient", graph.variable = @w})
-    attributes {dist.entry = "train_step", dist.share = {axis = "data", place = 1 : i64, weights = array<i64: 4, 1>}} {
+    attributes {dist.entry = "train_step", dist.portion = {axis = "data", position = 1 : i64, weights = array<i64: 4, 1>}} {
   %h = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
   %a = graph.exp %h : tensor<16x64xf32>
   %b = graph.sin %a : tensor<16x64xf32>

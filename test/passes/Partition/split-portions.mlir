@@ -1,17 +1,17 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce),dist-split-shares{weights=3,1},func.func(dist-pad-indivisible),dist-partition)" -split-input-file | FileCheck %s
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce),dist-split-portions{weights=3,1},func.func(dist-pad-indivisible),dist-partition)" -split-input-file | FileCheck %s
 
-// A program a place: examples by weight, the variable whole, and one sum of
+// A program a position: examples by weight, the variable whole, and one sum of
 // gradients at which both meet.
-// CHECK-LABEL: func.func @step_share0(
-// CHECK-SAME: tensor<6x4xf32> {dist.global_type = tensor<8x4xf32>, dist.position = 0 : i64
+// CHECK-LABEL: func.func @step_portion0(
+// CHECK-SAME: tensor<6x4xf32> {dist.entry_index = 0 : i64, dist.global_type = tensor<8x4xf32>
 // CHECK-SAME: tensor<4x2xf32>
-// CHECK-SAME: attributes {dist.entry = "step", dist.share = {axis = "data", place = 0 : i64, weights = array<i64: 3, 1>}}
+// CHECK-SAME: attributes {dist.entry = "step", dist.portion = {axis = "data", position = 0 : i64, weights = array<i64: 3, 1>}}
 // CHECK: graph.dot_general {{.*}} : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
 // CHECK: %[[G:.+]] = graph.dot_general {{.*}} : (tensor<6x4xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>
 // CHECK: dist.all_reduce %[[G]] over @mesh ["data"] {{{.*}}op_id = 0 : i64
-// CHECK-LABEL: func.func @step_share1(
-// CHECK-SAME: tensor<2x4xf32> {dist.global_type = tensor<8x4xf32>, dist.position = 0 : i64
-// CHECK-SAME: place = 1 : i64
+// CHECK-LABEL: func.func @step_portion1(
+// CHECK-SAME: tensor<2x4xf32> {dist.entry_index = 0 : i64, dist.global_type = tensor<8x4xf32>
+// CHECK-SAME: position = 1 : i64
 // CHECK: graph.dot_general {{.*}} : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
 // CHECK: %[[G:.+]] = graph.dot_general {{.*}} : (tensor<2x4xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
 // CHECK: dist.all_reduce %[[G]] over @mesh ["data"] {{{.*}}op_id = 0 : i64
@@ -27,12 +27,12 @@ func.func @step(
 }
 
 // -----
-// Where a place's examples start is a constant: what all have whole is cut
+// Where a position's examples start is a constant: what all have whole is cut
 // there. (Dropout's counters are such values.)
-// CHECK-LABEL: func.func @places_share0(
+// CHECK-LABEL: func.func @places_portion0(
 // CHECK: %[[I:.+]] = graph.iota {{.*}} : tensor<8xf32>
 // CHECK: graph.slice %[[I]] {{{.*}}limits = array<i64: 6>, starts = array<i64: 0>{{.*}} -> tensor<6xf32>
-// CHECK-LABEL: func.func @places_share1(
+// CHECK-LABEL: func.func @places_portion1(
 // CHECK: %[[I:.+]] = graph.iota {{.*}} : tensor<8xf32>
 // CHECK: graph.slice %[[I]] {{{.*}}limits = array<i64: 8>, starts = array<i64: 6>{{.*}} -> tensor<2xf32>
 dist.mesh @mesh ["data"=2]
@@ -45,12 +45,12 @@ func.func @places(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"da
 // -----
 // What else the axis splits has equal parts: a variable's shards, padded where
 // they do not divide, while the examples are not.
-// CHECK-LABEL: func.func @shards_share0(
-// CHECK-SAME: tensor<3xf32> {dist.global_type = tensor<4xf32>
-// CHECK-SAME: tensor<3xf32> {dist.global_type = tensor<5xf32>
-// CHECK-LABEL: func.func @shards_share1(
-// CHECK-SAME: tensor<1xf32> {dist.global_type = tensor<4xf32>
-// CHECK-SAME: tensor<3xf32> {dist.global_type = tensor<5xf32>
+// CHECK-LABEL: func.func @shards_portion0(
+// CHECK-SAME: tensor<3xf32> {dist.entry_index = 0 : i64, dist.global_type = tensor<4xf32>
+// CHECK-SAME: tensor<3xf32> {dist.entry_index = 1 : i64, dist.global_type = tensor<5xf32>
+// CHECK-LABEL: func.func @shards_portion1(
+// CHECK-SAME: tensor<1xf32> {dist.entry_index = 0 : i64, dist.global_type = tensor<4xf32>
+// CHECK-SAME: tensor<3xf32> {dist.entry_index = 1 : i64, dist.global_type = tensor<5xf32>
 dist.mesh @mesh ["data"=2]
 graph.variable @w : tensor<5xf32> {sharding = #dist.sharding<@mesh, [{"data"}]>} = dense<1.0> : tensor<5xf32>
 func.func @shards(
@@ -65,10 +65,10 @@ func.func @shards(
 
 // -----
 // Examples and tokens in one dim, whose minor part another axis splits.
-// CHECK-LABEL: func.func @tokens_share0(
+// CHECK-LABEL: func.func @tokens_portion0(
 // CHECK-SAME: tensor<3x2x5xf32>
 // CHECK: dist.all_slice {{.*}} : (tensor<12x5xf32>) -> tensor<6x5xf32>
-// CHECK-LABEL: func.func @tokens_share1(
+// CHECK-LABEL: func.func @tokens_portion1(
 // CHECK-SAME: tensor<1x2x5xf32>
 // CHECK: dist.all_slice {{.*}} : (tensor<4x5xf32>) -> tensor<2x5xf32>
 dist.mesh @mesh ["data"=2, "model"=2]

@@ -1,24 +1,24 @@
-// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce),dist-split-shares{weights=3,1},func.func(dist-pad-indivisible),dist-partition)" -split-input-file -verify-diagnostics
+// RUN: dist-opt %s --pass-pipeline="builtin.module(dist-propagate-sharding,func.func(dist-insert-reshards,dist-insert-all-reduce),dist-split-portions{weights=3,1},func.func(dist-pad-indivisible),dist-partition)" -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{dist-split-shares: expected a mesh}}
+// expected-error @+1 {{dist-split-portions: expected a mesh}}
 module {
   func.func @f() { return }
 }
 
 // -----
-// expected-error @+1 {{dist-split-shares: the mesh has no axis 'data'}}
+// expected-error @+1 {{dist-split-portions: the mesh has no axis 'data'}}
 module {
   dist.mesh @mesh ["model"=2]
 }
 
 // -----
-// expected-error @+1 {{dist-split-shares: expected a weight for each of the 3 places along 'data', but got 2}}
+// expected-error @+1 {{dist-split-portions: expected a weight for each of the 3 positions along 'data', but got 2}}
 module {
   dist.mesh @mesh ["data"=3]
 }
 
 // -----
-// expected-error @+1 {{dist-split-shares: expected 'data', which has weights, to be the mesh's first axis}}
+// expected-error @+1 {{dist-split-portions: expected 'data', which has weights, to be the mesh's first axis}}
 module {
   dist.mesh @mesh ["model"=2, "data"=2]
 }
@@ -33,7 +33,7 @@ func.func @indivisible(%x: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, 
 // The whole of the examples is nowhere.
 dist.mesh @mesh ["data"=2]
 func.func @gathered(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
-  // expected-error @+2 {{changes how dim 0 of 'tensor<8xf32>' is split, which holds examples: places along 'data' have unequal parts of them, and none has the others'; leave --device-weights out}}
+  // expected-error @+2 {{changes how dim 0 of 'tensor<8xf32>' is split, which holds examples: positions along 'data' have unequal parts of them, and none has the others'; leave --device-weights out}}
   // expected-note @+1 {{it needs dim 0 whole}}
   %0 = graph.softmax %x {axis = 0 : i64} : tensor<8xf32>
   return %0 : tensor<8xf32>

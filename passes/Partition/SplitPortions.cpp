@@ -1,18 +1,18 @@
-//===- SplitShares.cpp - A program for each part of the batch -*- C++ -*-===//
+//===- SplitPortions.cpp - A program for each part of the batch -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Signature.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Partition/Passes.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_SPLITSHARESPASS
+#define GEN_PASS_DEF_SPLITPORTIONSPASS
 #include "passes/Partition/Passes.h.inc"
 } // namespace mlir::dist
 
@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-struct SplitSharesPass
-    : mlir::dist::impl::SplitSharesPassBase<SplitSharesPass> {
+struct SplitPortionsPass
+    : mlir::dist::impl::SplitPortionsPassBase<SplitPortionsPass> {
   using Base::Base;
   void runOnOperation() override;
 
@@ -30,16 +30,16 @@ private:
 };
 } // namespace
 
-LogicalResult SplitSharesPass::check(MeshOp mesh) {
-  auto fail = [&] { return getOperation().emitError("dist-split-shares: "); };
+LogicalResult SplitPortionsPass::check(MeshOp mesh) {
+  auto fail = [&] { return getOperation().emitError("dist-split-portions: "); };
   if (!mesh)
     return fail() << "expected a mesh; run dist-create-mesh first";
-  int64_t places = mesh.getAxisSize(axis.getValue());
-  if (places == 0)
+  int64_t positions = mesh.getAxisSize(axis.getValue());
+  if (positions == 0)
     return fail() << "the mesh has no axis '" << axis.getValue() << "'";
-  if (int64_t(weights.size()) != places)
-    return fail() << "expected a weight for each of the " << places
-                  << " places along '" << axis.getValue() << "', but got "
+  if (int64_t(weights.size()) != positions)
+    return fail() << "expected a weight for each of the " << positions
+                  << " positions along '" << axis.getValue() << "', but got "
                   << weights.size();
   if (llvm::any_of(*weights, [](int64_t weight) { return weight < 1; }))
     return fail() << "expected weights >= 1";
@@ -51,21 +51,22 @@ LogicalResult SplitSharesPass::check(MeshOp mesh) {
   return success();
 }
 
-/// A copy of the entry that knows its share.
-static void addShare(func::FuncOp entry, const Share &share) {
+/// A copy of the entry that knows its portion.
+static void addPortion(func::FuncOp entry, const Portion &portion) {
   OpBuilder builder(entry);
   auto copy = cast<func::FuncOp>(builder.clone(*entry));
-  copy.setSymName((entry.getSymName() + "_share" + Twine(share.place)).str());
+  copy.setSymName(
+      (entry.getSymName() + "_portion" + Twine(portion.position)).str());
   copy->setAttr(kEntryAttr, builder.getStringAttr(entry.getSymName()));
-  copy->setAttr(kShareAttr, getShareAttr(share));
+  copy->setAttr(kPortionAttr, getPortionAttr(portion));
   Signature signature(copy);
   for (Signature::Ports *ports : {&signature.arguments, &signature.results})
     for (auto [number, attributes] : llvm::enumerate(ports->attributes))
-      attributes.set(kPositionAttr, builder.getI64IntegerAttr(number));
+      attributes.set(kEntryIndexAttr, builder.getI64IntegerAttr(number));
   signature.apply();
 }
 
-void SplitSharesPass::runOnOperation() {
+void SplitPortionsPass::runOnOperation() {
   if (weights.empty())
     return;
   ModuleOp module = getOperation();
@@ -76,8 +77,8 @@ void SplitSharesPass::runOnOperation() {
        llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     if (function.isExternal())
       continue;
-    for (int64_t place = 0; place < int64_t(weights.size()); ++place)
-      addShare(function, Share{name, place, *weights});
+    for (int64_t position = 0; position < int64_t(weights.size()); ++position)
+      addPortion(function, Portion{name, position, *weights});
     function.erase();
   }
 }

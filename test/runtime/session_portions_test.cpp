@@ -1,4 +1,4 @@
-//===- session_shares_test.cpp - Ranks with unequal shares ----------------===//
+//===- session_portions_test.cpp - Ranks of unequal portions --------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

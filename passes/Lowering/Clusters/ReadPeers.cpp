@@ -1,4 +1,4 @@
-//===- ShareReductions.cpp - Reductions that their reader computes --------===//
+//===- ReadPeers.cpp - Reductions that their reader computes --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
-#include "dialects/Dist/IR/Share.h"
+#include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/Clusters/ClusterAnalysis.h"
@@ -23,16 +23,16 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_SHAREREDUCTIONSPASS
+#define GEN_PASS_DEF_READPEERSPASS
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
 namespace {
 
 /// Below this the transfer is about its meetings, which stay.
-constexpr int64_t minSharedBytes = 64 * 1024;
+constexpr int64_t minPublishedBytes = 64 * 1024;
 /// More streams than this are more than a core prefetches.
-constexpr int64_t maxPlaces = 8;
+constexpr int64_t maxPeers = 8;
 
 /// The one kernel that reads a result, and as which of its operands.
 struct Reader {
@@ -43,14 +43,14 @@ struct Reader {
 struct Candidate {
   Operation *op;
   CollectiveCall call;
-  int64_t places;
-  /// By operand; none: it is not shared.
+  int64_t peers;
+  /// By operand; none: it is not published.
   SmallVector<std::optional<Reader>> readers;
 };
 
-class Sharer {
+class PeerReader {
 public:
-  explicit Sharer(func::FuncOp func) : func(func) {
+  explicit PeerReader(func::FuncOp func) : func(func) {
     for (auto op : func.getBody().front().getOps<CollectiveOpInterface>())
       if (op.getCollectiveId() >= 0)
         collectives.insert({op.getCollectiveId(), op});
@@ -61,13 +61,13 @@ public:
                                [](const auto &entry) { return entry.first; });
   }
   std::optional<Candidate> examine(int64_t id);
-  void share(Candidate &candidate);
+  void publish(Candidate &candidate);
   void release();
 
 private:
   std::optional<Reader> findReader(Value result);
   void addUp(const Reader &reader, ValueRange parts);
-  void dropShared(Candidate &candidate);
+  void dropPublished(Candidate &candidate);
 
   func::FuncOp func;
   llvm::MapVector<int64_t, CollectiveOpInterface> collectives;
@@ -80,15 +80,16 @@ private:
 /// Bytes that pass a rank's core for each byte of the operand. The collective:
 /// an all_reduce reads 1/n of n operands and writes it to n results, and the
 /// kernel reads all of one; a reduce_scatter reads as much, and writes and
-/// gives the kernel 1/n. Shared, the kernel reads what it needs of n operands.
-static bool isWorthwhile(rt::CollectiveKind kind, int64_t places) {
-  if (places < 2 || places > maxPlaces)
+/// gives the kernel 1/n. From peers, the kernel reads what it needs of n
+/// operands.
+static bool isWorthwhile(rt::CollectiveKind kind, int64_t peers) {
+  if (peers < 2 || peers > maxPeers)
     return false;
-  return kind == rt::CollectiveKind::ReduceScatter || places < 3;
+  return kind == rt::CollectiveKind::ReduceScatter || peers < 3;
 }
 
-/// Those that were started stay: somebody wants them beside other work.
-static std::optional<rt::CollectiveKind> getSharedKind(Operation *op) {
+/// A collective that was started stays one: it overlaps with other work.
+static std::optional<rt::CollectiveKind> getPublishedKind(Operation *op) {
   if (isa<AllReduceOp>(op))
     return rt::CollectiveKind::AllReduce;
   if (isa<ReduceScatterOp>(op))
@@ -96,14 +97,14 @@ static std::optional<rt::CollectiveKind> getSharedKind(Operation *op) {
   return std::nullopt;
 }
 
-/// Where the value is made, and whether nobody else may change it: arguments
-/// and what `graph.after` keeps belong to others as well.
+/// Whether the function computes the value and no other value has its memory:
+/// arguments and results of `graph.after` are other values' memory as well.
 static bool isOwn(Value value) {
   value = getReshaped(value);
   return !isa<BlockArgument>(value) && !value.getDefiningOp<graph::AfterOp>();
 }
 
-std::optional<Reader> Sharer::findReader(Value result) {
+std::optional<Reader> PeerReader::findReader(Value result) {
   Value value = result;
   while (value.hasOneUse())
     if (auto view = dyn_cast<graph::ReshapeOp>(*value.user_begin()))
@@ -132,17 +133,17 @@ std::optional<Reader> Sharer::findReader(Value result) {
   return Reader{kernel, use.getOperandNumber()};
 }
 
-std::optional<Candidate> Sharer::examine(int64_t id) {
+std::optional<Candidate> PeerReader::examine(int64_t id) {
   CollectiveOpInterface op = collectives.lookup(id);
   std::optional<rt::CollectiveKind> kind;
   if (op)
-    kind = getSharedKind(op);
+    kind = getPublishedKind(op);
   if (!kind)
     return std::nullopt;
-  int64_t places = findMesh(op).getGroupSize(op.getGroupAxes());
-  Candidate candidate{op, op.getCall(places), places, {}};
+  int64_t peers = findMesh(op).getGroupSize(op.getGroupAxes());
+  Candidate candidate{op, op.getCall(peers), peers, {}};
   // Who asks for an algorithm gets its order of sums.
-  if (!isWorthwhile(*kind, places) ||
+  if (!isWorthwhile(*kind, peers) ||
       candidate.call.reduction != Reduction::Sum ||
       candidate.call.algorithm != AllReduceAlgorithm::Auto)
     return std::nullopt;
@@ -162,18 +163,18 @@ std::optional<Candidate> Sharer::examine(int64_t id) {
             .try_emplace(reader->kernel, reader->kernel->getNumOperands() +
                                              reader->kernel->getNumResults())
             .first->second;
-    count += places - 1;
+    count += peers - 1;
     if (count > kMaxKernelBuffers) {
-      count -= places - 1;
+      count -= peers - 1;
       reader = std::nullopt;
     }
   }
   return candidate;
 }
 
-/// Gives the kernel all parts for one, and their sum in the order of places, as
+/// Gives the kernel all parts for one, and their sum in the order of peers, as
 /// communicators reduce: the same bits.
-void Sharer::addUp(const Reader &reader, ValueRange parts) {
+void PeerReader::addUp(const Reader &reader, ValueRange parts) {
   rt::FusedOp kernel = reader.kernel;
   Block &body = kernel.getBody().front();
   Location loc = kernel.getLoc();
@@ -200,8 +201,8 @@ void Sharer::addUp(const Reader &reader, ValueRange parts) {
     use->set(sum);
 }
 
-/// What is not shared stays a collective.
-void Sharer::dropShared(Candidate &candidate) {
+/// What is not published stays a collective.
+void PeerReader::dropPublished(Candidate &candidate) {
   Operation *op = candidate.op;
   SmallVector<unsigned> kept;
   for (auto [i, reader] : llvm::enumerate(candidate.readers)) {
@@ -241,7 +242,7 @@ void Sharer::dropShared(Candidate &candidate) {
   op->erase();
 }
 
-void Sharer::share(Candidate &candidate) {
+void PeerReader::publish(Candidate &candidate) {
   auto op = cast<CollectiveOpInterface>(candidate.op);
   SmallVector<Value> inputs;
   SmallVector<Type> types;
@@ -251,44 +252,44 @@ void Sharer::share(Candidate &candidate) {
       continue;
     inputs.push_back(op->getOperand(i));
     // Slices of the operands where a rank needs a part.
-    types.append(candidate.places, op->getResult(i).getType());
+    types.append(candidate.peers, op->getResult(i).getType());
     pieces.push_back(getPieceAttr(op->getContext(), candidate.call.pieces[i]));
   }
   OpBuilder builder(op);
   int64_t id = op.getCollectiveId();
-  auto shared = rt::ShareOp::create(
-      builder, op->getLoc(), types, *getSharedKind(op), id, getAxisNumbers(op),
-      candidate.places, inputs, builder.getArrayAttr(pieces),
+  auto published = rt::PublishOp::create(
+      builder, op->getLoc(), types, *getPublishedKind(op), id,
+      getAxisNumbers(op), candidate.peers, inputs, builder.getArrayAttr(pieces),
       describeTransfer(op, id, inputs));
   size_t next = 0;
   for (auto &reader : candidate.readers)
     if (reader)
-      addUp(*reader, shared.getOutputs().slice(candidate.places * next++,
-                                               candidate.places));
-  auto &group = held[shared.getAxesAttr()];
+      addUp(*reader, published.getOutputs().slice(candidate.peers * next++,
+                                                  candidate.peers));
+  auto &group = held[published.getAxesAttr()];
   if (group.second.empty())
     group.first = id;
   llvm::append_range(group.second, inputs);
-  dropShared(candidate);
+  dropPublished(candidate);
 }
 
-void Sharer::release() {
-  // As late as can be, when nobody has to wait for anybody.
+void PeerReader::release() {
+  // At the end, when all ranks have read and so no rank waits for long.
   OpBuilder builder(func.getBody().front().getTerminator());
   for (auto &[axes, group] : held)
     rt::ReleaseOp::create(builder, func.getLoc(), group.first,
                           cast<DenseI64ArrayAttr>(axes), group.second);
 }
 
-/// Programs that meet in a transfer share all the same of it: `sharers` are one
-/// program's, or those of all places with shares of the examples.
-static void shareTogether(MutableArrayRef<Sharer> sharers) {
-  for (int64_t id : sharers.front().getIds()) {
+/// Ranks that meet in a transfer must all publish, or all move, the same of it:
+/// `programs` are one program, or those of all portions of the examples.
+static void publishTogether(MutableArrayRef<PeerReader> programs) {
+  for (int64_t id : programs.front().getIds()) {
     std::vector<Candidate> candidates;
-    for (Sharer &sharer : sharers)
-      if (std::optional<Candidate> candidate = sharer.examine(id))
+    for (PeerReader &program : programs)
+      if (std::optional<Candidate> candidate = program.examine(id))
         candidates.push_back(std::move(*candidate));
-    if (candidates.size() != sharers.size())
+    if (candidates.size() != programs.size())
       continue;
     int64_t bytes = 0;
     for (size_t i = 0; i < candidates[0].readers.size(); ++i) {
@@ -301,28 +302,27 @@ static void shareTogether(MutableArrayRef<Sharer> sharers) {
         for (Candidate &candidate : candidates)
           candidate.readers[i] = std::nullopt;
     }
-    if (bytes < minSharedBytes)
+    if (bytes < minPublishedBytes)
       continue;
-    for (auto [sharer, candidate] : llvm::zip_equal(sharers, candidates))
-      sharer.share(candidate);
+    for (auto [program, candidate] : llvm::zip_equal(programs, candidates))
+      program.publish(candidate);
   }
-  for (Sharer &sharer : sharers)
-    sharer.release();
+  for (PeerReader &program : programs)
+    program.release();
 }
 
 namespace {
-struct ShareReductionsPass
-    : mlir::dist::impl::ShareReductionsPassBase<ShareReductionsPass> {
+struct ReadPeersPass : mlir::dist::impl::ReadPeersPassBase<ReadPeersPass> {
   using Base::Base;
   void runOnOperation() override {
-    llvm::MapVector<Attribute, std::vector<Sharer>> groups;
+    llvm::MapVector<Attribute, std::vector<PeerReader>> groups;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration())
-        groups[findShare(func) ? func->getAttr(kEntryAttr)
-                               : Attribute(func.getSymNameAttr())]
+        groups[findPortion(func) ? func->getAttr(kEntryAttr)
+                                 : Attribute(func.getSymNameAttr())]
             .emplace_back(func);
-    for (auto &[entry, sharers] : groups)
-      shareTogether(sharers);
+    for (auto &[entry, programs] : groups)
+      publishTogether(programs);
   }
 };
 } // namespace

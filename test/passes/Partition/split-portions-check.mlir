@@ -3,7 +3,7 @@
 // begins at the wrong example, and a sum that one of them leaves out.
 // RUN: dist-opt %s --test-check-partition="weights=1,2,1" | FileCheck %s
 // RUN: dist-opt %s --test-check-partition="weights=1,2,1 overlap=true" | FileCheck %s
-// RUN: dist-opt %s --test-check-partition="weights=1,2,1 mutate=share" | FileCheck %s --check-prefix=SHARE
+// RUN: dist-opt %s --test-check-partition="weights=1,2,1 mutate=portion" | FileCheck %s --check-prefix=PORTION
 // RUN: not dist-opt %s --test-check-partition="weights=1,2,1 mutate=drop" 2>&1 | FileCheck %s --check-prefix=DROP
 
 // CHECK: equal
@@ -13,8 +13,8 @@
 // CHECK-NOT: diverges
 // CHECK: module
 
-// SHARE: different
-// SHARE: diverges first at graph.
+// PORTION: different
+// PORTION: diverges first at graph.
 
 // DROP: {{waits for something that no rank sends|in another place.s program}}
 

@@ -1,0 +1,113 @@
+//===- MemoryStorages.cpp - Which values share memory -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Graph/IR/GraphOrder.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
+#include "passes/Lowering/Memory/MemorySteps.h"
+#include "passes/Lowering/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isView(AllSliceOp op) {
+  CollectiveCall call =
+      op.getCall(findMesh(op).getGroupSize(op.getGroupAxes()));
+  return llvm::all_of(call.pieces, [](const CollectivePiece &piece) {
+    return piece.outer * piece.rows == 1;
+  });
+}
+
+Value mlir::dist::getReshaped(Value value) {
+  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
+    value = view.getOperand();
+  return value;
+}
+
+void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
+  auto &storages = layout.storages;
+  auto &storageIndex = layout.storageIndex;
+  auto read = [&](Value value, int64_t position) {
+    for (int64_t index = storageIndex[value]; index >= 0;
+         index = storages[index].whole)
+      storages[index].last = std::max(storages[index].last, position);
+  };
+  auto add = [&](Value value) -> Storage & {
+    storageIndex[value] = storages.size();
+    storages.emplace_back();
+    storages.back().bytes = getByteSize(value.getType());
+    return storages.back();
+  };
+  for (BlockArgument argument : block.getArguments()) {
+    Storage &storage = add(argument);
+    storage.kind = Storage::Argument;
+    storage.number = argument.getArgNumber();
+    storage.first = -1;
+  }
+  int64_t position = 0;
+  for (Operation &op : block) {
+    layout.positions[&op] = position;
+    if (isAlias(&op)) {
+      storageIndex[op.getResult(0)] = storageIndex[op.getOperand(0)];
+      continue; // it has no time of its own
+    }
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      // Until here, the collective that was started uses all its tensors.
+      for (Value value : wait.getToken().getDefiningOp()->getOperands())
+        read(value, position);
+      for (Value value : op.getResults())
+        read(value, position);
+      ++position;
+      continue;
+    }
+    for (Value operand : op.getOperands())
+      read(operand, position);
+    if (isOfKind(&op, CollectiveKind::AllReduce)) {
+      // In place where the unreduced value is of no further use.
+      for (auto [operand, result] :
+           llvm::zip_equal(op.getOperands(), getCollectiveResults(&op))) {
+        Value base = operand;
+        bool onlyUse = base.hasOneUse();
+        while (auto view = base.getDefiningOp<graph::ReshapeOp>()) {
+          base = view.getOperand();
+          onlyUse &= base.hasOneUse();
+        }
+        // What was waited for is kept for others, and so is what this is a part
+        // of.
+        if (onlyUse && !isa<BlockArgument>(base) &&
+            !base.getDefiningOp<graph::AfterOp>() &&
+            layout.storageOf(operand).kind != Storage::Peer) {
+          storageIndex[result] = storageIndex[operand];
+          continue;
+        }
+        add(result).first = position;
+        layout.storageOf(result).what = "communication buffers";
+        layout.storageOf(result).last = position;
+      }
+    } else if (auto slice = dyn_cast<AllSliceOp>(op);
+               isa<rt::PublishOp>(op) || (slice && isView(slice))) {
+      for (OpResult result : op.getResults()) {
+        Storage &storage = add(result);
+        storage.kind = Storage::Peer;
+        storage.number = storageIndex[result];
+        if (slice)
+          storage.whole = storageIndex[op.getOperand(result.getResultNumber())];
+      }
+    } else {
+      for (Value result : isa<CollectiveOpInterface>(op)
+                              ? getCollectiveResults(&op)
+                              : op.getResults()) {
+        Storage &storage = add(result);
+        storage.first = storage.last = position;
+        if (auto library = dyn_cast<rt::LibraryOp>(op))
+          storage.packed = getPackedResult(library.getKernel());
+        storage.what = result.use_empty() ? "scratch of kernels"
+                                          : "activations and gradients";
+      }
+    }
+    ++position;
+  }
+}
