@@ -27,17 +27,20 @@ struct Writes {
   std::vector<KeyRange> deletes;
 
   bool conflictsWith(const Writes &other) const {
-    auto meets = [](const Writes &a, const Writes &b) {
-      for (const std::string &key : a.puts) {
-        if (b.puts.count(key))
-          return true;
-        for (const KeyRange &range : b.deletes)
-          if (range.contains(key))
-            return true;
-      }
-      return false;
-    };
-    return meets(*this, other) || meets(other, *this);
+    bool isFew = puts.size() < other.puts.size();
+    const std::set<std::string> &few = isFew ? puts : other.puts,
+                                &many = isFew ? other.puts : puts;
+    return std::any_of(
+               few.begin(), few.end(),
+               [&](const std::string &key) { return many.count(key) > 0; }) ||
+           deletesAnyOf(other.puts) || other.deletesAnyOf(puts);
+  }
+  bool deletesAnyOf(const std::set<std::string> &keys) const {
+    return std::any_of(deletes.begin(), deletes.end(),
+                       [&](const KeyRange &range) {
+                         auto first = keys.lower_bound(range.key);
+                         return first != keys.end() && range.contains(*first);
+                       });
   }
   void add(Writes other) {
     puts.merge(other.puts);
