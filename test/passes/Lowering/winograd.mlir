@@ -155,3 +155,28 @@ func.func @narrow(%x: tensor<32x16x16x128xbf16>, %w: tensor<128x128x3x3xbf16>, %
   %2 = graph.conv_filter_grad %x, %g {strides = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>) -> tensor<128x128x3x3xbf16>
   return %0, %1, %2 : tensor<32x16x16x128xbf16>, tensor<32x16x16x128xbf16>, tensor<128x128x3x3xbf16>
 }
+
+// -----
+
+// From 32 channels on, a prediction of one image, too: the weights' factors are
+// made once.
+// AUTO-LABEL: func.func @few_channels
+// AUTO: rt.winograd_filter {{.+}} -> tensor<36x1x32x64xf32>
+// AUTO: rt.winograd %{{.+}}, %{{.+}} {lanes = 16 : i64, pad_low = array<i64: 0, 0>, tiles = 8 : i64}
+// DIRECT-LABEL: func.func @few_channels
+// DIRECT: rt.library({{.*}}kind = "conv"
+func.func @few_channels(%x: tensor<1x13x13x32xf32>, %w: tensor<64x32x3x3xf32> {graph.role = "variable", graph.variable = @w}) -> tensor<1x11x11x64xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<1x13x13x32xf32>, tensor<64x32x3x3xf32>) -> tensor<1x11x11x64xf32>
+  return %0 : tensor<1x11x11x64xf32>
+}
+graph.variable @w : tensor<64x32x3x3xf32> trainable = dense<0.0> : tensor<64x32x3x3xf32>
+
+// -----
+
+// Fewer are not measured.
+// AUTO-LABEL: func.func @fewer_channels
+// AUTO: rt.library({{.*}}kind = "conv"
+func.func @fewer_channels(%x: tensor<8x28x28x16xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<8x26x26x16xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "N01C", filter_layout = "OI01", output_layout = "N01C"} : (tensor<8x28x28x16xf32>, tensor<16x16x3x3xf32>) -> tensor<8x26x26x16xf32>
+  return %0 : tensor<8x26x26x16xf32>
+}
