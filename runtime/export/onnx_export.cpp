@@ -9,6 +9,8 @@
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_tensor.h"
 #include <climits>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <set>
 
 using namespace dist;
@@ -29,14 +31,22 @@ Status readModel(const std::string &path, onnx::ModelProto *model,
   return parseOnnxModel(file->bytes(), path, model, raw);
 }
 
-Status writeModel(const onnx::ModelProto &model, const std::string &path,
-                  bool durable = false) {
-  std::string bytes;
-  if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes))
-    return Status::error(StatusCode::InvalidInput, "cannot write the model",
-                         path, "an ONNX file ends at 2 GiB",
-                         "write the weights as .safetensors");
-  return writeFile(path, bytes, durable);
+Status tooLarge(const std::string &path) {
+  return Status::error(StatusCode::InvalidInput, "cannot write the model", path,
+                       "an ONNX file ends at 2 GiB",
+                       "write the weights as .safetensors");
+}
+
+/// What stands in front of a field of so many bytes.
+std::string makeFieldHead(int field, uint64_t bytes) {
+  constexpr uint32_t kLengthDelimited = 2; // the wire format's type
+  std::string head;
+  google::protobuf::io::StringOutputStream stream(&head);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.WriteTag(uint32_t(field) << 3 | kLengthDelimited);
+  coded.WriteVarint64(bytes);
+  coded.Trim();
+  return head;
 }
 
 /// Whether an initializer has elements, in any field.
@@ -91,7 +101,10 @@ Status dist::writeOnnxSkeleton(const std::string &path,
       tensor.set_raw_data(array.data, array.view().bytes());
     }
   }
-  return writeModel(model, skeleton);
+  std::string bytes;
+  if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes))
+    return tooLarge(skeleton);
+  return writeFile(skeleton, bytes);
 }
 
 OnnxShards
@@ -184,30 +197,87 @@ static void writeShards(const std::map<std::string, OnnxShards> &shards,
   }
 }
 
+namespace {
+/// An initializer of the file: its message, or that without the elements and
+/// how many bytes of them a variable gives.
+struct Initializer {
+  const onnx::TensorProto *tensor;
+  std::string message;
+  uint64_t elementBytes = 0;
+
+  uint64_t bytes() const {
+    return message.size() +
+           (elementBytes ? elementHead().size() + elementBytes : 0);
+  }
+  std::string elementHead() const {
+    return makeFieldHead(onnx::TensorProto::kRawDataFieldNumber, elementBytes);
+  }
+  std::string head() const {
+    return makeFieldHead(onnx::GraphProto::kInitializerFieldNumber, bytes());
+  }
+};
+} // namespace
+
+static Initializer makeInitializer(const onnx::TensorProto &tensor) {
+  Initializer one{&tensor, tensor.SerializeAsString()};
+  if (!isFilled(tensor))
+    one.elementBytes =
+        byteSize(fromOnnxType(tensor.data_type())) *
+        elementCount({tensor.dims().begin(), tensor.dims().end()});
+  return one;
+}
+
+static Status writeElements(const Initializer &one, const VariableReader &read,
+                            const std::string &path, FileSink *sink) {
+  const onnx::TensorProto &tensor = *one.tensor;
+  Tensor value;
+  DIST_RETURN_IF_ERROR(read(tensor.name(), &value));
+  if (value.type != fromOnnxType(tensor.data_type()) ||
+      value.view().bytes() != one.elementBytes)
+    return Status::error(
+        StatusCode::Internal, "cannot write the model", path,
+        "variable '" + tensor.name() + "' is " + name(value.type) +
+            toString(value.shape) + ", but the model has " +
+            onnxTypeName(tensor.data_type()) +
+            toString({tensor.dims().begin(), tensor.dims().end()}));
+  DIST_RETURN_IF_ERROR(sink->write(one.elementHead()));
+  return sink->write(value.data.data(), one.elementBytes);
+}
+
+/// One variable's elements are in memory at a time: fields may come in any
+/// order, so that initializers are written behind what holds them.
 Status dist::writeOnnxModel(const std::string &skeleton,
                             const VariableReader &read, const std::string &path,
                             const std::map<std::string, OnnxShards> &shards,
                             int64_t numDevices, bool durable) {
   onnx::ModelProto model;
   DIST_RETURN_IF_ERROR(readModel(skeleton, &model));
-  for (onnx::TensorProto &tensor :
-       *model.mutable_graph()->mutable_initializer()) {
-    if (isFilled(tensor))
-      continue;
-    std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-    if (elementCount(shape) == 0)
-      continue;
-    Tensor value;
-    DIST_RETURN_IF_ERROR(read(tensor.name(), &value));
-    if (value.type != fromOnnxType(tensor.data_type()) ||
-        value.view().bytes() != byteSize(value.type) * elementCount(shape))
-      return Status::error(
-          StatusCode::Internal, "cannot write the model", path,
-          "variable '" + tensor.name() + "' is " + name(value.type) +
-              toString(value.shape) + ", but the model has " +
-              onnxTypeName(tensor.data_type()) + toString(shape));
-    tensor.set_raw_data(value.data.data(), value.view().bytes());
-  }
   writeShards(shards, numDevices, &model);
-  return writeModel(model, path, durable);
+  onnx::GraphProto graph;
+  graph.Swap(model.mutable_graph());
+  model.clear_graph();
+  google::protobuf::RepeatedPtrField<onnx::TensorProto> tensors;
+  tensors.Swap(graph.mutable_initializer());
+  std::vector<Initializer> initializers;
+  uint64_t graphBytes = graph.ByteSizeLong();
+  for (const onnx::TensorProto &tensor : tensors) {
+    const Initializer &one = initializers.emplace_back(makeInitializer(tensor));
+    graphBytes += one.head().size() + one.bytes();
+  }
+  std::string graphHead =
+      makeFieldHead(onnx::ModelProto::kGraphFieldNumber, graphBytes);
+  if (model.ByteSizeLong() + graphHead.size() + graphBytes > INT_MAX)
+    return tooLarge(path);
+  FileSink sink;
+  DIST_RETURN_IF_ERROR(sink.open(path));
+  DIST_RETURN_IF_ERROR(sink.write(model.SerializeAsString()));
+  DIST_RETURN_IF_ERROR(sink.write(graphHead));
+  DIST_RETURN_IF_ERROR(sink.write(graph.SerializeAsString()));
+  for (const Initializer &one : initializers) {
+    DIST_RETURN_IF_ERROR(sink.write(one.head()));
+    DIST_RETURN_IF_ERROR(sink.write(one.message));
+    if (one.elementBytes)
+      DIST_RETURN_IF_ERROR(writeElements(one, read, path, &sink));
+  }
+  return sink.commit(durable);
 }
