@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Sums of products whose factors stand at "offset of the row + offset of the
-// term": places whose windows reach the same taps are computed together.
+// term": windows that reach the same taps are computed together.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/HostConvolution.h"
@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Places and taps of one spatial dim: [place, place + numPlaces) and [tap, tap
-/// + numTaps), all of which meet elements of the input.
+/// Windows and taps of one spatial dim, numWindows from `window` on and numTaps
+/// from `tap` on, all of which meet elements of the input.
 struct Span {
-  int64_t place, numPlaces, tap, numTaps;
+  int64_t window, numWindows, tap, numTaps;
 };
 using Spans = SmallVector<Span>;
 
@@ -42,13 +42,13 @@ struct ConvOffsets {
   StridedRange outputChannels() const {
     return {0, c.outputChannels, c.output.minor};
   }
-  /// Where the first tap of places reads the input, which may be in front of
+  /// Where the first tap of windows reads the input, which may be in front of
   /// it; and how much further the taps do.
-  void addInputPlaces(const Spans &spans, SmallVector<StridedRange> &box,
-                      int64_t &base) const {
+  void addInputWindows(const Spans &spans, SmallVector<StridedRange> &box,
+                       int64_t &base) const {
     for (auto [d, span] : llvm::enumerate(spans)) {
       int64_t stride = c.input.spatial[d];
-      box.push_back({span.place, span.numPlaces, c.strides[d] * stride});
+      box.push_back({span.window, span.numWindows, c.strides[d] * stride});
       base -= c.padLow[d] * stride;
     }
   }
@@ -61,19 +61,19 @@ struct ConvOffsets {
     for (auto [d, span] : llvm::enumerate(spans))
       box.push_back({span.tap, span.numTaps, c.filter.spatial[d]});
   }
-  void addOutputPlaces(const Spans &spans,
-                       SmallVector<StridedRange> &box) const {
+  void addOutputWindows(const Spans &spans,
+                        SmallVector<StridedRange> &box) const {
     for (auto [d, span] : llvm::enumerate(spans))
-      box.push_back({span.place, span.numPlaces, c.output.spatial[d]});
+      box.push_back({span.window, span.numWindows, c.output.spatial[d]});
   }
 };
 } // namespace
 
-/// The first place and the first behind whose tap `tap` meets the input.
-static std::pair<int64_t, int64_t> getPlaces(const HostConvolution &c,
-                                             unsigned d, int64_t tap) {
+/// The first window and the first behind whose tap `tap` meets the input.
+static std::pair<int64_t, int64_t> getWindows(const HostConvolution &c,
+                                              unsigned d, int64_t tap) {
   int64_t shift = c.padLow[d] - tap * c.dilations[d];
-  // 0 <= place * stride - shift < size
+  // 0 <= window * stride - shift < size
   auto firstFrom = [&](int64_t position) {
     return std::clamp<int64_t>(
         position <= 0 ? 0 : (position + c.strides[d] - 1) / c.strides[d], 0,
@@ -95,15 +95,16 @@ static void forEachCombination(ArrayRef<SmallVector<Span>> spans,
   });
 }
 
-/// Runs of places whose windows reach the same taps, in every dim.
-static SmallVector<SmallVector<Span>> findPlaceSpans(const HostConvolution &c) {
+/// Runs of windows that reach the same taps, in every dim.
+static SmallVector<SmallVector<Span>>
+findWindowSpans(const HostConvolution &c) {
   SmallVector<SmallVector<Span>> spans(c.getNumSpatial());
   for (unsigned d = 0; d < c.getNumSpatial(); ++d)
-    for (int64_t place = 0; place < c.outputSizes[d]; ++place) {
+    for (int64_t window = 0; window < c.outputSizes[d]; ++window) {
       int64_t first = 0, count = 0;
       for (int64_t tap = 0; tap < c.filterSizes[d]; ++tap) {
         int64_t position =
-            place * c.strides[d] + tap * c.dilations[d] - c.padLow[d];
+            window * c.strides[d] + tap * c.dilations[d] - c.padLow[d];
         if (position < 0 || position >= c.inputSizes[d])
           continue;
         first = count ? first : tap;
@@ -111,19 +112,19 @@ static SmallVector<SmallVector<Span>> findPlaceSpans(const HostConvolution &c) {
       }
       if (!spans[d].empty() && spans[d].back().tap == first &&
           spans[d].back().numTaps == count)
-        ++spans[d].back().numPlaces;
+        ++spans[d].back().numWindows;
       else
-        spans[d].push_back({place, 1, first, count});
+        spans[d].push_back({window, 1, first, count});
     }
   return spans;
 }
 
-/// Each tap with the places at which it meets the input, in every dim.
+/// Each tap with the windows at which it meets the input, in every dim.
 static SmallVector<SmallVector<Span>> findTapSpans(const HostConvolution &c) {
   SmallVector<SmallVector<Span>> spans(c.getNumSpatial());
   for (unsigned d = 0; d < c.getNumSpatial(); ++d)
     for (int64_t tap = 0; tap < c.filterSizes[d]; ++tap) {
-      auto [first, end] = getPlaces(c, d, tap);
+      auto [first, end] = getWindows(c, d, tap);
       if (first < end)
         spans[d].push_back({first, end - first, tap, 1});
     }
@@ -158,19 +159,19 @@ void mlir::dist::addConvolution(MLIRContext *context, const HostConvolution &c,
   ConvJobs all;
   ArrayRef<int64_t> filterColumns = all.list({offsets.filterOutputs()});
   ArrayRef<int64_t> outputColumns = all.list({offsets.outputChannels()});
-  forEachCombination(findPlaceSpans(c), [&](const Spans &spans) {
+  forEachCombination(findWindowSpans(c), [&](const Spans &spans) {
     SmallVector<StridedRange> rows = {offsets.inputImages()}, inputTaps;
-    SmallVector<StridedRange> places = {offsets.outputImages()}, filterTaps;
+    SmallVector<StridedRange> windows = {offsets.outputImages()}, filterTaps;
     int64_t base = 0;
-    offsets.addInputPlaces(spans, rows, base);
+    offsets.addInputWindows(spans, rows, base);
     offsets.addInputTaps(spans, inputTaps);
     inputTaps.push_back(offsets.inputChannels());
     offsets.addFilterTaps(spans, filterTaps);
     filterTaps.push_back(offsets.filterInputs());
-    offsets.addOutputPlaces(spans, places);
+    offsets.addOutputWindows(spans, windows);
     all.addGroups({input, filter, output, all.list(rows, base),
                    all.list(inputTaps), all.list(filterTaps), filterColumns,
-                   all.list(places), outputColumns},
+                   all.list(windows), outputColumns},
                   c.groups, c.input.group, c.filter.group, c.output.group);
   });
   addProducts(context, all.jobs);
@@ -183,17 +184,17 @@ void mlir::dist::addConvolutionInputGrad(MLIRContext *context,
                                          double *inputGrad) {
   ConvOffsets offsets{c};
   // One tap after another, as they meet in elements of the input; the last
-  // first, so that an element is summed in the order of the places.
+  // first, so that an element is summed in the order of the windows.
   SmallVector<SmallVector<Span>> taps = findTapSpans(c);
   for (SmallVector<Span> &spans : taps)
     std::reverse(spans.begin(), spans.end());
   forEachCombination(taps, [&](const Spans &spans) {
     ConvJobs all;
     SmallVector<StridedRange> rows = {offsets.outputImages()};
-    SmallVector<StridedRange> places = {offsets.inputImages()}, tap, filterTap;
+    SmallVector<StridedRange> windows = {offsets.inputImages()}, tap, filterTap;
     int64_t base = 0;
-    offsets.addOutputPlaces(spans, rows);
-    offsets.addInputPlaces(spans, places, base);
+    offsets.addOutputWindows(spans, rows);
+    offsets.addInputWindows(spans, windows, base);
     offsets.addInputTaps(spans, tap);
     offsets.addFilterTaps(spans, filterTap);
     all.addGroups({outputGrad, filter + listOffsets(filterTap).front(),
@@ -201,7 +202,7 @@ void mlir::dist::addConvolutionInputGrad(MLIRContext *context,
                    all.list({offsets.outputChannels()}),
                    all.list({offsets.filterOutputs()}),
                    all.list({offsets.filterInputs()}),
-                   all.list(places, base + listOffsets(tap).front()),
+                   all.list(windows, base + listOffsets(tap).front()),
                    all.list({offsets.inputChannels()})},
                   c.groups, c.output.group, c.filter.group, c.input.group);
     addProducts(context, all.jobs);
@@ -220,19 +221,19 @@ void mlir::dist::addConvolutionFilterGrad(MLIRContext *context,
   ArrayRef<int64_t> filterRows = all.list({offsets.filterInputs()});
   ArrayRef<int64_t> filterColumns = all.list({offsets.filterOutputs()});
   forEachCombination(findTapSpans(c), [&](const Spans &spans) {
-    // Place by place, the images of each one after another.
-    SmallVector<StridedRange> terms, places, tap, filterTap;
+    // Place by window, the images of each one after another.
+    SmallVector<StridedRange> terms, windows, tap, filterTap;
     int64_t base = 0;
-    offsets.addInputPlaces(spans, terms, base);
+    offsets.addInputWindows(spans, terms, base);
     terms.push_back(offsets.inputImages());
-    offsets.addOutputPlaces(spans, places);
-    places.push_back(offsets.outputImages());
+    offsets.addOutputWindows(spans, windows);
+    windows.push_back(offsets.outputImages());
     offsets.addInputTaps(spans, tap);
     offsets.addFilterTaps(spans, filterTap);
     all.addGroups({input, outputGrad,
                    filterGrad + listOffsets(filterTap).front(), inputRows,
                    all.list(terms, base + listOffsets(tap).front()),
-                   all.list(places), outputColumns, filterRows, filterColumns},
+                   all.list(windows), outputColumns, filterRows, filterColumns},
                   c.groups, c.input.group, c.output.group, c.filter.group);
   });
   addProducts(context, all.jobs);

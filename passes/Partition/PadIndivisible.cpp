@@ -58,8 +58,8 @@ private:
   /// the end of `dims`.
   Value mask(OpBuilder &builder, Location loc, Value old,
              ArrayRef<unsigned> dims, Reduction kind);
-  /// 0, 1, 2, ... on each rank the places of its part of a dim.
-  Value getPlaces(int64_t size, int64_t paddedSize, ArrayRef<StringAttr> axes);
+  /// 0, 1, 2, ... on each rank the indices of its part of a dim.
+  Value getIndices(int64_t size, int64_t paddedSize, ArrayRef<StringAttr> axes);
   /// `value`, as large as `from` needs, as `to` wants it.
   Value move(ReshardOp op, Value value, ShardingAttr from, ShardingAttr to);
 
@@ -74,7 +74,7 @@ private:
   DenseMap<Value, Dims> zeros;
   /// What masks other than zeros have made of old values.
   DenseMap<Value, SmallVector<std::tuple<Dims, Reduction, Value>>> masked;
-  DenseMap<std::pair<int64_t, Attribute>, Value> places;
+  DenseMap<std::pair<int64_t, Attribute>, Value> indices;
 };
 
 struct PadIndivisiblePass
@@ -132,10 +132,10 @@ Dims Padder::getPaddedDims(Value old) const {
 // Masks
 //===----------------------------------------------------------------------===//
 
-Value Padder::getPlaces(int64_t size, int64_t paddedSize,
-                        ArrayRef<StringAttr> axes) {
+Value Padder::getIndices(int64_t size, int64_t paddedSize,
+                         ArrayRef<StringAttr> axes) {
   auto sharding = ShardingAttr::get(meshName, {AxisList(axes)});
-  Value &made = places[{paddedSize, sharding}];
+  Value &made = indices[{paddedSize, sharding}];
   if (made)
     return made;
   auto builder = OpBuilder::atBlockBegin(&block);
@@ -166,13 +166,13 @@ Value Padder::mask(OpBuilder &builder, Location loc, Value old,
   Value inside;
   for (unsigned dim : dims) {
     int64_t size = cast<RankedTensorType>(old.getType()).getDimSize(dim);
-    Value place = annotate(
-        g.broadcast(getPlaces(size, type.getDimSize(dim), layout.getAxes(dim)),
+    Value index = annotate(
+        g.broadcast(getIndices(size, type.getDimSize(dim), layout.getAxes(dim)),
                     type.getShape(), {int64_t(dim)}),
         layout);
-    Value end = annotate(g.like(place, size), layout);
+    Value end = annotate(g.like(index, size), layout);
     Value isBefore =
-        annotate(g.compare(graph::ComparePredicate::LT, place, end), layout);
+        annotate(g.compare(graph::ComparePredicate::LT, index, end), layout);
     inside = inside ? annotate(g.make<graph::AndOp>(inside, isBefore), layout)
                     : isBefore;
   }
@@ -227,7 +227,7 @@ LogicalResult Padder::padRule(ShardingRuleOpInterface op) {
     return dim.size() == 1 &&
            rule.factors[dim[0]].size % mesh.getGroupSize(axes[dim[0]]) != 0;
   };
-  // Integers that are no elements like the others are places in some dim.
+  // Integers that are no elements like the others are indices along some dim.
   bool readsPlaces =
       op->getNumOperands() > 1 &&
       !llvm::all_of(rule.operands, [&](const TensorFactors &tensor) {

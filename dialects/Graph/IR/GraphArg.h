@@ -55,12 +55,12 @@ LogicalResult evaluateArg(OpT op, bool largest, ArrayRef<HostTensor> operands,
   };
   int64_t i = 0;
   forEachIndex(op.getType().getShape(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> place(index);
-    place.insert(place.begin() + op.getAxis(), 0);
-    int64_t best = 0, bestPosition = x.linearize(place);
+    SmallVector<int64_t> coordinates(index);
+    coordinates.insert(coordinates.begin() + op.getAxis(), 0);
+    int64_t best = 0, bestPosition = x.linearize(coordinates);
     for (int64_t k = 1; k < x.getShape()[op.getAxis()]; ++k) {
-      place[op.getAxis()] = k;
-      int64_t position = x.linearize(place);
+      coordinates[op.getAxis()] = k;
+      int64_t position = x.linearize(coordinates);
       if (op.getSelectLast() ? !beats(bestPosition, position)
                              : beats(position, bestPosition))
         best = k, bestPosition = position;
@@ -76,16 +76,16 @@ Value emitArg(OpT op, bool largest, OpBuilder &builder, Location loc,
               ValueRange indices, ElementLoader load) {
   RankedTensorType type = op.getOperand().getType();
   ScalarBuilder b(builder, loc, type), ints(builder, loc, builder.getI64Type());
-  SmallVector<Value> place(indices);
-  place.insert(place.begin() + op.getAxis(), b.index(0));
-  Value first = load(0, place);
+  SmallVector<Value> coordinates(indices);
+  coordinates.insert(coordinates.begin() + op.getAxis(), b.index(0));
+  Value first = load(0, coordinates);
   return emitLoopNest(
       builder, loc, type.getDimSize(op.getAxis()) - 1, {first, ints.integer(0)},
       [&](OpBuilder &, Location, ValueRange loops,
           ValueRange state) -> SmallVector<Value> {
         Value k = b.addIndex(loops[0], 1);
-        place[op.getAxis()] = k;
-        Value x = load(0, place);
+        coordinates[op.getAxis()] = k;
+        Value x = load(0, coordinates);
         Value isBetter;
         if (op.getSelectLast()) {
           Value isWorse = b.beyond(state[0], x, /*above=*/largest);

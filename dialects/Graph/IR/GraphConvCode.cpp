@@ -31,11 +31,11 @@ static Value plus(ScalarBuilder &s, Value x, Value y) {
   return s.create<arith::AddIOp>(x, y);
 }
 
-/// Where tap `tap` of output place `place` reads the input in spatial dim `d`.
+/// Where tap `tap` of a window reads the input in spatial dim `d`.
 static Value emitInputPosition(ScalarBuilder &s, const ConvShape &c, unsigned d,
-                               Value place, Value tap, BoundsGuard &guard) {
-  Value position =
-      plus(s, s.mulIndex(place, c.strides[d]), s.mulIndex(tap, c.dilations[d]));
+                               Value window, Value tap, BoundsGuard &guard) {
+  Value position = plus(s, s.mulIndex(window, c.strides[d]),
+                        s.mulIndex(tap, c.dilations[d]));
   position = s.addIndex(position, -c.padLow[d]);
   int64_t last = (c.outputSizes[d] - 1) * c.strides[d] +
                  (c.filterSizes[d] - 1) * c.dilations[d] - c.padLow[d];
@@ -48,7 +48,7 @@ Value ConvOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
   ScalarBuilder s(builder, loc, getType());
   ConvShape c = ConvShape::get(*this);
   Value n = indices[c.output.major], o = indices[c.output.minor];
-  SmallVector<Value> place = pickSpatial(c.output, indices);
+  SmallVector<Value> window = pickSpatial(c.output, indices);
   Value group = divide(s, o, c.getOutputChannelsAGroup());
   Value firstChannel = s.mulIndex(group, c.getInputChannelsAGroup());
   SmallVector<int64_t> loops(c.filterSizes);
@@ -59,7 +59,7 @@ Value ConvOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
         SmallVector<Value> taps(positions.drop_back()), read;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < c.getNumSpatial(); ++d)
-          read.push_back(emitInputPosition(s, c, d, place[d], taps[d], guard));
+          read.push_back(emitInputPosition(s, c, d, window[d], taps[d], guard));
         Value channel = c.groups == 1 ? i : plus(s, firstChannel, i);
         Value x = load(0, c.input.pack<Value>(n, channel, read));
         Value w = load(1, c.filter.pack<Value>(o, i, taps));
@@ -74,7 +74,7 @@ Value ConvInputGradOp::emitElement(OpBuilder &builder, Location loc,
   ScalarBuilder s(builder, loc, getType());
   ConvShape c = ConvShape::get(*this);
   Value n = indices[c.input.major], channel = indices[c.input.minor];
-  SmallVector<Value> place = pickSpatial(c.input, indices);
+  SmallVector<Value> pixel = pickSpatial(c.input, indices);
   Value group = divide(s, channel, c.getInputChannelsAGroup());
   Value i = remainder(s, channel, c.getInputChannelsAGroup());
   if (c.groups == 1)
@@ -89,11 +89,11 @@ Value ConvInputGradOp::emitElement(OpBuilder &builder, Location loc,
         SmallVector<Value> taps(positions.drop_back()), read;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < c.getNumSpatial(); ++d) {
-          // place = output * stride + tap * dilation - pad_low, solved for the
+          // pixel = output * stride + tap * dilation - pad_low, solved for the
           // output, which must exist.
           int64_t reach = (c.filterSizes[d] - 1) * c.dilations[d];
           Value distance =
-              s.create<arith::SubIOp>(s.addIndex(place[d], c.padLow[d]),
+              s.create<arith::SubIOp>(s.addIndex(pixel[d], c.padLow[d]),
                                       s.mulIndex(taps[d], c.dilations[d]));
           if (reach > c.padLow[d]) {
             Value zero = s.index(0);
@@ -133,12 +133,12 @@ Value ConvFilterGradOp::emitElement(OpBuilder &builder, Location loc,
   return emitReductionLoops(
       s, loops, s.constant(0), [&](ValueRange positions, ValueRange sums) {
         Value n = positions.front();
-        SmallVector<Value> place(positions.drop_front()), read;
+        SmallVector<Value> window(positions.drop_front()), read;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < c.getNumSpatial(); ++d)
-          read.push_back(emitInputPosition(s, c, d, place[d], taps[d], guard));
+          read.push_back(emitInputPosition(s, c, d, window[d], taps[d], guard));
         Value x = load(0, c.input.pack<Value>(n, channel, read));
-        Value dy = load(1, c.output.pack<Value>(n, o, place));
+        Value dy = load(1, c.output.pack<Value>(n, o, window));
         Value product = guard.select(s.mul(x, dy), s.constant(0));
         return SmallVector<Value>{s.add(sums[0], product)};
       })[0];

@@ -282,9 +282,9 @@ LogicalResult GatherNDOp::evaluate(ArrayRef<HostTensor> operands,
   bool isGood = true;
   forEachIndex(getType().getShape(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> source(index.take_front(batch));
-    SmallVector<int64_t> place(index.take_front(last));
-    place.push_back(0);
-    int64_t first = indices.linearize(place);
+    SmallVector<int64_t> coordinates(index.take_front(last));
+    coordinates.push_back(0);
+    int64_t first = indices.linearize(coordinates);
     for (int64_t c = 0; isGood && c < count; ++c) {
       source.push_back(
           readIndex(*this, indices, first + c, x.getShape()[batch + c]));
@@ -305,11 +305,11 @@ Value GatherNDOp::emitElement(OpBuilder &builder, Location loc, unsigned,
   unsigned batch = getBatchDims(), last = type.getRank() - 1;
   ScalarBuilder b(builder, loc, type);
   SmallVector<Value> source(indices.take_front(batch));
-  SmallVector<Value> place(indices.take_front(last));
-  place.push_back({});
+  SmallVector<Value> coordinates(indices.take_front(last));
+  coordinates.push_back({});
   for (int64_t c = 0; c < type.getShape().back(); ++c) {
-    place.back() = b.index(c);
-    source.push_back(emitIndex(builder, loc, load(1, place), type,
+    coordinates.back() = b.index(c);
+    source.push_back(emitIndex(builder, loc, load(1, coordinates), type,
                                operand.getDimSize(batch + c)));
   }
   llvm::append_range(source, indices.drop_front(last));

@@ -31,7 +31,7 @@ struct WindowShape {
     return window[d] == 1 && strides[d] == 1 && padLow[d] == 0 &&
            padHigh[d] == 0;
   }
-  /// Whether some place's window reaches below 0 or past the operand.
+  /// Whether some window's window reaches below 0 or past the operand.
   bool reachesBelow(unsigned d) const { return padLow[d] > 0; }
   bool reachesAbove(unsigned d) const {
     return (resultSizes[d] - 1) * strides[d] + getExtent(d) - 1 - padLow[d] >=

@@ -27,26 +27,26 @@ struct WindowTap {
 };
 } // namespace
 
-/// Calls `fn(place in the result, where the window begins in the operand, its
-/// taps)` for every window. Those that reach the same taps share their list.
+/// Calls `fn(window in the result, where it begins in the operand, its
+/// taps)` for every window. Those that reach the same taps share a list.
 static void forEachWindow(
     const WindowShape &shape,
     llvm::function_ref<void(int64_t, int64_t, ArrayRef<WindowTap>)> fn) {
   SmallVector<int64_t> from = getRowMajorStrides(shape.operandSizes);
   SmallVector<int64_t> to = getRowMajorStrides(shape.resultSizes);
-  // Runs of places with the same taps, in each dim.
+  // Runs of windows with the same taps, in each dim.
   struct Run {
-    int64_t place, numPlaces, tap, numTaps;
+    int64_t window, numWindows, tap, numTaps;
   };
   SmallVector<SmallVector<Run>> runs(shape.getRank());
   SmallVector<int64_t> numRuns;
   int64_t base = 0;
   for (unsigned d = 0; d < shape.getRank(); ++d) {
-    for (int64_t place = 0; place < shape.resultSizes[d]; ++place) {
+    for (int64_t window = 0; window < shape.resultSizes[d]; ++window) {
       int64_t first = 0, count = 0;
       for (int64_t tap = 0; tap < shape.window[d]; ++tap) {
-        int64_t position = place * shape.strides[d] + tap * shape.dilations[d] -
-                           shape.padLow[d];
+        int64_t position = window * shape.strides[d] +
+                           tap * shape.dilations[d] - shape.padLow[d];
         if (position < 0 || position >= shape.operandSizes[d])
           continue;
         first = count ? first : tap;
@@ -54,9 +54,9 @@ static void forEachWindow(
       }
       if (!runs[d].empty() && runs[d].back().tap == first &&
           runs[d].back().numTaps == count)
-        ++runs[d].back().numPlaces;
+        ++runs[d].back().numWindows;
       else
-        runs[d].push_back({place, 1, first, count});
+        runs[d].push_back({window, 1, first, count});
     }
     numRuns.push_back(runs[d].size());
     base -= shape.padLow[d] * from[d];
@@ -66,8 +66,8 @@ static void forEachWindow(
     SmallVector<StridedRange> reads, writes, positions, offsets;
     for (auto [d, i] : llvm::enumerate(index)) {
       const Run &run = runs[d][i];
-      reads.push_back({run.place, run.numPlaces, from[d] * shape.strides[d]});
-      writes.push_back({run.place, run.numPlaces, to[d]});
+      reads.push_back({run.window, run.numWindows, from[d] * shape.strides[d]});
+      writes.push_back({run.window, run.numWindows, to[d]});
       positions.push_back({run.tap, run.numTaps, inWindow[d]});
       offsets.push_back({run.tap, run.numTaps, from[d] * shape.dilations[d]});
     }
@@ -168,10 +168,10 @@ LogicalResult AvgPoolGradOp::evaluate(ArrayRef<HostTensor> operands,
   MutableArrayRef<double> sums = result.writeFloats();
   forEachWindow(shape,
                 [&](int64_t from, int64_t base, ArrayRef<WindowTap> taps) {
-                  double share = operands[0].getDouble(from) /
-                                 getDivisor(shape, taps, getCountIncludePad());
+                  double weight = operands[0].getDouble(from) /
+                                  getDivisor(shape, taps, getCountIncludePad());
                   for (auto [position, offset] : taps)
-                    sums[base + offset] += share;
+                    sums[base + offset] += weight;
                 });
   result.adjust(0, result.getNumElements());
   results.push_back(std::move(result));
@@ -202,14 +202,14 @@ static Value plus(ScalarBuilder &s, Value x, Value y) {
   return s.create<arith::AddIOp>(x, y);
 }
 
-/// Where the element `tap` of the window at `place` lies in the operand.
+/// Where the element `tap` of the window `window` lies in the operand.
 static SmallVector<Value> emitWindowIndex(ScalarBuilder &s,
                                           const WindowShape &shape,
-                                          ValueRange place, ValueRange tap,
+                                          ValueRange window, ValueRange tap,
                                           BoundsGuard &guard) {
   SmallVector<Value> index;
   for (unsigned d = 0; d < shape.getRank(); ++d) {
-    Value position = s.mulIndex(place[d], shape.strides[d]);
+    Value position = s.mulIndex(window[d], shape.strides[d]);
     if (shape.window[d] > 1)
       position = plus(s, position, s.mulIndex(tap[d], shape.dilations[d]));
     position = s.addIndex(position, -shape.padLow[d]);
@@ -274,7 +274,7 @@ Value MaxPoolOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
 }
 
 /// The windows that cover an element: per dim, `count` candidates, each with
-/// its place and its tap in that dim.
+/// its window and its tap in that dim.
 namespace {
 struct Cover {
   const WindowShape &shape;
@@ -293,11 +293,11 @@ struct Cover {
   /// Candidate `candidate` over element `index` in dim `d`.
   std::pair<Value, Value> emit(ScalarBuilder &s, unsigned d, Value index,
                                Value candidate, BoundsGuard &guard) const {
-    int64_t window = shape.window[d], stride = shape.strides[d];
+    int64_t numTaps = shape.window[d], stride = shape.strides[d];
     int64_t padLow = shape.padLow[d], last = shape.operandSizes[d] - 1 + padLow;
     if (shape.isPointwise(d))
       return {index, s.index(0)};
-    Value place, tap, shifted = s.addIndex(index, padLow);
+    Value window, tap, shifted = s.addIndex(index, padLow);
     bool low, high = last / stride >= shape.resultSizes[d];
     if (isDense(d)) {
       Value newest = stride == 1
@@ -306,13 +306,13 @@ struct Cover {
       Value rest = stride == 1
                        ? s.index(0)
                        : s.create<arith::RemUIOp>(shifted, s.index(stride));
-      int64_t count = llvm::divideCeil(window, stride);
-      place = count == 1 ? newest : s.create<arith::SubIOp>(newest, candidate);
+      int64_t count = llvm::divideCeil(numTaps, stride);
+      window = count == 1 ? newest : s.create<arith::SubIOp>(newest, candidate);
       tap = count == 1 ? rest : plus(s, rest, s.mulIndex(candidate, stride));
       // Gaps between windows, or a candidate that ended before the element.
-      if (window % stride)
+      if (numTaps % stride)
         guard.require(s.create<arith::CmpIOp>(arith::CmpIPredicate::slt, tap,
-                                              s.index(window)));
+                                              s.index(numTaps)));
       low = count > 1;
     } else {
       tap = candidate;
@@ -326,11 +326,12 @@ struct Cover {
         guard.require(s.create<arith::CmpIOp>(
             arith::CmpIPredicate::eq,
             s.create<arith::RemUIOp>(distance, s.index(stride)), zero));
-      place = stride == 1 ? distance
-                          : s.create<arith::DivUIOp>(distance, s.index(stride));
+      window = stride == 1
+                   ? distance
+                   : s.create<arith::DivUIOp>(distance, s.index(stride));
       low = false;
     }
-    return {guard.clamp(place, shape.resultSizes[d], low, high), tap};
+    return {guard.clamp(window, shape.resultSizes[d], low, high), tap};
   }
 };
 } // namespace
@@ -346,14 +347,14 @@ Value MaxPoolGradOp::emitElement(OpBuilder &builder, Location loc,
       llvm::all_of(cover.getCounts(), [](int64_t n) { return n == 1; });
   return emitWindowLoops(
       s, cover.getCounts(), zero, [&](ValueRange candidates, ValueRange sums) {
-        SmallVector<Value> place, tap;
+        SmallVector<Value> window, tap;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < shape.getRank(); ++d) {
           auto [p, t] = cover.emit(s, d, indices[d], candidates[d], guard);
-          place.push_back(p);
+          window.push_back(p);
           tap.push_back(t);
         }
-        Value dy = load(0, place), chosen = load(1, place);
+        Value dy = load(0, window), chosen = load(1, window);
         guard.require(
             s.create<arith::CmpIOp>(arith::CmpIPredicate::eq, chosen,
                                     emitWindowPosition(s, shape, tap)));
@@ -362,24 +363,24 @@ Value MaxPoolGradOp::emitElement(OpBuilder &builder, Location loc,
       })[0];
 }
 
-/// 1 / the number of elements that the mean of the window at `place` is over,
+/// 1 / the number of elements that the mean of the window `window` is over,
 /// as a value of the compute type.
-static Value emitShare(ScalarBuilder &s, const WindowShape &shape,
-                       ValueRange place, bool countIncludePad) {
+static Value emitWeight(ScalarBuilder &s, const WindowShape &shape,
+                        ValueRange window, bool countIncludePad) {
   if (countIncludePad || !shape.reachesPadding())
     return s.constant(1.0 / shape.getNumElements());
   Value count;
   int64_t constant = 1;
   for (unsigned d = 0; d < shape.getRank(); ++d) {
-    int64_t window = shape.window[d], dilation = shape.dilations[d];
+    int64_t numTaps = shape.window[d], dilation = shape.dilations[d];
     if (!shape.reachesBelow(d) && !shape.reachesAbove(d)) {
-      constant *= window;
+      constant *= numTaps;
       continue;
     }
     // Taps t with 0 <= start + t * dilation < size.
     Value zero = s.index(0);
     Value start =
-        s.addIndex(s.mulIndex(place[d], shape.strides[d]), -shape.padLow[d]);
+        s.addIndex(s.mulIndex(window[d], shape.strides[d]), -shape.padLow[d]);
     Value before =
         s.create<arith::MaxSIOp>(s.create<arith::SubIOp>(zero, start), zero);
     Value room = s.create<arith::MaxSIOp>(
@@ -390,7 +391,7 @@ static Value emitShare(ScalarBuilder &s, const WindowShape &shape,
                  : s.create<arith::DivUIOp>(s.addIndex(x, dilation - 1),
                                             s.index(dilation));
     };
-    Value end = s.create<arith::MinSIOp>(ceil(room), s.index(window));
+    Value end = s.create<arith::MinSIOp>(ceil(room), s.index(numTaps));
     Value taps = s.create<arith::MaxSIOp>(
         s.create<arith::SubIOp>(end, ceil(before)), zero);
     count = count ? s.create<arith::MulIOp>(count, taps) : taps;
@@ -415,7 +416,7 @@ Value AvgPoolOp::emitElement(OpBuilder &builder, Location loc, unsigned result,
         Value x = guard.select(load(0, index), zero);
         return SmallVector<Value>{s.add(sums[0], x)};
       })[0];
-  return s.mul(sum, emitShare(s, shape, indices, getCountIncludePad()));
+  return s.mul(sum, emitWeight(s, shape, indices, getCountIncludePad()));
 }
 
 Value AvgPoolGradOp::emitElement(OpBuilder &builder, Location loc,
@@ -427,13 +428,13 @@ Value AvgPoolGradOp::emitElement(OpBuilder &builder, Location loc,
   Value zero = s.constant(0);
   return emitWindowLoops(
       s, cover.getCounts(), zero, [&](ValueRange candidates, ValueRange sums) {
-        SmallVector<Value> place;
+        SmallVector<Value> window;
         BoundsGuard guard(s);
         for (unsigned d = 0; d < shape.getRank(); ++d)
-          place.push_back(
+          window.push_back(
               cover.emit(s, d, indices[d], candidates[d], guard).first);
-        Value share = s.mul(load(0, place),
-                            emitShare(s, shape, place, getCountIncludePad()));
-        return SmallVector<Value>{s.add(sums[0], guard.select(share, zero))};
+        Value part = s.mul(load(0, window),
+                           emitWeight(s, shape, window, getCountIncludePad()));
+        return SmallVector<Value>{s.add(sums[0], guard.select(part, zero))};
       })[0];
 }

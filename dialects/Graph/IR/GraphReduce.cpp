@@ -132,13 +132,13 @@ Value ReduceOp::emitElement(OpBuilder &builder, Location loc, unsigned,
   return emitLoopNest(builder, loc, sizes, start,
                       [&](OpBuilder &, Location, ValueRange loops,
                           ValueRange state) -> SmallVector<Value> {
-                        SmallVector<Value> place(type.getRank());
+                        SmallVector<Value> coordinates(type.getRank());
                         unsigned kept = 0, reduced = 0;
                         for (int64_t d = 0; d < type.getRank(); ++d)
-                          place[d] = llvm::is_contained(getDims(), d)
-                                         ? loops[reduced++]
-                                         : indices[kept++];
-                        Value x = load(0, place);
+                          coordinates[d] = llvm::is_contained(getDims(), d)
+                                               ? loops[reduced++]
+                                               : indices[kept++];
+                        Value x = load(0, coordinates);
                         // `load` builds where `builder` stands, which is inside
                         // the nest.
                         ScalarBuilder b(builder, loc, type);

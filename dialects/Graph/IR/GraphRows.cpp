@@ -220,9 +220,9 @@ LogicalResult ScatterAddRowsOp::evaluate(ArrayRef<HostTensor> operands,
                 operands[3], getNumRows());
     if (!(isGood = succeeded(row)) || !*row)
       return;
-    SmallVector<int64_t> place = {**row};
-    llvm::append_range(place, index.drop_front(count));
-    int64_t at = result.linearize(place);
+    SmallVector<int64_t> coordinates = {**row};
+    llvm::append_range(coordinates, index.drop_front(count));
+    int64_t at = result.linearize(coordinates);
     if (result.isFloat())
       result.setDouble(at, result.getDouble(at) + updates.getDouble(from));
     else

@@ -56,12 +56,12 @@ LogicalResult CumSumOp::evaluate(ArrayRef<HostTensor> operands,
   outer[getAxis()] = 1;
   if (n != 0)
     forEachIndex(outer, [&](ArrayRef<int64_t> index) {
-      SmallVector<int64_t> place(index);
+      SmallVector<int64_t> coordinates(index);
       double sum = 0;
       uint64_t intSum = 0;
       for (int64_t k = 0; k < n; ++k) {
-        place[getAxis()] = getReverse() ? n - 1 - k : k;
-        int64_t i = x.linearize(place);
+        coordinates[getAxis()] = getReverse() ? n - 1 - k : k;
+        int64_t i = x.linearize(coordinates);
         double before = sum;
         uint64_t intBefore = intSum;
         if (x.isFloat())
@@ -93,21 +93,22 @@ LogicalResult CumSumOp::emitLoops(OpBuilder &builder, Location loc,
       builder, loc, outer, {},
       [&](OpBuilder &, Location, ValueRange index,
           ValueRange) -> SmallVector<Value> {
-        SmallVector<Value> place(index);
+        SmallVector<Value> coordinates(index);
         ScalarBuilder b(builder, loc, elementType);
-        emitLoopNest(
-            builder, loc, n, b.constant(0),
-            [&](OpBuilder &, Location, ValueRange k,
-                ValueRange sum) -> SmallVector<Value> {
-              place[getAxis()] =
-                  getReverse() ? b.create<arith::SubIOp>(b.index(n - 1), k[0])
+        emitLoopNest(builder, loc, n, b.constant(0),
+                     [&](OpBuilder &, Location, ValueRange k,
+                         ValueRange sum) -> SmallVector<Value> {
+                       coordinates[getAxis()] =
+                           getReverse()
+                               ? b.create<arith::SubIOp>(b.index(n - 1), k[0])
                                : k[0];
-              Value x = emitLoad(builder, loc, operands[0], place, elementType);
-              Value next = b.add(sum[0], x);
-              emitStore(builder, loc, getExclusive() ? sum[0] : next,
-                        results[0], place, elementType);
-              return {next};
-            });
+                       Value x = emitLoad(builder, loc, operands[0],
+                                          coordinates, elementType);
+                       Value next = b.add(sum[0], x);
+                       emitStore(builder, loc, getExclusive() ? sum[0] : next,
+                                 results[0], coordinates, elementType);
+                       return {next};
+                     });
         return {};
       },
       getAxis() > 0 ? LoopRange{begin, end} : LoopRange());

@@ -5,53 +5,34 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All three go over the updates, in row-major order, and combine each with the
-// result's element at a place that the op computes: they differ in that place.
+// All three go over the updates, in row-major order, and combine each with an
+// element of the result. They differ in how they compute its coordinates.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphIndexSupport.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-static double combine(ScatterKind kind, double x, double y) {
-  bool isNan = std::isnan(x) || std::isnan(y);
+/// What an update does with the element that is there; none: it replaces it.
+static std::optional<Reduction> findReduction(ScatterKind kind) {
   switch (kind) {
   case ScatterKind::Set:
-    return y;
+    return std::nullopt;
   case ScatterKind::Add:
-    return x + y;
+    return Reduction::Sum;
   case ScatterKind::Mul:
-    return x * y;
+    return Reduction::Product;
   case ScatterKind::Max:
-    return isNan ? NAN : std::fmax(x, y);
+    return Reduction::Max;
   case ScatterKind::Min:
-    return isNan ? NAN : std::fmin(x, y);
+    return Reduction::Min;
   }
   llvm_unreachable("all kinds are listed");
 }
 
-static int64_t combine(ScatterKind kind, int64_t x, int64_t y,
-                       bool isUnsigned) {
-  bool less = isUnsigned ? uint64_t(x) < uint64_t(y) : x < y;
-  switch (kind) {
-  case ScatterKind::Set:
-    return y;
-  case ScatterKind::Add:
-    return int64_t(uint64_t(x) + uint64_t(y));
-  case ScatterKind::Mul:
-    return int64_t(uint64_t(x) * uint64_t(y));
-  case ScatterKind::Max:
-    return less ? y : x;
-  case ScatterKind::Min:
-    return less ? x : y;
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
-static Value combine(ScatterKind kind, ScalarBuilder &b, Value x, Value y) {
+static Value emitCombine(ScatterKind kind, ScalarBuilder &b, Value x, Value y) {
   switch (kind) {
   case ScatterKind::Set:
     return y;
@@ -67,30 +48,34 @@ static Value combine(ScatterKind kind, ScalarBuilder &b, Value x, Value y) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// `place` gives the result's index for an update's; empty on a bad index.
+/// `locate` gives the result's coordinates for an update's; empty on a bad
+/// index.
 static LogicalResult evaluateScatter(
     ScatterKind kind, ArrayRef<HostTensor> operands,
     SmallVectorImpl<HostTensor> &results,
     llvm::function_ref<std::optional<SmallVector<int64_t>>(ArrayRef<int64_t>)>
-        place) {
+        locate) {
   HostTensor result = operands[0];
   const HostTensor &updates = operands[2];
+  std::optional<Reduction> reduction = findReduction(kind);
   bool isGood = true;
   int64_t i = 0;
   forEachIndex(updates.getShape(), [&](ArrayRef<int64_t> index) {
     int64_t from = i++;
     std::optional<SmallVector<int64_t>> to;
     if (isGood)
-      to = place(index);
+      to = locate(index);
     if (!(isGood &= to.has_value()))
       return;
     int64_t at = result.linearize(*to);
-    if (result.isFloat())
-      result.setDouble(
-          at, combine(kind, result.getDouble(at), updates.getDouble(from)));
-    else
-      result.setInt(at, combine(kind, result.getInt(at), updates.getInt(from),
-                                result.isUnsigned()));
+    if (result.isFloat()) {
+      double x = result.getDouble(at), y = updates.getDouble(from);
+      result.setDouble(at, reduction ? combine(*reduction, x, y) : y);
+    } else {
+      int64_t x = result.getInt(at), y = updates.getInt(from);
+      bool isUnsigned = result.isUnsigned();
+      result.setInt(at, reduction ? combine(*reduction, x, y, isUnsigned) : y);
+    }
   });
   results.push_back(std::move(result));
   return success(isGood);
@@ -100,7 +85,7 @@ static LogicalResult
 emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
             RankedTensorType type, RankedTensorType updatesType,
             ValueRange operands, Value result, LoopRange rows,
-            llvm::function_ref<SmallVector<Value>(ValueRange)> place) {
+            llvm::function_ref<SmallVector<Value>(ValueRange)> locate) {
   Type elementType = type.getElementType();
   emitLoopNest(
       builder, loc, type.getShape(), {},
@@ -115,13 +100,13 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
       builder, loc, updatesType.getShape(), {},
       [&](OpBuilder &, Location, ValueRange index,
           ValueRange) -> SmallVector<Value> {
-        SmallVector<Value> to = place(index);
+        SmallVector<Value> to = locate(index);
         Value update = emitLoad(builder, loc, operands[2], index, elementType);
         ScalarBuilder b(builder, loc, elementType);
         Value old = kind == ScatterKind::Set
                         ? update
                         : emitLoad(builder, loc, result, to, elementType);
-        emitStore(builder, loc, combine(kind, b, old, update), result, to,
+        emitStore(builder, loc, emitCombine(kind, b, old, update), result, to,
                   elementType);
         return {};
       },
@@ -129,10 +114,10 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
   return success();
 }
 
-/// Cotangents of operand and updates; `gather` reads at the updates' places,
-/// `scatter` is the op itself with another kind, operand and updates. Where
-/// several updates meet, those of set, mul, max and min are not defined (ONNX
-/// forbids duplicates there).
+/// Cotangents of operand and updates; `gather` reads at the updates'
+/// coordinates, `scatter` is the op itself with another kind, operand and
+/// updates. Where several updates meet, those of set, mul, max and min are not
+/// defined (ONNX forbids duplicates there).
 static LogicalResult differentiateScatter(
     Operation *op, ScatterKind kind, OpBuilder &builder, Value dy,
     ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
@@ -246,10 +231,10 @@ LogicalResult ScatterAddOp::evaluate(ArrayRef<HostTensor> operands,
                                    getType().getDimSize(axis));
         if (chosen < 0)
           return std::nullopt;
-        SmallVector<int64_t> place(index.take_front(axis));
-        place.push_back(chosen);
-        llvm::append_range(place, index.drop_front(axis + count));
-        return place;
+        SmallVector<int64_t> coordinates(index.take_front(axis));
+        coordinates.push_back(chosen);
+        llvm::append_range(coordinates, index.drop_front(axis + count));
+        return coordinates;
       });
 }
 
@@ -270,11 +255,11 @@ LogicalResult ScatterAddOp::emitLoops(OpBuilder &builder, Location loc,
       operands, results[0], rows, [&](ValueRange index) {
         Value given = emitLoad(builder, loc, operands[1],
                                index.slice(axis, count), type.getElementType());
-        SmallVector<Value> place(index.take_front(axis));
-        place.push_back(
+        SmallVector<Value> coordinates(index.take_front(axis));
+        coordinates.push_back(
             emitIndex(builder, loc, given, type, getType().getDimSize(axis)));
-        llvm::append_range(place, index.drop_front(axis + count));
-        return place;
+        llvm::append_range(coordinates, index.drop_front(axis + count));
+        return coordinates;
       });
 }
 
@@ -335,7 +320,8 @@ ShardingRule ScatterElementsOp::getShardingRule() {
     }
     rule.factor(operand.getDimSize(d), ValueDim{0, d}, ValueDim{0, d},
                 FactorKind::NeedReplication);
-    // Off the axis the update's own index is its place: a part's would shift.
+    // Off the axis the update's own index is its coordinate: a part's would
+    // shift.
     if (d == getAxis())
       addUpdatesFactor(rule, *this, getKind(), indices.getDimSize(d),
                        {ValueDim{1, d}, ValueDim{2, d}});
@@ -354,12 +340,13 @@ ScatterElementsOp::evaluate(ArrayRef<HostTensor> operands,
   return evaluateScatter(
       getKind(), operands, results,
       [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
-        SmallVector<int64_t> place(index);
-        place[getAxis()] = readIndex(*this, indices, indices.linearize(index),
-                                     getType().getDimSize(getAxis()));
-        if (place[getAxis()] < 0)
+        SmallVector<int64_t> coordinates(index);
+        coordinates[getAxis()] =
+            readIndex(*this, indices, indices.linearize(index),
+                      getType().getDimSize(getAxis()));
+        if (coordinates[getAxis()] < 0)
           return std::nullopt;
-        return place;
+        return coordinates;
       });
 }
 
@@ -379,11 +366,11 @@ LogicalResult ScatterElementsOp::emitLoops(OpBuilder &builder, Location loc,
                      operands, results[0], rows, [&](ValueRange index) {
                        Value given = emitLoad(builder, loc, operands[1], index,
                                               type.getElementType());
-                       SmallVector<Value> place(index);
-                       place[getAxis()] =
+                       SmallVector<Value> coordinates(index);
+                       coordinates[getAxis()] =
                            emitIndex(builder, loc, given, type,
                                      getType().getDimSize(getAxis()));
-                       return place;
+                       return coordinates;
                      });
 }
 
@@ -461,18 +448,18 @@ LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands,
   return evaluateScatter(
       getKind(), operands, results,
       [&](ArrayRef<int64_t> index) -> std::optional<SmallVector<int64_t>> {
-        SmallVector<int64_t> place(index.take_front(batch));
+        SmallVector<int64_t> coordinates(index.take_front(batch));
         SmallVector<int64_t> at(index.take_front(last));
         at.push_back(0);
         int64_t first = indices.linearize(at);
         for (int64_t c = 0; c < indices.getShape().back(); ++c) {
-          place.push_back(readIndex(*this, indices, first + c,
-                                    getType().getDimSize(batch + c)));
-          if (place.back() < 0)
+          coordinates.push_back(readIndex(*this, indices, first + c,
+                                          getType().getDimSize(batch + c)));
+          if (coordinates.back() < 0)
             return std::nullopt;
         }
-        llvm::append_range(place, index.drop_front(last));
-        return place;
+        llvm::append_range(coordinates, index.drop_front(last));
+        return coordinates;
       });
 }
 
@@ -491,17 +478,17 @@ LogicalResult ScatterNDOp::emitLoops(OpBuilder &builder, Location loc,
   return emitScatter(
       getKind(), builder, loc, getType(), getUpdates().getType(), operands,
       results[0], rows, [&](ValueRange index) {
-        SmallVector<Value> place(index.take_front(batch));
+        SmallVector<Value> coordinates(index.take_front(batch));
         SmallVector<Value> at(index.take_front(last));
         at.push_back({});
         for (int64_t c = 0; c < type.getShape().back(); ++c) {
           at.back() = ScalarBuilder(builder, loc, type).index(c);
           Value given =
               emitLoad(builder, loc, operands[1], at, type.getElementType());
-          place.push_back(emitIndex(builder, loc, given, type,
-                                    getType().getDimSize(batch + c)));
+          coordinates.push_back(emitIndex(builder, loc, given, type,
+                                          getType().getDimSize(batch + c)));
         }
-        llvm::append_range(place, index.drop_front(last));
-        return place;
+        llvm::append_range(coordinates, index.drop_front(last));
+        return coordinates;
       });
 }

@@ -8,7 +8,7 @@
 // Elements are compared by keys: integers in the order of the elements, equal
 // where those are. The k-th largest key of a row is found by halving the range
 // of keys, a pass over the row for each bit at most; what is above it is taken,
-// and of what equals it the first. What is taken is sorted in place.
+// and of what equals it the first. What is taken is sorted in coordinates.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphSupport.h"
@@ -193,9 +193,9 @@ private:
   void emitSort();
   void exchange(Value a, Value b);
   SmallVector<Value> at(Value i) const {
-    SmallVector<Value> place(row);
-    place.push_back(i);
-    return place;
+    SmallVector<Value> coordinates(row);
+    coordinates.push_back(i);
+    return coordinates;
   }
 
   TopKOp op;

@@ -268,7 +268,7 @@ OnnxNode::intsOf(StringRef attribute, unsigned input, int64_t last) {
   FailureOr<SmallVector<int64_t>> values = ints(input);
   if (failed(values))
     return failure();
-  return std::optional<SmallVector<int64_t>>(*values);
+  return std::make_optional(std::move(*values));
 }
 
 FailureOr<int64_t> OnnxNode::dim(int64_t axis, int64_t rank) {

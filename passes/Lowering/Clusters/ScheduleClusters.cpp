@@ -65,11 +65,11 @@ bool ClusterFormer::readsData(Node *node) {
 void ClusterFormer::delayPreparation(
     SmallVector<Node *> &order,
     llvm::DenseMap<Node *, SmallVector<Node *>> &readers) {
-  llvm::DenseMap<Node *, size_t> place;
+  llvm::DenseMap<Node *, size_t> position;
   llvm::SmallPtrSet<Node *, 32> stays;
   SmallVector<size_t> transfers;
   for (auto [index, node] : llvm::enumerate(order)) {
-    place[node] = index;
+    position[node] = index;
     Operation *first = node->ops.front();
     bool isTransfer = previousTransfer.contains(first);
     if (isTransfer)
@@ -88,15 +88,15 @@ void ClusterFormer::delayPreparation(
       continue;
     size_t first = order.size();
     for (Node *user : users)
-      first = std::min(first, place[user]);
+      first = std::min(first, position[user]);
     auto transfer = llvm::lower_bound(transfers, first);
     if (transfer != transfers.begin() && *std::prev(transfer) > index)
       first = *std::prev(transfer);
-    place[node] = first;
+    position[node] = first;
   }
-  // Those that move to one place stay ahead of it, and in their order.
-  llvm::stable_sort(order,
-                    [&](Node *l, Node *r) { return place[l] < place[r]; });
+  // Those that move to one position stay ahead of it, and in their order.
+  llvm::stable_sort(
+      order, [&](Node *l, Node *r) { return position[l] < position[r]; });
 }
 
 /// Puts definitions before uses, else as they stand: floating ops (views) come
@@ -110,24 +110,24 @@ bool ClusterFormer::sortBlock(Block &block) {
   llvm::SmallPtrSet<Operation *, 8> entered;
   // Of one that stands right, all that it needs is done: chains of views are
   // what this descends along.
-  std::function<bool(Operation *)> place = [&](Operation *op) {
+  std::function<bool(Operation *)> add = [&](Operation *op) {
     if (!waiting.contains(op))
       return true;
     if (!entered.insert(op).second)
       return false;
     if (Operation *before = previousTransfer.lookup(op))
-      if (!place(before))
+      if (!add(before))
         return false;
     for (Value operand : op->getOperands())
       if (Operation *def = operand.getDefiningOp())
-        if (!place(def))
+        if (!add(def))
           return false;
     op->moveBefore(block.getTerminator());
     waiting.erase(op);
     return true;
   };
   for (Operation *op : order)
-    if (!isFloating(op) && !place(op))
+    if (!isFloating(op) && !add(op))
       return false;
-  return llvm::all_of(order, place);
+  return llvm::all_of(order, add);
 }

@@ -47,12 +47,12 @@ static void replace(PatternRewriter &rewriter, Operation *op,
 }
 
 /// Where each dim of `shape` is once those of size 1 are gone; -1: it is one.
-static SmallVector<int64_t> placesOf(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> places;
+static SmallVector<int64_t> numberKept(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> numbers;
   int64_t next = 0;
   for (int64_t size : shape)
-    places.push_back(size == 1 ? -1 : next++);
-  return places;
+    numbers.push_back(size == 1 ? -1 : next++);
+  return numbers;
 }
 
 namespace {
@@ -86,10 +86,10 @@ struct DropOfReduce : OpRewritePattern<graph::ReduceOp> {
     if (!type)
       return failure();
     SmallVector<int64_t> dims;
-    auto places = placesOf(op.getOperand().getType().getShape());
+    auto numbers = numberKept(op.getOperand().getType().getShape());
     for (int64_t dim : op.getDims())
-      if (places[dim] >= 0)
-        dims.push_back(places[dim]);
+      if (numbers[dim] >= 0)
+        dims.push_back(numbers[dim]);
     // Which kinds are the identity on one element is the op's to know.
     if (dims.empty())
       return failure();
@@ -111,11 +111,11 @@ struct DropOfBroadcast : OpRewritePattern<graph::BroadcastOp> {
     if (!from && !to)
       return failure();
     SmallVector<int64_t> dims;
-    auto places = placesOf(op.getType().getShape());
+    auto numbers = numberKept(op.getType().getShape());
     for (auto [size, dim] :
          llvm::zip(op.getOperand().getType().getShape(), op.getDims()))
       if (size != 1)
-        dims.push_back(places[dim]);
+        dims.push_back(numbers[dim]);
     replace(rewriter, op,
             graph::BroadcastOp::create(
                 rewriter, op.getLoc(), to ? to : op.getType(),

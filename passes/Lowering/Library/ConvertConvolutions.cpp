@@ -17,9 +17,9 @@ static DictionaryAttr makeActivation(Value value, StringRef layout) {
   SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
   SmallVector<int64_t> dims, inOrder;
   auto push = [&](char letter) {
-    size_t place = layout.find(letter);
-    dims.push_back(type.getDimSize(place));
-    inOrder.push_back(strides[place]);
+    size_t index = layout.find(letter);
+    dims.push_back(type.getDimSize(index));
+    inOrder.push_back(strides[index]);
   };
   push('N');
   push('C');
@@ -42,9 +42,9 @@ static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
   llvm::append_values(dims, type.getDimSize(o) / groups, type.getDimSize(i));
   llvm::append_values(inOrder, strides[o], strides[i]);
   for (size_t s = 0; s + 2 < layout.size(); ++s) {
-    size_t place = layout.find('0' + s);
-    dims.push_back(type.getDimSize(place));
-    inOrder.push_back(strides[place]);
+    size_t index = layout.find('0' + s);
+    dims.push_back(type.getDimSize(index));
+    inOrder.push_back(strides[index]);
   }
   if (packed)
     return makeMemory(type.getElementType(), dims, std::nullopt);

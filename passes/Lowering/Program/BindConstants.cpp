@@ -16,16 +16,16 @@ namespace mlir::dist {
 } // namespace mlir::dist
 
 namespace {
-/// Places of constants among the arguments of entries whose programs differ:
+/// Indices of constants among the arguments of entries whose programs differ:
 /// behind those that the entries have, one for each constant, whichever
 /// programs have it.
-class ConstantPlaces {
+class ConstantIndices {
 public:
-  explicit ConstantPlaces(ModuleOp module) {
+  explicit ConstantIndices(ModuleOp module) {
     for (auto func : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < func.getNumArguments(); ++i)
-        if (auto place = func.getArgAttrOfType<IntegerAttr>(i, kEntryIndexAttr))
-          first = std::max(first, place.getInt() + 1);
+        if (auto index = func.getArgAttrOfType<IntegerAttr>(i, kEntryIndexAttr))
+          first = std::max(first, index.getInt() + 1);
   }
   int64_t get(graph::VariableOp variable) {
     return numbers.try_emplace(variable, first + numbers.size()).first->second;
@@ -38,7 +38,7 @@ private:
 } // namespace
 
 static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
-                                   ConstantPlaces &places) {
+                                   ConstantIndices &indices) {
   OpBuilder builder(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
     auto constant = dyn_cast<graph::ConstantOp>(op);
@@ -68,7 +68,7 @@ static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
     if (func->hasAttr(kEntryAttr)) {
       attributes.set(kNameAttr, variable.getSymNameAttr());
       attributes.set(kEntryIndexAttr,
-                     builder.getI64IntegerAttr(places.get(variable)));
+                     builder.getI64IntegerAttr(indices.get(variable)));
     }
     if (failed(func.insertArgument(number, constant.getType(),
                                    attributes.getDictionary(func.getContext()),
@@ -86,10 +86,10 @@ struct BindConstantsPass
   using Base::Base;
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    ConstantPlaces places(getOperation());
+    ConstantIndices indices(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && !func.isPrivate() &&
-          failed(bindConstants(func, symbols, places)))
+          failed(bindConstants(func, symbols, indices)))
         return signalPassFailure();
   }
 };
