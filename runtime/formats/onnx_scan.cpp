@@ -15,13 +15,18 @@ namespace {
 /// Smaller elements are worth no entry of their own.
 constexpr size_t kLarge = 4096;
 /// Numbers of fields in onnx.proto.
-constexpr uint64_t kGraphOfModel = 7, kInitializerOfGraph = 5, kRawOfTensor = 9;
+constexpr uint64_t kGraphOfModel = 7, kInitializerOfGraph = 5;
+constexpr uint64_t kTypeOfTensor = 2, kFloatsOfTensor = 4, kRawOfTensor = 9;
+/// The type of tensors whose elements are floats one by one; others put theirs
+/// there in pairs.
+constexpr uint64_t kFloatType = 1;
 
 struct Field {
   uint64_t number = 0;
   unsigned wire = 0;
   string_view whole;   // with its tag
   string_view payload; // of wire type 2: what the length counts
+  uint64_t value = 0;  // of wire type 0
 };
 
 constexpr unsigned kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;
@@ -34,12 +39,10 @@ bool takeField(string_view *bytes, Field *field) {
   field->number = tag >> 3;
   field->wire = tag & 7;
   switch (field->wire) {
-  case kVarint: {
-    uint64_t ignored;
-    if (!takeVarint(bytes, &ignored))
+  case kVarint:
+    if (!takeVarint(bytes, &field->value))
       return false;
     break;
-  }
   case kFixed64:
     size = 8;
     break;
@@ -70,23 +73,32 @@ void putBytes(uint64_t number, string_view payload, std::string *out) {
   out->append(payload);
 }
 
-/// The tensor without its raw elements, which go to `elements` if they are
-/// large.
+/// The tensor without its elements, which go to `elements` if they are large:
+/// raw ones, or floats, which are packed as those are.
 bool splitTensor(string_view bytes, std::string *rest, string_view *elements) {
   Field field;
+  uint64_t type = 0;
+  bool hasElements = false, areFloats = false;
   while (!bytes.empty()) {
     if (!takeField(&bytes, &field))
       return false;
-    bool raw = field.number == kRawOfTensor && field.wire == kBytes;
-    // Of two the parser takes the last.
-    if (raw && elements->data())
-      return false;
-    if (raw && field.payload.size() >= kLarge)
-      *elements = field.payload;
-    else
-      rest->append(field.whole);
+    if (field.number == kTypeOfTensor && field.wire == kVarint)
+      type = field.value;
+    bool floats = field.number == kFloatsOfTensor;
+    if (floats || field.number == kRawOfTensor) {
+      // Of two raw fields the parser takes the last, of floats it takes all.
+      if (hasElements || field.wire != kBytes)
+        return false;
+      hasElements = true;
+      areFloats = floats;
+      if (field.payload.size() >= kLarge) {
+        *elements = field.payload;
+        continue;
+      }
+    }
+    rest->append(field.whole);
   }
-  return true;
+  return !areFloats || type == kFloatType;
 }
 
 bool splitGraph(string_view bytes, std::string *rest, RawElements *raw) {

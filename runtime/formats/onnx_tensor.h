@@ -30,9 +30,10 @@ std::string onnxTypeName(int32_t type);
 
 class ExternalFiles;
 
-/// The elements of initializers that stand as raw bytes in a model's file, left
-/// there: a model of gigabytes is not in memory twice. By the initializer's
-/// number; those that are not here have their elements in the message.
+/// The elements of initializers that stand as raw bytes (or packed floats,
+/// which are the same) in a model's file, left there: a model of gigabytes is
+/// not in memory twice. By the initializer's number; those that are not here
+/// have their elements in the message.
 struct RawElements {
   std::map<int, std::string_view> ofInitializer;
   /// What keeps the bytes alive.

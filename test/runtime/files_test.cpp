@@ -320,6 +320,45 @@ TEST_F(FilesTest, LargeWeightsStayWhereTheyAre) {
   EXPECT_EQ(arrays[2].data[9999], 1);
 }
 
+/// Packed floats lie as raw ones do.
+TEST_F(FilesTest, LargeFloatsStayWhereTheyAre) {
+  auto parse = [](const onnx::ModelProto &from, std::string *bytes,
+                  onnx::ModelProto *model, RawElements *raw) {
+    *bytes = from.SerializeAsString();
+    raw->owner = std::make_shared<int>(0);
+    return parseOnnxModel(*bytes, "m", model, raw).ok();
+  };
+  onnx::ModelProto from = twoWeights(), model;
+  onnx::TensorProto *tensor = from.mutable_graph()->add_initializer();
+  tensor->set_name("floats");
+  tensor->set_data_type(1);
+  tensor->add_dims(2000);
+  for (int i = 0; i < 2000; ++i)
+    tensor->add_float_data(i + 0.5f);
+  std::string bytes;
+  RawElements raw;
+  ASSERT_TRUE(parse(from, &bytes, &model, &raw));
+  EXPECT_EQ(model.graph().initializer(3).float_data_size(), 0);
+  HostArray array;
+  ASSERT_TRUE(
+      takeOnnxInitializer(*model.mutable_graph()->mutable_initializer(3), 3,
+                          raw, nullptr, "m", &array)
+          .ok());
+  EXPECT_GE(array.data, bytes.data());
+  EXPECT_LT(array.data, bytes.data() + bytes.size());
+  float last = 0;
+  std::memcpy(&last, array.data + 1999 * sizeof last, sizeof last);
+  EXPECT_EQ(last, 1999.5f);
+  // Pairs of floats are complex numbers, and two fields are the parser's.
+  tensor->set_data_type(14);
+  ASSERT_TRUE(parse(from, &bytes, &model, &raw));
+  EXPECT_FALSE(raw.ofInitializer.count(3));
+  tensor->set_data_type(1);
+  tensor->set_raw_data(std::string(8000, 0));
+  ASSERT_TRUE(parse(from, &bytes, &model, &raw));
+  EXPECT_FALSE(raw.ofInitializer.count(3));
+}
+
 TEST_F(FilesTest, OddModelsAreForTheParser) {
   std::string rest, bytes = twoWeights().SerializeAsString();
   RawElements raw;

@@ -53,7 +53,8 @@ SMALL = ["mnist-cnn 32 f32 tf graph || 0.8",
          f"mnist-mlp 128 f32 tf central2 | {CENTRAL} | 0.7",
          f"mnist-cnn 128 f32 self train | {MIRRORED} | 1.1",
          f"mnist-mlp 128 f32 self train | {MIRRORED} | 1.3",
-         "mnist-cnn 32 f32 ort infer || 1.1",
+         "mnist-cnn 1 f32 ort infer || 0.8",
+         "mnist-cnn 32 f32 ort infer || 0.8",
          "mnist-mlp 128 f32 ort infer || 1.1",
          "mnist-cnn 32 f32 tf epoch || 0.8",
          "mnist-cnn 32 f32 tf start || 0.1",
@@ -81,6 +82,7 @@ LARGE = [spec for dtype in ("f32", "bf16") for spec in (
     f"{RESNET} {dtype} torch fsdp2 | {zero(3)} | 0.9",
     f"{GPT} {dtype} torch fsdp2 | {zero(3)} | 0.9",
     f"{GPT} {dtype} mirrored train | {zero(1)} | 1")]
+LARGE += [f"{workload} {batch} f32 ort infer || 0.8" for workload in ("resnet18-cifar", "gpt-6x384") for batch in (1, 32)]
 LARGE += [f"{RESNET} f32 self train | {MIRRORED} | 1.05", f"{GPT} f32 self train | {MIRRORED} | 1.18"]
 SUITES = {"small": SMALL, "large": LARGE}
 
