@@ -213,16 +213,21 @@ void HierarchicalCollectivesPass::runOnOperation() {
   }
   SmallVector<AllReduceOp> reduces;
   function.walk([&](AllReduceOp op) { reduces.push_back(op); });
+  bool changed = false;
   while (!reduces.empty()) {
     AllReduceOp op = reduces.pop_back_val();
     StringAttr axis = findInner(op, mesh);
     if (!axis)
       continue;
     Levels levels(op, mesh, axis);
-    if (always || levels.pays())
-      if (AllReduceOp next = levels.run())
-        reduces.push_back(next);
+    if (!always && !levels.pays())
+      continue;
+    changed = true;
+    if (AllReduceOp next = levels.run())
+      reduces.push_back(next);
   }
+  if (!changed)
+    markAllAnalysesPreserved();
   int64_t id = 0;
   function.walk([&](CollectiveOpInterface collective) {
     if (!collective.isLocal())

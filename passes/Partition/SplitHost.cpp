@@ -368,7 +368,7 @@ void SplitHostPass::runOnOperation() {
   auto placed = llvm::find_if(
       variables, [](graph::VariableOp variable) { return isOnHost(variable); });
   if (placed == variables.end())
-    return;
+    return markAllAnalysesPreserved();
   MeshOp mesh = findMesh(module);
   if (!mesh || mesh.getAxisNames().empty()) {
     (*placed).emitOpError()

@@ -68,7 +68,7 @@ static void addPortion(func::FuncOp entry, const Portion &portion) {
 
 void SplitPortionsPass::runOnOperation() {
   if (weights.empty())
-    return;
+    return markAllAnalysesPreserved();
   ModuleOp module = getOperation();
   if (failed(check(findMesh(module))))
     return signalPassFailure();

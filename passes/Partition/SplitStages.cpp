@@ -58,6 +58,12 @@ private:
     return home < 0 ? -1 : home % stages;
   }
   void demand(Value value, int64_t stage) { demands[value].insert(stage); }
+  /// The stages that want the value.
+  const StageSet &getDemands(Value value) const {
+    static const StageSet none;
+    auto found = demands.find(value);
+    return found == demands.end() ? none : found->second;
+  }
   LogicalResult computeTimes(StringRef schedule, int64_t chunks);
   void emitAll();
   void emit(Operation *op, int64_t stage);
@@ -114,7 +120,7 @@ void Splitter::findDemands() {
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     StageSet places;
     for (Value result : op.getResults())
-      for (int64_t stage : demands.lookup(result))
+      for (int64_t stage : getDemands(result))
         places.insert(stage);
     if (places.empty())
       continue;
@@ -129,7 +135,7 @@ void Splitter::findDemands() {
   for (BlockArgument argument : block.getArguments())
     if (auto variable = ports.ofArgument(argument.getArgNumber()))
       if (getStage(variable) < 0)
-        for (int64_t stage : demands.lookup(argument))
+        for (int64_t stage : getDemands(argument))
           keepers[variable].insert(stage);
 }
 
@@ -224,9 +230,9 @@ void Splitter::createFunctions() {
             return false;
           // An input that no op reads is still one of the model's: the first
           // stage takes it.
-          if (demands.lookup(argument).empty())
+          if (getDemands(argument).empty())
             return stage == 0 && !ports.ofArgument(argument.getArgNumber());
-          return demands.lookup(argument).contains(stage) || place == stage;
+          return getDemands(argument).contains(stage) || place == stage;
         }));
     programs.back().function->setAttr(kStageAttr,
                                       builder.getI64IntegerAttr(stage));
@@ -277,7 +283,7 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
 
 void Splitter::sendResults(Operation *op, int64_t stage) {
   for (Value result : op->getResults())
-    for (int64_t to : demands.lookup(result))
+    for (int64_t to : getDemands(result))
       if (to != stage)
         sendTo(result, stage, to);
 }
@@ -314,17 +320,15 @@ void Splitter::emit(Operation *op, int64_t stage) {
     get(operand, stage);
   builder.setInsertionPointToEnd(&programs[stage].function.front());
   Operation *made = builder.clone(*op, programs[stage].values);
-  made->setAttr(kStageAttr, builder.getI64IntegerAttr(std::max<int64_t>(
-                                assignment.home.lookup(op), 0)));
-  if (assignment.home.lookup(op) < 0)
-    made->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
+  int64_t home = assignment.home.lookup(op);
+  made->setAttr(kStageAttr, builder.getI64IntegerAttr(home < 0 ? stage : home));
 }
 
 void Splitter::emitAll() {
   // Variables that another stage reads go first: nothing has to be waited for.
   for (BlockArgument argument : function.getArguments())
     if (int64_t place = getPlace(argument); place >= 0)
-      for (int64_t to : demands.lookup(argument))
+      for (int64_t to : getDemands(argument))
         if (to != place)
           sendTo(argument, place, to);
 
@@ -345,7 +349,7 @@ void Splitter::emitAll() {
   auto isNode = [&](Operation *op) {
     return op && assignment.home.lookup(op) >= 0 &&
            llvm::any_of(op->getResults(), [&](Value result) {
-             return !demands.lookup(result).empty();
+             return !getDemands(result).empty();
            });
   };
   int64_t next = 0;

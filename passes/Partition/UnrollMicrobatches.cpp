@@ -31,7 +31,9 @@ namespace {
 /// The group axes of a collective, around the one that is unrolled.
 struct SplitAxes {
   SmallVector<StringAttr> outer, inner;
-  bool isAlone() const { return outer.empty() && inner.empty(); }
+  SmallVector<StringAttr> getOthers() const {
+    return llvm::to_vector(llvm::concat<const StringAttr>(outer, inner));
+  }
 };
 
 /// Unrolls one function.
@@ -104,6 +106,8 @@ private:
   DenseMap<Operation *, int64_t> levels;
   /// The slices of arguments.
   SmallVector<Operation *> cuts;
+  /// What `kShardings` of an op becomes, by what it was.
+  DenseMap<Attribute, Attribute> shardings;
   /// Sums so far, one an operand.
   DenseMap<Operation *, SmallVector<Value>> partial;
 };
@@ -145,6 +149,9 @@ Attribute Unroller::retarget(Attribute attribute) const {
 /// copies are consecutive parts of what it holds.
 FailureOr<int64_t> Unroller::findSplitDim(ShardingAttr sharding,
                                           const Twine &what) {
+  if (!sharding)
+    return function.emitOpError()
+           << what << " has no sharding; run dist-partition first";
   for (unsigned dim = 0; dim < sharding.getNumDims(); ++dim) {
     ArrayRef<StringAttr> axes = sharding.getAxes(dim);
     if (!llvm::is_contained(axes, axis))
@@ -189,17 +196,21 @@ void Unroller::computeLevels() {
 
 void Unroller::copyAttributes(Operation *from, Operation *to,
                               std::optional<int64_t> copy) {
+  // All at once: each change of an op's attributes makes a dictionary.
+  NamedAttrList attributes(to->getDiscardableAttrDictionary());
   if (Attribute number = from->getAttr(DistDialect::kOrigin))
-    to->setAttr(DistDialect::kOrigin, number);
-  if (auto list = from->getAttrOfType<ArrayAttr>(DistDialect::kShardings)) {
-    SmallVector<Attribute> shardings;
-    for (Attribute sharding : list)
-      shardings.push_back(retarget(sharding));
-    if (shardings.size() == to->getNumResults())
-      to->setAttr(DistDialect::kShardings, builder.getArrayAttr(shardings));
+    attributes.set(DistDialect::kOrigin, number);
+  auto list = from->getAttrOfType<ArrayAttr>(DistDialect::kShardings);
+  if (list && list.size() == to->getNumResults()) {
+    Attribute &retargeted = shardings[list];
+    if (!retargeted)
+      retargeted = builder.getArrayAttr(llvm::map_to_vector(
+          list, [&](Attribute sharding) { return retarget(sharding); }));
+    attributes.set(DistDialect::kShardings, retargeted);
   }
   if (copy)
-    to->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(*copy));
+    attributes.set(kMicrobatchAttr, builder.getI64IntegerAttr(*copy));
+  to->setDiscardableAttrs(attributes.getDictionary(builder.getContext()));
 }
 
 Operation *Unroller::clone(Operation *op, std::optional<int64_t> copy) {
@@ -238,10 +249,6 @@ LogicalResult Unroller::unrollArguments() {
     unsigned number = argument.getArgNumber();
     auto sharding =
         function.getArgAttrOfType<ShardingAttr>(number, DistDialect::kSharding);
-    if (!sharding)
-      return function.emitOpError() << "argument " << number
-                                    << " has no sharding; run dist-partition "
-                                       "first";
     auto dim = findSplitDim(sharding, "argument " + Twine(number));
     if (failed(dim))
       return failure();
@@ -277,10 +284,6 @@ LogicalResult Unroller::unrollResults() {
     unsigned number = use.getOperandNumber();
     auto sharding = function.getResultAttrOfType<ShardingAttr>(
         number, DistDialect::kSharding);
-    if (!sharding)
-      return function.emitOpError() << "result " << number
-                                    << " has no sharding; run dist-partition "
-                                       "first";
     auto dim = findSplitDim(sharding, "result " + Twine(number));
     if (failed(dim))
       return failure();
@@ -322,12 +325,11 @@ SplitAxes Unroller::splitAxes(Operation *op) const {
 }
 
 LogicalResult Unroller::check(Operation *op) {
-  if (!isOver(op))
-    return success();
-  if (isa<AllReduceOp, AllGatherOp, AllSliceOp, ReduceScatterOp, BroadcastOp>(
+  if (!isOver(op) ||
+      isa<AllReduceOp, AllGatherOp, AllSliceOp, ReduceScatterOp, BroadcastOp>(
           op))
     return success();
-  if (isa<PermuteOp, AllToAllOp>(op) && splitAxes(op).isAlone())
+  if (isa<PermuteOp, AllToAllOp>(op) && splitAxes(op).getOthers().empty())
     return success();
   return op->emitOpError() << "cannot be unrolled over '" << axis.getValue()
                            << "'; split the batch, and nothing else, over it";
@@ -364,8 +366,7 @@ void Unroller::accumulate(Operation *op, int64_t copy) {
 /// All copies' operands are there.
 LogicalResult Unroller::finish(Operation *op) {
   SplitAxes axes = splitAxes(op);
-  SmallVector<StringAttr> others(axes.outer);
-  llvm::append_range(others, axes.inner);
+  SmallVector<StringAttr> others = axes.getOthers();
   for (auto [i, operand, result] :
        llvm::enumerate(op->getOperands(), op->getResults())) {
     SmallVector<Value> &made = values[result];
@@ -433,9 +434,7 @@ LogicalResult Unroller::finish(Operation *op) {
 /// What ranks still do with the copies' sum; and names that the check knows.
 LogicalResult Unroller::divide(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
-    SplitAxes axes = splitAxes(op);
-    SmallVector<StringAttr> others(axes.outer);
-    llvm::append_range(others, axes.inner);
+    SmallVector<StringAttr> others = splitAxes(op).getOthers();
     if (!others.empty()) {
       SmallVector<Value> sums;
       for (Value result : op->getResults())
@@ -557,13 +556,15 @@ LogicalResult Unroller::run() {
       llvm::erase(cuts, &op);
       op.erase();
     }
-  for (Operation *op : cuts) {
-    Operation *first = nullptr;
-    for (Operation *user : op->getUsers())
-      if (!first || user->isBeforeInBlock(first))
-        first = user;
-    op->moveBefore(first);
-  }
+  // All places first: a move makes the next question number the block anew.
+  SmallVector<Operation *> places;
+  for (Operation *op : cuts)
+    places.push_back(
+        *llvm::min_element(op->getUsers(), [](Operation *a, Operation *b) {
+          return a->isBeforeInBlock(b);
+        }));
+  for (auto [op, place] : llvm::zip_equal(cuts, places))
+    op->moveBefore(place);
   return success();
 }
 
@@ -571,7 +572,7 @@ void UnrollMicrobatchesPass::runOnOperation() {
   ModuleOp module = getOperation();
   MeshOp mesh = findMesh(module);
   if (!mesh || mesh.getAxisSize(axis) == 0)
-    return;
+    return markAllAnalysesPreserved();
   SmallVector<Attribute> names(mesh.getAxisNames().begin(),
                                mesh.getAxisNames().end());
   SmallVector<int64_t> sizes(mesh.getAxisSizes());

@@ -35,13 +35,34 @@ struct Part {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::string path;
+  /// False: straight-line code that calls what takes the time.
+  bool optimize = true;
   std::string error;
   bool cannotWrite = false;
 };
 
 } // namespace
 
-/// Optimises a part and writes its object; runs on a thread of its own.
+/// Runs the optimiser's passes on a part.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = true;
+  tuning.LoopUnrolling = tuning.LoopInterleaving = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+/// Makes a part's object; runs on a thread of its own.
 static void compilePart(Part &part, const TargetCpu &target) {
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   const llvm::Target *backend =
@@ -51,7 +72,9 @@ static void compilePart(Part &part, const TargetCpu &target) {
   llvm::TargetOptions targetOptions;
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       triple, target.name, target.features, targetOptions, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      std::nullopt,
+      part.optimize ? llvm::CodeGenOptLevel::Aggressive
+                    : llvm::CodeGenOptLevel::None));
   llvm::Module &module = *part.module;
   module.setTargetTriple(triple);
   module.setDataLayout(machine->createDataLayout());
@@ -64,21 +87,8 @@ static void compilePart(Part &part, const TargetCpu &target) {
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = true;
-  tuning.LoopUnrolling = tuning.LoopInterleaving = true;
-  llvm::PassBuilder builder(machine.get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  if (part.optimize)
+    optimize(module, *machine);
   std::error_code code;
   llvm::raw_fd_ostream stream(part.path, code, llvm::sys::fs::OF_None);
   if (code) {
@@ -101,12 +111,12 @@ static void compilePart(Part &part, const TargetCpu &target) {
   }
 }
 
-/// Functions spread over `count` modules; each declares what it uses of the
-/// others. Programs and globals stay in the first.
+/// Programs and globals, then kernels spread over `count` modules; each
+/// declares what it uses of the others.
 static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
                                                 unsigned count) {
   std::vector<OwningOpRef<ModuleOp>> parts;
-  for (unsigned i = 0; i < count; ++i)
+  for (unsigned i = 0; i <= count; ++i)
     parts.push_back(ModuleOp::create(module.getLoc()));
   SymbolTable symbols(module);
   // A wrapper and its kernel (internal) go together.
@@ -114,7 +124,7 @@ static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
   unsigned next = 0;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (function.getLinkage() == LLVM::Linkage::Internal)
-      home[function] = next++ % count;
+      home[function] = 1 + next++ % count;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (home.count(function) || function.isExternal())
       continue;
@@ -130,7 +140,7 @@ static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
   }
   for (auto global : module.getOps<LLVM::GlobalOp>())
     home[global] = 0;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i <= count; ++i) {
     OpBuilder builder(module.getContext());
     builder.setInsertionPointToEnd(parts[i]->getBody());
     llvm::DenseSet<Operation *> declared;
@@ -238,6 +248,10 @@ LogicalResult mlir::dist::generateSharedObject(ModuleOp module,
     if (!part.module)
       return module.emitError("a kernel cannot be translated to LLVM IR");
     part.path = (path + "." + Twine(i) + ".o").str();
+    // Programs are as long as the model times its microbatches. Optimising
+    // them gains nothing, and takes more than their length: the vectorizer
+    // looks at all their stores, the register allocator at all their pointers.
+    part.optimize = i > 0;
     parts.push_back(std::move(part));
   }
   std::atomic<size_t> next{0};
