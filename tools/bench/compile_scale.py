@@ -2,6 +2,7 @@
 """How compile time and memory grow with the model, and that they do not with the mesh.
 
     tools/bench/compile_scale.py [--build BUILD] [--layers 12,24,48,96] [--strategy LIST --mesh AXIS=N,...]
+    tools/bench/compile_scale.py [--build BUILD] --microbatches 8,16,64 [--layers 96 | --model FILE]
     tools/bench/compile_scale.py [--build BUILD] --ops 25000,50000,100000,200000
 
 Partitions causal transformers of ever more layers to the program of one rank of
@@ -9,11 +10,17 @@ a mesh (default 8x8x8: data, model, stage), and prints processor seconds and pea
 in all and a layer. Ends with 1 when the largest takes over a minute or 4 GiB.
 Needs the Python packages numpy and onnx.
 
+With --microbatches, partitions one such transformer, or --model FILE, for ever
+more microbatches of one global batch instead. Ends with 1 when one more costs
+over twice as much among the most as among the fewest.
+
 With --ops, plans the memory of steps of so many kernels instead, whose backward
 pass reads each value of the forward pass. Ends with 1 when an op of the largest
 takes over 3 times as long as one of the smallest.
 """
 import argparse
+import contextlib
+import math
 import os
 import subprocess
 import sys
@@ -63,34 +70,61 @@ def plan_steps(build, folder, counts):
     return 1 if each[-1] > 3 * each[0] else 0
 
 
+def get_transformer(folder, layers):
+    model = f"{folder}/transformer-{layers}.onnx"
+    if not os.path.exists(model):
+        from make_models import transformer
+
+        with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):
+            transformer(model, layers, dim=128, heads=8, length=32, vocabulary=256)
+    return model
+
+
+def partition(build, folder, model, strategy, mesh, batch):
+    """Seconds and GiB of making the program of one rank."""
+    devices = math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
+    return run([f"{build}/bin/dist-opt", model, "--loss", "sparse-categorical-crossentropy", "--from-logits", "true",
+                "--optimizer", "adamw", "--batch-size", str(batch), "--strategy", strategy, "--devices", f"cpu:{devices}",
+                "--mesh", mesh, "--emit=partitioned", "-o", f"{folder}/scale.mlirbc"])
+
+
+def scale_microbatches(args, folder, model, counts):
+    print("microbatches  seconds  GiB   ms one more")
+    rows = []
+    for count in counts:
+        # One for each rank of whatever axis the batch is on.
+        batch = max(counts) * max(int(axis.split("=")[1]) for axis in args.mesh.split(","))
+        strategy = f"mirrored,tensor-split,pipeline:microbatches={count}"
+        seconds, memory = partition(args.build, folder, model, strategy, args.mesh, batch)
+        rows.append((count, seconds))
+        more = "" if len(rows) < 2 else f"{1e3 * (seconds - rows[-2][1]) / (count - rows[-2][0]):9.0f}"
+        print(f"{count:12} {seconds:8.1f} {memory:5.2f} {more}", flush=True)
+    each = [(b - a) / (n - m) for (m, a), (n, b) in zip(rows, rows[1:])]
+    return 1 if each and each[-1] > 2 * each[0] else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
     parser.add_argument("--layers", default="12,24,48,96")
     parser.add_argument("--strategy", default="mirrored,tensor-split,pipeline:microbatches=8")
     parser.add_argument("--mesh", default="data=8,model=8,stage=8")
+    parser.add_argument("--microbatches")
+    parser.add_argument("--model")
     parser.add_argument("--ops")
     args = parser.parse_args()
     folder = os.path.join(args.build, "bench-models")
     os.makedirs(folder, exist_ok=True)
     if args.ops:
         return plan_steps(args.build, folder, list(map(int, args.ops.split(","))))
-    from make_models import transformer
-    devices = 1
-    for axis in args.mesh.split(","):
-        devices *= int(axis.split("=")[1])
+    layers = list(map(int, args.layers.split(",")))
+    if args.microbatches:
+        model = args.model or get_transformer(folder, layers[-1])
+        return scale_microbatches(args, folder, model, list(map(int, args.microbatches.split(","))))
     print("layers  seconds  GiB   ms a layer")
-    for layers in map(int, args.layers.split(",")):
-        model = f"{folder}/transformer-{layers}.onnx"
-        if not os.path.exists(model):
-            with open(os.devnull, "w") as quiet:
-                sys.stdout, stdout = quiet, sys.stdout
-                transformer(model, layers, dim=128, heads=8, length=32, vocabulary=256)
-                sys.stdout = stdout
-        seconds, memory = run([f"{args.build}/bin/dist-opt", model, "--loss", "sparse-categorical-crossentropy", "--from-logits",
-                               "true", "--optimizer", "adamw", "--batch-size", "64", "--strategy", args.strategy, "--devices",
-                               f"cpu:{devices}", "--mesh", args.mesh, "--emit=partitioned", "-o", f"{folder}/scale.mlirbc"])
-        print(f"{layers:6} {seconds:8.1f} {memory:5.2f} {1e3 * seconds / layers:9.0f}", flush=True)
+    for count in layers:
+        seconds, memory = partition(args.build, folder, get_transformer(folder, count), args.strategy, args.mesh, 64)
+        print(f"{count:6} {seconds:8.1f} {memory:5.2f} {1e3 * seconds / count:9.0f}", flush=True)
     return 1 if seconds > 60 or memory > 4 else 0
 
 
