@@ -8,8 +8,6 @@
 #include "runtime/core/text.h"
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <sys/stat.h>
@@ -19,20 +17,6 @@ namespace dist {
 static Status wrongSpec(const std::string &spec, const std::string &why) {
   return Status::error(StatusCode::InvalidInput, "cannot read data", spec, why,
                        "write NAME=FILE,label=FILE, a folder, or one file");
-}
-
-bool parseFraction(const std::string &text, double *top, double *bottom) {
-  size_t slash = text.find('/');
-  auto number = [](const std::string &word, double *out) {
-    char *end = nullptr;
-    *out = std::strtod(word.c_str(), &end);
-    return !word.empty() && *end == 0 && std::isfinite(*out);
-  };
-  *bottom = 1;
-  if (!number(text.substr(0, slash), top))
-    return false;
-  return slash == std::string::npos ||
-         (number(text.substr(slash + 1), bottom) && *bottom != 0);
 }
 
 /// Cuts `[a:b]` off a file's name. Both bounds may be missing.
@@ -103,9 +87,20 @@ static Status append(HostArray *array, HostArray more,
   return Status();
 }
 
+/// The demand of a file whose only array has the given name.
+static ArrayDemand named(const DataDemand &demand, const std::string &name) {
+  ArrayDemand one;
+  one.check = [&demand, name](const std::string &, DataType type,
+                              const std::vector<int64_t> &shape) {
+    return demand.check(name, type, shape);
+  };
+  return one;
+}
+
 /// MNIST's four IDX files, or CIFAR-10's batches.
 static Status readFolder(const std::string &folder, bool testPart,
-                         FileAccess access, std::vector<NamedArray> *out) {
+                         FileAccess access, const DataDemand &demand,
+                         std::vector<NamedArray> *out) {
   std::vector<std::string> names;
   if (DIR *handle = opendir(folder.c_str())) {
     while (dirent *item = readdir(handle))
@@ -132,7 +127,8 @@ static Status readFolder(const std::string &folder, bool testPart,
   std::vector<NamedArray> arrays;
   if (!images.empty() && !labels.empty()) {
     for (auto &[name, file] : {std::pair("x", images), {"y", labels}}) {
-      DIST_RETURN_IF_ERROR(readArrays(file, &arrays, false, access));
+      DIST_RETURN_IF_ERROR(
+          readArrays(file, &arrays, false, access, named(demand, name)));
       out->push_back({name, std::move(arrays[0].array)});
     }
     return Status();
@@ -157,28 +153,70 @@ static Status readFolder(const std::string &folder, bool testPart,
   return Status();
 }
 
-/// The array of a file that `NAME=FILE` means.
-static Status choose(std::vector<NamedArray> &arrays, const std::string &name,
-                     const std::string &file, HostArray *out) {
-  if (arrays.empty())
-    return wrongSpec(file, "it holds no arrays");
-  if (arrays.size() == 1) {
-    *out = std::move(arrays[0].array);
-    return Status();
-  }
+/// Which of a file's arrays `NAME=FILE` means: the only one, or one so named.
+static std::vector<bool> chooseFor(const std::string &name,
+                                   const std::vector<std::string> &names) {
+  std::vector<bool> chosen(names.size(), names.size() == 1);
+  if (names.size() == 1)
+    return chosen;
   bool label = name == "y" || name == "label";
   for (std::string wanted : {name, std::string(label ? "label" : "x"),
                              std::string(label ? "y" : "")})
-    for (NamedArray &item : arrays)
-      if (item.name == wanted) {
-        *out = std::move(item.array);
-        return Status();
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i] == wanted) {
+        chosen[i] = true;
+        return chosen;
       }
-  return wrongSpec(file, "it holds several arrays, none named '" + name + "'");
+  return chosen;
+}
+
+static Status readPair(const std::string &file, FileAccess access,
+                       const DataDemand &demand, NamedArray *item) {
+  ArrayDemand one = named(demand, item->name);
+  size_t count = 0;
+  one.choose = [&](const std::vector<std::string> &names) {
+    count = names.size();
+    return chooseFor(item->name, names);
+  };
+  std::vector<NamedArray> arrays;
+  DIST_RETURN_IF_ERROR(
+      readArrays(file, &arrays, /*wholeTables=*/true, access, one));
+  if (count == 0)
+    return wrongSpec(file, "it holds no arrays");
+  if (arrays.empty())
+    return wrongSpec(file, "it holds several arrays, none named '" +
+                               item->name + "'");
+  item->array = std::move(arrays[0].array);
+  return Status();
+}
+
+/// A file without a name: an archive, a table, images with their labels. What
+/// has no name in a file of several arrays is the input.
+static Status readUnnamed(const std::string &file, FileAccess access,
+                          const DataDemand &demand,
+                          std::vector<NamedArray> *out) {
+  ArrayDemand several;
+  several.choose = [&](std::vector<std::string> names) {
+    if (names.size() == 1 && names[0].empty())
+      return std::vector<bool>{true};
+    for (std::string &name : names)
+      name = name.empty() ? "x" : name;
+    return demand.choose(names);
+  };
+  several.check = demand.check;
+  DIST_RETURN_IF_ERROR(readArrays(file, out, false, access, several));
+  if (out->size() == 1 && (*out)[0].name.empty())
+    return wrongSpec(file, "it holds one array and does not say which input "
+                           "it is for");
+  for (NamedArray &item : *out)
+    if (item.name.empty())
+      item.name = "x";
+  return Status();
 }
 
 Status readDataSpec(const std::string &spec, bool testPart,
-                    std::vector<NamedArray> *out, FileAccess access) {
+                    std::vector<NamedArray> *out, FileAccess access,
+                    const DataDemand &demand) {
   out->clear();
   std::vector<std::string> pieces = splitList(spec);
   bool pairs = pieces.size() > 1 ||
@@ -189,16 +227,10 @@ Status readDataSpec(const std::string &spec, bool testPart,
     std::string file = spec;
     DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
     DIST_RETURN_IF_ERROR(isFolder(file)
-                             ? readFolder(file, testPart, access, out)
-                             : readArrays(file, out, false, access));
-    if (out->size() == 1 && (*out)[0].name.empty())
-      return wrongSpec(file, "it holds one array and does not say which input "
-                             "it is for");
-    for (NamedArray &item : *out) {
-      if (item.name.empty())
-        item.name = "x";
+                             ? readFolder(file, testPart, access, demand, out)
+                             : readUnnamed(file, access, demand, out));
+    for (NamedArray &item : *out)
       DIST_RETURN_IF_ERROR(cut(item, file, begin, end));
-    }
     return Status();
   }
   for (const std::string &piece : pieces) {
@@ -213,10 +245,7 @@ Status readDataSpec(const std::string &spec, bool testPart,
         return wrongSpec(spec, "'" + item.name + "' is given twice");
     std::string file = piece.substr(equals + 1);
     DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
-    std::vector<NamedArray> arrays;
-    DIST_RETURN_IF_ERROR(
-        readArrays(file, &arrays, /*wholeTables=*/true, access));
-    DIST_RETURN_IF_ERROR(choose(arrays, item.name, file, &item.array));
+    DIST_RETURN_IF_ERROR(readPair(file, access, demand, &item));
     DIST_RETURN_IF_ERROR(cut(item, file, begin, end));
     out->push_back(std::move(item));
   }

@@ -11,15 +11,25 @@
 
 namespace dist {
 
+/// What data are read for: the rest of their files is not unpacked, and what
+/// does not fit is refused before it is.
+struct DataDemand {
+  /// Which of a file's arrays, by their names.
+  std::function<std::vector<bool>(const std::vector<std::string> &names)>
+      choose = ArrayDemand().choose;
+  /// An error for an array of this name whose header says what does not fit.
+  std::function<Status(const std::string &name, DataType type,
+                       const std::vector<int64_t> &shape)>
+      check = ArrayDemand().check;
+};
+
 /// Reads `spec` as named arrays: pairs keep their names, a folder or a CSV or
 /// CIFAR-10 file gives "x" and "y", an archive its members' names. Each array
 /// has a dim 0; ranges FILE[a:b] are cut. `testPart`: of folders with two.
 Status readDataSpec(const std::string &spec, bool testPart,
                     std::vector<NamedArray> *out,
-                    FileAccess access = FileAccess::Read);
-
-/// A number or a fraction, `0.5` or `1/255`.
-bool parseFraction(const std::string &text, double *top, double *bottom);
+                    FileAccess access = FileAccess::Read,
+                    const DataDemand &demand = DataDemand());
 
 } // namespace dist
 

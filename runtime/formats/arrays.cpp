@@ -7,6 +7,7 @@
 #include "runtime/formats/arrays.h"
 #include "runtime/core/text.h"
 #include "runtime/formats/npy.h"
+#include "runtime/formats/npz.h"
 #include "runtime/formats/safetensors.h"
 #include <algorithm>
 #include <charconv>
@@ -43,34 +44,46 @@ bool isIdx(std::string_view bytes) {
          bytes[3] <= 16;
 }
 
-Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
-                const std::string &where, HostArray *out) {
-  auto damaged = [&](const std::string &why) {
-    return Status::error(StatusCode::InvalidInput, "damaged IDX file", where,
-                         why, "fetch it again");
-  };
+static Status damagedIdx(const std::string &where, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "damaged IDX file", where, why,
+                       "fetch it again");
+}
+
+/// Of a file's start.
+static Status parseIdxHeader(std::string_view bytes, const std::string &where,
+                             ArrayHeader *out) {
   if (!isIdx(bytes))
-    return damaged("its magic number is unknown");
-  HostArray array;
-  array.type = idxType(bytes[2]);
+    return damagedIdx(where, "its magic number is unknown");
+  ArrayHeader header;
+  header.type = idxType(bytes[2]);
   size_t rank = static_cast<unsigned char>(bytes[3]);
-  size_t start = 4 + 4 * rank;
-  if (bytes.size() < start)
-    return damaged("it is truncated");
+  header.start = 4 + 4 * rank;
+  if (bytes.size() < header.start)
+    return damagedIdx(where, "it is truncated");
   for (size_t i = 0; i < rank; ++i) {
     uint32_t dim = 0;
     std::memcpy(&dim, bytes.data() + 4 + 4 * i, sizeof dim);
-    array.shape.push_back(__builtin_bswap32(dim));
+    header.shape.push_back(__builtin_bswap32(dim));
   }
-  size_t size = byteSize(array.type), total = 0;
-  if (!checkedBytes(array.shape, size, &total) || bytes.size() - start < total)
-    return damaged("it is truncated: shape " + toString(array.shape) +
-                   " does not fit " + std::to_string(bytes.size()) + " bytes");
-  array.data = bytes.data() + start;
-  array.owner = std::move(owner);
-  if (size > 1) {
-    auto copy = std::make_shared<std::string>(array.data, total);
-    for (size_t i = 0; i < total; i += size)
+  if (!checkedBytes(header.shape, byteSize(header.type), &header.bytes))
+    return damagedIdx(where, "its shape is too large");
+  *out = std::move(header);
+  return Status();
+}
+
+Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
+                const std::string &where, HostArray *out) {
+  ArrayHeader header;
+  DIST_RETURN_IF_ERROR(parseIdxHeader(bytes, where, &header));
+  if (bytes.size() < header.end())
+    return damagedIdx(where, "it is truncated: shape " +
+                                 toString(header.shape) + " does not fit " +
+                                 std::to_string(bytes.size()) + " bytes");
+  HostArray array{header.type, header.shape, bytes.data() + header.start,
+                  std::move(owner)};
+  if (size_t size = byteSize(array.type); size > 1) {
+    auto copy = std::make_shared<std::string>(array.data, header.bytes);
+    for (size_t i = 0; i < header.bytes; i += size)
       std::reverse(copy->begin() + i, copy->begin() + i + size);
     array.data = copy->data();
     array.owner = copy;
@@ -220,23 +233,14 @@ Status parseCifar(std::string_view bytes, std::shared_ptr<const void>,
   return Status();
 }
 
-Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
-                   const std::string &path, std::vector<NamedArray> *out,
-                   bool wholeTables) {
-  out->clear();
-  if (bytes.empty())
-    return Status::error(StatusCode::InvalidInput, "empty data file", path, "",
-                         "give a file with examples");
+/// All arrays of what is no archive.
+static Status parseAll(std::string_view bytes,
+                       std::shared_ptr<const void> owner,
+                       const std::string &path, std::vector<NamedArray> *out,
+                       bool wholeTables) {
   if (isNpy(bytes)) {
     out->emplace_back();
     return parseNpy(bytes, std::move(owner), path, &out->back().array);
-  }
-  if (isZip(bytes)) {
-    std::vector<std::pair<std::string, HostArray>> members;
-    DIST_RETURN_IF_ERROR(parseNpz(bytes, std::move(owner), path, &members));
-    for (auto &[name, array] : members)
-      out->push_back({name, std::move(array)});
-    return Status();
   }
   if (isIdx(bytes)) {
     out->emplace_back();
@@ -274,11 +278,52 @@ Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
       "convert it, for example with numpy.save");
 }
 
+Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
+                   const std::string &path, std::vector<NamedArray> *out,
+                   bool wholeTables, const ArrayDemand &demand) {
+  out->clear();
+  if (bytes.empty())
+    return Status::error(StatusCode::InvalidInput, "empty data file", path, "",
+                         "give a file with examples");
+  if (isZip(bytes))
+    return parseNpz(bytes, std::move(owner), path, demand, out);
+  std::vector<NamedArray> all;
+  DIST_RETURN_IF_ERROR(
+      parseAll(bytes, std::move(owner), path, &all, wholeTables));
+  std::vector<std::string> names;
+  for (const NamedArray &item : all)
+    names.push_back(item.name);
+  std::vector<bool> wanted = demand.choose(names);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (wanted[i])
+      out->push_back(std::move(all[i]));
+  return Status();
+}
+
+UnpackLimit limitByHeader(const std::string &path, const ArrayDemand &demand) {
+  UnpackLimit limit;
+  limit.header = [check = demand.check, path](std::string_view start,
+                                              size_t *bytes) {
+    ArrayHeader header;
+    if (isNpy(start))
+      DIST_RETURN_IF_ERROR(parseNpyHeader(start, path, &header));
+    else if (isIdx(start))
+      DIST_RETURN_IF_ERROR(parseIdxHeader(start, path, &header));
+    else
+      return Status();
+    *bytes = header.end();
+    return check("", header.type, header.shape);
+  };
+  return limit;
+}
+
 Status readArrays(const std::string &path, std::vector<NamedArray> *out,
-                  bool wholeTables, FileAccess access) {
+                  bool wholeTables, FileAccess access,
+                  const ArrayDemand &demand) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access));
-  return parseArrays(file->bytes(), file, path, out, wholeTables);
+  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access,
+                                               limitByHeader(path, demand)));
+  return parseArrays(file->bytes(), file, path, out, wholeTables, demand);
 }
 
 } // namespace dist

@@ -21,16 +21,37 @@ struct NamedArray {
   HostArray array;
 };
 
-/// Archives give all members. CSV gives "label" (a column of that name, or the
-/// last) and "" (the others); with one column only "". CIFAR gives "" and
+/// What is wanted of a file: nothing else of it is unpacked.
+struct ArrayDemand {
+  /// Which of a file's arrays, by their names.
+  std::function<std::vector<bool>(const std::vector<std::string> &names)>
+      choose = [](const std::vector<std::string> &names) {
+        return std::vector<bool>(names.size(), true);
+      };
+  /// Told what an array's header says, in forms that have one, before its
+  /// elements are unpacked. An error refuses the file.
+  std::function<Status(const std::string &name, DataType type,
+                       const std::vector<int64_t> &shape)>
+      check = [](const std::string &, DataType, const std::vector<int64_t> &) {
+        return Status();
+      };
+};
+
+/// Archives give their members. CSV gives "label" (a column of that name, or
+/// the last) and "" (the others); with one column only "". CIFAR gives "" and
 /// "label". `wholeTables`: a CSV gives only "", all its columns.
 Status readArrays(const std::string &path, std::vector<NamedArray> *out,
                   bool wholeTables = false,
-                  FileAccess access = FileAccess::Read);
+                  FileAccess access = FileAccess::Read,
+                  const ArrayDemand &demand = ArrayDemand());
 /// The same of bytes in memory, for data that come from elsewhere.
 Status parseArrays(std::string_view bytes, std::shared_ptr<const void> owner,
                    const std::string &path, std::vector<NamedArray> *out,
-                   bool wholeTables = false);
+                   bool wholeTables = false,
+                   const ArrayDemand &demand = ArrayDemand());
+/// A limit for packed files of one array, whose header says its size.
+UnpackLimit limitByHeader(const std::string &path,
+                          const ArrayDemand &demand = ArrayDemand());
 
 /// IDX (MNIST's form): magic, dims, big-endian elements.
 bool isIdx(std::string_view bytes);

@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/external_files.h"
-#include "runtime/formats/dependencies.h"
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -138,8 +137,8 @@ Status ExternalFiles::open(const std::string &location,
               : refused(where, "'" + location + "' is no regular file", beside);
   ::close(descriptor);
   DIST_RETURN_IF_ERROR(status);
-  if (dependencies) {
-    dependencies->add(path, (*out)->bytes());
+  if (opened) {
+    opened(path, (*out)->bytes());
     (*out)->release();
   }
   files[location] = *out;

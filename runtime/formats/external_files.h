@@ -12,8 +12,6 @@
 
 namespace dist {
 
-class Dependencies;
-
 /// The files that a model's tensors lie in, opened once each. A model comes
 /// from anywhere, and must not make us read what its folder does not hold:
 /// names are relative, have no `..`, and what they lead to is a regular file
@@ -21,11 +19,15 @@ class Dependencies;
 /// from (caches keep model and data in one folder and link both).
 class ExternalFiles {
 public:
-  /// `dependencies`, if not null, gets each file that is opened.
+  /// Hears of a file that was opened, and of all that is in it.
+  using Opened =
+      std::function<void(const std::string &path, std::string_view bytes)>;
+
+  /// `opened` may be null.
   explicit ExternalFiles(std::string model,
                          FileAccess access = FileAccess::Read,
-                         Dependencies *dependencies = nullptr)
-      : model(std::move(model)), access(access), dependencies(dependencies) {}
+                         Opened opened = nullptr)
+      : model(std::move(model)), access(access), opened(std::move(opened)) {}
 
   /// `where` names the tensor in errors.
   Status open(const std::string &location, const std::string &where,
@@ -34,7 +36,7 @@ public:
 private:
   std::string model;
   FileAccess access;
-  Dependencies *dependencies;
+  Opened opened;
   std::map<std::string, std::shared_ptr<const FileBytes>> files;
 };
 

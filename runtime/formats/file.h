@@ -16,6 +16,7 @@
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,17 @@ struct HostArray {
 /// by who guards against that, as the tools do (tools/options/truncation.h).
 enum class FileAccess { Read, Map };
 
+/// How large a packed file may become in memory: some have a thousandth of the
+/// bytes that they unpack to. Half of the memory that is free is the most.
+struct UnpackLimit {
+  /// The most that a file of its kind has.
+  size_t bytes = SIZE_MAX;
+  /// Told the first bytes, as many as any header has: how many there are by the
+  /// file's own header; SIZE_MAX where none says it. An error refuses the file
+  /// before the rest of it is unpacked.
+  std::function<Status(std::string_view start, size_t *bytes)> header;
+};
+
 /// A file's bytes, read-only.
 class FileBytes {
 public:
@@ -50,12 +62,11 @@ public:
                      FileAccess access = FileAccess::Read);
   /// What is packed with gzip is unpacked into memory. A name in .gz promises
   /// it; other names leave it to the content, but for forms whose own start
-  /// may look like it. It may have `limit` bytes, and half of the memory that
-  /// is there at most.
+  /// may look like it.
   static Status openUnpacked(const std::string &path,
                              std::shared_ptr<const FileBytes> *out,
                              FileAccess access = FileAccess::Read,
-                             size_t limit = SIZE_MAX);
+                             const UnpackLimit &limit = UnpackLimit());
   FileBytes() = default;
   ~FileBytes();
   FileBytes(const FileBytes &) = delete;
@@ -84,10 +95,9 @@ size_t availableMemory();
 /// A model in one piece is a protobuf message, which has at most 2 GiB.
 constexpr size_t largestModelBytes = INT32_MAX;
 
-/// Inflates a gzip (or zlib) stream of at most `limit` bytes; `raw` is a
-/// deflate stream with no header, as in zip files.
-Status inflateBytes(std::string_view packed, bool raw, size_t limit,
-                    const std::string &where, std::string *out);
+/// The error of a file that has more bytes than may be kept in memory;
+/// `byMemory`: than half of what is free, or else than such files have.
+Status tooLarge(const std::string &path, size_t limit, bool byMemory);
 
 /// Writes beside the target and renames on `commit`, so that the target is
 /// either as it was or complete. A target that exists and is no regular file

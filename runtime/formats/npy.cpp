@@ -129,11 +129,16 @@ static Status normalize(HostArray &array, bool swapped, bool fortran,
   return Status();
 }
 
-Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
-                const std::string &where, HostArray *out) {
+static Status damagedArray(const std::string &where, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "cannot read NumPy array",
+                       where, why, "write it again with numpy.save");
+}
+
+/// And how the elements lie, which only who reads them needs.
+static Status parseHeader(std::string_view bytes, const std::string &where,
+                          ArrayHeader *out, bool *swapped, bool *fortran) {
   auto damaged = [&](const std::string &why) {
-    return Status::error(StatusCode::InvalidInput, "cannot read NumPy array",
-                         where, why, "write it again with numpy.save");
+    return damagedArray(where, why);
   };
   if (!isNpy(bytes))
     return damaged("it is no .npy file");
@@ -150,8 +155,8 @@ Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
 
   HeaderParser parser{bytes.substr(prefix, length)};
   std::string_view descr;
-  bool fortran = false, seen[3] = {};
-  HostArray array;
+  bool seen[3] = {};
+  ArrayHeader header;
   parser.expect("{");
   while (!parser.failed && !parser.eat("}")) {
     std::string_view key = parser.quoted();
@@ -163,10 +168,10 @@ Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
       descr = parser.quoted();
       seen[0] = true;
     } else if (key == "fortran_order") {
-      fortran = parser.boolean();
+      *fortran = parser.boolean();
       seen[1] = true;
     } else if (key == "shape") {
-      array.shape = parser.tuple();
+      header.shape = parser.tuple();
       seen[2] = true;
     } else {
       parser.failed = true;
@@ -186,24 +191,40 @@ Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
     size = 0;
   for (auto &row : kTypes)
     if (size && row.kind == descr[1] && row.size == size)
-      array.type = row.type;
-  if (array.type == manifest::DATA_TYPE_UNKNOWN)
+      header.type = row.type;
+  if (header.type == manifest::DATA_TYPE_UNKNOWN)
     return damaged("its type '" + std::string(descr) +
                    "' is not supported (numbers and bool are)");
-  size_t total = 0;
-  if (!checkedBytes(array.shape, size, &total))
+  header.start = prefix + length;
+  if (!checkedBytes(header.shape, size, &header.bytes) ||
+      header.bytes > SIZE_MAX - header.start)
     return damaged("its shape is too large");
-  std::string_view data = bytes.substr(prefix + length);
-  if (data.size() < total)
-    return damaged("it is truncated: shape " + toString(array.shape) +
-                   " needs " + std::to_string(total) + " bytes, it has " +
-                   std::to_string(data.size()));
-  array.data = data.data();
-  array.owner = std::move(owner);
-  bool swapped = descr[0] == '>' && size > 1;
-  fortran &= array.shape.size() > 1;
+  *swapped = descr[0] == '>' && size > 1;
+  *fortran &= header.shape.size() > 1;
+  *out = std::move(header);
+  return Status();
+}
+
+Status parseNpyHeader(std::string_view start, const std::string &where,
+                      ArrayHeader *out) {
+  bool swapped = false, fortran = false;
+  return parseHeader(start, where, out, &swapped, &fortran);
+}
+
+Status parseNpy(std::string_view bytes, std::shared_ptr<const void> owner,
+                const std::string &where, HostArray *out) {
+  ArrayHeader header;
+  bool swapped = false, fortran = false;
+  DIST_RETURN_IF_ERROR(parseHeader(bytes, where, &header, &swapped, &fortran));
+  if (bytes.size() < header.end())
+    return damagedArray(
+        where, "it is truncated: shape " + toString(header.shape) + " needs " +
+                   std::to_string(header.bytes) + " bytes, it has " +
+                   std::to_string(bytes.size() - header.start));
+  HostArray array{header.type, header.shape, bytes.data() + header.start,
+                  std::move(owner)};
   if (swapped || fortran)
-    DIST_RETURN_IF_ERROR(normalize(array, swapped, fortran, total));
+    DIST_RETURN_IF_ERROR(normalize(array, swapped, fortran, header.bytes));
   *out = std::move(array);
   return Status();
 }

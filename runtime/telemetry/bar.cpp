@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/bar.h"
 #include <algorithm>
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace dist {
 

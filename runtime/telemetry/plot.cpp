@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace dist {
 

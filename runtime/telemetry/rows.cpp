@@ -7,7 +7,7 @@
 #include "runtime/telemetry/rows.h"
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace dist {
 

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -18,7 +18,16 @@ using manifest::Binding;
 Status readInputFile(const std::string &path, HostArray *out, std::string *name,
                      FileAccess access) {
   std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access));
+  UnpackLimit limit;
+  limit.header = [&](std::string_view start, size_t *bytes) {
+    ArrayHeader header;
+    if (!isNpy(start))
+      return Status();
+    DIST_RETURN_IF_ERROR(parseNpyHeader(start, path, &header));
+    *bytes = header.end();
+    return Status();
+  };
+  DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access, limit));
   if (isNpy(file->bytes()))
     return parseNpy(file->bytes(), file, path, out);
   std::string ignored;

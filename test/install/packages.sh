@@ -38,7 +38,7 @@ check_deb() {
     echo "$field: $(dpkg-deb -f "$1" $field | head -n 1)"
   done
   depends=$(dpkg-deb -f "$1" Depends)
-  for name in lld- libmlir- libllvm libprotobuf libgomp libstdc++ libc6 zlib1g; do
+  for name in lld- libmlir- libllvm libprotobuf libgomp libstdc++ libc6 zlib1g libzip libssl libfmt; do
     [[ ", $depends" == *", $name"* ]] || fail "the .deb does not depend on $name*: $depends"
   done
 }

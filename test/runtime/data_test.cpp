@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/data/shuffle.h"
+#include "runtime/data/preprocessing.h"
 #include "runtime/data/source.h"
 #include "test/runtime/data_fixture.h"
 #include <algorithm>

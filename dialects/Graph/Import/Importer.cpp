@@ -92,10 +92,10 @@ FailureOr<OwningOpRef<ModuleOp>> mlir::dist::graph::importModelBytes(
   return module;
 }
 
-/// Opens the file; errors are emitted.
+/// Opens the file, which unpacks to `limit` at most; errors are emitted.
 static std::shared_ptr<const ::dist::FileBytes>
 openFile(MLIRContext *context, StringRef path, ::dist::FileAccess access,
-         ::dist::Dependencies *dependencies) {
+         const ::dist::UnpackLimit &limit, ::dist::Dependencies *dependencies) {
   std::shared_ptr<const ::dist::FileBytes> file;
   ::dist::Status status = ::dist::checkForeignFolder(path.str());
   if (status.ok())
@@ -106,12 +106,17 @@ openFile(MLIRContext *context, StringRef path, ::dist::FileAccess access,
     file->release();
   }
   if (status.ok() && (path.ends_with(".gz") || ::dist::isGzip(file->bytes())))
-    status = ::dist::FileBytes::openUnpacked(path.str(), &file, access,
-                                             ::dist::largestModelBytes);
+    status = ::dist::FileBytes::openUnpacked(path.str(), &file, access, limit);
   if (status.ok())
     return file;
   emitError(fileLoc(context, path)) << status.message();
   return nullptr;
+}
+
+static ::dist::UnpackLimit modelLimit() {
+  ::dist::UnpackLimit limit;
+  limit.bytes = ::dist::largestModelBytes;
+  return limit;
 }
 
 static std::string folderOf(StringRef path) {
@@ -122,7 +127,8 @@ static std::string folderOf(StringRef path) {
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::dist::graph::importModel(MLIRContext *context, StringRef path,
                                const ImportOptions &options) {
-  auto file = openFile(context, path, options.access, options.dependencies);
+  auto file = openFile(context, path, options.access, modelLimit(),
+                       options.dependencies);
   if (!file)
     return failure();
   return importModelBytes(context, file->bytes(), path, folderOf(path), options,
@@ -132,7 +138,8 @@ mlir::dist::graph::importModel(MLIRContext *context, StringRef path,
 FailureOr<Coverage>
 mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
                                   const ImportOptions &options) {
-  auto file = openFile(context, path, options.access, options.dependencies);
+  auto file = openFile(context, path, options.access, modelLimit(),
+                       options.dependencies);
   if (!file)
     return failure();
   OnnxModel model(context, path, folderOf(path), options);
@@ -149,7 +156,8 @@ mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
 FailureOr<HostTensor>
 mlir::dist::graph::readTensorFile(MLIRContext *context, StringRef path,
                                   ::dist::Dependencies *dependencies) {
-  auto file = openFile(context, path, ::dist::FileAccess::Read, dependencies);
+  auto file = openFile(context, path, ::dist::FileAccess::Read,
+                       ::dist::limitByHeader(path.str()), dependencies);
   if (!file)
     return failure();
   ::dist::HostArray array;

@@ -119,7 +119,12 @@ LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index,
 }
 
 LogicalResult OnnxModel::loadInitializers(onnx::GraphProto &graph) {
-  ::dist::ExternalFiles files(path, options.access, options.dependencies);
+  ::dist::ExternalFiles::Opened opened;
+  if (options.dependencies)
+    opened = [&](const std::string &file, std::string_view bytes) {
+      options.dependencies->add(file, bytes);
+    };
+  ::dist::ExternalFiles files(path, options.access, opened);
   bool isWhole = &graph == &model.graph();
   for (int i = 0; i < graph.initializer_size(); ++i)
     if (failed(loadInitializer(*graph.mutable_initializer(i), isWhole ? i : -1,

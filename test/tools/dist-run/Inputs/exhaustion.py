@@ -1,8 +1,9 @@
-"""Writes files that are small and unpack to much: an archive of members that overlap, and a gzip stream of zeros."""
+"""Writes files that are small and unpack to much: archives of members that overlap or that nobody wants, and gzip streams of zeros."""
 import gzip
 import os
 import struct
 import sys
+import zipfile
 import zlib
 
 folder = sys.argv[1]
@@ -21,3 +22,25 @@ with open(os.path.join(folder, "overlap.npz"), "wb") as file:
 member = gzip.compress(bytes(1 << 26))
 with open(os.path.join(folder, "bomb.npy.gz"), "wb") as file:
     file.write(member * 16)  # members of one stream, 1 GiB in all
+
+
+def npy(shape, descr):
+    text = b"{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr.encode(), repr(shape).encode())
+    text = text.ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+# The header is an array's that fits the model; what follows it is 1 GiB more.
+with open(os.path.join(folder, "tail.npy.gz"), "wb") as file:
+    file.write(gzip.compress(npy((32, 64), "<f4") + bytes(32 * 64 * 4)) + member * 16)
+# The header is an array's that does not: 4 GiB of rows of the wrong length.
+with open(os.path.join(folder, "wide.npy.gz"), "wb") as file:
+    file.write(gzip.compress(npy((4096, 262144), "<f4")) + member * 64)
+# 1 GiB that the model has no input for.
+with zipfile.ZipFile(os.path.join(folder, "extra.npz"), "w", zipfile.ZIP_DEFLATED) as archive:
+    with archive.open("extra.npy", "w") as out:
+        out.write(npy((1 << 28,), "<f4"))
+        for i in range(1 << 6):
+            out.write(bytes(1 << 24))
+    archive.writestr("x.npy", npy((32, 64), "<f4") + bytes(32 * 64 * 4))
+    archive.writestr("y.npy", npy((32,), "|u1") + bytes(32))

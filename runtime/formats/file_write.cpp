@@ -1,0 +1,163 @@
+//===- file_write.cpp - Writing files atomically -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/formats/file.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dist {
+
+/// The rights that this process takes off what it makes. umask() only tells by
+/// changing it, under the feet of other threads.
+static mode_t currentUmask() {
+  mode_t mask = 022;
+  if (FILE *status = std::fopen("/proc/self/status", "re")) {
+    char line[256];
+    unsigned value;
+    while (std::fgets(line, sizeof line, status))
+      if (std::sscanf(line, "Umask: %o", &value) == 1)
+        mask = value & 0777;
+    std::fclose(status);
+  }
+  return mask;
+}
+
+FileSink::~FileSink() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (!beside.empty())
+    ::unlink(beside.c_str());
+}
+
+Status FileSink::failed(const char *what) {
+  int error = errno;
+  return Status::error(StatusCode::Unavailable, what, path,
+                       std::strerror(error),
+                       "check the folder, its permissions and free space");
+}
+
+Status FileSink::open(const std::string &target) {
+  path = target;
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) {
+      errno = EISDIR;
+      return failed("cannot write file");
+    }
+    descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    return descriptor < 0 ? failed("cannot write file") : Status();
+  }
+  beside = path + ".part-XXXXXX";
+  descriptor = mkostemp(beside.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    beside.clear();
+    return failed("cannot write file");
+  }
+  // mkostemp leaves it to its owner; the name it gets is as any other file's.
+  if (fchmod(descriptor, 0666 & ~currentUmask()) != 0)
+    return failed("cannot write file");
+  return Status();
+}
+
+Status FileSink::write(const void *data, size_t size) {
+  const char *next = static_cast<const char *>(data);
+  while (size > 0) {
+    ssize_t put = ::write(descriptor, next, std::min(size, size_t(1) << 30));
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0 && errno == EFAULT)
+      return Status::error(StatusCode::Unavailable, "cannot write file", path,
+                           "the file that the data are from was cut short",
+                           "run again when nothing writes it");
+    if (put < 0)
+      return failed("cannot write file");
+    next += put;
+    size -= put;
+  }
+  return Status();
+}
+
+Status FileSink::commit(bool durable) {
+  if (durable && !beside.empty() && fsync(descriptor) != 0)
+    return failed("cannot write file");
+  int open = descriptor;
+  descriptor = -1;
+  if (::close(open) != 0)
+    return failed("cannot write file");
+  if (!beside.empty()) {
+    if (::rename(beside.c_str(), path.c_str()) != 0)
+      return failed("cannot rename file into place");
+    beside.clear();
+    if (durable)
+      return flushToDisk(parentFolder(path));
+  }
+  return Status();
+}
+
+Status writeFile(const std::string &path, std::string_view text, bool durable) {
+  FileSink sink;
+  DIST_RETURN_IF_ERROR(sink.open(path));
+  DIST_RETURN_IF_ERROR(sink.write(text));
+  return sink.commit(durable);
+}
+
+std::string parentFolder(const std::string &path) {
+  size_t end = path.find_last_not_of('/');
+  size_t slash = end == std::string::npos ? 0 : path.rfind('/', end);
+  if (end == std::string::npos || slash == 0)
+    return path.empty() ? "." : "/";
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Status flushToDisk(const std::string &path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  bool done = descriptor >= 0 && fsync(descriptor) == 0;
+  int error = errno;
+  if (descriptor >= 0)
+    ::close(descriptor);
+  // File systems that cannot do this say EINVAL: nothing more can be asked.
+  if (done || error == EINVAL)
+    return Status();
+  return Status::error(StatusCode::Unavailable, "cannot write to the disk",
+                       path, std::strerror(error),
+                       "check the disk and its free space");
+}
+
+Status makeFolderBeside(const std::string &path, std::string *out) {
+  *out = path;
+  while (out->size() > 1 && out->back() == '/')
+    out->pop_back();
+  *out += ".part-XXXXXX";
+  if (!mkdtemp(out->data()) || chmod(out->c_str(), 0777 & ~currentUmask()) != 0)
+    return Status::error(StatusCode::Unavailable, "cannot make folder", *out,
+                         std::strerror(errno),
+                         "check the path, its permissions and free space");
+  return Status();
+}
+
+Status makeFolders(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return Status::error(StatusCode::Unavailable, "cannot make folder", path,
+                         error.message(),
+                         "check the path, its permissions and free space");
+  return Status();
+}
+
+void removeAll(const std::string &path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+} // namespace dist

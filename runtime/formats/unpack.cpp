@@ -1,0 +1,133 @@
+//===- unpack.cpp - Files that are packed with gzip -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/text.h"
+#include "runtime/formats/file.h"
+#include <algorithm>
+#include <zlib.h>
+
+namespace dist {
+
+/// What is unpacked at a time, with room for any header.
+static constexpr size_t kBlock = size_t(1) << 18;
+
+static Status damaged(const std::string &path, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "damaged compressed data",
+                       path, why, "fetch or write the file again");
+}
+
+bool isGzip(std::string_view bytes) {
+  // Two bytes of magic, the only method there is, and no reserved flags.
+  return bytes.size() >= 18 && bytes.substr(0, 3) == "\x1f\x8b\x08" &&
+         (bytes[3] & 0xe0) == 0;
+}
+
+namespace {
+
+/// A gzip file, which may hold several streams, one after another.
+class Inflater {
+public:
+  explicit Inflater(std::string_view packed) : packed(packed) {}
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater &) = delete;
+  Inflater &operator=(const Inflater &) = delete;
+
+  Status open(const std::string &path) {
+    // 16 added to the window's bits: gzip only.
+    return inflateInit2(&stream, MAX_WBITS + 16) == Z_OK
+               ? Status()
+               : Status::error(StatusCode::Unavailable, "cannot unpack", path,
+                               "zlib has no memory", "free some memory");
+  }
+  bool ended() const { return atEnd; }
+
+  /// Appends the next block, or what is left.
+  Status appendBlock(const std::string &path, std::string *out) {
+    std::string block(kBlock, '\0');
+    stream.next_out = reinterpret_cast<Bytef *>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    while (stream.avail_out > 0 && !atEnd) {
+      if (stream.avail_in == 0 && used < packed.size()) {
+        size_t part = std::min<size_t>(packed.size() - used, 1 << 30);
+        stream.next_in =
+            reinterpret_cast<Bytef *>(const_cast<char *>(packed.data() + used));
+        stream.avail_in = static_cast<uInt>(part);
+        used += part;
+      }
+      int code = inflate(&stream, Z_NO_FLUSH);
+      if (code == Z_STREAM_END) {
+        atEnd = stream.avail_in == 0 && used == packed.size();
+        if (!atEnd && inflateReset(&stream) != Z_OK)
+          return damaged(path, "zlib failed");
+      } else if (code != Z_OK) {
+        return damaged(path, code == Z_BUF_ERROR ? "it ends too early"
+                                                 : "it is no valid stream");
+      }
+    }
+    out->append(block.data(), block.size() - stream.avail_out);
+    return Status();
+  }
+
+private:
+  std::string_view packed;
+  z_stream stream{};
+  size_t used = 0;
+  bool atEnd = false;
+};
+
+} // namespace
+
+/// Unpacks all of it, or as much as shows that it is too much.
+static Status unpack(std::string_view packed, const std::string &path,
+                     const UnpackLimit &limit, std::string *out) {
+  Inflater stream(packed);
+  DIST_RETURN_IF_ERROR(stream.open(path));
+  DIST_RETURN_IF_ERROR(stream.appendBlock(path, out));
+  size_t memory = availableMemory() / 2, named = SIZE_MAX;
+  size_t most = std::min(memory, limit.bytes);
+  if (limit.header)
+    DIST_RETURN_IF_ERROR(limit.header(*out, &named));
+  if (named != SIZE_MAX) {
+    if (named > most)
+      return tooLarge(path, most, memory < limit.bytes);
+    most = named;
+    out->reserve(named);
+  }
+  while (out->size() <= most && !stream.ended())
+    DIST_RETURN_IF_ERROR(stream.appendBlock(path, out));
+  if (out->size() <= most)
+    return Status();
+  if (named == SIZE_MAX)
+    return tooLarge(path, most, memory < limit.bytes);
+  return damaged(path, "it unpacks to more than the " + std::to_string(named) +
+                           " bytes that its header names");
+}
+
+Status FileBytes::openUnpacked(const std::string &path,
+                               std::shared_ptr<const FileBytes> *out,
+                               FileAccess access, const UnpackLimit &limit) {
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(open(path, &file, access));
+  bool promised = endsWith(path, ".gz");
+  // The length of a safetensors header comes first, and may be any number.
+  bool other = endsWith(path, ".safetensors");
+  if (promised && !isGzip(file->bytes()))
+    return Status::error(StatusCode::InvalidInput, "damaged compressed data",
+                         path,
+                         "its name ends in .gz, but no gzip stream is in it",
+                         "fetch it again, or give it its right name");
+  if (promised || (!other && isGzip(file->bytes()))) {
+    auto plain = std::make_shared<FileBytes>();
+    DIST_RETURN_IF_ERROR(unpack(file->bytes(), path, limit, &plain->unpacked));
+    plain->start = plain->unpacked.data();
+    plain->length = plain->unpacked.size();
+    file = std::move(plain);
+  }
+  *out = std::move(file);
+  return Status();
+}
+
+} // namespace dist
