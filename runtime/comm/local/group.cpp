@@ -50,13 +50,13 @@ Status Shared::abortedStatus(int rank, const Call &call) {
                        opName(rank, call.op), reason);
 }
 
-Status Shared::waitForOthers(const Place &place, const Call &call) {
-  Group &group = *place.group;
+Status Shared::waitForOthers(const Membership &membership, const Call &call) {
+  Group &group = *membership.group;
   auto arrived = [&](int member) {
-    return group.slots[member].arrived.load() >= place.phase;
+    return group.slots[member].arrived.load() >= membership.phase;
   };
   auto allArrived = [&] {
-    for (int i = 0; i < place.size(); ++i)
+    for (int i = 0; i < membership.size(); ++i)
       if (!arrived(i))
         return false;
     return true;
@@ -69,47 +69,50 @@ Status Shared::waitForOthers(const Place &place, const Call &call) {
   }
   auto ready = [&] { return aborted.load() || allArrived(); };
   auto anyArrived = [&] {
-    for (int i = 0; i < place.size(); ++i)
-      if (i != place.index && arrived(i))
+    for (int i = 0; i < membership.size(); ++i)
+      if (i != membership.index && arrived(i))
         return true;
     return false;
   };
-  int spin = place.spinMicroseconds;
-  if (call.betweenPrograms && !place.patient && !arrived(place.size() - 1))
+  int spin = membership.spinMicroseconds;
+  if (call.betweenPrograms && !membership.patient &&
+      !arrived(membership.size() - 1))
     spin = std::min(spin, options.spinForHostMicroseconds);
-  Patience patience(*this, place, call);
+  Patience patience(*this, membership, call);
   while (!patience.wait(group.wait, ready, spin)) {
     // The host's time begins with the first one that comes, which shows as
     // that one's progress.
-    if (!place.patient || anyArrived())
+    if (!membership.patient || anyArrived())
       return patience.timedOut();
     patience.restart();
   }
   return Status();
 }
 
-Status Shared::arrive(Place &place, const Call &call) {
-  place.group->slots[place.index].arrived.store(place.phase);
-  DIST_RETURN_IF_ERROR(waitForOthers(place, call));
+Status Shared::arrive(Membership &membership, const Call &call) {
+  membership.group->slots[membership.index].arrived.store(membership.phase);
+  DIST_RETURN_IF_ERROR(waitForOthers(membership, call));
   if (aborted.load())
-    return abortedStatus(place.rank(), call);
-  for (int i = 0; i < place.size(); ++i)
-    if (!(place.published(i).call == call))
-      return mismatch(place, call, i);
+    return abortedStatus(membership.rank(), call);
+  for (int i = 0; i < membership.size(); ++i)
+    if (!(membership.published(i).call == call))
+      return mismatch(membership, call, i);
   return Status();
 }
 
-Status Shared::mismatch(const Place &place, const Call &call, int member) {
+Status Shared::mismatch(const Membership &membership, const Call &call,
+                        int member) {
   auto text = [&](const Call &call, int index) {
-    int rank = place.group->members[index];
+    int rank = membership.group->members[index];
     return std::string(name(call.kind)) + " of " + opName(rank, call.op) +
            " with " + std::to_string(call.count) + " elements on rank " +
            std::to_string(rank);
   };
-  return fail(StatusCode::Internal, place.rank(), call,
-              "ranks are at different collectives: " + text(call, place.index) +
-                  ", " + text(place.published(member).call, member),
-              "recompile the package");
+  return fail(
+      StatusCode::Internal, membership.rank(), call,
+      "ranks are at different collectives: " + text(call, membership.index) +
+          ", " + text(membership.published(member).call, member),
+      "recompile the package");
 }
 
 } // namespace dist::local

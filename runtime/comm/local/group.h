@@ -38,9 +38,10 @@ struct Publication {
   alignas(64) char small[inlineBytes];
 };
 
-/// One rank's place in a group. A rank writes publication `phase % 2` before it
-/// arrives at the phase; it can overwrite it only two phases on, and so after
-/// all others have arrived at the next one, done with reading this one.
+/// What one rank shows the others of a group. It writes publication `phase % 2`
+/// before it arrives at the phase; it can overwrite it only two phases on, and
+/// so after all others have arrived at the next one, done with reading this
+/// one.
 struct alignas(64) Slot {
   std::atomic<uint64_t> arrived{0};
   Publication publications[2];
@@ -53,7 +54,7 @@ struct Group {
 };
 
 /// A rank's view of one group.
-struct Place {
+struct Membership {
   Group *group = nullptr;
   int index = 0; // among the members
   uint64_t phase = 0;
@@ -122,26 +123,26 @@ struct Shared {
               const std::string &why, const std::string &todo);
   Status abortedStatus(int rank, const Call &call);
 
-  /// Publishes, then waits until all of the group have. `packed` (of
-  /// `packedBytes`, if any) fills the publication's own memory.
+  /// Publishes, then waits until all of the group have. `pack` fills the
+  /// publication's own memory, if it has anything to put there.
   template <typename Pack>
-  Status meet(Place &place, const Call &call, void *const *from,
+  Status meet(Membership &membership, const Call &call, void *const *from,
               void *const *to, Pack pack) {
-    ++place.phase;
-    Slot &mine = place.group->slots[place.index];
-    Publication &publication = mine.publications[place.phase % 2];
+    ++membership.phase;
+    Slot &mine = membership.group->slots[membership.index];
+    Publication &publication = mine.publications[membership.phase % 2];
     publication.call = call;
     publication.from = from;
     publication.to = to;
     pack(publication.small);
-    return arrive(place, call);
+    return arrive(membership, call);
   }
 
 private:
-  Status arrive(Place &place, const Call &call);
+  Status arrive(Membership &membership, const Call &call);
   /// An error if the others do not come in time.
-  Status waitForOthers(const Place &place, const Call &call);
-  Status mismatch(const Place &place, const Call &call, int member);
+  Status waitForOthers(const Membership &membership, const Call &call);
+  Status mismatch(const Membership &membership, const Call &call, int member);
 };
 
 } // namespace dist::local

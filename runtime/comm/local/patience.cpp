@@ -37,10 +37,11 @@ void Waiting::addMissing(std::vector<int> *ranks) const {
       ranks->push_back(group->members[i]);
 }
 
-Patience::Patience(Shared &shared, const Place &place, const Call &call)
-    : Patience(shared, place.rank(), -1, 0, call, place.background) {
-  mine.group = place.group;
-  mine.phase = place.phase;
+Patience::Patience(Shared &shared, const Membership &membership,
+                   const Call &call)
+    : Patience(shared, membership.rank(), -1, 0, call, membership.background) {
+  mine.group = membership.group;
+  mine.phase = membership.phase;
 }
 
 Patience::Patience(Shared &shared, int receiver, int sender, int64_t tag,

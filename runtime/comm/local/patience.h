@@ -22,8 +22,8 @@ class Patience {
 public:
   using Clock = WaitPoint::Clock;
 
-  /// For those of the place's group that have not come to its phase.
-  Patience(Shared &shared, const Place &place, const Call &call);
+  /// For those of the group that have not come to its phase.
+  Patience(Shared &shared, const Membership &membership, const Call &call);
   /// For a message.
   Patience(Shared &shared, int receiver, int sender, int64_t tag,
            const Call &call, bool background);

@@ -1,0 +1,60 @@
+//===- rank.cpp - One rank of a local world -------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/local/rank.h"
+#include "runtime/comm/local/direct.h"
+#include "runtime/comm/local/mailbox.h"
+#include "runtime/comm/local/peer_access.h"
+#include "runtime/comm/local/stepwise.h"
+
+namespace dist::local {
+
+Status LocalCommunicator::run(const Collective &what, void *const *from,
+                              void *const *to) {
+  progress.advance();
+  Exchange e{what, from, to};
+  DIST_RETURN_IF_ERROR(begin(state, groups, e));
+  if (what.kind == CollectiveKind::AllSlice) {
+    Team team(state.shared.options);
+    team.inBackground = what.background;
+    for (int64_t i = 0; i < what.pieces.size; ++i)
+      team.pull(what.pieces[i], from[i], e.position, to[i], 0);
+    return Status();
+  }
+  state.prepare(e);
+  auto &mailboxes = state.shared.mailboxes;
+  switch (what.kind) {
+  case CollectiveKind::Send:
+    mailboxes[state.worldRank(e, what.peer)]->put(rank(), what.tag, e.call,
+                                                  what, from);
+    return Status();
+  case CollectiveKind::Recv:
+    return receive(state.shared, *mailboxes[rank()], rank(),
+                   state.worldRank(e, what.peer), e.call, what, to);
+  default:
+    break;
+  }
+  if (what.kind == CollectiveKind::Barrier)
+    return e.size() > 1 ? state.meet(e) : Status();
+  if (e.bytes == 0)
+    return Status();
+  if (e.size() > 1 && e.algorithm == Algorithm::ReduceToOne)
+    return reduceToOne(e, state);
+  if (e.size() > 1 && e.algorithm != Algorithm::Auto)
+    return reduceInRing(e, state);
+  return collectDirectly(e, state);
+}
+
+Status LocalCommunicator::share(const Collective &what, void *const *from,
+                                void **addresses) {
+  progress.advance();
+  Exchange e{what, from, nullptr};
+  DIST_RETURN_IF_ERROR(begin(state, groups, e));
+  return publishBuffers(e, state, addresses);
+}
+
+} // namespace dist::local
