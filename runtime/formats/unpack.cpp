@@ -7,6 +7,8 @@
 #include "runtime/core/text.h"
 #include "runtime/formats/file.h"
 #include <algorithm>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 namespace dist {
@@ -27,6 +29,53 @@ bool isGzip(std::string_view bytes) {
 
 namespace {
 
+/// Memory of the kernel's that grows without a second copy beside it: half of
+/// what is free may be taken, and a std::string would need all of it to grow.
+class GrowingMemory {
+public:
+  GrowingMemory() = default;
+  ~GrowingMemory() {
+    if (capacity)
+      munmap(start, capacity);
+  }
+  GrowingMemory(const GrowingMemory &) = delete;
+  GrowingMemory &operator=(const GrowingMemory &) = delete;
+
+  size_t size() const { return used; }
+  std::string_view bytes() const { return {start, used}; }
+  /// Room for `count` bytes behind those that are there; null: there is none.
+  char *room(size_t count) {
+    if (capacity - used < count &&
+        !resize(std::max(2 * capacity, used + count)) && !resize(used + count))
+      return nullptr;
+    return start + used;
+  }
+  void add(size_t count) { used += count; }
+  bool resize(size_t size) {
+    size_t page = sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
+    void *moved = !capacity ? mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                            : mremap(start, capacity, size, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED)
+      return false;
+    start = static_cast<char *>(moved);
+    capacity = size;
+    return true;
+  }
+  /// Gives what is there away, to who unmaps it; null: there is nothing.
+  const char *take() {
+    if (!used || !resize(used))
+      return nullptr;
+    capacity = 0;
+    return start;
+  }
+
+private:
+  char *start = nullptr;
+  size_t used = 0, capacity = 0;
+};
+
 /// A gzip file, which may hold several streams, one after another.
 class Inflater {
 public:
@@ -45,10 +94,16 @@ public:
   bool ended() const { return atEnd; }
 
   /// Appends the next block, or what is left.
-  Status appendBlock(const std::string &path, std::string *out) {
-    std::string block(kBlock, '\0');
-    stream.next_out = reinterpret_cast<Bytef *>(block.data());
-    stream.avail_out = static_cast<uInt>(block.size());
+  Status appendBlock(const std::string &path, GrowingMemory *out) {
+    char *block = out->room(kBlock);
+    if (!block)
+      return Status::error(StatusCode::Unavailable,
+                           "cannot hold an unpacked file in memory", path,
+                           "there is no room behind its first " +
+                               std::to_string(out->size()) + " bytes",
+                           "give it unpacked, or more memory");
+    stream.next_out = reinterpret_cast<Bytef *>(block);
+    stream.avail_out = static_cast<uInt>(kBlock);
     while (stream.avail_out > 0 && !atEnd) {
       if (stream.avail_in == 0 && used < packed.size()) {
         size_t part = std::min<size_t>(packed.size() - used, 1 << 30);
@@ -67,7 +122,7 @@ public:
                                                  : "it is no valid stream");
       }
     }
-    out->append(block.data(), block.size() - stream.avail_out);
+    out->add(kBlock - stream.avail_out);
     return Status();
   }
 
@@ -82,19 +137,19 @@ private:
 
 /// Unpacks all of it, or as much as shows that it is too much.
 static Status unpack(std::string_view packed, const std::string &path,
-                     const UnpackLimit &limit, std::string *out) {
+                     const UnpackLimit &limit, GrowingMemory *out) {
   Inflater stream(packed);
   DIST_RETURN_IF_ERROR(stream.open(path));
   DIST_RETURN_IF_ERROR(stream.appendBlock(path, out));
   size_t memory = availableMemory() / 2, named = SIZE_MAX;
   size_t most = std::min(memory, limit.bytes);
   if (limit.header)
-    DIST_RETURN_IF_ERROR(limit.header(*out, &named));
+    DIST_RETURN_IF_ERROR(limit.header(out->bytes(), &named));
   if (named != SIZE_MAX) {
     if (named > most)
       return tooLarge(path, most, memory < limit.bytes);
     most = named;
-    out->reserve(named);
+    out->resize(std::max(named, out->size()) + kBlock);
   }
   while (out->size() <= most && !stream.ended())
     DIST_RETURN_IF_ERROR(stream.appendBlock(path, out));
@@ -121,9 +176,11 @@ Status FileBytes::openUnpacked(const std::string &path,
                          "fetch it again, or give it its right name");
   if (promised || (!other && isGzip(file->bytes()))) {
     auto plain = std::make_shared<FileBytes>();
-    DIST_RETURN_IF_ERROR(unpack(file->bytes(), path, limit, &plain->unpacked));
-    plain->start = plain->unpacked.data();
-    plain->length = plain->unpacked.size();
+    GrowingMemory grown;
+    DIST_RETURN_IF_ERROR(unpack(file->bytes(), path, limit, &grown));
+    plain->length = grown.size();
+    plain->start = grown.take();
+    plain->mapped = plain->start;
     file = std::move(plain);
   }
   *out = std::move(file);
