@@ -77,6 +77,21 @@ TEST_F(CppHeaderTest, OwnsTeamsAndCheckpoints) {
   EXPECT_EQ(moved.read<float>("w"), (std::vector<float>{3, 4}));
 }
 
+TEST_F(CppHeaderTest, ReducesValues) {
+  api::Session session(folder);
+  float data[] = {1, 2, 3, 4, 6, 8};
+  api::TensorView value = api::view(data, {2, 3});
+  // One process: its own value.
+  EXPECT_EQ(session.reduce<float>(DIST_REDUCTION_SUM, value),
+            (std::vector<float>(data, data + 6)));
+  EXPECT_EQ(session.reduce<float>(DIST_REDUCTION_MEAN, value, 0),
+            (std::vector<float>{2.5, 4, 5.5}));
+  EXPECT_EQ(session.reduce<float>(DIST_REDUCTION_MAX, value, 1),
+            (std::vector<float>{3, 8}));
+  EXPECT_THROW(session.reduce<float>(DIST_REDUCTION_SUM, value, 2), api::Error);
+  EXPECT_THROW(session.reduce<double>(DIST_REDUCTION_SUM, value), api::Error);
+}
+
 TEST_F(CppHeaderTest, StatusesBecomeErrors) {
   try {
     api::Session("/nowhere");

@@ -102,7 +102,7 @@ public:
   /// What the entry gives; valid until its next run.
   std::vector<TensorView> run(const std::string &entry,
                               const std::vector<TensorView> &inputs) {
-    std::vector<dist_tensor_t> in = raw(inputs);
+    std::vector<dist_tensor_t> in = rawTensors(inputs);
     std::vector<dist_tensor_t> out(
         size_t(std::max(0, dist_session_output_count(get(), entry.c_str()))));
     check(dist_session_run(get(), entry.c_str(), in.data(), int32_t(in.size()),
@@ -111,7 +111,7 @@ public:
   }
   /// Of any one number of examples (see dist_session_predict).
   std::vector<TensorView> predict(const std::vector<TensorView> &inputs) {
-    std::vector<dist_tensor_t> in = raw(inputs);
+    std::vector<dist_tensor_t> in = rawTensors(inputs);
     std::vector<dist_tensor_t> out(
         size_t(std::max(0, dist_session_output_count(get(), "predict"))));
     check(dist_session_predict(get(), in.data(), int32_t(in.size()), out.data(),
@@ -120,7 +120,7 @@ public:
   }
   /// The loss of a step on a full batch: inputs, then labels.
   double trainStep(const std::vector<TensorView> &inputs) {
-    std::vector<dist_tensor_t> in = raw(inputs);
+    std::vector<dist_tensor_t> in = rawTensors(inputs);
     double loss = 0;
     check(dist_session_train_step(get(), in.data(), int32_t(in.size()), &loss));
     return loss;
@@ -128,7 +128,7 @@ public:
 
   /// The step up to its update, and the update (--entries ...,gradients,apply).
   Gradients gradients(const std::vector<TensorView> &inputs) {
-    std::vector<dist_tensor_t> in = raw(inputs);
+    std::vector<dist_tensor_t> in = rawTensors(inputs);
     int32_t variables = dist_session_input_count(get(), "apply");
     int32_t count = 0;
     for (const dist_binding_t &output : outputs("gradients"))
@@ -144,8 +144,24 @@ public:
     return result;
   }
   void apply(const std::vector<TensorView> &gradients) {
-    std::vector<dist_tensor_t> in = raw(gradients);
+    std::vector<dist_tensor_t> in = rawTensors(gradients);
     check(dist_session_apply(get(), in.data(), int32_t(in.size())));
+  }
+
+  /// A value of the app's over all processes (see dist_session_reduce): all of
+  /// it element by element, or where `axis` >= 0 first along that dim.
+  template <typename T>
+  std::vector<T> reduce(dist_reduction_t reduction, const TensorView &value,
+                        int32_t axis = -1) {
+    value.as<T>(); // of that type
+    int64_t count = 1;
+    for (size_t d = 0; d < value.dims().size(); ++d)
+      count *= int32_t(d) == axis ? 1 : value.dims()[d];
+    std::vector<T> out(size_t(std::max<int64_t>(count, 0)));
+    dist_tensor_t tensor = value.raw();
+    check(dist_session_reduce(get(), reduction, axis, &tensor, out.data(),
+                              out.size() * sizeof(T)));
+    return out;
   }
 
   /// From any thread: the call that runs throws DIST_STATUS_CANCELLED.
@@ -199,12 +215,6 @@ private:
       dist_session_close(session);
     }
   };
-  static std::vector<dist_tensor_t> raw(const std::vector<TensorView> &views) {
-    std::vector<dist_tensor_t> tensors;
-    for (const TensorView &one : views)
-      tensors.push_back(one.raw());
-    return tensors;
-  }
   template <typename Count, typename Get>
   std::vector<dist_binding_t> bindings(const std::string &entry, Count count,
                                        Get getOne) const {

@@ -114,6 +114,15 @@ private:
   const void *bytes;
 };
 
+/// For the C API; lives as long as the views.
+inline std::vector<dist_tensor_t>
+rawTensors(const std::vector<TensorView> &views) {
+  std::vector<dist_tensor_t> tensors;
+  for (const TensorView &one : views)
+    tensors.push_back(one.raw());
+  return tensors;
+}
+
 /// A view of elements in memory, dense and row-major. Such that start at a
 /// multiple of 64 bytes are not copied.
 template <typename T>
