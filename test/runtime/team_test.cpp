@@ -205,7 +205,7 @@ TEST(RankThreads, TurnsExceptionsIntoErrors) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(DIST_THREAD_SANITIZER)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Neither the ranks' own threads nor libgomp's, which would end the process.
 TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
   for (std::vector<int> threadsOfRank :

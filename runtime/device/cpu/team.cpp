@@ -10,9 +10,6 @@
 #include "runtime/device/cpu/loop.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include <algorithm>
-#ifdef DIST_THREAD_SANITIZER
-#include <thread>
-#endif
 
 extern "C" {
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
@@ -49,7 +46,7 @@ TeamScope::~TeamScope() {
 }
 
 namespace {
-#ifndef DIST_THREAD_SANITIZER
+
 struct SeatedLoop {
   const Loop &loop;
   const int *seats;
@@ -64,13 +61,11 @@ void runShare(void *data) {
   for (int chunk = omp_get_thread_num(); chunk < loop.chunks; chunk += step)
     loop.run(chunk);
 }
-#endif
+
 } // namespace
 
 void startTeam() {
-#ifndef DIST_THREAD_SANITIZER
   GOMP_parallel([](void *) {}, nullptr, omp_get_max_threads(), 0);
-#endif
 }
 
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
@@ -84,18 +79,8 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
     loopTeam->run(loop);
     return;
   }
-#ifdef DIST_THREAD_SANITIZER
-  // libgomp's joins look like races to the sanitizer.
-  std::vector<std::thread> threads;
-  for (int32_t chunk = 1; chunk < chunks; ++chunk)
-    threads.emplace_back([&loop, chunk] { loop.run(chunk); });
-  loop.run(0);
-  for (std::thread &thread : threads)
-    thread.join();
-#else
   SeatedLoop seated{loop, teamSeats};
   GOMP_parallel(runShare, &seated, std::min(chunks, omp_get_max_threads()), 0);
-#endif
 }
 
 void onEachThread(void (*function)(void *), void *data) {
