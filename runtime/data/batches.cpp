@@ -17,7 +17,8 @@ int64_t BatchStream::batchesPerPass(int64_t examples, const BatchPlan &plan) {
 }
 
 /// `examples` by weight, rounded down.
-static int64_t wholeShare(int64_t examples, const BatchPlan &plan, int64_t r) {
+static int64_t wholePortion(int64_t examples, const BatchPlan &plan,
+                            int64_t r) {
   if (plan.weights.empty())
     return examples / plan.replicas;
   int64_t total =
@@ -26,16 +27,16 @@ static int64_t wholeShare(int64_t examples, const BatchPlan &plan, int64_t r) {
          examples % total * plan.weights[r] / total;
 }
 
-int64_t BatchStream::shareOf(int64_t examples, const BatchPlan &plan,
-                             int64_t r) {
+int64_t BatchStream::portionOf(int64_t examples, const BatchPlan &plan,
+                               int64_t r) {
   int64_t left = examples;
   for (int64_t other = 0; other < plan.replicas; ++other)
-    left -= wholeShare(examples, plan, other);
-  return wholeShare(examples, plan, r) + (r < left);
+    left -= wholePortion(examples, plan, other);
+  return wholePortion(examples, plan, r) + (r < left);
 }
 
 int64_t BatchStream::rowsOf(const BatchPlan &plan, int64_t r) {
-  return wholeShare(plan.rows, plan, r);
+  return wholePortion(plan.rows, plan, r);
 }
 
 BatchStream::BatchStream(const Dataset &data, const BatchPlan &plan)
@@ -85,14 +86,14 @@ void BatchStream::make(int64_t number, Batch *batch) {
   if (batch->partial) {
     int64_t next = 0;
     for (int64_t r = 0; r < plan.replicas; ++r) {
-      int64_t share = shareOf(count, plan, r), room = rowsOf(plan, r);
+      int64_t portion = portionOf(count, plan, r), room = rowsOf(plan, r);
       // A replica without examples copies another's.
-      int64_t copied = batch->indices[share > 0 ? next : 0];
+      int64_t copied = batch->indices[portion > 0 ? next : 0];
       for (int64_t i = 0; i < room; ++i) {
-        laid.push_back(i < share ? batch->indices[next + i] : copied);
-        batch->mask.push_back(i < share);
+        laid.push_back(i < portion ? batch->indices[next + i] : copied);
+        batch->mask.push_back(i < portion);
       }
-      next += share;
+      next += portion;
     }
     rows = &laid;
   }

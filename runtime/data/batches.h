@@ -7,7 +7,7 @@
 //
 // Cuts a data set into global batches in a seeded order. A full batch is
 // contiguous, each replica's part by address. A short one is laid out for the
-// partial entry: every replica gets its share of the examples (by its weight;
+// partial entry: every replica gets its portion of the examples (by its weight;
 // sizes of equal ones differ by one at most), then copies of a real example,
 // and a mask that tells them.
 //
@@ -63,7 +63,7 @@ public:
   static int64_t batchesPerPass(int64_t examples, const BatchPlan &plan);
   /// Examples that replica `r` gets of `examples`: by weight, rounded down, and
   /// of those left one each, first to last. Never more than rows.
-  static int64_t shareOf(int64_t examples, const BatchPlan &plan, int64_t r);
+  static int64_t portionOf(int64_t examples, const BatchPlan &plan, int64_t r);
   /// Rows that replica `r` has.
   static int64_t rowsOf(const BatchPlan &plan, int64_t r);
 

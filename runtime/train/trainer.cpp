@@ -42,13 +42,13 @@ static Status nonfinite(Session &session, const Dataset &data,
     int64_t index = data.findNonfinite(c, batch.indices);
     if (index < 0)
       continue;
-    int64_t place =
+    int64_t position =
         std::find(batch.indices.begin(), batch.indices.end(), index) -
         batch.indices.begin();
     int64_t rank = 0;
     while (rank + 1 < plan.replicas) {
-      place -= BatchStream::shareOf(batch.examples, plan, rank);
-      if (place < 0)
+      position -= BatchStream::portionOf(batch.examples, plan, rank);
+      if (position < 0)
         break;
       ++rank;
     }
@@ -345,10 +345,10 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   std::function<bool(size_t)> goOn;
   if (options.onNonfinite == OnNonfinite::Stop && used > 1)
     goOn = [this, used](size_t i) {
-      // A batch whose update is not done yet is no place to end at.
-      bool applies = i + 1 < used && calls[i + 1].batch == calls[i].batch;
+      // To end between a batch and its update would lose the batch.
+      bool hasUpdate = i + 1 < used && calls[i + 1].batch == calls[i].batch;
       return calls[i].entry->read(calls[i].outputs).finite &&
-             (applies || !observer.stops());
+             (hasUpdate || !observer.stops());
     };
   size_t done = 0;
   Status status = session.runSteps(stepCalls, goOn, &done);
@@ -358,14 +358,16 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   for (size_t i = 0; i < done; ++i) {
     StepResult result = calls[i].entry->read(calls[i].outputs), applied;
     const Batch &batch = *calls[i].batch;
-    bool applies = i + 1 < done && calls[i + 1].batch == &batch;
-    // A step is told of when its update is done.
-    bool appliesNot = !applies && i + 1 < used && calls[i + 1].batch == &batch;
-    if (appliesNot && result.finite)
+    // A step counts when its update, which with accumulation is a call of its
+    // own, is done. One whose numbers are not finite is recorded all the same:
+    // they are why its update was left out.
+    bool hasUpdate = i + 1 < used && calls[i + 1].batch == &batch;
+    bool updated = hasUpdate && i + 1 < done;
+    if (hasUpdate && !updated && result.finite)
       break;
-    if (applies)
+    if (updated)
       applied = calls[++i].entry->read(calls[i].outputs);
-    DIST_RETURN_IF_ERROR(record(batch, result, applies ? &applied : nullptr));
+    DIST_RETURN_IF_ERROR(record(batch, result, updated ? &applied : nullptr));
   }
   return status;
 }

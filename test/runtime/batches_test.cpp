@@ -85,7 +85,7 @@ TEST_F(BatchTest, SharesFollowTheWeights) {
   auto shares = [&](int64_t examples) {
     std::vector<int64_t> all;
     for (int64_t r = 0; r < plan.replicas; ++r)
-      all.push_back(BatchStream::shareOf(examples, plan, r));
+      all.push_back(BatchStream::portionOf(examples, plan, r));
     return all;
   };
   EXPECT_EQ(shares(8), (std::vector<int64_t>{2, 4, 2}));
