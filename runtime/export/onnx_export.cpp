@@ -31,7 +31,7 @@ Status readModel(const std::string &path, onnx::ModelProto *model,
   return parseOnnxModel(file->bytes(), path, model, raw);
 }
 
-Status tooLarge(const std::string &path) {
+Status tooLargeForOnnx(const std::string &path) {
   return Status::error(StatusCode::InvalidInput, "cannot write the model", path,
                        "an ONNX file ends at 2 GiB",
                        "write the weights as .safetensors");
@@ -103,7 +103,7 @@ Status dist::writeOnnxSkeleton(const std::string &path,
   }
   std::string bytes;
   if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes))
-    return tooLarge(skeleton);
+    return tooLargeForOnnx(skeleton);
   return writeFile(skeleton, bytes);
 }
 
@@ -267,7 +267,7 @@ Status dist::writeOnnxModel(const std::string &skeleton,
   std::string graphHead =
       makeFieldHead(onnx::ModelProto::kGraphFieldNumber, graphBytes);
   if (model.ByteSizeLong() + graphHead.size() + graphBytes > INT_MAX)
-    return tooLarge(path);
+    return tooLargeForOnnx(path);
   FileSink sink;
   DIST_RETURN_IF_ERROR(sink.open(path));
   DIST_RETURN_IF_ERROR(sink.write(model.SerializeAsString()));
