@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mlir::dist {
 
@@ -24,6 +25,9 @@ struct LoweringOptions {
   int64_t threads = 1;
   /// CPU to generate code for; empty: this one.
   std::string cpu;
+  /// Further ones, each with code of its own over the same weights; named as
+  /// setTargetCpu takes them.
+  std::vector<std::string> furtherCpus;
   /// Code generation jobs at once; 0: one a core.
   int64_t jobs = 0;
   /// False: each op a kernel of its own.
@@ -74,7 +78,8 @@ void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);
 void registerLoweringPipelines();
 
 /// Lowers the module (which is left in the LLVM dialect) and writes the package
-/// folder: program.so, weights.safetensors, manifest, `addFiles`. An existing
+/// folder: program.so, weights.safetensors, manifest, `addFiles`; and a program
+/// and manifest for each further CPU (runtime/core/variants.h). An existing
 /// package or empty folder is replaced, in one step, when the new one is
 /// complete; anything else is refused. Emits an error on failure.
 LogicalResult lowerToPackage(ModuleOp module, const LoweringOptions &options,

@@ -163,6 +163,8 @@ dist_status_t *dist_session_open(const char *package,
       };
     if (given.team)
       session.team = given.team->threads;
+    if (given.cpu_variant)
+      session.cpuVariant = given.cpu_variant;
     auto result = std::make_unique<dist_session_t>();
     DIST_RETURN_IF_ERROR(Session::open(package, session, &result->session));
     *out_session = result.release();

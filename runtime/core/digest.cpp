@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/digest.h"
+#include "runtime/core/package_files.h"
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -49,8 +50,9 @@ Status digestFiles(const std::vector<std::string> &paths, std::string *out) {
   return Status();
 }
 
-Status digestPackage(const std::string &package, std::string *out) {
-  std::vector<std::string> paths = {package + "/program.so"};
+Status digestPackage(const std::string &package, const std::string &variant,
+                     std::string *out) {
+  std::vector<std::string> paths = {programPath(package, variant)};
   std::string weights = package + "/weights.safetensors";
   struct stat info;
   if (stat(weights.c_str(), &info) == 0)

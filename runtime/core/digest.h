@@ -17,9 +17,10 @@ namespace dist {
 /// CRC-32 of each. It finds damage, not forgery.
 Status digestFiles(const std::vector<std::string> &paths, std::string *out);
 
-/// The digest of a package folder: of program.so and weights.safetensors (the
-/// latter only when it is there).
-Status digestPackage(const std::string &package, std::string *out);
+/// The digest of a package folder's variant: of its program and of
+/// weights.safetensors (the latter only when it is there).
+Status digestPackage(const std::string &package, const std::string &variant,
+                     std::string *out);
 
 } // namespace dist
 

@@ -7,7 +7,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/digest.h"
-#include "runtime/device/cpu/features.h"
+#include "runtime/core/variants.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -57,7 +57,7 @@ Status damaged(const std::string &where, const std::string &why) {
                        where, why, "compile it again");
 }
 
-Status otherHost(const std::string &where, const std::string &why) {
+Status otherVersion(const std::string &where, const std::string &why) {
   return Status::error(StatusCode::InvalidInput,
                        "the package is for another machine or version", where,
                        why, "recompile it here");
@@ -106,10 +106,10 @@ Status checkBinding(const manifest::Manifest &manifest, int program,
 
 Status check(const manifest::Manifest &manifest, const std::string &where) {
   if (manifest.abi_version() != DIST_RT_ABI_VERSION)
-    return otherHost(where, "its interface has version " +
-                                std::to_string(manifest.abi_version()) +
-                                ", this runtime's " +
-                                std::to_string(DIST_RT_ABI_VERSION));
+    return otherVersion(where, "its interface has version " +
+                                   std::to_string(manifest.abi_version()) +
+                                   ", this runtime's " +
+                                   std::to_string(DIST_RT_ABI_VERSION));
   int64_t ranks = 1;
   for (const manifest::Axis &axis : manifest.mesh().axes())
     if (axis.size() < 1 || axis.size() > 1024 || (ranks *= axis.size()) > 1024)
@@ -179,7 +179,10 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
 } // namespace
 
 Status readManifest(const std::string &folder, manifest::Manifest *out) {
-  std::string path = folder + "/manifest";
+  return readManifestFile(manifestPath(folder, ""), out);
+}
+
+Status readManifestFile(const std::string &path, manifest::Manifest *out) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0)
     return Status::error(StatusCode::InvalidInput, "cannot open the package",
@@ -204,33 +207,22 @@ Status parseManifest(const std::string &bytes, const std::string &where,
 }
 
 Status Package::load(const std::string &folder, const Host &host,
-                     const dist_rt_api &api, std::unique_ptr<Package> *out) {
+                     const std::string &wanted, const dist_rt_api &api,
+                     std::unique_ptr<Package> *out) {
   auto package = std::make_unique<Package>();
   package->folder = folder;
-  manifest::Manifest &manifest = package->manifest;
-  DIST_RETURN_IF_ERROR(readManifest(folder, &manifest));
-  std::string where = folder + "/manifest";
-  std::string missing;
-  for (const std::string &feature : cpu::missingFeatures(
-           {manifest.cpu_features().begin(), manifest.cpu_features().end()},
-           host.cpuFeatures))
-    missing += (missing.empty() ? "" : ", ") + feature;
-  if (!missing.empty())
-    return Status::error(StatusCode::InvalidInput,
-                         "the package is for another CPU", where,
-                         "its code (" + manifest.target_cpu() +
-                             ") uses features that this one lacks: " + missing,
-                         "recompile it here, or with a --target-cpu that has "
-                         "no more than both");
+  Variant variant;
+  DIST_RETURN_IF_ERROR(chooseVariant(folder, host, wanted, &variant));
+  package->manifest = std::move(variant.manifest);
+  const manifest::Manifest &manifest = package->manifest;
   std::string digest;
-  DIST_RETURN_IF_ERROR(digestPackage(folder, &digest));
+  DIST_RETURN_IF_ERROR(digestPackage(folder, variant.name, &digest));
   if (digest != manifest.digest())
     return damaged(folder, "its files are not those of its manifest");
 
   // A path with a slash, or the loader would search its own places.
-  std::string program = folder + "/program.so";
-  if (program.find('/') == std::string::npos)
-    program = "./" + program;
+  std::string &program = package->program;
+  program = programPath(folder, variant.name);
   package->library = dlopen(program.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!package->library) {
     const char *why = dlerror();
@@ -241,7 +233,7 @@ Status Package::load(const std::string &folder, const Host &host,
   if (!init)
     return damaged(program, "it has no dist_program_init");
   if (init(&api) != 0)
-    return otherHost(program, "it does not take this runtime's interface");
+    return otherVersion(program, "it does not take this runtime's interface");
   for (const manifest::Variable &variable : manifest.variables()) {
     package->variables.emplace_back();
     DIST_RETURN_IF_ERROR(distribute(manifest, variable, variable.name(),
@@ -264,7 +256,7 @@ Status Package::find(const std::string &symbol,
   *out =
       reinterpret_cast<dist_program_entry_fn>(dlsym(library, symbol.c_str()));
   if (!*out)
-    return damaged(folder + "/program.so", "it has no function " + symbol);
+    return damaged(program, "it has no function " + symbol);
   return Status();
 }
 

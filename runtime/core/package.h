@@ -22,9 +22,11 @@ struct Host {
   std::vector<std::string> cpuFeatures;
 };
 
-/// Reads and checks `folder`/manifest: not whether the machine fits, which
-/// tools that only look do not care about.
+/// Reads and checks `folder`/manifest, the first variant's (variants.h): not
+/// whether the machine fits, which tools that only look do not care about.
 Status readManifest(const std::string &folder, manifest::Manifest *out);
+/// The same of a file.
+Status readManifestFile(const std::string &path, manifest::Manifest *out);
 /// The same of a manifest's bytes; `where` names them in errors.
 Status parseManifest(const std::string &bytes, const std::string &where,
                      manifest::Manifest *out);
@@ -75,15 +77,18 @@ inline bool holdsVariable(const manifest::Manifest &manifest,
                    manifest.program_of_rank(rank)) != programs.end();
 }
 
-/// A package's code and its manifest.
+/// A package's code and its manifest: of the variant that fits best, or of the
+/// one for the CPU `wanted`.
 class Package {
 public:
   static Status load(const std::string &folder, const Host &host,
-                     const dist_rt_api &api, std::unique_ptr<Package> *out);
+                     const std::string &wanted, const dist_rt_api &api,
+                     std::unique_ptr<Package> *out);
   ~Package();
 
   manifest::Manifest manifest;
   std::string folder;
+  std::string program;                 // the path of its code
   std::vector<Distribution> variables; // as in the manifest
 
   /// An entry's function; null name gives null.

@@ -305,7 +305,8 @@ Status PackageSession::start(const SessionOptions &options) {
                           " x " + std::to_string(m.threads_per_device()) +
                           " threads, " + std::to_string(deviceBytes()) +
                           " bytes a device, strategy " +
-                          (m.strategy().empty() ? "one-device" : m.strategy()));
+                          (m.strategy().empty() ? "one-device" : m.strategy()) +
+                          ", code for " + m.target_cpu());
   return resetVariables();
 }
 
@@ -520,8 +521,8 @@ Status Session::open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out) {
   auto session = std::make_unique<PackageSession>();
   Host host{cpu::hostFeatures()};
-  DIST_RETURN_IF_ERROR(
-      Package::load(package, host, runtimeApi(), &session->package));
+  DIST_RETURN_IF_ERROR(Package::load(package, host, options.cpuVariant,
+                                     runtimeApi(), &session->package));
   DIST_RETURN_IF_ERROR(session->start(options));
   *out = std::move(session);
   return Status();

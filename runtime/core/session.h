@@ -48,6 +48,9 @@ struct SessionOptions {
   LogFunction log;
   /// Threads that other sessions run on, too, in turns; null: its own.
   std::shared_ptr<ThreadTeam> team;
+  /// The CPU whose code of a package's is run, by its name there; empty: of
+  /// those that this machine can run the one that uses most of it.
+  std::string cpuVariant;
   /// Where the ranks run, and which process this is; none: all of them here.
   std::optional<Placement> placement;
   int process = 0;

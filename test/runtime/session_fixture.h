@@ -194,7 +194,7 @@ protected:
 
   Status open(const SessionOptions &options = {}) {
     std::string digest;
-    EXPECT_TRUE(digestPackage(folder, &digest).ok());
+    EXPECT_TRUE(digestPackage(folder, "", &digest).ok());
     if (m.digest().empty())
       m.set_digest(digest);
     std::ofstream(folder / "manifest", std::ios::binary)

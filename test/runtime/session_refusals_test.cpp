@@ -5,15 +5,102 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/package.h"
+#include "runtime/core/variants.h"
 #include "runtime/device/cpu/features.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "test/runtime/apart.h"
 #include "test/runtime/session_fixture.h"
 #include <functional>
+#include <map>
 
 namespace dist::test {
 namespace {
+
+/// Code for further CPUs, each of which names what it needs.
+class VariantsTest : public SessionTest {
+protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    describe(1);
+    std::vector<std::string> all = cpu::hostFeatures();
+    ASSERT_GE(all.size(), 2u);
+    m.set_target_cpu("small");
+    m.add_cpu_features(all[0]);
+    std::string digest;
+    ASSERT_TRUE(digestPackage(folder, "", &digest).ok());
+    m.set_digest(digest);
+    all.push_back("of-no-cpu");
+    for (auto [name, count] :
+         {std::pair("foreign", all.size()), std::pair("large", all.size() - 1),
+          std::pair("middle", size_t(1))}) {
+      manifest::Manifest other = m;
+      other.clear_variants();
+      other.set_target_cpu(name);
+      other.clear_cpu_features();
+      for (size_t i = 0; i < count; ++i)
+        other.add_cpu_features(all[i]);
+      // Kernels and memory are each variant's own.
+      other.set_state_bytes(m.state_bytes() + 64);
+      others[name] = other;
+      m.add_variants(name);
+      fs::copy_file(SESSION_PROGRAM, programPath(folder, name));
+    }
+    write();
+  }
+  void write() {
+    for (const auto &[name, other] : others)
+      std::ofstream(manifestPath(folder, name), std::ios::binary)
+          << other.SerializeAsString();
+  }
+  std::string chosen(const std::string &wanted = "") {
+    SessionOptions options;
+    options.cpuVariant = wanted;
+    Status status = open(options);
+    return status.ok() ? session->manifest().target_cpu() : status.message();
+  }
+  std::map<std::string, manifest::Manifest> others;
+};
+
+TEST_F(VariantsTest, TheBestThatFitsRuns) {
+  EXPECT_EQ(chosen(), "large");
+  EXPECT_TRUE(step().ok());
+  EXPECT_EQ(chosen("small"), "small");
+  EXPECT_TRUE(step().ok());
+  EXPECT_EQ(chosen("middle"), "middle");
+  EXPECT_NE(chosen("foreign").find("lacks: of-no-cpu"), std::string::npos);
+  EXPECT_NE(chosen("none").find("it has small, foreign, large, middle"),
+            std::string::npos);
+  // Of as many features, the earlier.
+  others["large"].add_cpu_features("of-no-cpu");
+  write();
+  EXPECT_EQ(chosen(), "small");
+  others["middle"].add_cpu_features("of-none-either");
+  m.add_cpu_features("of-no-cpu");
+  write();
+  std::string why = chosen();
+  for (const char *part : {"the package is for another CPU",
+                           "(small) uses features that this one "
+                           "lacks: of-no-cpu",
+                           "(middle) uses features that this one lacks: "
+                           "of-none-either"})
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+}
+
+TEST_F(VariantsTest, AreOfOneProgram) {
+  others["foreign"].mutable_variables(0)->set_name("v");
+  write();
+  EXPECT_NE(chosen("small").find("is not of the program that the others are"),
+            std::string::npos);
+  fs::remove(manifestPath(folder, "foreign"));
+  EXPECT_NE(chosen().find("cannot open the package"), std::string::npos);
+  for (const char *name : {"", "../large", "a/b", ".", "a\nb"}) {
+    m.clear_variants();
+    m.add_variants(name);
+    EXPECT_NE(chosen().find("a variant has no name that a file may have"),
+              std::string::npos)
+        << name;
+  }
+}
 
 TEST_F(SessionTest, ChecksInputs) {
   openRanks(1);

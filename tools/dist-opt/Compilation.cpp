@@ -88,6 +88,8 @@ int Compilation::emitPackage() {
                                      "a package needs a place",
                                      "--emit=package", "", "give -o FOLDER"));
   LoweringOptions lowering = loweringOptions();
+  lowering.furtherCpus.assign(options.targetCpus.begin() + 1,
+                              options.targetCpus.end());
   ExplainReport report = explain(*module, getMachine());
   describeCosts(lowering, report);
   if (options.memoryLimitGiB > 0)

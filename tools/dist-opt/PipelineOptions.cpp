@@ -70,13 +70,13 @@ Status Compilation::plan() {
   else
     threads = std::max<int64_t>(1, countUsableThreads() / devices);
   LoweringOptions lowering;
-  std::string why = setTargetCpu(lowering, options.targetCpu);
-  return why.empty() ? Status()
-                     : Status::error(StatusCode::InvalidArgument,
-                                     "no code for this CPU", "--target-cpu",
-                                     "'" + options.targetCpu + "': " + why,
-                                     "use native, x86-64-v3, x86-64-v4 or a "
-                                     "name that llc -mcpu=help lists");
+  for (const std::string &cpu : options.targetCpus)
+    if (std::string why = setTargetCpu(lowering, cpu); !why.empty())
+      return Status::error(StatusCode::InvalidArgument, "no code for this CPU",
+                           "--target-cpu", "'" + cpu + "': " + why,
+                           "use native, x86-64-v3, x86-64-v4 or a name that "
+                           "llc -mcpu=help lists");
+  return Status();
 }
 
 /// ZeRO from its second stage on: whole gradients are there until their bucket
@@ -91,8 +91,8 @@ bool Compilation::freesGradients() const {
 LoweringOptions Compilation::loweringOptions() {
   LoweringOptions lowering;
   lowering.threads = threads;
-  // plan() has checked the name.
-  (void)setTargetCpu(lowering, options.targetCpu);
+  // plan() has checked the names.
+  (void)setTargetCpu(lowering, options.targetCpus.front());
   lowering.convolution = options.convolution;
   lowering.readPeers = !freesGradients();
   ::dist::manifest::Manifest &metadata = lowering.metadata;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/cache.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/variants.h"
 #include "runtime/formats/dependencies.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/sha256.h"
@@ -209,7 +210,12 @@ static void prune(const std::string &folder) {
 /// The digest of a package's small files. Those of weights and code are in the
 /// manifest, and checked when it is loaded.
 static Status digestSmallFiles(const std::string &package, std::string *out) {
-  std::vector<std::string> paths = {package + "/manifest"};
+  std::vector<std::string> paths, variants;
+  manifest::Manifest first;
+  DIST_RETURN_IF_ERROR(readManifest(package, &first));
+  DIST_RETURN_IF_ERROR(listVariants(first, package, &variants));
+  for (const std::string &variant : variants)
+    paths.push_back(manifestPath(package, variant));
   std::string skeleton = package + "/" + kOnnxSkeletonName;
   if (access(skeleton.c_str(), F_OK) == 0)
     paths.push_back(skeleton);

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/core/package.h"
+#include "runtime/core/variants.h"
+#include "runtime/device/cpu/features.h"
 #include "runtime/core/predict.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
@@ -187,7 +188,29 @@ static Status libraryBlock(const manifest::Manifest &manifest,
   return Status();
 }
 
+/// The manifest of the variant that would run here, or was asked for; where
+/// none can, the first. And the CPUs that the package has code for.
+static Status readVariants(const std::string &folder, const Options &options,
+                           manifest::Manifest *manifest,
+                           std::vector<std::string> *cpus) {
+  DIST_RETURN_IF_ERROR(readManifest(folder, manifest));
+  std::vector<std::string> names;
+  DIST_RETURN_IF_ERROR(listVariants(*manifest, folder, &names));
+  for (const std::string &name : names) {
+    manifest::Manifest one;
+    DIST_RETURN_IF_ERROR(readVariant(folder, name, &one));
+    cpus->push_back(one.target_cpu());
+  }
+  Variant here;
+  Status status =
+      chooseVariant(folder, {cpu::hostFeatures()}, options.cpuVariant, &here);
+  if (status.ok())
+    *manifest = std::move(here.manifest);
+  return options.cpuVariant.empty() ? Status() : status;
+}
+
 static std::string infoJson(const manifest::Manifest &manifest,
+                            const std::vector<std::string> &cpus,
                             const manifest::Entry *predict) {
   std::string text = "{\"model\":" + jsonString(manifest.model_name()) +
                      ",\"strategy\":" + jsonString(manifest.strategy()) +
@@ -233,6 +256,9 @@ static std::string infoJson(const manifest::Manifest &manifest,
           ",\"cpu_features\":[";
   for (const std::string &feature : manifest.cpu_features())
     text += (text.back() == '[' ? "" : ",") + jsonString(feature);
+  text += "],\"cpus\":[";
+  for (const std::string &name : cpus)
+    text += (text.back() == '[' ? "" : ",") + jsonString(name);
   text += "],\"library_memory\":";
   cpu::LibraryBlock block;
   if (libraryBlock(manifest, &block).ok())
@@ -255,6 +281,7 @@ static std::string infoJson(const manifest::Manifest &manifest,
 }
 
 static std::string infoText(const manifest::Manifest &manifest,
+                            const std::vector<std::string> &cpus,
                             const manifest::Entry *predict) {
   std::string text = "model " + manifest.model_name() + "\nstrategy " +
                      manifest.strategy() + ", " +
@@ -293,8 +320,14 @@ static std::string infoText(const manifest::Manifest &manifest,
   text += "code for: " + manifest.target_cpu() + " (";
   for (const std::string &feature : manifest.cpu_features())
     text += (text.back() == '(' ? "" : ", ") + feature;
+  text += ")";
+  if (cpus.size() > 1) {
+    text += "; the package has code for ";
+    for (const std::string &name : cpus)
+      text += (&name == &cpus.front() ? "" : ", ") + name;
+  }
   text +=
-      ")\nthe library's memory here (oneDNN " + cpu::libraryVersion() + "): ";
+      "\nthe library's memory here (oneDNN " + cpu::libraryVersion() + "): ";
   cpu::LibraryBlock block;
   if (Status status = libraryBlock(manifest, &block); status.ok())
     text += "packed weights " + fixed(double(block.preparedBytes) / 1e6, 3) +
@@ -330,8 +363,9 @@ int runInfo(const Options &options) {
     return failure.exitCode;
   }
   manifest::Manifest manifest;
+  std::vector<std::string> cpus;
   if (status.ok())
-    status = readManifest(program.folder, &manifest);
+    status = readVariants(program.folder, options, &manifest, &cpus);
   if (!status.ok())
     return report(status);
   const manifest::Entry *predict = nullptr;
@@ -339,8 +373,8 @@ int runInfo(const Options &options) {
     for (const manifest::Entry &entry : item.entries())
       if (entry.name() == "predict")
         predict = &entry;
-  return report(printResult(options.json ? infoJson(manifest, predict)
-                                         : infoText(manifest, predict)));
+  return report(printResult(options.json ? infoJson(manifest, cpus, predict)
+                                         : infoText(manifest, cpus, predict)));
 }
 
 } // namespace dist::tools

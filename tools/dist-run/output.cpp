@@ -7,7 +7,7 @@
 #include "tools/dist-run/output.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/digest.h"
-#include "runtime/core/package.h"
+#include "runtime/core/variants.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/text.h"
 #include "runtime/export/onnx_export.h"
@@ -200,12 +200,19 @@ static Status writePackage(const std::string &package, Session &session,
       if (!written[key])
         writer.add(key, view.type, view.shape, view.data);
   DIST_RETURN_IF_ERROR(writer.finish(/*durable=*/true));
-  manifest::Manifest changed = manifest;
-  std::string digest;
-  DIST_RETURN_IF_ERROR(digestPackage(beside, &digest));
-  changed.set_digest(digest);
-  DIST_RETURN_IF_ERROR(
-      writeFile(beside + "/manifest", changed.SerializeAsString(), true));
+  std::vector<std::string> variants;
+  manifest::Manifest first;
+  DIST_RETURN_IF_ERROR(readManifest(package, &first));
+  DIST_RETURN_IF_ERROR(listVariants(first, package, &variants));
+  for (const std::string &variant : variants) {
+    manifest::Manifest changed;
+    DIST_RETURN_IF_ERROR(readVariant(package, variant, &changed));
+    std::string digest;
+    DIST_RETURN_IF_ERROR(digestPackage(beside, variant, &digest));
+    changed.set_digest(digest);
+    DIST_RETURN_IF_ERROR(writeFile(manifestPath(beside, variant),
+                                   changed.SerializeAsString(), true));
+  }
   DIST_RETURN_IF_ERROR(flushToDisk(beside));
   // In one step, so that a crash leaves the old package or the new one.
   if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, name.c_str(),

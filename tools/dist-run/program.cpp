@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/program.h"
-#include "runtime/core/package.h"
+#include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
+#include "runtime/device/cpu/features.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/foreign.h"
@@ -181,8 +182,10 @@ std::vector<std::string> modelNotes(const manifest::Manifest &manifest) {
 
 /// By the plan; what is on the host takes nothing of a device.
 static Status checkMemory(const Options &options, const Program &program) {
-  manifest::Manifest manifest;
-  DIST_RETURN_IF_ERROR(readManifest(program.folder, &manifest));
+  Variant variant;
+  DIST_RETURN_IF_ERROR(chooseVariant(program.folder, {cpu::hostFeatures()},
+                                     options.cpuVariant, &variant));
+  const manifest::Manifest &manifest = variant.manifest;
   cpu::LibraryMemory library;
   DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(manifest, &library));
   for (int number = 0; number < manifest.programs_size(); ++number) {
@@ -224,6 +227,7 @@ Status openSession(const Options &options, Program &program,
   SessionOptions settings;
   settings.collectiveTimeout = options.collectiveTimeout;
   settings.trace = !options.trace.empty();
+  settings.cpuVariant = options.cpuVariant;
   settings.mapWeights = true; // main guards against their truncation
   // A package's programs are cut for its threads, so that they give the same
   // bits: where fewer are wanted, these share as many CPUs.

@@ -84,8 +84,10 @@ struct Options {
   std::vector<Strategy> strategies; // never empty after parsing
   std::vector<Device> devices;      // never empty after parsing
   bool devicesGiven = false;
-  int threads = 0;                  // per device; 0: the cores shared out
-  std::string targetCpu = "native"; // whose instructions code may use
+  int threads = 0; // per device; 0: the cores shared out
+  /// Whose instructions code may use; code of its own for each.
+  std::vector<std::string> targetCpus = {"native"};
+  std::string cpuVariant; // which of a package's runs; empty: the best
   std::string convolution = "auto"; // auto, direct, winograd
   double memoryLimitGiB = 0;        // 0: none
   std::vector<std::pair<std::string, int64_t>> mesh;

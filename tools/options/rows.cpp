@@ -201,12 +201,23 @@ static void addStrategyOptions(Table &table, Options &o) {
                 "threads of each device; of a package, at most those that it "
                 "was compiled for: they share so many CPUs, and bits stay",
                 1, &o.threads);
-  table.text("--target-cpu", "NAME",
-             "whose instructions the code may use: native (default: this "
-             "machine's), x86-64-v3, x86-64-v4, or a CPU by LLVM's "
-             "name, as znver4; a package runs where all of them are there, and "
-             "the library's kernels are chosen there",
-             &o.targetCpu);
+  table.value("--target-cpu", "NAME,...",
+              "whose instructions the code may use: native (default: this "
+              "machine's), x86-64-v3, x86-64-v4, or a CPU by LLVM's "
+              "name, as znver4; a package runs where all of them are there, "
+              "and the library's kernels are chosen there. Of several, a "
+              "package has code for each, and runs what uses most of the "
+              "machine",
+              [&](const std::string &given) {
+                std::vector<std::string> names;
+                DIST_RETURN_IF_ERROR(parseNames("--target-cpu", given, &names));
+                for (const std::string &name : names)
+                  if (std::count(names.begin(), names.end(), name) > 1)
+                    return wrongValue("--target-cpu", name + " is given twice",
+                                      "give each once");
+                o.targetCpus = std::move(names);
+                return Status();
+              });
   table.choice("--convolution", {"auto", "direct", "winograd"},
                "3x3 of stride 1: direct, Winograd's F(4x4, 3x3) in f32 where "
                "channels fill vectors, or (auto, default) the faster one; "
@@ -492,6 +503,12 @@ static void addRunOptions(Table &table, Options &o) {
       Table::Times::Many);
   table.usedBy("fit");
   table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
+  table.usedBy("fit evaluate predict bench info");
+  table.text("--cpu-variant", "NAME",
+             "of a package for several CPUs, the code for this one (as "
+             "dist-run info names them); default: of those that this machine "
+             "can run the one that uses most of it",
+             &o.cpuVariant);
   table.usedBy("fit bench");
   table.text("--trace", "FILE",
              "a Chrome trace of the last steps; kernels are named after the "

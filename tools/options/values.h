@@ -30,9 +30,9 @@ Status parseSplitPreset(const std::string &option, const std::string &text,
                         std::string *out);
 Status parseMesh(const std::string &text,
                  std::vector<std::pair<std::string, int64_t>> *out);
-/// `3,1`: positive integers.
 /// `1,8,32`: each once.
 Status parseBatchSizes(const std::string &text, std::vector<int64_t> *out);
+/// `3,1`: positive integers.
 Status parseWeights(const std::string &text, std::vector<int64_t> *out);
 /// `NAME=VALUE`, both not empty.
 Status parseNamed(const std::string &option, const std::string &text,

@@ -10,6 +10,7 @@
 #include "passes/Lowering/Package/FileError.h"
 #include "passes/Lowering/Package/Manifest.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/package_files.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -44,10 +45,16 @@ static void warnOfPlainLoops(ModuleOp module) {
              "one";
 }
 
-static LogicalResult writePackage(ModuleOp module,
+/// Writes the program and the manifest of one CPU, with the first's the
+/// weights.
+static LogicalResult writeVariant(ModuleOp module,
                                   const LoweringOptions &options,
-                                  const std::string &folder) {
+                                  const std::string &folder,
+                                  const std::string &variant) {
   ::dist::manifest::Manifest manifest = options.metadata;
+  if (variant.empty())
+    for (const std::string &name : options.furtherCpus)
+      manifest.add_variants(name);
   PassManager toKernels(module.getContext());
   buildKernelsPipeline(toKernels, options);
   if (failed(toKernels.run(module)))
@@ -62,20 +69,23 @@ static LogicalResult writePackage(ModuleOp module,
   if (options.checkPrograms && failed(options.checkPrograms(module)))
     return failure();
   if (failed(fillManifest(module, options, &manifest)) ||
-      failed(writeWeights(module, folder + "/weights.safetensors")))
+      (variant.empty() &&
+       failed(writeWeights(module, folder + "/weights.safetensors"))))
     return failure();
   PassManager toLLVM(module.getContext());
   buildRtToLLVMPipeline(toLLVM, options);
   if (failed(toLLVM.run(module)) ||
-      failed(generateSharedObject(module, options, folder + "/program.so")))
+      failed(generateSharedObject(module, options,
+                                  ::dist::programPath(folder, variant))))
     return failure();
   std::string digest;
-  ::dist::Status status = ::dist::digestPackage(folder, &digest);
+  ::dist::Status status = ::dist::digestPackage(folder, variant, &digest);
   if (!status.ok())
     return emitFileError(module, status.message());
   manifest.set_digest(digest);
+  std::string path = ::dist::manifestPath(folder, variant);
   std::error_code code;
-  llvm::raw_fd_ostream stream(folder + "/manifest", code);
+  llvm::raw_fd_ostream stream(path, code);
   if (!code) {
     stream << manifest.SerializeAsString();
     stream.flush();
@@ -84,7 +94,28 @@ static LogicalResult writePackage(ModuleOp module,
   }
   if (code)
     return emitFileError(module, "cannot write ")
-           << folder << "/manifest: " << code.message();
+           << path << ": " << code.message();
+  return success();
+}
+
+static LogicalResult writePackage(ModuleOp module,
+                                  const LoweringOptions &options,
+                                  const std::string &folder) {
+  // Lowering replaces the module.
+  std::vector<OwningOpRef<ModuleOp>> copies;
+  for (size_t i = 0; i < options.furtherCpus.size(); ++i)
+    copies.push_back(module.clone());
+  if (failed(writeVariant(module, options, folder, "")))
+    return failure();
+  for (auto [copy, cpu] : llvm::zip(copies, options.furtherCpus)) {
+    LoweringOptions variant = options;
+    std::string why = setTargetCpu(variant, cpu);
+    if (!why.empty())
+      return copy->emitError("cannot generate code for '")
+             << cpu << "': " << why;
+    if (failed(writeVariant(*copy, variant, folder, cpu)))
+      return failure();
+  }
   return options.addFiles ? options.addFiles(folder) : success();
 }
 

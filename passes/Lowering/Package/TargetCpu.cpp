@@ -91,6 +91,8 @@ std::string mlir::dist::setTargetCpu(LoweringOptions &options, StringRef name) {
   if (!target)
     return why;
   options.cpu = name.str();
+  options.vectorBits = 0;
+  options.widen = "auto";
   if (target->isNative)
     return "";
   options.vectorBits = target->getVectorBits();

@@ -51,9 +51,12 @@ typedef struct dist_session_options_t {
   void *log_data;
   /* Threads that other sessions run on, too; NULL: the session's own. */
   dist_team_t *team;
+  /* Of a package for several CPUs, the code for the one of this name; NULL: of
+     those that this machine can run the one that uses most of it. */
+  const char *cpu_variant;
 } dist_session_options_t;
 #define DIST_SESSION_OPTIONS_INIT                                              \
-  {sizeof(dist_session_options_t), 0, NULL, NULL, NULL}
+  {sizeof(dist_session_options_t), 0, NULL, NULL, NULL, NULL}
 
 /* Loads a package with its initial weights. `options` may be NULL. Loading a
    package runs its code, with all the rights of the app: open those that you

@@ -53,6 +53,8 @@ struct SessionOptions {
   std::function<void(dist_log_level_t, const char *)> log;
   /// Null: the session has threads of its own.
   const Team *team = nullptr;
+  /// As dist_session_options_t's; empty: the best for this machine.
+  std::string cpuVariant;
 };
 
 /// What the first half of a step gives. Views are valid until the next one.
@@ -78,6 +80,8 @@ public:
       options.log_data = log.get();
     }
     options.team = given.team ? given.team->get() : nullptr;
+    options.cpu_variant =
+        given.cpuVariant.empty() ? nullptr : given.cpuVariant.c_str();
     dist_session_t *opened = nullptr;
     check(dist_session_open(package.c_str(), &options, &opened));
     handle.reset(opened);

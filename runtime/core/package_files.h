@@ -1,0 +1,26 @@
+//===- package_files.h - The files of a package -----------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CORE_PACKAGE_FILES_H
+#define RUNTIME_CORE_PACKAGE_FILES_H
+
+#include <string>
+
+namespace dist {
+
+/// A variant's files (variants.h); no name: the first's.
+inline std::string manifestPath(const std::string &folder,
+                                const std::string &variant) {
+  return folder + "/manifest" + (variant.empty() ? "" : "." + variant);
+}
+inline std::string programPath(const std::string &folder,
+                               const std::string &variant) {
+  return folder + "/program" + (variant.empty() ? "" : "." + variant) + ".so";
+}
+
+} // namespace dist
+
+#endif // RUNTIME_CORE_PACKAGE_FILES_H
