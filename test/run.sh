@@ -83,7 +83,6 @@ small=(-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_FLAGS_RELEASE=-O1)
 asan=(-DDIST_SANITIZE=address,undefined -DDIST_ENABLE_FUZZERS=ON "${small[@]}")
 export ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS="suppressions=$top/test/tsan.supp"
 for part in "$@"; do
   case $part in
   --ci)
