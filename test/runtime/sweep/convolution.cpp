@@ -199,7 +199,7 @@ void describeConv(Problem *problem, const Conv &c, Random &random,
 }
 
 void solveConv(Problem *problem, const Conv &c, Random &random, DataType type,
-               bool exact) {
+               Numbers numbers) {
   const Spec &spec = problem->spec;
   auto dimsOf = [&](int i) {
     return Dims(spec.memories(i).dims().begin(), spec.memories(i).dims().end());
@@ -207,7 +207,7 @@ void solveConv(Problem *problem, const Conv &c, Random &random, DataType type,
   int last = spec.memories_size() - 1;
   for (int i = 0; i < last; ++i) {
     problem->inputs.emplace_back(dimsOf(i), type);
-    fill(&problem->inputs.back(), random, exact);
+    fill(&problem->inputs.back(), i, random, numbers);
   }
   const std::vector<double> &a = problem->inputs[0].numbers;
   const std::vector<double> &b = problem->inputs[1].numbers;
@@ -223,16 +223,16 @@ void solveConv(Problem *problem, const Conv &c, Random &random, DataType type,
   });
   finish(problem, result.dims, type, sums,
          spec.bias() ? &problem->inputs[2].numbers : nullptr,
-         c.out[0] * c.out[1] * c.out[2], exact);
+         c.out[0] * c.out[1] * c.out[2], numbers);
 }
 
 } // namespace
 
 std::function<void()> makeConvolution(Problem *problem, Random &random,
-                                      DataType type, bool exact) {
+                                      DataType type, Numbers numbers) {
   Conv conv = randomConv(random);
   describeConv(problem, conv, random, type);
-  return [=, &random] { solveConv(problem, conv, random, type, exact); };
+  return [=, &random] { solveConv(problem, conv, random, type, numbers); };
 }
 
 } // namespace dist::sweep

@@ -8,11 +8,12 @@
 // Convolutions, their gradients and products of random shapes, types, layouts
 // and threads against plain loops. In half of the cases all sums are exact in
 // any order: results must be equal. In the others they must be as near as sums
-// of f32 are, and each run's like the one before. Nothing beside the results
-// may be written.
+// of f32 are, and each run's like the one before; some have NaN, infinities and
+// denormals. Nothing beside the results may be written.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/team.h"
 #include "test/runtime/sweep/problem.h"
 #include "test/runtime/sweep/runner.h"
 
@@ -32,6 +33,7 @@ std::string runKernel(const KernelTable &table, int index, int threads,
   if (!status.ok())
     return "described, but not created: " + status.message();
   *implementation = kernel->implementation();
+  cpu::TeamScope team(threads); // as a device's thread has it
   Guarded scratch(kernel->scratchpadBytes());
   std::vector<void *> pointers;
   for (Guarded *buffer : buffers)
@@ -47,13 +49,27 @@ std::string runKernel(const KernelTable &table, int index, int threads,
   return scratch.inspect("scratch memory");
 }
 
+/// Whether NaN and infinities may reach results that do not depend on them:
+/// convolutions multiply the zeros of pads and gaps, too (GraphBase.td).
+bool maySpread(const Problem &problem) {
+  if (problem.spec.kind() == Spec::MATMUL)
+    return false;
+  for (const Values &input : problem.inputs)
+    for (double number : input.numbers)
+      if (!std::isfinite(number))
+        return true;
+  return false;
+}
+
 std::string compare(const Problem &problem, const Values &got) {
+  bool spreads = maySpread(problem);
   const Values &want = problem.results[0];
   int64_t wrong = 0;
   std::string first;
   for (size_t i = 0; i < want.numbers.size(); ++i) {
     double x = want.numbers[i], y = got.numbers[i];
-    if (std::fabs(x - y) <= problem.bounds[0][i])
+    if (x == y || (std::isnan(y) && (std::isnan(x) || spreads)) ||
+        std::fabs(x - y) <= problem.bounds[0][i])
       continue;
     if (wrong++ == 0) {
       char line[200];
@@ -163,18 +179,22 @@ Outcome runCase(uint64_t seed, uint64_t index,
                                  Spec::CONV_FILTER_GRAD, Spec::MATMUL});
   DataType type = random.pick(
       {manifest::F32, manifest::F32, manifest::BF16, manifest::F16});
-  bool exact = random.oneIn(2);
+  Numbers numbers = random.oneIn(2)
+                        ? Numbers::Exact
+                        : random.pick({Numbers::Real, Numbers::Real,
+                                       Numbers::Edges, Numbers::Denormal});
   problem.threads = int(random.between(1, 4));
   problem.spec.set_kind(kind);
   auto makeProblem = kind == Spec::MATMUL ? makeProduct : makeConvolution;
   std::function<void()> solveProblem =
-      makeProblem(&problem, random, type, exact);
+      makeProblem(&problem, random, type, numbers);
+  static const char *const names[] = {" exact", " real", " edges", " denormal"};
   Outcome outcome;
   outcome.description =
       manifest::LibraryKernel_Kind_Name(kind) + " " +
       manifest::DataType_Name(type) + (problem.spec.bias() ? " bias" : "") +
-      (problem.spec.relu() ? " relu" : "") + (exact ? " exact" : " real") +
-      " threads " + std::to_string(problem.threads) + problem.what;
+      (problem.spec.relu() ? " relu" : "") + names[int(numbers)] + " threads " +
+      std::to_string(problem.threads) + problem.what;
   begin(outcome.description);
   LibraryKernelInfo info;
   if (!describe(problem.spec, problem.threads, &info).ok()) {

@@ -13,6 +13,14 @@
 
 namespace dist::sweep {
 
+/// What the inputs hold, and how near results must be.
+enum class Numbers {
+  Exact,    // sums of products are, in any order
+  Real,     // anything; as near as sums of f32 are
+  Edges,    // the same, with a few NaN, infinities, -0 and denormals
+  Denormal, // the first input's are all; sums of products are exact
+};
+
 /// A kernel with what it reads and should write. `bounds` is how far each
 /// result may be off.
 struct Problem {
@@ -37,21 +45,21 @@ struct Sum {
   }
 };
 
-/// Random numbers for an input; exact: those whose sums of products are.
-void fill(Values *values, Random &random, bool exact);
+/// Random numbers for input number `input`: the last one is the bias.
+void fill(Values *values, int input, Random &random, Numbers numbers);
 
 /// Adds a result: the sums, with a bias for each `biasStep` of them, and relu
 /// where the kernel has it.
 void finish(Problem *problem, Dims dims, DataType type,
             const std::vector<Sum> &sums, const std::vector<double> *bias,
-            int64_t biasStep, bool exact);
+            int64_t biasStep, Numbers numbers);
 
 /// A problem of the kind that `problem->spec` has. What it should give is
 /// computed by the function that comes back: only if the library has it.
 std::function<void()> makeConvolution(Problem *problem, Random &random,
-                                      DataType type, bool exact);
+                                      DataType type, Numbers numbers);
 std::function<void()> makeProduct(Problem *problem, Random &random,
-                                  DataType type, bool exact);
+                                  DataType type, Numbers numbers);
 
 } // namespace dist::sweep
 

@@ -14,7 +14,7 @@ static int64_t randomSize(Random &random) {
 }
 
 std::function<void()> makeProduct(Problem *problem, Random &random,
-                                  DataType type, bool exact) {
+                                  DataType type, Numbers numbers) {
   Spec &spec = problem->spec;
   Dims batch;
   int numBatch = random.oneIn(2) ? 0 : int(random.between(1, 2));
@@ -23,15 +23,21 @@ std::function<void()> makeProduct(Problem *problem, Random &random,
   int64_t count = 1;
   for (int64_t size : batch)
     count *= size;
+  // Tile registers multiply large ones, and those without a bias by our own
+  // code, which also reads and writes f32.
+  bool large = type == manifest::BF16 && random.oneIn(3);
+  bool tiles = large && !random.oneIn(4);
   int64_t rows, columns, depth;
   do {
-    rows = randomSize(random);
-    columns = randomSize(random);
-    depth = randomSize(random);
-  } while (count * rows * columns * depth > 400000);
-  spec.set_bias(random.oneIn(3));
-  spec.set_relu(random.oneIn(4));
-  bool pack = numBatch == 0 && random.oneIn(3);
+    rows = large ? random.between(16, 200) : randomSize(random);
+    columns = large ? random.between(32, 300) : randomSize(random);
+    depth = large ? random.between(32, 600) : randomSize(random);
+  } while (count * rows * columns * depth > (large ? 4000000 : 400000));
+  spec.set_bias(!tiles && random.oneIn(3));
+  spec.set_relu(!tiles && random.oneIn(4));
+  bool pack = !tiles && numBatch == 0 && random.oneIn(3);
+  DataType types[] = {type, tiles && random.oneIn(3) ? manifest::F32 : type,
+                      tiles && random.oneIn(3) ? manifest::F32 : type};
   auto matrix = [&](int64_t m, int64_t n) {
     Dims dims = batch;
     dims.push_back(m);
@@ -64,8 +70,11 @@ std::function<void()> makeProduct(Problem *problem, Random &random,
     }
     Dims strides = stridesIn(order, sizes[i]);
     problem->strides.push_back(strides);
-    addMemory(&spec, sizes[i], type, i == 1 && pack ? Dims() : strides);
+    addMemory(&spec, sizes[i], types[i], i == 1 && pack ? Dims() : strides);
+    if (types[i] != type)
+      turned += " side " + std::to_string(i) + " of f32";
   }
+  DataType resultType = types[2];
   problem->what += " " + text(sizes[0]) + " by " + text(sizes[1]) + turned +
                    (pack ? " right packed" : "");
   return [=, &random] {
@@ -76,8 +85,10 @@ std::function<void()> makeProduct(Problem *problem, Random &random,
           Dims(problem->spec.memories(2).dims().begin(),
                problem->spec.memories(2).dims().end()),
           type);
-    for (Values &values : problem->inputs)
-      fill(&values, random, exact);
+    for (size_t i = 0; i < problem->inputs.size(); ++i)
+      fill(&problem->inputs[i], int(i), random, numbers);
+    // Numbers that bf16 has.
+    problem->inputs[1].type = problem->spec.memories(1).type();
     std::vector<Sum> sums(count * rows * columns);
     for (int64_t n = 0; n < count; ++n)
       for (int64_t i = 0; i < rows; ++i)
@@ -86,9 +97,9 @@ std::function<void()> makeProduct(Problem *problem, Random &random,
             sums[(n * rows + i) * columns + j].add(
                 problem->inputs[0].numbers[(n * rows + i) * depth + k],
                 problem->inputs[1].numbers[(n * depth + k) * columns + j]);
-    finish(problem, sizes[2], type, sums,
+    finish(problem, sizes[2], resultType, sums,
            problem->spec.bias() ? &problem->inputs[2].numbers : nullptr, 1,
-           exact);
+           numbers);
   };
 }
 

@@ -91,15 +91,20 @@ inline void runCases(const Case &run, const char *isa, uint64_t seed,
 inline bool await(pid_t child, const Shared *shared) {
   using namespace std::chrono;
   uint64_t last = ~0ull;
-  auto since = steady_clock::now();
+  auto before = steady_clock::now();
+  steady_clock::duration waited{};
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     std::this_thread::sleep_for(milliseconds(5));
+    // While this process is stopped, the child may be, too.
+    auto now = steady_clock::now();
+    waited += std::min<steady_clock::duration>(now - before, milliseconds(500));
+    before = now;
     uint64_t current = const_cast<const volatile uint64_t &>(shared->current);
     if (current != last)
-      since = steady_clock::now();
+      waited = {};
     last = current;
-    if (steady_clock::now() - since < seconds(60))
+    if (waited < seconds(60))
       continue;
     kill(child, SIGKILL);
     waitpid(child, &status, 0);

@@ -35,8 +35,7 @@ inline double roundTo(DataType type, double value) {
     return value;
   int digits = type == manifest::F16 ? 11 : 8, exponent;
   std::frexp(value, &exponent);
-  if (type == manifest::F16)
-    exponent = std::max(exponent, -13);
+  exponent = std::max(exponent, type == manifest::F16 ? -13 : -125);
   double unit = std::ldexp(1.0, exponent - digits);
   double rounded = std::nearbyint(value / unit) * unit;
   return type == manifest::F16 && std::fabs(rounded) > 65504
@@ -44,7 +43,7 @@ inline double roundTo(DataType type, double value) {
              : rounded;
 }
 
-/// Of a number that the type has.
+/// Of a number that the type has, NaN and infinities too.
 inline void encode(DataType type, double value, char *to) {
   float single = static_cast<float>(value);
   uint32_t bits;
@@ -54,7 +53,9 @@ inline void encode(DataType type, double value, char *to) {
     return;
   }
   uint16_t half = bits >> 16; // of bf16
-  if (type == manifest::F16) {
+  if (type == manifest::F16 && !std::isfinite(value)) {
+    half = (bits >> 31) << 15 | 0x7c00 | (std::isnan(value) ? 0x200 : 0);
+  } else if (type == manifest::F16) {
     int exponent;
     double part = std::frexp(std::fabs(value), &exponent);
     if (value == 0)
