@@ -8,10 +8,13 @@
 // Elements are compared by keys: integers in the order of the elements, equal
 // where those are. The k-th largest key of a row is found by halving the range
 // of keys, a pass over the row for each bit at most; what is above it is taken,
-// and of what equals it the first. What is taken is sorted in coordinates.
+// and of what equals it the first. What is taken is sorted in place. Where few
+// are wanted, the passes are over the few that may be among them.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphSupport.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
 
 using namespace mlir;
@@ -162,15 +165,19 @@ public:
                    : keys.getElementType()) {
     if (size * int64_t(keys.getWidth() / 8) <= kMostKeyBytes)
       keepKeys();
+    end = keys.index(numKeys);
   }
 
   void emit(ValueRange outer);
 
 private:
   void keepKeys();
+  void gatherFrom(Value least);
   Value getKey(Value element);
-  /// The key of element `i` of the row.
+  /// Key number `i`, of the row or of what was gathered from it.
   Value loadKey(Value i);
+  /// Where it is in the row.
+  Value getPlace(Value i);
   Value isAtLeast(Value key, Value least) {
     return keys.create<arith::CmpIOp>(arith::CmpIPredicate::sge, key, least);
   }
@@ -202,6 +209,10 @@ private:
   OpBuilder &builder;
   Location loc;
   Value operand, values, indices, kept;
+  /// Keys that may be among the k, and their places, in the order of the row.
+  Value fewKeys, fewPlaces;
+  /// Behind the last key.
+  Value end;
   Type elementType;
   int64_t size, k, numKeys = size;
   ScalarBuilder elements, keys, counts;
@@ -220,6 +231,69 @@ void RowSelector::keepKeys() {
       keys.getType(), APInt::getSignedMinValue(keys.getWidth())));
   for (int64_t i = size; i < numKeys; ++i)
     memref::StoreOp::create(builder, loc, least, kept, keys.index(i));
+  // The least of the largest of k groups is below some k log k.
+  if (2 * k * (llvm::Log2_64_Ceil(k) + 1) >= size)
+    return;
+  auto allocate = [&](Type type) -> Value {
+    return memref::AllocaOp::create(builder, loc,
+                                    MemRefType::get(numKeys + kMultiple, type),
+                                    builder.getI64IntegerAttr(kAlignment));
+  };
+  fewKeys = allocate(keys.getType());
+  fewPlaces = allocate(builder.getI32Type());
+}
+
+/// From here on the keys are those of at least `least`.
+void RowSelector::gatherFrom(Value least) {
+  int64_t lanes = 512 / keys.getWidth();
+  auto vectorOf = [&](Type type) { return VectorType::get(lanes, type); };
+  Type i32 = builder.getI32Type();
+  auto splat = [&](Value scalar) -> Value {
+    return vector::BroadcastOp::create(builder, loc, vectorOf(scalar.getType()),
+                                       scalar);
+  };
+  Value leasts = splat(least);
+  Value lane = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(
+          vectorOf(i32),
+          ArrayRef(llvm::to_vector(llvm::seq<int32_t>(0, lanes)))));
+  Value count =
+      loop(keys.index(numKeys / lanes), keys.index(0),
+           [&](Value block, ValueRange state) -> SmallVector<Value> {
+             Value first = keys.mulIndex(block, lanes), next = state[0];
+             Value some = vector::LoadOp::create(
+                 builder, loc, vectorOf(keys.getType()), kept, first);
+             Value mask = arith::CmpIOp::create(
+                 builder, loc, arith::CmpIPredicate::sge, some, leasts);
+             Value places = arith::AddIOp::create(
+                 builder, loc, lane,
+                 splat(arith::IndexCastOp::create(builder, loc, i32, first)));
+             // The builder that takes an alignment swaps the last two.
+             auto pack = [&](Value memory, Value what) {
+               vector::CompressStoreOp::create(builder, loc, memory, next, mask,
+                                               what, IntegerAttr());
+             };
+             pack(fewKeys, some);
+             pack(fewPlaces, places);
+             auto bits = builder.getIntegerType(lanes);
+             Value all = vector::ExtractOp::create(
+                 builder, loc,
+                 vector::BitCastOp::create(builder, loc,
+                                           VectorType::get(1, bits), mask),
+                 0);
+             Value taken = arith::IndexCastUIOp::create(
+                 builder, loc, builder.getIndexType(),
+                 math::CtPopOp::create(builder, loc, all));
+             return {keys.create<arith::AddIOp>(next, taken)};
+           })[0];
+  Value none = splat(keys.constant(builder.getIntegerAttr(
+      keys.getType(), APInt::getSignedMinValue(keys.getWidth()))));
+  for (int64_t i = 0; i < kMultiple; i += lanes)
+    vector::StoreOp::create(builder, loc, none, fewKeys,
+                            keys.addIndex(count, i));
+  end = keys.create<arith::AndIOp>(keys.addIndex(count, kMultiple - 1),
+                                   keys.index(-kMultiple));
 }
 
 /// An integer that is larger the earlier the element comes: of floats their
@@ -260,9 +334,17 @@ Value RowSelector::getKey(Value element) {
                          : keys.create<arith::XOrIOp>(key, keys.integer(-1));
 }
 
+Value RowSelector::getPlace(Value i) {
+  if (!fewPlaces)
+    return i;
+  return keys.create<arith::IndexCastOp>(
+      builder.getIndexType(),
+      memref::LoadOp::create(builder, loc, fewPlaces, i));
+}
+
 Value RowSelector::loadKey(Value i) {
   if (kept)
-    return memref::LoadOp::create(builder, loc, kept, i);
+    return memref::LoadOp::create(builder, loc, fewKeys ? fewKeys : kept, i);
   return getKey(emitLoad(builder, loc, operand, at(i), elementType));
 }
 
@@ -288,6 +370,8 @@ std::pair<Value, Value> RowSelector::emitKeys() {
                 })[0];
   };
   int64_t group = size / k;
+  if (group >= kBlock) // without a rest of vectors
+    group = group / kBlock * kBlock;
   SmallVector<Value> bounds =
       loop(keys.index(k), {bound(APInt::getSignedMaxValue(width)), lowest},
            [&](Value i, ValueRange state) -> SmallVector<Value> {
@@ -301,7 +385,7 @@ std::pair<Value, Value> RowSelector::emitKeys() {
 
 /// How many keys are at least `least`.
 Value RowSelector::countAtLeast(Value least) {
-  return loop(keys.index(numKeys), counts.integer(0),
+  return loop(end, counts.integer(0),
               [&](Value i, ValueRange state) -> SmallVector<Value> {
                 Value one = counts.select(isAtLeast(loadKey(i), least),
                                           counts.integer(1), counts.integer(0));
@@ -356,7 +440,7 @@ Value RowSelector::emitSearch(Value low, Value high) {
 /// What is above the threshold and the first that equal it, in the order of
 /// their indices.
 void RowSelector::emitSelection(Value threshold) {
-  Value above = loop(keys.index(numKeys), counts.integer(0),
+  Value above = loop(end, counts.integer(0),
                      [&](Value i, ValueRange state) -> SmallVector<Value> {
                        Value isAbove = keys.greater(loadKey(i), threshold);
                        Value one = counts.select(isAbove, counts.integer(1),
@@ -376,9 +460,11 @@ void RowSelector::emitSelection(Value threshold) {
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(branch.thenBlock());
-      Value element = emitLoad(builder, loc, operand, at(i), elementType);
+      Value place = getPlace(i);
+      Value element = emitLoad(builder, loc, operand, at(place), elementType);
       emitStore(builder, loc, element, values, at(state[0]), elementType);
-      Value number = counts.create<arith::IndexCastOp>(builder.getI64Type(), i);
+      Value number =
+          counts.create<arith::IndexCastOp>(builder.getI64Type(), place);
       emitStore(builder, loc, number, indices, at(state[0]),
                 builder.getI64Type());
     }
@@ -397,7 +483,7 @@ void RowSelector::emitSelection(Value threshold) {
   int64_t blocks = numKeys / kBlock;
   if (blocks > 0)
     state = loop(
-        counts.index(blocks), state,
+        counts.create<arith::DivUIOp>(end, counts.index(kBlock)), state,
         [&](Value block, ValueRange state) -> SmallVector<Value> {
           Value first = counts.mulIndex(block, kBlock);
           Value any =
@@ -421,7 +507,8 @@ void RowSelector::emitSelection(Value threshold) {
           scf::YieldOp::create(builder, loc, next);
           return SmallVector<Value>(branch.getResults());
         });
-  visitFrom(counts.index(blocks * kBlock), numKeys - blocks * kBlock, state);
+  if (!fewKeys) // those are whole blocks
+    visitFrom(counts.index(blocks * kBlock), numKeys - blocks * kBlock, state);
 }
 
 /// The results at `a` and `b` change places if the second comes earlier.
@@ -484,6 +571,8 @@ void RowSelector::emitSort() {
 void RowSelector::emit(ValueRange outer) {
   row.assign(outer.begin(), outer.end());
   auto [low, high] = emitKeys();
+  if (fewKeys)
+    gatherFrom(low);
   emitSelection(emitSearch(low, high));
   if (op.getSorted() && k > 1)
     emitSort();

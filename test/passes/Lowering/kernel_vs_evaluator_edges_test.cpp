@@ -178,6 +178,7 @@ TEST(Edges, TopK) {
       for (std::string sorted : {"", ", sorted = false"})
         for (std::string by : {"", ", magnitude = true"}) {
           add(type, "37x", 100, 11, largest + sorted + by);
+          add(type, "3x", 1000, 10, largest + sorted + by); // few may be taken
           add(type, "", 20001, 33, largest + sorted + by);
         }
   for (std::string type :
