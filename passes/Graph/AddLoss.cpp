@@ -410,6 +410,9 @@ void AddLossPass::runOnOperation() {
   }
   func::FuncOp train = findEntry(module, "train_step");
   func::FuncOp trainPartial = findEntry(module, "train_step_partial");
+  for (func::FuncOp entry : {predict, train, trainPartial})
+    if (entry && failed(verifyOneBlock(entry, "graph-add-loss")))
+      return signalPassFailure();
   bool wantPartial = partial || trainPartial;
   struct Added {
     func::FuncOp entry;

@@ -234,12 +234,8 @@ void DifferentiatePass::runOnOperation() {
           << "graph-differentiate: the module has no function '" << name << "'";
       return signalPassFailure();
     }
-    if (!entry.getBody().hasOneBlock()) {
-      entry.emitError() << "graph-differentiate: expected '" << name
-                        << "' to have one block, but got "
-                        << entry.getBody().getBlocks().size();
+    if (failed(verifyOneBlock(entry, "graph-differentiate")))
       return signalPassFailure();
-    }
     Value scale;
     if (lossScale) {
       StateIndex state(getOperation());

@@ -118,6 +118,15 @@ func::ReturnOp mlir::dist::graph::getReturn(func::FuncOp entry) {
   return cast<func::ReturnOp>(entry.getBody().front().getTerminator());
 }
 
+LogicalResult mlir::dist::graph::verifyOneBlock(func::FuncOp entry,
+                                                StringRef pass) {
+  size_t blocks = entry.getBody().getBlocks().size();
+  if (blocks == 1)
+    return success();
+  return entry.emitError() << pass << ": expected '" << entry.getSymName()
+                           << "' to have one block, but got " << blocks;
+}
+
 FailureOr<int64_t> mlir::dist::graph::getBatchSize(func::FuncOp entry) {
   int64_t first = -1;
   for (BlockArgument argument : entry.getArguments()) {

@@ -46,6 +46,9 @@ void eraseResults(func::FuncOp entry,
 
 /// `return` of a function of one block.
 func::ReturnOp getReturn(func::FuncOp entry);
+/// Fails with an error of pass `pass` where there is no such: a declaration, or
+/// several blocks.
+LogicalResult verifyOneBlock(func::FuncOp entry, StringRef pass);
 
 /// Size of the batch: dim `graph.batch_dim` of the first input that has one,
 /// else dim 0 of the first input. Fails with an error on `entry`.
