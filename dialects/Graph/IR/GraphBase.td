@@ -45,7 +45,8 @@ def Graph_Dialect : Dialect {
       smallest, as in NumPy's and PyTorch's sorting; `arg_max` and `arg_min` both
       give the first NaN, as NumPy's.
     - Infinities and denormals are kept: nothing is flushed to zero, and no code
-      assumes that there is no NaN.
+      assumes that there is no NaN. But products and convolutions of bf16 may read
+      denormals as zeros: a CPU's instructions for bf16 and its tiles do.
     - *The sign of a zero is free* where arithmetic makes it (x + 0 is x, and of
       -0 and 0 either is the larger), and so is that of an infinity made by it.
     - *Float to integer* (`convert`, and what is written to integer variables):
@@ -54,9 +55,9 @@ def Graph_Dialect : Dialect {
       *Integer to narrower integer* wraps around; to `i1`: whether it is not 0.
     - Integer arithmetic wraps around; division by zero gives 0.
     - *An exception that loses nothing*: Winograd's convolutions transform
-      blocks of the image, and sums may be reordered, so that NaN or an infinity
-      can reach results beside those that depend on it (as NaN), but never
-      vanishes.
+      blocks of the image, the library's may multiply the zeros of pads and gaps,
+      and sums may be reordered, so that NaN or an infinity can reach results
+      beside those that depend on it (as NaN), but never vanishes.
 
     Function arguments and results carry `graph.role` (one of Role: "input",
     "label", "mask", "count", "variable", "prepared"; "output", "loss",
