@@ -76,6 +76,14 @@ Status Compilation::plan() {
                            "--target-cpu", "'" + cpu + "': " + why,
                            "use native, x86-64-v3, x86-64-v4 or a name that "
                            "llc -mcpu=help lists");
+  // What is shown or run of one CPU's code would say nothing of the others'.
+  bool ofOne = options.emit == "rt" || options.emit == "llvm" ||
+               options.emit == "explain" || !options.explain.empty() ||
+               options.check == "kernels";
+  if (options.targetCpus.size() > 1 && ofOne)
+    return Status::error(StatusCode::InvalidArgument,
+                         "several CPUs, of which one is wanted", "--target-cpu",
+                         "kernels and memory are each CPU's own", "name one");
   return Status();
 }
 
