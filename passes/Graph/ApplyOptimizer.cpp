@@ -430,6 +430,9 @@ void ApplyOptimizerPass::runOnOperation() {
         << "graph-apply-optimizer: the module has no function 'train_step'";
     return signalPassFailure();
   }
+  for (func::FuncOp entry : entries)
+    if (failed(verifyOneBlock(entry, "graph-apply-optimizer")))
+      return signalPassFailure();
   if (separate && accumulate > 1) {
     module.emitError()
         << "--entries: with --accumulate " << accumulate.getValue()
