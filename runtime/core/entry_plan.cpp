@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/entry_plan.h"
-#include "runtime/comm/local/reduce.h"
+#include "runtime/comm/common/reduce.h"
 #include "runtime/core/indices.h"
 #include <algorithm>
 

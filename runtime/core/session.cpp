@@ -7,7 +7,7 @@
 
 #include "runtime/core/session.h"
 #include "runtime/comm/local/local.h"
-#include "runtime/comm/local/reduce.h"
+#include "runtime/comm/common/reduce.h"
 #include "runtime/core/entry_plan.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/package.h"
@@ -199,7 +199,7 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
     return Status();
   }
   ownsWorld = true;
-  LocalOptions local;
+  WorldOptions local;
   for (const manifest::Axis &axis : m.mesh().axes())
     local.mesh.push_back(axis.size());
   local.host = m.mesh().host();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/slices.h"
-#include "runtime/comm/local/reduce.h"
+#include "runtime/comm/common/reduce.h"
 #include <algorithm>
 #include <cstring>
 #include <set>

@@ -208,7 +208,7 @@ static Status measureRound(int threads, MachineFigures *out,
 /// where there is a core for each, or asleep.
 static Status measureTransfer(int64_t count, int times, bool asleep,
                               double *seconds) {
-  LocalOptions options;
+  WorldOptions options;
   options.mesh = {2};
   if (asleep || std::thread::hardware_concurrency() < 2)
     options.spinMicroseconds = 0;

@@ -20,7 +20,7 @@ struct Processes {
   std::vector<std::unique_ptr<Session>> sessions;
 
   static std::shared_ptr<LocalWorld> makeWorld(const manifest::Manifest &m) {
-    LocalOptions local;
+    WorldOptions local;
     for (const manifest::Axis &axis : m.mesh().axes())
       local.mesh.push_back(axis.size());
     local.host = m.mesh().host();

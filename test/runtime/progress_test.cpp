@@ -24,7 +24,7 @@ struct ProgressTest : testing::Test {
   std::vector<double> seconds; // until each rank had ended
 
   void make(std::vector<int64_t> mesh, double timeout) {
-    LocalOptions options;
+    WorldOptions options;
     options.mesh = std::move(mesh);
     options.timeout = timeout;
     options.spinMicroseconds = 0;

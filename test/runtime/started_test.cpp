@@ -20,12 +20,12 @@ protected:
   std::vector<StartedCollectives> started;
 
   void open(int ranks, double timeout) {
-    LocalOptions options;
+    WorldOptions options;
     options.mesh = {ranks};
     options.timeout = timeout;
     open(options);
   }
-  void open(LocalOptions options) {
+  void open(WorldOptions options) {
     options.spinMicroseconds = 0;
     ASSERT_TRUE(LocalWorld::create(options, &world).ok());
     started = std::vector<StartedCollectives>(world->ranks());
@@ -113,7 +113,7 @@ void onTeam(dist_rt_kernel kernel, void **buffers, int64_t n, int32_t chunks) {
 // other axes, is under way: neither the collective's places nor whose team
 // works change.
 TEST_F(StartedTest, SlicesLeaveItAlone) {
-  LocalOptions options;
+  WorldOptions options;
   options.mesh = {2, 3};
   options.threadsPerRank = 2;
   options.parallelFor = onTeam;

@@ -49,7 +49,7 @@ std::unique_ptr<LocalWorld> world;
 void run(benchmark::State &state, Call call, Algorithm algorithm) {
   int ranks = state.threads();
   if (state.thread_index() == 0) {
-    LocalOptions options;
+    WorldOptions options;
     options.mesh = {ranks};
     options.allReduce = algorithm;
     if (ranks > int(std::thread::hardware_concurrency()))

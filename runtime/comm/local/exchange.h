@@ -7,38 +7,19 @@
 #ifndef RUNTIME_COMM_LOCAL_EXCHANGE_H
 #define RUNTIME_COMM_LOCAL_EXCHANGE_H
 
+#include "runtime/comm/common/team.h"
 #include "runtime/comm/local/group.h"
-#include "runtime/comm/local/team.h"
 
 namespace dist::local {
 
 /// A collective under way, as one of its ranks sees it.
-struct Exchange {
-  const Collective &what;
+struct Exchange : Description {
+  Exchange(const Collective &what, void *const *from, void *const *to)
+      : Description(what), from(from), to(to) {}
+
   void *const *from;
   void *const *to;
   Membership *group = nullptr;
-  /// This rank's in the group, by the order of the collective's axes.
-  int position = 0;
-  bool withHost = false;
-  bool inOrder = true; // positions are the members' numbers
-  int64_t bytes = 0;   // of all pieces, packed
-  Algorithm algorithm = Algorithm::Auto;
-  Call call{};
-
-  int size() const { return group->size(); }
-  DataType type(int64_t piece) const {
-    return static_cast<DataType>(what.pieces[piece].type);
-  }
-  int64_t width(int64_t piece) const { return byteSize(type(piece)); }
-  /// Of a piece that is reduced as a whole.
-  int64_t elements(int64_t piece) const {
-    const Piece &p = what.pieces[piece];
-    return p.outer * p.rows * p.bytes / width(piece);
-  }
-  ReduceFn reduction(int64_t piece) const {
-    return findReduction(type(piece), what.reduction);
-  }
 };
 
 /// What one rank has for the collectives that it takes part in, one at a time.
@@ -82,20 +63,10 @@ private:
   std::vector<void *> heldFrom, heldTo;
 };
 
-/// Packed pieces start where any element may lie.
-constexpr int64_t alignPacked(int64_t bytes) { return (bytes + 7) & ~7; }
-
-/// A member's position in the group, by the order of axes; the host's is last.
-int64_t positionOf(const Shared &shared, const Exchange &exchange, int member);
-
 /// Finds the group and the order of its ranks. `groups` are the rank's, by mask
 /// of axes, and the host's last. Of the rank, nothing changes.
 Status begin(const RankState &state, std::vector<Membership> &groups,
              Exchange &exchange);
-
-/// The part of `count` elements of rank `index` of `size`, cut at cache lines.
-std::pair<int64_t, int64_t> partOf(int64_t count, int64_t elementBytes,
-                                   int index, int size);
 
 } // namespace dist::local
 

@@ -8,7 +8,6 @@
 #include "runtime/comm/local/group.h"
 #include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/patience.h"
-#include <cstdio>
 
 namespace dist::local {
 
@@ -29,16 +28,10 @@ void Shared::abort(const std::string &why) {
     mailbox->wait.notify();
 }
 
-std::string Shared::withinTimeout() const {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "within %g s", options.timeout);
-  return seconds;
-}
-
 Status Shared::fail(StatusCode code, int rank, const Call &call,
                     const std::string &why, const std::string &todo) {
   Status status = Status::error(code, std::string(name(call.kind)) + " failed",
-                                opName(rank, call.op), why, todo);
+                                opName(options, rank, call.op), why, todo);
   abort(status.message());
   return status;
 }
@@ -47,7 +40,7 @@ Status Shared::abortedStatus(int rank, const Call &call) {
   std::lock_guard<std::mutex> lock(reasonMutex);
   return Status::error(StatusCode::Unavailable,
                        std::string(name(call.kind)) + " was given up",
-                       opName(rank, call.op), reason);
+                       opName(options, rank, call.op), reason);
 }
 
 Status Shared::waitForOthers(const Membership &membership, const Call &call) {
@@ -102,17 +95,12 @@ Status Shared::arrive(Membership &membership, const Call &call) {
 
 Status Shared::mismatch(const Membership &membership, const Call &call,
                         int member) {
-  auto text = [&](const Call &call, int index) {
-    int rank = membership.group->members[index];
-    return std::string(name(call.kind)) + " of " + opName(rank, call.op) +
-           " with " + std::to_string(call.count) + " elements on rank " +
-           std::to_string(rank);
-  };
-  return fail(
-      StatusCode::Internal, membership.rank(), call,
-      "ranks are at different collectives: " + text(call, membership.index) +
-          ", " + text(membership.published(member).call, member),
-      "recompile the package");
+  int rank = membership.rank();
+  return fail(StatusCode::Internal, rank, call,
+              describeMismatch(options, rank, call,
+                               membership.group->members[member],
+                               membership.published(member).call),
+              "recompile the package");
 }
 
 } // namespace dist::local

@@ -7,6 +7,8 @@
 #ifndef RUNTIME_COMM_LOCAL_GROUP_H
 #define RUNTIME_COMM_LOCAL_GROUP_H
 
+#include "runtime/comm/common/description.h"
+#include "runtime/comm/common/waits.h"
 #include "runtime/comm/local/local.h"
 #include "runtime/core/progress.h"
 #include "runtime/core/wait.h"
@@ -16,20 +18,6 @@ namespace dist::local {
 
 /// Data up to this size travel in the publication itself.
 constexpr int64_t inlineBytes = 4096;
-
-/// What all ranks of a group must agree on.
-struct Call {
-  CollectiveKind kind;
-  int32_t op;
-  int64_t count;   // elements, for messages
-  uint64_t digest; // of all the rest
-  /// With the host: programs number their transfers each for itself.
-  bool betweenPrograms = false;
-  bool operator==(const Call &other) const {
-    return kind == other.kind && (op == other.op || betweenPrograms) &&
-           count == other.count && digest == other.digest;
-  }
-};
 
 struct Publication {
   Call call;
@@ -85,16 +73,15 @@ struct Waiting {
   int sender = 0;
   int64_t tag = 0;
 
-  void addMissing(std::vector<int> *ranks) const;
+  Wait report() const;
 };
 
 /// What all ranks share.
 struct Shared {
-  LocalOptions options;
+  WorldOptions options;
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<std::unique_ptr<Mailbox>> mailboxes; // by receiver
-  /// Each rank's coordinates, one after the other.
-  std::vector<int64_t> coordinates;
+  MeshGroups mesh;
   std::atomic<bool> aborted{false};
   std::mutex reasonMutex;
   std::string reason;
@@ -107,17 +94,6 @@ struct Shared {
   ~Shared();
 
   void abort(const std::string &why);
-  /// Programs number their ops each for itself.
-  std::string opName(int rank, int32_t op) const {
-    return options.nameOp ? options.nameOp(rank, op)
-                          : "op " + std::to_string(op);
-  }
-  int64_t coordinate(int64_t rank, int64_t axis) const {
-    return coordinates[rank * options.mesh.size() + axis];
-  }
-  /// "within 30 s"
-  std::string withinTimeout() const;
-
   /// An error that makes every rank give up.
   Status fail(StatusCode code, int rank, const Call &call,
               const std::string &why, const std::string &todo);

@@ -78,14 +78,10 @@ Status receive(Shared &shared, Mailbox &mailbox, int receiver, int sender,
   }
   if (message.call.digest != call.digest ||
       message.bytes.size() != static_cast<size_t>(countBytes(what)))
-    return shared.fail(
-        StatusCode::Internal, receiver, call,
-        "rank " + std::to_string(sender) + " sent " +
-            std::to_string(message.call.count) + " elements of " +
-            shared.opName(sender, message.call.op) + " with tag " +
-            std::to_string(what.tag) + ", but " + std::to_string(call.count) +
-            " of another form are expected",
-        "recompile the package");
+    return shared.fail(StatusCode::Internal, receiver, call,
+                       describeMismatchedSend(shared.options, sender,
+                                              message.call, what.tag, call),
+                       "recompile the package");
   const char *next = message.bytes.data();
   for (int64_t i = 0; i < what.pieces.size; ++i) {
     int64_t bytes = bytesFrom(what.pieces[i], 1);

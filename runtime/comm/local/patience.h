@@ -5,10 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A deadline runs only while those that are waited for show no progress, nor
-// those that they wait for in turn: a stage of a pipeline must not be blamed
-// for the one before it. Which rank waits for which is known of those that have
-// waited for more than a moment; so the fast path costs nothing.
+// A deadline runs as waits.h says. Which rank waits for which is known of those
+// that have waited for more than a moment; so the fast path costs nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_COMM_LOCAL_PATIENCE_H
@@ -50,20 +48,14 @@ public:
   Status timedOut();
 
 private:
-  /// What a rank had shown when it was looked at last.
-  struct Seen {
-    uint64_t steps = 0;
-    int64_t cpuTime = 0;
-  };
-
   /// Between two slices; false: the deadline has passed. `suspended`: how long
   /// the whole process was.
   bool look(Clock::duration suspended);
   /// Under the lock: what to say of those that are waited for, once, when half
   /// of the time is over; else empty.
   std::string makeWarning();
-  /// All that this wait depends on: waits, and ranks that are in none.
-  void follow(std::vector<const Waiting *> *waits, std::vector<int> *free);
+  /// Under the lock: all that this wait depends on.
+  Dependence dependence() const;
   bool sawProgress(Clock::duration elapsed);
 
   Shared &shared;
@@ -72,7 +64,7 @@ private:
   bool warned = false;
   Clock::duration slice, timeout, left;
   Clock::time_point last;
-  std::vector<Seen> seen; // by rank
+  Watch watch;
 };
 
 } // namespace dist::local

@@ -17,7 +17,7 @@ Status publishBuffers(Exchange &e, RankState &state, void **addresses) {
       return Status::error(StatusCode::Internal,
                            std::string(name(what.kind)) +
                                " got a piece to share that is not one block",
-                           state.shared.opName(state.rank, what.op));
+                           opName(state.shared.options, state.rank, what.op));
   auto at = [&](int64_t i, void *buffer) {
     return static_cast<char *>(buffer) + e.position * what.pieces[i].from_place;
   };

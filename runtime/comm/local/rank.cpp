@@ -16,7 +16,7 @@ namespace dist::local {
 Status LocalCommunicator::run(const Collective &what, void *const *from,
                               void *const *to) {
   progress.advance();
-  Exchange e{what, from, to};
+  Exchange e(what, from, to);
   DIST_RETURN_IF_ERROR(begin(state, groups, e));
   if (what.kind == CollectiveKind::AllSlice) {
     Team team(state.shared.options);
@@ -52,7 +52,7 @@ Status LocalCommunicator::run(const Collective &what, void *const *from,
 Status LocalCommunicator::share(const Collective &what, void *const *from,
                                 void **addresses) {
   progress.advance();
-  Exchange e{what, from, nullptr};
+  Exchange e(what, from, nullptr);
   DIST_RETURN_IF_ERROR(begin(state, groups, e));
   return publishBuffers(e, state, addresses);
 }

@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
                                    double timeout, int spin, int threads,
                                    Algorithm algorithm, bool host) {
-  LocalOptions options;
+  WorldOptions options;
   options.allReduce = algorithm;
   options.mesh = mesh;
   options.host = host;
@@ -42,7 +42,7 @@ Backend local(std::string name, int spin, int threads,
 
 TEST(LocalWorld, RefusesWrongMeshes) {
   std::unique_ptr<LocalWorld> world;
-  LocalOptions options;
+  WorldOptions options;
   for (std::vector<int64_t> mesh :
        {std::vector<int64_t>{0}, std::vector<int64_t>{-2},
         std::vector<int64_t>{1 << 20}, std::vector<int64_t>(7, 1)}) {
@@ -55,7 +55,7 @@ TEST(LocalWorld, RefusesWrongMeshes) {
 
 TEST(LocalWorld, TellsOfRanksThatHang) {
   std::vector<std::string> warnings;
-  LocalOptions options;
+  WorldOptions options;
   options.mesh = {2};
   options.timeout = 0.4;
   options.warn = [&](const std::string &text) { warnings.push_back(text); };

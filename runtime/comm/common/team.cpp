@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/local/team.h"
+#include "runtime/comm/common/team.h"
 #include <algorithm>
 #include <cstring>
 
-namespace dist::local {
+namespace dist {
 
 /// A team helps when its threads get at least this much each.
 static constexpr int64_t bytesPerThread = 64 << 10;
@@ -96,4 +96,4 @@ void Team::pull(const Piece &piece, const void *from, int64_t me, void *to,
                       chunks);
 }
 
-} // namespace dist::local
+} // namespace dist

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef RUNTIME_COMM_LOCAL_REDUCE_H
-#define RUNTIME_COMM_LOCAL_REDUCE_H
+#ifndef RUNTIME_COMM_COMMON_REDUCE_H
+#define RUNTIME_COMM_COMMON_REDUCE_H
 
 #include "runtime/core/communicator.h"
 
@@ -22,4 +22,4 @@ ReduceFn findReduction(DataType type, Reduction reduction);
 
 } // namespace dist
 
-#endif // RUNTIME_COMM_LOCAL_REDUCE_H
+#endif // RUNTIME_COMM_COMMON_REDUCE_H

@@ -4,19 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef RUNTIME_COMM_LOCAL_TEAM_H
-#define RUNTIME_COMM_LOCAL_TEAM_H
+#ifndef RUNTIME_COMM_COMMON_TEAM_H
+#define RUNTIME_COMM_COMMON_TEAM_H
 
-#include "runtime/comm/local/local.h"
-#include "runtime/comm/local/reduce.h"
+#include "runtime/comm/common/options.h"
+#include "runtime/comm/common/reduce.h"
 
-namespace dist::local {
+namespace dist {
 
 /// Reduces and copies with all threads of the rank's device where that pays,
 /// and alone in the background: then the team is at other work.
 class Team {
 public:
-  explicit Team(const LocalOptions &options) : options(options) {}
+  explicit Team(const WorldOptions &options) : options(options) {}
   bool inBackground = false;
 
   /// Elements lo..hi-1 of `numFrom` buffers, into each of `to`.
@@ -32,9 +32,9 @@ public:
 private:
   int64_t countChunks(int64_t bytes) const;
 
-  const LocalOptions &options;
+  const WorldOptions &options;
 };
 
-} // namespace dist::local
+} // namespace dist
 
-#endif // RUNTIME_COMM_LOCAL_TEAM_H
+#endif // RUNTIME_COMM_COMMON_TEAM_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/local/reduce.h"
+#include "runtime/comm/common/reduce.h"
 #include "runtime/core/half.h"
 #include <algorithm>
 #include <type_traits>

@@ -1,0 +1,122 @@
+//===- waits.cpp - Which rank waits for which -----------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/common/waits.h"
+#include <algorithm>
+#include <cstdio>
+
+namespace dist {
+
+/// A thread that computes gets at least this part of a CPU, however busy the
+/// machine is; one that waits and looks around now and then takes less.
+static constexpr int leastPart = 200;
+
+std::chrono::steady_clock::duration toDuration(double seconds) {
+  constexpr double longest = 4e9;
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, longest)));
+}
+
+Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks) {
+  Dependence result;
+  std::vector<bool> done(ranks);
+  result.waits.push_back(first);
+  for (size_t next = 0; next < result.waits.size(); ++next) {
+    std::vector<int> missing = result.waits[next].missing;
+    for (int rank : missing) {
+      if (done[rank])
+        continue;
+      done[rank] = true;
+      bool waitsItself = false;
+      for (const Wait &other : all)
+        if (other.rank == rank) {
+          waitsItself = true;
+          result.waits.push_back(other);
+        }
+      if (!waitsItself)
+        result.free.push_back(rank);
+    }
+  }
+  return result;
+}
+
+static std::string list(const std::vector<int> &ranks, const char *between) {
+  std::string text;
+  for (int rank : ranks)
+    text += (text.empty() ? "" : between) + std::to_string(rank);
+  return text;
+}
+
+Blame blame(const WorldOptions &options, const Dependence &dependence) {
+  std::string within = " " + withinTimeout(options);
+  const std::vector<int> &free = dependence.free;
+  // The first whose missing ranks wait for nobody; if all wait, the loop.
+  for (const Wait &wait : dependence.waits) {
+    std::vector<int> missing;
+    for (int rank : wait.missing)
+      if (std::find(free.begin(), free.end(), rank) != free.end())
+        missing.push_back(rank);
+    if (missing.empty())
+      continue;
+    bool one = missing.size() == 1;
+    std::string why = (one ? "rank " : "ranks ") + list(missing, ", ");
+    if (wait.forMessage)
+      why += " sent nothing with tag " + std::to_string(wait.tag) + within +
+             " of its last progress, and rank " + std::to_string(wait.rank) +
+             " waits for it";
+    else
+      why += " did not arrive" + within + " of " + (one ? "its" : "their") +
+             " last progress";
+    return {wait.rank, wait.kind, wait.op, why};
+  }
+  const Wait &first = dependence.waits.front();
+  std::string why = "ranks wait for each other" + within + ":";
+  for (const Wait &wait : dependence.waits)
+    why += std::string(&wait == &first ? " rank " : ", rank ") +
+           std::to_string(wait.rank) + " at " + name(wait.kind) + " of " +
+           opName(options, wait.rank, wait.op) + " for rank " +
+           list(wait.missing, " ");
+  return {first.rank, first.kind, first.op, why};
+}
+
+std::string warnOf(const WorldOptions &options, const Wait &wait,
+                   std::chrono::steady_clock::duration since) {
+  char seconds[64];
+  std::snprintf(seconds, sizeof seconds, ", which shows no progress for %.3g s",
+                std::chrono::duration<double>(since).count());
+  return "rank " + std::to_string(wait.rank) + " waits at " + name(wait.kind) +
+         " of " + opName(options, wait.rank, wait.op) + " for rank " +
+         list(wait.missing, " ") + seconds;
+}
+
+bool Watch::sawProgress(const Dependence &dependence, Clock::duration elapsed,
+                        const std::vector<LifeSign> &signs) {
+  seen.resize(signs.size());
+  // Of one whose thread waits, the CPU time is that of looking around.
+  std::vector<bool> idle(signs.size());
+  std::vector<int> ranks = dependence.free;
+  int mine = dependence.waits.front().rank;
+  for (const Wait &wait : dependence.waits) {
+    if (wait.rank != mine)
+      ranks.push_back(wait.rank);
+    if (!wait.background)
+      idle[wait.rank] = true;
+  }
+  bool moved = false;
+  int64_t least =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count() /
+      leastPart;
+  for (int rank : ranks) {
+    const LifeSign &now = signs[rank], before = seen[rank];
+    moved |= now.steps != before.steps;
+    moved |= !idle[rank] && now.cpuTime - before.cpuTime > least;
+    seen[rank] = now;
+  }
+  return moved;
+}
+
+} // namespace dist
