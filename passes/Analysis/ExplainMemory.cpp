@@ -69,7 +69,8 @@ private:
   DenseSet<Operation *> sums;
   /// Ops whose elements go nowhere but into new values of variables, which one
   /// kernel a variable computes in place; true: of trainable ones, or of what
-  /// is kept for them.
+  /// is kept for them. Or into one number, for which a kernel reads what they
+  /// are made of.
   DenseMap<Operation *, bool> updates;
   /// The last of them, where what they give is a part that has to be gathered.
   DenseSet<Operation *> shards;
@@ -137,7 +138,8 @@ void LiveMemory::findUpdates() {
             variable && (variable.getTrainable() || variable.getSlotOf());
       } else if (auto found = updates.find(user); found != updates.end()) {
         ofTrained |= found->second;
-      } else {
+      } else if (!isa<graph::ReduceOp>(user) ||
+                 !hasOneElement(user->getResult(0).getType())) {
         only = false;
       }
     };

@@ -40,15 +40,18 @@ private:
   VariableOp getAccumulator(VariableOp variable);
   Value addLearningRate(GraphBuilder &g, func::FuncOp entry);
   void addFinite(GraphBuilder &g, func::FuncOp entry, Value finite);
+  void await(GraphBuilder &g, MutableArrayRef<Gradient> gradients,
+             Value finite);
   void clip(GraphBuilder &g, MutableArrayRef<Gradient> gradients,
             Value squaredNorm);
   void update(GraphBuilder &g, func::FuncOp entry,
-              SmallVector<Gradient> gradients, Value finite);
+              SmallVector<Gradient> gradients, Value loss);
   void unscale(GraphBuilder &g, func::FuncOp entry,
                MutableArrayRef<Gradient> gradients);
-  bool checksGradients() const {
-    return clipNorm > 0 || onNonfinite == "skip" || lossScale;
-  }
+  /// Whether a step that is not finite changes nothing.
+  bool leavesOut() const { return onNonfinite == "skip" || lossScale; }
+  /// Whether the host learns if the step is finite.
+  bool looks() const { return onNonfinite != "continue" || lossScale; }
   void accumulateGradients(func::FuncOp entry, ArrayRef<Gradient> gradients);
   LogicalResult createGradients(func::FuncOp step);
   func::FuncOp createApply(func::FuncOp after);
@@ -177,6 +180,9 @@ Value ApplyOptimizerPass::addLearningRate(GraphBuilder &g, func::FuncOp entry) {
   return rate;
 }
 
+/// Tells the host whether the step is finite. One that is not keeps all
+/// variables where it is to be left out; where it ends the run, nothing waits
+/// for the answer, so that to look costs no pass of its own.
 void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
                                    Value finite) {
   Port port;
@@ -190,7 +196,7 @@ void ApplyOptimizerPass::addFinite(GraphBuilder &g, func::FuncOp entry,
   }
   state->addResult(entry, reported, port);
   state->finish();
-  if (onNonfinite != "skip" && !lossScale)
+  if (!leavesOut())
     return;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     auto symbol =
@@ -215,23 +221,25 @@ static Value isFinite(GraphBuilder &g, Value x) {
                    g.like(x, std::numeric_limits<double>::infinity()));
 }
 
-/// Whether every element of every gradient is finite. The elements that are not
-/// are counted: counts of parts add up (what ranks have of a gradient needs one
-/// all-reduce for all of them), and no finite element can overflow a count, as
-/// it can a norm.
-static Value areFinite(GraphBuilder &g, ArrayRef<Gradient> gradients) {
-  Value count;
-  for (const Gradient &gradient : gradients) {
-    auto type = cast<RankedTensorType>(gradient.value.getType());
-    auto counted =
-        RankedTensorType::get(type.getShape(), g.getBuilder().getF32Type());
-    Value bad = g.select(isFinite(g, gradient.value), g.splat(counted, 0),
-                         g.splat(counted, 1));
-    Value part =
-        g.sum(bad, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
-    count = count ? g.add(count, part) : part;
-  }
-  return g.compare(ComparePredicate::EQ, count, g.like(count, 0));
+/// How many elements of a gradient are not finite, as a scalar. Counts of parts
+/// add up (what ranks have of a gradient needs one all-reduce for all of them),
+/// and no finite element can overflow a count, as it can a norm.
+static Value countNonfinite(GraphBuilder &g, Value gradient) {
+  auto type = cast<RankedTensorType>(gradient.getType());
+  auto counted =
+      RankedTensorType::get(type.getShape(), g.getBuilder().getF32Type());
+  Value bad =
+      g.select(isFinite(g, gradient), g.splat(counted, 0), g.splat(counted, 1));
+  return g.sum(bad, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+}
+
+/// Whether the loss, unless null, and all that `counts` counts is finite.
+static Value areFinite(GraphBuilder &g, Value loss, ArrayRef<Value> counts) {
+  Value sum = counts.front();
+  for (Value count : counts.drop_front())
+    sum = g.add(sum, count);
+  Value known = g.compare(ComparePredicate::EQ, sum, g.like(sum, 0));
+  return loss ? g.make<AndOp>(isFinite(g, loss), known) : known;
 }
 
 /// Of all gradients together, as an f64 scalar: as f32, gradients from 1e19 on
@@ -295,24 +303,49 @@ void ApplyOptimizerPass::unscale(GraphBuilder &g, func::FuncOp entry,
     gradient.value = scaleBy(g, gradient.value, share);
 }
 
-/// Updates the variables of `entry` by their gradients. `finite` is what is
-/// known of the loss; null where the loss was checked before.
+/// Makes the updates wait for `finite`. Their results are chosen by it: begun
+/// before, in the pass that looks at the gradients, they would be written
+/// beside the variables, and copied in another pass.
+void ApplyOptimizerPass::await(GraphBuilder &g,
+                               MutableArrayRef<Gradient> gradients,
+                               Value finite) {
+  for (Gradient &gradient : gradients) {
+    Value x = gradient.value;
+    Value all = g.broadcastScalar(
+        finite, cast<RankedTensorType>(x.getType()).getShape());
+    gradient.value = g.select(all, x, g.like(x, 0));
+  }
+}
+
+/// Updates the variables of `entry` by their gradients. `loss` is what is still
+/// to be checked of it; null where it was checked before.
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
-                                SmallVector<Gradient> gradients, Value finite) {
+                                SmallVector<Gradient> gradients, Value loss) {
   Value rate = addLearningRate(g, entry);
   Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
-  // Only where a step may be left out or clipped: to look costs a pass over all
-  // gradients and, where ranks have parts of them, an all-reduce.
-  if (checksGradients()) {
-    Value known = areFinite(g, gradients);
-    finite = finite ? g.make<AndOp>(finite, known) : known;
-  }
+  // What is clipped is looked at before. All of it first where the updates wait
+  // for the answer or read all gradients for a norm; else each in the pass that
+  // updates by it.
+  SmallVector<Value> looked, counts;
+  if (looks())
+    for (const Gradient &gradient : gradients)
+      looked.push_back(gradient.value);
+  auto count = [&](Value gradient) {
+    counts.push_back(countNonfinite(g, gradient));
+  };
+  if (leavesOut() || clipNorm > 0)
+    llvm::for_each(std::exchange(looked, {}), count);
+  Value finite = leavesOut() ? areFinite(g, loss, counts) : Value();
   clip(g, gradients, clipNorm > 0 ? getSquaredNorm(g, gradients) : Value());
+  if (leavesOut())
+    await(g, gradients, finite);
 
   UpdateStep step(g, *state, entry, spec, rate,
                   g.convert(next, g.getBuilder().getF32Type()));
-  for (const Gradient &gradient : gradients) {
+  for (auto [i, gradient] : llvm::enumerate(gradients)) {
+    if (!looked.empty())
+      count(looked[i]);
     Operation *before = getReturn(entry)->getPrevNode();
     Value old = state->getArgument(entry, gradient.variable);
     VariableUpdate one(step, gradient.variable, old, gradient.value);
@@ -327,8 +360,8 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
     nameOps(gradient.variable, before, getReturn(entry), entry.getLoc());
   }
   state->setResult(entry, getIteration(), next);
-  if (finite)
-    addFinite(g, entry, finite);
+  if (looks())
+    addFinite(g, entry, finite ? finite : areFinite(g, loss, counts));
   if (lossScale)
     updateLossScale(g, *state, entry, finite);
 }
@@ -344,8 +377,12 @@ void ApplyOptimizerPass::accumulateGradients(func::FuncOp entry,
     Value old = state->getArgument(entry, accumulator);
     state->setResult(entry, accumulator, g.add(old, gradient.value));
   }
-  Value loss = getReturn(entry)->getOperand(findResult(entry, "loss"));
-  addFinite(g, entry, isFinite(g, loss));
+  // A batch's gradients are looked at in their sum: ranks have parts of them,
+  // which none adds up before the update.
+  if (looks())
+    addFinite(
+        g, entry,
+        isFinite(g, getReturn(entry)->getOperand(findResult(entry, "loss"))));
 }
 
 /// A copy of the step that gives its gradients instead of updating by them.
@@ -359,14 +396,16 @@ LogicalResult ApplyOptimizerPass::createGradients(func::FuncOp step) {
   OpBuilder builder(getReturn(entry));
   GraphBuilder g(builder, entry.getLoc());
   unscale(g, entry, *gradients);
-  Value finite =
-      isFinite(g, getReturn(entry)->getOperand(findResult(entry, "loss")));
-  // What the step leaves alone then, its first half leaves alone.
-  if (checksGradients())
-    finite = g.make<AndOp>(finite, areFinite(g, *gradients));
   for (const Gradient &gradient : *gradients)
     state->addResult(entry, gradient.value, gradient.port);
-  addFinite(g, entry, finite);
+  // What the step leaves alone then, its first half leaves alone.
+  if (looks()) {
+    SmallVector<Value> counts;
+    for (const Gradient &gradient : *gradients)
+      counts.push_back(countNonfinite(g, gradient.value));
+    Value loss = getReturn(entry)->getOperand(findResult(entry, "loss"));
+    addFinite(g, entry, areFinite(g, loss, counts));
+  }
   state->finish();
   eraseDeadOps(entry);
   return success();
@@ -472,9 +511,8 @@ void ApplyOptimizerPass::runOnOperation() {
     }
     OpBuilder builder(getReturn(entry));
     GraphBuilder g(builder, entry.getLoc());
-    Value finite = isFinite(g, getReturn(entry)->getOperand(loss));
     unscale(g, entry, *gradients);
-    update(g, entry, *gradients, finite);
+    update(g, entry, *gradients, getReturn(entry)->getOperand(loss));
   }
   if (accumulate > 1)
     entries.push_back(createAccumulatedApply(entries.back(), accumulated));

@@ -248,11 +248,12 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     `finite` says whether the step is: the loss and every element of every
     gradient (divided by the loss scale, before clipping) are neither NaN nor
     infinite; large gradients, whose squares overflow, are finite. With
-    `on-nonfinite=skip` a step that is not finite leaves all variables alone, and
-    so it does with a loss scale. Without these and without `clip-norm`, `finite`
-    looks at the loss only, which saves a pass over the gradients: one that is not
-    finite makes the variables so, and the next step's loss, at which `stop` ends
-    and names them.
+    `on-nonfinite=stop` each update looks at the gradient that it reads, which
+    takes no pass of its own, and the host ends the run after the step. With
+    `skip`, and with a loss scale, all updates wait for the answer, and a step
+    that is not finite leaves all variables alone. With `continue` and without a
+    loss scale nothing looks: there is no result `finite`. With accumulation a
+    batch is finite by its loss, an update by the sum of the gradients.
 
     With `accumulate` = K > 1 the step is split in entries: @gradients (and
     @gradients_partial) add to ON_READ + SUM accumulators, so that they need no

@@ -152,10 +152,9 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.choice(
       "--on-nonfinite", {"continue", "skip", "stop"},
       "what a step does whose loss or gradients hold an infinite or NaN "
-      "element; stop (default) and continue look at the loss only, so that a "
-      "gradient that is not finite is seen one step later, by the loss it "
-      "makes; skip, and any of them with --clip-norm or f16, looks at all "
-      "gradients",
+      "element: stop (default) ends the run after it, skip leaves all "
+      "variables as they were before it, for which every update waits, "
+      "continue does not look",
       &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
                 &o.accumulate);

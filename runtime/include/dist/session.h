@@ -84,7 +84,8 @@ typedef enum dist_role_t {
   DIST_ROLE_OUTPUT = 5,
   DIST_ROLE_LOSS = 6,
   DIST_ROLE_LEARNING_RATE = 7,
-  DIST_ROLE_FINITE = 9,    /* whether loss and gradients are: one i1 */
+  DIST_ROLE_FINITE = 9,    /* whether loss and gradients are: one i1; none with
+                              --on-nonfinite continue */
   DIST_ROLE_GRADIENT = 11, /* of the variable or input of its name */
   DIST_ROLE_OTHER = 15
 } dist_role_t;

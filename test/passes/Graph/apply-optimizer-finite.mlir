@@ -2,7 +2,9 @@
 // infinite. Gradients whose squares overflow are finite.
 // RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=skip' --graph-fold | FileCheck %s --check-prefixes=CHECK,SKIP
 // RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=skip clip-norm=1.0' --graph-fold | FileCheck %s --check-prefixes=CHECK,SKIP,NORM
-// RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=stop' --graph-fold | FileCheck %s --check-prefix=STOP
+// RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=stop' --graph-fold | FileCheck %s --check-prefixes=CHECK,STOP
+// RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=stop clip-norm=1.0' --graph-fold | FileCheck %s --check-prefixes=CHECK,STOP,NORM
+// RUN: dist-opt %s --split-input-file --graph-apply-optimizer='optimizer=sgd:lr=0.5 on-nonfinite=continue' --graph-fold | FileCheck %s --check-prefix=CONTINUE
 
 // With a norm of 5e30 the clipped gradient is (0.6, 0.8), not 0; half of it is
 // the step.
@@ -22,15 +24,21 @@ func.func @train_step(%w: tensor<2xf32> {graph.role = "variable", graph.variable
 
 // -----
 
-// With `stop` the step is applied in any case: the variables show it.
+// With `stop` and `continue` the step is applied in any case; with `continue`
+// nothing looks at it.
 graph.variable @infinite : tensor<2xf32> trainable = dense<1.0> : tensor<2xf32>
 // CHECK-LABEL: func @train_step
 // CHECK-SAME: %[[W:[^:]+]]: tensor<2xf32>
 // CHECK-DAG: %[[FINITE:.+]] = graph.constant dense<false> : tensor<i1>
 // SKIP: return %{{.+}}, %{{.+}}, %[[W]], %{{.+}}, %[[FINITE]]
-// STOP: graph.variable @infinite
-// STOP: %[[FINITE:.+]] = graph.constant dense<true> : tensor<i1>
-// STOP: return {{.+}}, %[[FINITE]]
+// STOP: %[[NEW:.+]] = graph.sub %[[W]],
+// STOP: return %{{.+}}, %{{.+}}, %[[NEW]], %{{.+}}, %[[FINITE]]
+// CONTINUE: graph.variable @infinite
+// CONTINUE: func @train_step
+// CONTINUE-SAME: %[[W:[^:]+]]: tensor<2xf32>
+// CONTINUE-NOT: "finite"
+// CONTINUE: %[[NEW:.+]] = graph.sub %[[W]],
+// CONTINUE: return %{{[^,]+}}, %{{[^,]+}}, %[[NEW]], %{{[^,]+}} :
 func.func @train_step(%w: tensor<2xf32> {graph.role = "variable", graph.variable = @infinite})
     -> (tensor<f32> {graph.role = "loss"}, tensor<2xf32> {graph.role = "gradient", graph.variable = @infinite}) {
   %loss = graph.constant dense<1.0> : tensor<f32>
@@ -57,8 +65,6 @@ graph.variable @loss : tensor<2xf32> trainable = dense<1.0> : tensor<2xf32>
 // CHECK-LABEL: func @train_step
 // CHECK: %[[FINITE:.+]] = graph.constant dense<false> : tensor<i1>
 // CHECK: return {{.+}}, %[[FINITE]]
-// STOP: graph.variable @loss
-// STOP: %[[FINITE:.+]] = graph.constant dense<false> : tensor<i1>
 func.func @train_step(%w: tensor<2xf32> {graph.role = "variable", graph.variable = @loss})
     -> (tensor<f32> {graph.role = "loss"}, tensor<2xf32> {graph.role = "gradient", graph.variable = @loss}) {
   %loss = graph.constant dense<0x7F800000> : tensor<f32>
