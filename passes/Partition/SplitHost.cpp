@@ -8,8 +8,10 @@
 // Who needs which value is found from the results backward. What is the same on
 // all devices the host can compute as well as they: it does for what only it
 // wants, and so everything behind the reduction of gradients is computed once.
-// Both programs are then written in the entry's own order, in which transfers
-// pair up.
+// A number that it makes of those (whether all are finite, a norm) it sends:
+// for it devices would reduce all gradients among themselves, too. Both
+// programs are then written in the entry's own order, in which transfers pair
+// up.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
@@ -60,6 +62,11 @@ private:
   void findUniform();
   LogicalResult findReaders();
   void markOperands(Operation &op);
+  /// Whether the host alone computes the op's one number.
+  bool isHosts(Operation &op) {
+    return op.getNumResults() == 1 && digests.contains(op.getResult(0));
+  }
+  void sendDigest(Value value);
   /// Who gives result `number` back.
   Readers getHolder(OpOperand &result);
 
@@ -79,6 +86,9 @@ private:
   OpBuilder builder;
   /// Values that the host has or can compute.
   DenseSet<Value> uniform;
+  /// Of those, what depends on sums over all devices of more than one number,
+  /// and single numbers made of such.
+  DenseSet<Value> summed, digests;
   DenseMap<Value, Readers> readers;
   EntryPart device, host;
 };
@@ -120,8 +130,18 @@ void HostSplitter::findUniform() {
                 ShardingAttr sharding = findSharding(result);
                 return !sharding || isWhole(sharding);
               });
-    if (known)
-      uniform.insert(op.result_begin(), op.result_end());
+    if (!known)
+      continue;
+    uniform.insert(op.result_begin(), op.result_end());
+    auto isSummed = [&](Value operand) {
+      return summed.contains(operand) || digests.contains(operand);
+    };
+    for (Value result : op.getResults()) {
+      bool isOne = hasOneElement(result.getType());
+      if (reducesOverAll(&op, mesh) ? !isOne
+                                    : llvm::any_of(op.getOperands(), isSummed))
+        (isOne ? digests : summed).insert(result);
+    }
   }
 }
 
@@ -144,6 +164,8 @@ void HostSplitter::markOperands(Operation &op) {
   Readers all;
   for (Value result : op.getResults())
     all |= readers.lookup(result);
+  if (all.any() && isHosts(op))
+    all = onlyHost;
   if (all.any())
     for (Value operand : op.getOperands())
       readers[operand] |= all;
@@ -314,9 +336,31 @@ void HostSplitter::emitReduce(AllReduceOp op) {
   addTransfer(copyCauses(op, transfer), results, host);
 }
 
+/// From the host, which has it, to the devices.
+void HostSplitter::sendDigest(Value value) {
+  builder.setInsertionPointToEnd(&host.function.front());
+  auto transfer = HostBroadcastOp::create(
+      builder, value.getLoc(), TypeRange(), host.values.lookup(value),
+      mesh.getSymName(), mesh.getAxisNames(),
+      "devices read what the host makes of the sum of all gradients",
+      getValueName(value));
+  addProgramCause(transfer, sources, "host",
+                  getProgramReason(function, "host") +
+                      " keeps its one copy on the host",
+                  value, value.getDefiningOp());
+  addTransfer(transfer, value, device);
+}
+
 void HostSplitter::emit(Operation &op) {
   if (reducesOverAll(&op, mesh))
     return emitReduce(cast<AllReduceOp>(op));
+  if (isHosts(op) && readers.lookup(op.getResult(0)).any()) {
+    builder.setInsertionPointToEnd(&host.function.front());
+    builder.clone(op, host.values);
+    if (readers.lookup(op.getResult(0)).device)
+      sendDigest(op.getResult(0));
+    return;
+  }
   Readers all;
   for (Value result : op.getResults())
     all |= readers.lookup(result);
