@@ -114,7 +114,8 @@ public:
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
   /// Reductions combine in the order of places, but a ring from another place
-  /// on for each part. A send never waits for its recv. Where the root of a
+  /// on for each part. A send never waits for its recv, nor need whoever only
+  /// gives wait for those who take. Where the root of a
   /// broadcast is the mesh's host, and of a reduce, whoever gives only has no
   /// `to`, whoever takes only no `from`.
   virtual Status run(const Collective &call, void *const *from,

@@ -8,32 +8,58 @@
 #define TEST_RUNTIME_PROCESSES_FIXTURE_H
 
 #include "runtime/comm/local/local.h"
+#include "runtime/comm/message/memory/memory.h"
+#include "runtime/comm/message/message.h"
 #include "test/runtime/session_fixture.h"
 #include <thread>
 
 namespace dist::test {
 
-/// Sessions that see of a mesh what a process would: each has a thread, and all
-/// talk through one world.
+/// How the sessions reach each other: through one world for all, or each
+/// through its own, which only sends and receives.
+enum class Between { Memory, Messages };
+
+/// Sessions that see of a mesh what a process would: each has a thread.
 struct Processes {
-  std::shared_ptr<LocalWorld> world;
+  explicit Processes(Between between) : between(between) {}
+
+  Between between;
+  /// By process.
+  std::vector<std::shared_ptr<World>> worlds;
   std::vector<std::unique_ptr<Session>> sessions;
 
-  static std::shared_ptr<LocalWorld> makeWorld(const manifest::Manifest &m) {
-    WorldOptions local;
+  /// `processOf`: by rank.
+  static std::vector<std::shared_ptr<World>>
+  makeWorlds(const manifest::Manifest &m, const std::vector<int> &processOf,
+             Between between) {
+    MessageOptions options;
     for (const manifest::Axis &axis : m.mesh().axes())
-      local.mesh.push_back(axis.size());
-    local.host = m.mesh().host();
-    local.spinMicroseconds = local.spinForHostMicroseconds = 0;
-    std::unique_ptr<LocalWorld> made;
-    EXPECT_TRUE(LocalWorld::create(local, &made).ok());
-    return made;
+      options.mesh.push_back(axis.size());
+    options.host = m.mesh().host();
+    options.spinMicroseconds = options.spinForHostMicroseconds = 0;
+    int count = 1 + *std::max_element(processOf.begin(), processOf.end());
+    if (between == Between::Memory) {
+      std::unique_ptr<LocalWorld> made;
+      EXPECT_TRUE(LocalWorld::create(options, &made).ok());
+      return std::vector<std::shared_ptr<World>>(
+          count, std::shared_ptr<World>(std::move(made)));
+    }
+    std::vector<std::vector<std::unique_ptr<Transport>>> ends(count);
+    for (auto &end : makeMemoryTransports(processOf.size()))
+      ends[processOf[end->rank()]].push_back(std::move(end));
+    std::vector<std::shared_ptr<World>> worlds;
+    for (auto &own : ends) {
+      std::unique_ptr<MessageWorld> made;
+      EXPECT_TRUE(MessageWorld::create(options, std::move(own), &made).ok());
+      worlds.push_back(std::move(made));
+    }
+    return worlds;
   }
 
   /// `processOf`: by rank.
   Status open(const fs::path &folder, const manifest::Manifest &m,
               const std::vector<int> &processOf) {
-    world = makeWorld(m);
+    worlds = makeWorlds(m, processOf, between);
     std::vector<RankPlacement> ranks;
     int count = 0;
     for (int process : processOf) {
@@ -41,13 +67,13 @@ struct Processes {
       count = std::max(count, process + 1);
     }
     SessionOptions options;
-    options.world = world;
     options.placement.emplace();
     DIST_RETURN_IF_ERROR(
         Placement::create(std::move(ranks), &*options.placement));
     sessions.resize(count);
     for (int process = 0; process < count; ++process) {
       options.process = process;
+      options.world = worlds[process];
       DIST_RETURN_IF_ERROR(Session::open(folder, options, &sessions[process]));
     }
     return Status();
@@ -64,6 +90,10 @@ struct Processes {
     return statuses;
   }
 };
+
+inline std::string nameOf(const testing::TestParamInfo<Between> &info) {
+  return info.param == Between::Memory ? "Memory" : "Messages";
+}
 
 inline void expectOk(const std::vector<Status> &statuses) {
   for (const Status &status : statuses)

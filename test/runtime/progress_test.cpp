@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/local/local.h"
+#include "runtime/comm/message/memory/memory.h"
+#include "runtime/comm/message/message.h"
 #include <chrono>
 #include <thread>
 #include <gtest/gtest.h>
@@ -18,20 +20,36 @@ namespace {
 
 constexpr uint32_t all = 1;
 
-struct ProgressTest : testing::Test {
-  std::unique_ptr<LocalWorld> world;
+/// Whether ranks see each other's progress in memory, or ask for it.
+enum class Seen { InMemory, ByMessages };
+
+struct ProgressTest : testing::TestWithParam<Seen> {
+  std::unique_ptr<World> world;
   std::vector<Status> status;
   std::vector<double> seconds; // until each rank had ended
 
   void make(std::vector<int64_t> mesh, double timeout) {
-    WorldOptions options;
+    MessageOptions options;
+    int ranks = 1;
+    for (int64_t size : mesh)
+      ranks *= size;
     options.mesh = std::move(mesh);
     options.timeout = timeout;
     options.spinMicroseconds = 0;
     options.nameOp = [](int rank, int32_t op) {
       return "op " + std::to_string(op) + " of " + std::to_string(rank);
     };
-    ASSERT_TRUE(LocalWorld::create(options, &world).ok());
+    if (GetParam() == Seen::InMemory) {
+      std::unique_ptr<LocalWorld> made;
+      ASSERT_TRUE(LocalWorld::create(options, &made).ok());
+      world = std::move(made);
+    } else {
+      std::unique_ptr<MessageWorld> made;
+      ASSERT_TRUE(
+          MessageWorld::create(options, makeMemoryTransports(ranks), &made)
+              .ok());
+      world = std::move(made);
+    }
   }
 
   /// A rank each, on threads of their own.
@@ -74,7 +92,7 @@ struct ProgressTest : testing::Test {
   }
 };
 
-TEST_F(ProgressTest, WaitsForARankThatRunsKernels) {
+TEST_P(ProgressTest, WaitsForARankThatRunsKernels) {
   make({2}, 0.3);
   run([&](Communicator &rank) {
     for (int i = 0; rank.rank() == 1 && i < 20; ++i) {
@@ -88,7 +106,7 @@ TEST_F(ProgressTest, WaitsForARankThatRunsKernels) {
 }
 
 // One long kernel counts nothing, but takes CPU time.
-TEST_F(ProgressTest, WaitsForARankThatComputes) {
+TEST_P(ProgressTest, WaitsForARankThatComputes) {
   make({2}, 0.3);
   std::atomic<uint64_t> sum{0};
   run([&](Communicator &rank) {
@@ -105,7 +123,7 @@ TEST_F(ProgressTest, WaitsForARankThatComputes) {
 }
 
 // Whoever hangs is named in time, though others that work are missing, too.
-TEST_F(ProgressTest, NamesTheOneThatHangs) {
+TEST_P(ProgressTest, NamesTheOneThatHangs) {
   make({2, 2}, 0.3);
   std::atomic<bool> over{false};
   constexpr uint32_t minor = 2; // ranks 0 and 1, ranks 2 and 3
@@ -130,7 +148,7 @@ TEST_F(ProgressTest, NamesTheOneThatHangs) {
 
 // The last stage waits for the middle one, which waits for the first: that one
 // hangs, and the middle one's op waits for it.
-TEST_F(ProgressTest, NamesTheOpThatTrulyWaits) {
+TEST_P(ProgressTest, NamesTheOpThatTrulyWaits) {
   make({3}, 0.4);
   std::atomic<int> over{0};
   run([&](Communicator &rank) {
@@ -153,7 +171,7 @@ TEST_F(ProgressTest, NamesTheOpThatTrulyWaits) {
   EXPECT_TRUE(says(2, text)) << status[2].message();
 }
 
-TEST_F(ProgressTest, SeesRanksThatWaitForEachOther) {
+TEST_P(ProgressTest, SeesRanksThatWaitForEachOther) {
   make({2}, 0.3);
   run([&](Communicator &rank) {
     return receive(rank, 1 - rank.rank(), 20 + rank.rank());
@@ -166,7 +184,7 @@ TEST_F(ProgressTest, SeesRanksThatWaitForEachOther) {
   EXPECT_FALSE(status[1].ok());
 }
 
-TEST_F(ProgressTest, AVeryLongTimeIsNotOver) {
+TEST_P(ProgressTest, AVeryLongTimeIsNotOver) {
   for (double timeout : {1e10, 1e300}) {
     make({2}, timeout);
     run([&](Communicator &rank) {
@@ -178,5 +196,12 @@ TEST_F(ProgressTest, AVeryLongTimeIsNotOver) {
       EXPECT_TRUE(one.ok()) << one.message();
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ProgressTest,
+                         testing::Values(Seen::InMemory, Seen::ByMessages),
+                         [](const auto &info) {
+                           return info.param == Seen::InMemory ? "InMemory"
+                                                               : "ByMessages";
+                         });
 
 } // namespace

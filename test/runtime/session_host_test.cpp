@@ -85,11 +85,18 @@ TEST_F(HostTest, HasTheOneCopy) {
   EXPECT_EQ(value(1), 6);
 }
 
+class HostProcesses : public HostTest,
+                      public testing::WithParamInterface<Between> {};
+
+INSTANTIATE_TEST_SUITE_P(Between, HostProcesses,
+                         testing::Values(Between::Memory, Between::Messages),
+                         nameOf);
+
 // The host has a process together with a device.
-TEST_F(HostTest, ReachesOtherProcesses) {
+TEST_P(HostProcesses, ReachesOtherProcesses) {
   describeHost();
   ASSERT_TRUE(open().ok());
-  Processes processes;
+  Processes processes(GetParam());
   Status opened = processes.open(folder, m, {0, 1, 1});
   ASSERT_TRUE(opened.ok()) << opened.message();
   const float x[] = {1, 2, 3, 4};
@@ -121,7 +128,7 @@ TEST_F(HostTest, ReachesOtherProcesses) {
     return Status();
   }));
   // By itself it could not hear whether all go on.
-  EXPECT_NE(Processes()
+  EXPECT_NE(Processes(GetParam())
                 .open(folder, m, {0, 0, 1})
                 .message()
                 .find("the mesh's host has a process of its own"),

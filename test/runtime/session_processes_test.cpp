@@ -9,9 +9,10 @@
 namespace dist::test {
 namespace {
 
-class SessionProcesses : public SessionTest {
+class SessionProcesses : public SessionTest,
+                         public testing::WithParamInterface<Between> {
 protected:
-  Processes processes;
+  Processes processes{GetParam()};
 
   /// Two ranks, of two processes. The whole mesh in `session`, too.
   void openTwo() {
@@ -32,7 +33,7 @@ protected:
   }
 };
 
-TEST_F(SessionProcesses, TakeAndGiveTheirWindows) {
+TEST_P(SessionProcesses, TakeAndGiveTheirWindows) {
   openTwo();
   std::vector<std::vector<Tensor>> results(2);
   for (int i = 0; i < 2; ++i) {
@@ -61,7 +62,7 @@ TEST_F(SessionProcesses, TakeAndGiveTheirWindows) {
   }
 }
 
-TEST_F(SessionProcesses, ReadVariablesTogether) {
+TEST_P(SessionProcesses, ReadVariablesTogether) {
   openTwo();
   std::vector<Tensor> results[2];
   ASSERT_TRUE(step().ok());
@@ -104,7 +105,7 @@ TEST_F(SessionProcesses, ReadVariablesTogether) {
 }
 
 // One that stops stops all, at the same call.
-TEST_F(SessionProcesses, GoOnTogether) {
+TEST_P(SessionProcesses, GoOnTogether) {
   openTwo();
   size_t done[2] = {};
   std::vector<Tensor> results[2][4];
@@ -121,7 +122,7 @@ TEST_F(SessionProcesses, GoOnTogether) {
   EXPECT_EQ(results[0][2].front().data.size(), 8u);
 }
 
-TEST_F(SessionProcesses, FailuresEndTheGeneration) {
+TEST_P(SessionProcesses, FailuresEndTheGeneration) {
   openTwo();
   std::vector<Tensor> results[2];
   auto run = [&](float first) {
@@ -139,11 +140,11 @@ TEST_F(SessionProcesses, FailuresEndTheGeneration) {
     EXPECT_EQ(status.code(), StatusCode::Unavailable) << status.message();
   EXPECT_EQ(processes.sessions[0]->rebuild(nullptr).code(),
             StatusCode::InvalidArgument);
-  EXPECT_EQ(session->rebuild(processes.world).code(),
+  EXPECT_EQ(session->rebuild(processes.worlds[0]).code(),
             StatusCode::InvalidArgument);
-  std::shared_ptr<LocalWorld> next = Processes::makeWorld(m);
-  expectOk(processes.onAll([&](int, Session &own) {
-    DIST_RETURN_IF_ERROR(own.rebuild(next));
+  auto next = Processes::makeWorlds(m, {0, 1}, GetParam());
+  expectOk(processes.onAll([&](int process, Session &own) {
+    DIST_RETURN_IF_ERROR(own.rebuild(next[process]));
     return own.resetVariables();
   }));
   expectOk(run(1));
@@ -151,12 +152,12 @@ TEST_F(SessionProcesses, FailuresEndTheGeneration) {
   EXPECT_EQ(floats(results[1][1]), floats(outputs[1]));
 }
 
-TEST_F(SessionProcesses, RefuseWrongPlacements) {
+TEST_P(SessionProcesses, RefuseWrongPlacements) {
   describe(2);
   ASSERT_TRUE(open().ok());
   auto refusal = [&](std::vector<RankPlacement> ranks, int process = 0) {
     SessionOptions options;
-    options.world = Processes::makeWorld(m);
+    options.world = Processes::makeWorlds(m, {0, 0}, GetParam())[0];
     options.placement.emplace();
     options.process = process;
     Status status = Placement::create(std::move(ranks), &*options.placement);
@@ -200,6 +201,10 @@ TEST_F(SessionProcesses, RefuseWrongPlacements) {
   EXPECT_NE(status.message().find("do not reach all ranks"), std::string::npos)
       << status.message();
 }
+
+INSTANTIATE_TEST_SUITE_P(Between, SessionProcesses,
+                         testing::Values(Between::Memory, Between::Messages),
+                         nameOf);
 
 } // namespace
 } // namespace dist::test

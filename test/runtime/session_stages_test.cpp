@@ -105,11 +105,18 @@ TEST_F(StagesTest, RunsEachStagesProgram) {
   EXPECT_EQ(session->deviceBytes(), 192 + 64);
 }
 
+class StagesProcesses : public StagesTest,
+                        public testing::WithParamInterface<Between> {};
+
+INSTANTIATE_TEST_SUITE_P(Between, StagesProcesses,
+                         testing::Values(Between::Memory, Between::Messages),
+                         nameOf);
+
 // A process that has no part of a tensor neither takes nor gives it.
-TEST_F(StagesTest, RunsEachInAProcess) {
+TEST_P(StagesProcesses, RunsEachInAProcess) {
   describeStages();
   ASSERT_TRUE(open().ok());
-  Processes processes;
+  Processes processes(GetParam());
   Status opened = processes.open(folder, m, {0, 1});
   ASSERT_TRUE(opened.ok()) << opened.message();
   const float x[] = {3, 4}, y[] = {100, 200};

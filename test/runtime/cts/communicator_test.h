@@ -31,6 +31,10 @@ struct Backend {
   Create create, createWithHost;
   /// An element's sum may start at any rank, and goes around from there.
   bool sumsAround = false;
+  /// Who only gives waits for those who take.
+  bool giversWait = true;
+  /// Who waits in an all-reduce knows of all that are missing.
+  bool namesAllMissing = true;
 };
 
 /// What the program that links these tests has; a backend defines it.

@@ -1,0 +1,513 @@
+//===- post.cpp - A rank's messages, by what they are for -----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/message/post.h"
+#include "runtime/comm/message/stream.h"
+#include <algorithm>
+#include <utility>
+
+namespace dist::message {
+
+namespace {
+using State = Transport::Request::State;
+
+/// How often somebody looks in while the rank's threads are elsewhere: each
+/// time costs the rank some microseconds, and peers that ask wait for it.
+constexpr std::chrono::milliseconds attendance{20};
+
+bool isOver(const Transport::Request &request) {
+  return request.state == State::Done || request.state == State::Failed;
+}
+
+Call readCall(const MessageHeader &header) {
+  return {static_cast<CollectiveKind>(header.kind), header.op, header.count,
+          header.digest, header.betweenPrograms != 0};
+}
+
+/// Of what ranks of other builds may send, nothing is taken on trust.
+bool isCollective(int32_t kind) {
+  return kind >= 0 && kind <= static_cast<int32_t>(CollectiveKind::Barrier);
+}
+
+uint64_t mix(uint64_t history, const Call &call) {
+  uint64_t values[] = {static_cast<uint64_t>(call.kind),
+                       call.betweenPrograms ? 0 : uint64_t(uint32_t(call.op)),
+                       static_cast<uint64_t>(call.count), call.digest};
+  for (uint64_t value : values)
+    history = (history ^ value) * 1099511628211u + 1;
+  return history;
+}
+} // namespace
+
+Post::Post(const MessageOptions &options, const MeshGroups &groups,
+           std::unique_ptr<Transport> end, Progress &progress)
+    : options(options), groups(groups), transport(std::move(end)),
+      progress(progress), peers(groups.ranks()),
+      mine(groups.groupsOf(transport->rank()).size()),
+      generation(options.generation) {
+  attendant = std::thread([this] { attend(); });
+}
+
+Post::~Post() {
+  {
+    std::lock_guard<std::mutex> lock(attendantMutex);
+    closing = true;
+  }
+  attendantWakes.notify_all();
+  transport->wake();
+  attendant.join();
+  giveUp();
+}
+
+//===----------------------------------------------------------------------===//
+// Who is inside
+//===----------------------------------------------------------------------===//
+
+Post::Inside::Inside(Post &post) : post(post) {
+  if (post.inside.try_lock())
+    return;
+  post.wanted = true;
+  post.transport->wake();
+  post.inside.lock();
+  post.wanted = false;
+}
+
+Post::Inside::~Inside() {
+  post.inside.unlock();
+  // An abort that came in the meantime left its message to this thread.
+  if (post.aborted && !post.told && post.inside.try_lock()) {
+    post.tellAborted();
+    post.inside.unlock();
+  }
+}
+
+void Post::attend() {
+  std::unique_lock<std::mutex> lock(attendantMutex);
+  while (!closing) {
+    attendantWakes.wait_for(lock, attendance);
+    if (closing)
+      return;
+    lock.unlock();
+    if (inside.try_lock()) {
+      poll();
+      // What the rank has sent goes on while it computes.
+      while (!kept.empty() && !wanted && !closing) {
+        transport->sleepUntil(transport->now() + attendance);
+        poll();
+      }
+      inside.unlock();
+    }
+    lock.lock();
+  }
+}
+
+bool Post::poll() {
+  bool moved = transport->progress(*this);
+  for (auto it = controls.begin(); it != controls.end();) {
+    if (!isOver(it->request)) {
+      ++it;
+      continue;
+    }
+    if (it->request.state == State::Done)
+      readControl(*it);
+    it = controls.erase(it);
+  }
+  if (!kept.empty())
+    releaseKept();
+  if (aborted && !told)
+    tellAborted();
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+Status Post::begin(const Description &d, CallOnWire *call) {
+  poll();
+  DIST_RETURN_IF_ERROR(statusOf(d.call));
+  fetching.clear();
+  sending.clear();
+  call->call = d.call;
+  call->background = d.what.background;
+  call->arrivalsBefore = arrivals;
+  call->patient = groups.isHost(rank());
+  call->spinMicroseconds =
+      call->background || call->patient ? 0 : options.spinMicroseconds;
+  if (d.withHost && !call->patient)
+    call->spinMicroseconds =
+        std::min(call->spinMicroseconds, options.spinForHostMicroseconds);
+  if (d.what.kind == CollectiveKind::Send ||
+      d.what.kind == CollectiveKind::Recv) {
+    auto &counts = d.what.kind == CollectiveKind::Send ? sends : recvs;
+    int peer = 0;
+    for (int member = 0; member < d.size(); ++member)
+      if (d.positionOf(groups, member) == d.what.peer)
+        peer = (*d.members)[member];
+    call->key = {true, d.what.tag, ++counts[{peer, d.what.tag}], 0};
+    return Status();
+  }
+  Group &group = mine[d.groupIndex];
+  call->key = {false, groups.groupsOf(rank())[d.groupIndex], ++group.sequence,
+               0};
+  call->history = group.history;
+  group.last = d.call;
+  group.underWay = true;
+  // What came before this rank did.
+  for (Peer &peer : peers)
+    for (const Transport::Arrival &arrival : peer.arrived)
+      if (!arrival.header.isSend &&
+          arrival.header.channel == call->key.channel &&
+          arrival.header.sequence == call->key.sequence &&
+          !(readCall(arrival.header) == d.call)) {
+        failOnMismatch(d.call, arrival);
+        return statusOf(d.call);
+      }
+  return Status();
+}
+
+void Post::end(const Description &d) {
+  fetching.clear();
+  sending.clear();
+  if (d.what.kind == CollectiveKind::Send ||
+      d.what.kind == CollectiveKind::Recv)
+    return;
+  Group &group = mine[d.groupIndex];
+  group.history = mix(group.history, d.call);
+  group.underWay = false;
+}
+
+MessageHeader Post::makeHeader(const CallOnWire &call, uint32_t step) const {
+  MessageHeader header{};
+  header.generation = generation;
+  header.type = MessageType::Data;
+  header.isSend = call.key.isSend;
+  header.channel = call.key.channel;
+  header.sequence = call.key.sequence;
+  header.step = step;
+  header.kind = static_cast<int32_t>(call.call.kind);
+  header.op = call.call.op;
+  header.betweenPrograms = call.call.betweenPrograms;
+  header.count = call.call.count;
+  header.digest = call.call.digest;
+  header.history = call.history;
+  return header;
+}
+
+void Post::send(const CallOnWire &call, uint32_t step, int to, const void *data,
+                int64_t bytes, Ticket *ticket) {
+  ticket->peer = to;
+  ticket->request.state = State::Pending;
+  sending.push_back(ticket);
+  ++sent.messages;
+  sent.bytes += bytes;
+  transport->send(to, makeHeader(call, step), data, bytes, &ticket->request);
+}
+
+void Post::sendKept(const CallOnWire &call, int to, std::vector<char> bytes) {
+  kept.emplace_back();
+  Kept &message = kept.back();
+  message.bytes = std::move(bytes);
+  Slices slices(0, message.bytes.size());
+  for (int64_t i = 0; i < slices.count(); ++i) {
+    message.tickets.emplace_back();
+    Ticket &ticket = message.tickets.back();
+    ticket.peer = to;
+    ticket.request.state = State::Pending;
+    int64_t size = slices.end(i) - slices.begin(i);
+    ++sent.messages;
+    sent.bytes += size;
+    transport->send(to, makeHeader(call, i),
+                    message.bytes.data() + slices.begin(i), size,
+                    &ticket.request);
+  }
+  releaseKept();
+}
+
+void Post::releaseKept() {
+  for (auto it = kept.begin(); it != kept.end();) {
+    bool over = true;
+    for (const Ticket &ticket : it->tickets)
+      over &= isOver(ticket.request);
+    if (!over) {
+      ++it;
+      continue;
+    }
+    constexpr size_t mostSpare = 8;
+    if (spare.size() < mostSpare)
+      spare.push_back(std::move(it->bytes));
+    it = kept.erase(it);
+  }
+}
+
+std::vector<char> Post::takeSpare() {
+  std::vector<char> bytes;
+  if (!spare.empty()) {
+    bytes = std::move(spare.back());
+    spare.pop_back();
+  }
+  return bytes;
+}
+
+void Post::receive(const CallOnWire &call, uint32_t step, int from, void *to,
+                   int64_t bytes, Ticket *ticket) {
+  ticket->peer = from;
+  ticket->request.state = State::Pending;
+  Expected expected{call.key, call.call, call.history, to, bytes, ticket};
+  expected.key.step = step;
+  auto &arrived = peers[from].arrived;
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    const MessageHeader &h = arrived[i].header;
+    if (!(Key{h.isSend != 0, h.channel, h.sequence, h.step} == expected.key))
+      continue;
+    Transport::Arrival arrival = arrived[i];
+    arrived[i] = arrived.back();
+    arrived.pop_back();
+    meet(expected, arrival);
+    return;
+  }
+  peers[from].expected.push_back(expected);
+}
+
+void Post::arrived(const Transport::Arrival &arrival) {
+  const MessageHeader &h = arrival.header;
+  if (arrival.from < 0 || arrival.from >= int(peers.size()) ||
+      int32_t(h.generation - generation) < 0) {
+    transport->drop(arrival);
+    return;
+  }
+  if (h.generation != generation) {
+    early.push_back(arrival);
+    return;
+  }
+  if (h.type != MessageType::Data) {
+    controls.emplace_back();
+    Control &control = controls.back();
+    control.arrival = arrival;
+    control.bytes.resize(arrival.bytes);
+    control.request.state = State::Pending;
+    transport->fetch(arrival, control.bytes.data(), &control.request);
+    return;
+  }
+  auto &expected = peers[arrival.from].expected;
+  Key key{h.isSend != 0, h.channel, h.sequence, h.step};
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (expected[i].key == key) {
+      Expected found = expected[i];
+      expected[i] = expected.back();
+      expected.pop_back();
+      meet(found, arrival);
+      return;
+    }
+  keep(arrival);
+}
+
+void Post::meet(const Expected &expected, const Transport::Arrival &arrival) {
+  Call theirs = readCall(arrival.header);
+  bool fits = int64_t(arrival.bytes) == expected.bytes;
+  if (expected.key.isSend)
+    fits &= theirs.digest == expected.call.digest &&
+            theirs.count == expected.call.count;
+  else
+    fits &= isCollective(arrival.header.kind) && theirs == expected.call &&
+            arrival.header.history == expected.history;
+  if (!fits) {
+    failOnMismatch(expected.call, arrival);
+    transport->drop(arrival);
+    return;
+  }
+  ++arrivals;
+  progress.advance();
+  fetching.push_back(expected.ticket);
+  transport->fetch(arrival, expected.to, &expected.ticket->request);
+}
+
+void Post::keep(const Transport::Arrival &arrival) {
+  const MessageHeader &h = arrival.header;
+  if (!h.isSend) {
+    const std::vector<int> &numbers = groups.groupsOf(rank());
+    size_t index =
+        std::find(numbers.begin(), numbers.end(), h.channel) - numbers.begin();
+    if (index == numbers.size()) {
+      transport->drop(arrival);
+      return;
+    }
+    const Group &group = mine[index];
+    bool isPast = h.sequence < group.sequence ||
+                  (h.sequence == group.sequence && !group.underWay);
+    bool isOther = h.sequence == group.sequence && !(readCall(h) == group.last);
+    if (isPast || isOther) {
+      failOnMismatch(group.last, arrival);
+      transport->drop(arrival);
+      return;
+    }
+  }
+  peers[arrival.from].arrived.push_back(arrival);
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+void Post::failOnMismatch(const Call &call, const Transport::Arrival &arrival) {
+  Call theirs = readCall(arrival.header);
+  std::string why;
+  if (arrival.header.isSend)
+    why = describeMismatchedSend(options, arrival.from, theirs,
+                                 arrival.header.channel, call);
+  else if (!isCollective(arrival.header.kind))
+    why = "rank " + std::to_string(arrival.from) +
+          " is at a collective that there is not";
+  else
+    why = describeMismatch(options, rank(), call, arrival.from, theirs);
+  if (!arrival.header.isSend && theirs == call)
+    why += ", after others before";
+  fail(StatusCode::Internal, rank(), call.kind, call.op, why,
+       "recompile the package");
+}
+
+void Post::fail(StatusCode code, int rank, CollectiveKind kind, int32_t op,
+                const std::string &why, const std::string &todo) {
+  if (aborted)
+    return;
+  failure = Status::error(code, std::string(name(kind)) + " failed",
+                          opName(options, rank, op), why, todo);
+  setAborted(failure.message());
+  tellAborted();
+}
+
+Status Post::statusOf(const Call &call) {
+  if (!aborted)
+    return Status();
+  if (!failure.ok())
+    return std::exchange(failure, Status());
+  std::lock_guard<std::mutex> lock(reasonMutex);
+  return Status::error(StatusCode::Unavailable,
+                       std::string(name(call.kind)) + " was given up",
+                       opName(options, rank(), call.op), reason);
+}
+
+void Post::setAborted(const std::string &why) {
+  std::lock_guard<std::mutex> lock(reasonMutex);
+  if (aborted)
+    return;
+  reason = why;
+  aborted = true;
+}
+
+void Post::abort(const std::string &why) {
+  setAborted(why);
+  transport->wake();
+  if (inside.try_lock()) {
+    if (!told)
+      tellAborted();
+    inside.unlock();
+  }
+}
+
+void Post::tellAborted() {
+  told = true;
+  std::string text;
+  {
+    std::lock_guard<std::mutex> lock(reasonMutex);
+    text = reason;
+  }
+  // It fits what networks send at once.
+  text.resize(std::min<size_t>(text.size(), 2000));
+  for (int to = 0; to < int(peers.size()); ++to)
+    if (to != rank() && peers[to].lost.empty())
+      sendControl(MessageType::Abort, to, text.data(), text.size());
+}
+
+void Post::lost(int rank, const std::string &why) {
+  if (!peers[rank].lost.empty())
+    return;
+  peers[rank].lost = why.empty() ? "it is gone" : why;
+  lostRanks.push_back(rank);
+}
+
+void Post::failOnLostRank(const CallOnWire &call) {
+  auto waitsFor = [&](int rank) {
+    if (!peers[rank].expected.empty())
+      return true;
+    for (auto *tickets : {&fetching, &sending})
+      for (const Ticket *ticket : *tickets)
+        if (ticket->peer == rank && !ticket->isDone())
+          return true;
+    return false;
+  };
+  for (int lost : lostRanks)
+    if (waitsFor(lost)) {
+      std::string who = options.nameRank ? options.nameRank(lost)
+                                         : "rank " + std::to_string(lost);
+      fail(StatusCode::Unavailable, rank(), call.call.kind, call.call.op,
+           who + " was lost: " + peers[lost].lost, "");
+      return;
+    }
+}
+
+void Post::giveUp() {
+  for (Peer &peer : peers)
+    peer.expected.clear();
+  auto anyOf = [](const std::vector<const Ticket *> &tickets) {
+    for (const Ticket *ticket : tickets)
+      if (!isOver(ticket->request))
+        return true;
+    return false;
+  };
+  auto underWay = [&] {
+    return anyOf(fetching) || anyOf(sending) || !kept.empty() ||
+           !controls.empty();
+  };
+  // The others' reasons to give up are on their way.
+  constexpr std::chrono::milliseconds patience{100};
+  auto until = transport->now() + patience;
+  while (underWay() && transport->now() < until)
+    if (!poll())
+      transport->sleepUntil(
+          std::min(until, transport->now() + std::chrono::milliseconds(10)));
+  if (underWay())
+    transport->cancelAll();
+  fetching.clear();
+  sending.clear();
+  controls.clear();
+  releaseKept();
+}
+
+void Post::reset() {
+  std::lock_guard<std::mutex> lock(inside);
+  giveUp();
+  for (Peer &peer : peers) {
+    for (const Transport::Arrival &arrival : peer.arrived)
+      transport->drop(arrival);
+    peer.arrived.clear();
+    peer.waits.clear();
+  }
+  for (Group &group : mine)
+    group = Group();
+  sends.clear();
+  recvs.clear();
+  failure = Status();
+  ++generation;
+  {
+    std::lock_guard<std::mutex> lock(reasonMutex);
+    reason.clear();
+    aborted = false;
+    told = false;
+  }
+  std::vector<Transport::Arrival> now;
+  now.swap(early);
+  for (const Transport::Arrival &arrival : now)
+    arrived(arrival);
+}
+
+Traffic Post::traffic() {
+  std::lock_guard<std::mutex> lock(inside);
+  return sent;
+}
+
+} // namespace dist::message

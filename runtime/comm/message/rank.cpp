@@ -1,0 +1,50 @@
+//===- rank.cpp - One rank that sends and receives ------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/message/rank.h"
+#include <algorithm>
+
+namespace dist::message {
+
+int MessageCommunicator::groupSize(uint32_t axes) const {
+  const std::vector<int> &mine = groups.groupsOf(rank());
+  return axes < mine.size() ? groups.membersOf(mine[axes]).size() : 0;
+}
+
+int MessageCommunicator::groupRank(uint32_t axes) const {
+  const std::vector<int> &mine = groups.groupsOf(rank());
+  if (axes >= mine.size())
+    return 0;
+  const std::vector<int> &members = groups.membersOf(mine[axes]);
+  return std::lower_bound(members.begin(), members.end(), rank()) -
+         members.begin();
+}
+
+Status MessageCommunicator::run(const Collective &what, void *const *from,
+                                void *const *to) {
+  progress.advance();
+  Description description(what);
+  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &description));
+  Team worker(team);
+  worker.inBackground = what.background;
+  if (what.kind == CollectiveKind::AllSlice) {
+    // Nobody's affair; a started collective may be under way meanwhile.
+    for (int64_t i = 0; i < what.pieces.size; ++i)
+      worker.pull(what.pieces[i], from[i], description.position, to[i], 0);
+    return Status();
+  }
+  Post::Inside inside(post);
+  Operation operation(post, groups, worker, scratch, description, from, to);
+  Status status = operation.run();
+  if (status.ok())
+    post.end(description);
+  else
+    post.giveUp();
+  return status;
+}
+
+} // namespace dist::message

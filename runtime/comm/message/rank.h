@@ -1,0 +1,41 @@
+//===- rank.h - One rank that sends and receives ----------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_MESSAGE_RANK_H
+#define RUNTIME_COMM_MESSAGE_RANK_H
+
+#include "runtime/comm/message/operation.h"
+
+namespace dist::message {
+
+class MessageCommunicator final : public Communicator {
+public:
+  MessageCommunicator(const MessageOptions &options, const MeshGroups &groups,
+                      std::unique_ptr<Transport> transport)
+      : options(options), groups(groups), team(options),
+        post(options, groups, std::move(transport), progress) {}
+
+  int rank() const override { return post.rank(); }
+  int ranks() const override { return groups.ranks(); }
+  int groupSize(uint32_t axes) const override;
+  int groupRank(uint32_t axes) const override;
+  Status run(const Collective &what, void *const *from,
+             void *const *to) override;
+  void abort(const std::string &reason) override { post.abort(reason); }
+  void reset() { post.reset(); }
+  Traffic traffic() { return post.traffic(); }
+
+private:
+  const MessageOptions &options;
+  const MeshGroups &groups;
+  Team team;
+  Scratch scratch;
+  Post post;
+};
+
+} // namespace dist::message
+
+#endif // RUNTIME_COMM_MESSAGE_RANK_H

@@ -1,0 +1,87 @@
+//===- stream.h - Pieces as one run of bytes --------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one rank gives another of several pieces, seen as one run of bytes, cut
+// into slices: a slice is a message. Both ends see the same run, wherever and
+// in whatever strides their bytes lie.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_MESSAGE_STREAM_H
+#define RUNTIME_COMM_MESSAGE_STREAM_H
+
+#include "runtime/core/communicator.h"
+#include <algorithm>
+#include <vector>
+
+namespace dist::message {
+
+class Stream {
+public:
+  /// Bytes that lie in `outer` times `rows` blocks of `bytes`.
+  struct Part {
+    char *base = nullptr;
+    int64_t outer = 1, rows = 1, bytes = 0;
+    int64_t outerStride = 0, rowStride = 0;
+    int64_t piece = 0;
+    int64_t size() const { return outer * rows * bytes; }
+  };
+
+  /// Parts begin where any element may lie.
+  void add(const Part &part);
+  int64_t size() const { return total; }
+
+  /// Calls fn(piece, address, offset, bytes) for the blocks in [lo, hi), in
+  /// order; offsets are the stream's.
+  template <typename Fn> void walk(int64_t lo, int64_t hi, Fn fn) const {
+    for (size_t i = firstAt(lo); i < parts.size() && starts[i] < hi; ++i) {
+      const Part &part = parts[i];
+      int64_t first = std::max<int64_t>(lo - starts[i], 0);
+      int64_t last = std::min(hi - starts[i], part.size());
+      while (first < last) {
+        int64_t block = first / part.bytes, within = first % part.bytes;
+        int64_t bytes = std::min(part.bytes - within, last - first);
+        fn(part.piece,
+           part.base + block / part.rows * part.outerStride +
+               block % part.rows * part.rowStride + within,
+           starts[i] + first, bytes);
+        first += bytes;
+      }
+    }
+  }
+
+  /// Where [lo, hi) lies, if it is one run of memory; else null.
+  char *findRun(int64_t lo, int64_t hi) const;
+  /// Copies [lo, hi) to one run of memory, and from one.
+  void gather(int64_t lo, int64_t hi, char *to) const;
+  void scatter(int64_t lo, int64_t hi, const char *from) const;
+
+private:
+  size_t firstAt(int64_t offset) const;
+
+  std::vector<Part> parts;
+  std::vector<int64_t> starts;
+  int64_t total = 0;
+};
+
+/// How a run of bytes is cut into messages. There is one, if empty, at least.
+struct Slices {
+  int64_t lo = 0, hi = 0, size = 1;
+
+  Slices(int64_t lo, int64_t hi);
+  int64_t count() const {
+    return std::max<int64_t>(1, (hi - lo + size - 1) / size);
+  }
+  int64_t begin(int64_t i) const { return lo + i * size; }
+  int64_t end(int64_t i) const { return std::min(hi, lo + (i + 1) * size); }
+};
+
+/// Part `index` of `size` of so many bytes, cut at cache lines.
+Slices partOfBytes(int64_t bytes, int index, int size);
+
+} // namespace dist::message
+
+#endif // RUNTIME_COMM_MESSAGE_STREAM_H
