@@ -100,9 +100,7 @@ public:
     logFunction(level, text);
   }
 
-  Status readVariable(int index, Tensor *out) override {
-    return store->read(index, out);
-  }
+  Status readVariable(int index, Tensor *out) override;
   Status writeVariable(int index, const TensorView &value) override {
     return store->write(index, value);
   }
@@ -169,6 +167,7 @@ private:
   bool runStep(dist_rt_context &context, const Step &step,
                const StepCall &call);
 
+  Status checkGeneration() const;
   /// Keeps the first failure and frees the ranks that wait for this one.
   void fail(dist_rt_context &rank, const std::string &entry, int32_t code) {
     if (rank.status.ok())
@@ -325,6 +324,27 @@ Status PackageSession::rebuild(std::shared_ptr<World> newWorld) {
   return Status();
 }
 
+Status PackageSession::checkGeneration() const {
+  if (!generationEnded)
+    return Status();
+  return Status::error(
+      StatusCode::Unavailable, "the generation of these processes has ended",
+      manifest().model_name(), failure.message(), "rebuild the session");
+}
+
+Status PackageSession::readVariable(int index, Tensor *out) {
+  DIST_RETURN_IF_ERROR(checkGeneration());
+  bool met = false;
+  Status status = store->read(index, out, &met);
+  // Some ranks may have had what others wait for: their next exchange would
+  // not meet.
+  if (!status.ok() && met && !ownsWorld) {
+    failure = status;
+    generationEnded = true;
+  }
+  return status;
+}
+
 bool PackageSession::allGoOn(dist_rt_context &context, bool here) {
   int32_t goes = here;
   uint32_t all = (1u << manifest().mesh().axes_size()) - 1;
@@ -378,10 +398,7 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
                                 size_t *done) {
   *done = 0;
   steps.clear();
-  if (generationEnded)
-    return Status::error(
-        StatusCode::Unavailable, "the generation of these processes has ended",
-        manifest().model_name(), failure.message(), "rebuild the session");
+  DIST_RETURN_IF_ERROR(checkGeneration());
   int64_t resultBytes = 0;
   for (const StepCall &call : calls) {
     Step &step = steps.emplace_back();

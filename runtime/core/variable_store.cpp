@@ -180,7 +180,7 @@ Status VariableStore::gather(int index, Buffer *parts) const {
   return Status();
 }
 
-Status VariableStore::read(int index, Tensor *out) const {
+Status VariableStore::read(int index, Tensor *out, bool *met) const {
   DIST_RETURN_IF_ERROR(checkIndex(index, 0));
   DIST_RETURN_IF_ERROR(checkWhole({index}));
   const Distribution &d = package.variables[index];
@@ -188,8 +188,11 @@ Status VariableStore::read(int index, Tensor *out) const {
   out->shape = d.globalShape;
   out->data.resize(d.globalBytes);
   Buffer gathered; // where they are not all here
-  if (!isAlone())
+  if (!isAlone()) {
+    if (met)
+      *met = true;
     DIST_RETURN_IF_ERROR(gather(index, &gathered));
+  }
   auto part = [&](int rank) -> const void * {
     return isAlone() ? address(index, rank)
                      : gathered.data() + rank * d.localBytes;

@@ -25,7 +25,9 @@ public:
                 std::vector<std::unique_ptr<dist_rt_context>> &ranks,
                 const std::vector<int> &localRanks, RankThreads &threads);
 
-  Status read(int index, Tensor *out) const;
+  /// A global value. `met`, unless null: whether the processes had begun to
+  /// exchange their parts, which a failure leaves unfinished.
+  Status read(int index, Tensor *out, bool *met = nullptr) const;
   Status write(int index, const TensorView &value);
   Status readSlice(int index, int rank, Tensor *out) const;
   Status writeSlice(int index, int rank, const TensorView &value);

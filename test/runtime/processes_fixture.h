@@ -31,8 +31,9 @@ struct Processes {
   /// `processOf`: by rank.
   static std::vector<std::shared_ptr<World>>
   makeWorlds(const manifest::Manifest &m, const std::vector<int> &processOf,
-             Between between) {
+             Between between, double timeout = 30) {
     MessageOptions options;
+    options.timeout = timeout;
     for (const manifest::Axis &axis : m.mesh().axes())
       options.mesh.push_back(axis.size());
     options.host = m.mesh().host();

@@ -152,6 +152,26 @@ TEST_P(SessionProcesses, FailuresEndTheGeneration) {
   EXPECT_EQ(floats(results[1][1]), floats(outputs[1]));
 }
 
+// A value that one asked for and the other did not: its next exchange would
+// meet this one's rest.
+TEST_P(SessionProcesses, ReadingAloneEndsTheGeneration) {
+  openTwo();
+  Session &lonely = *processes.sessions[1]; // who takes what the other has
+  auto impatient = Processes::makeWorlds(m, {0, 1}, GetParam(), 0.05);
+  ASSERT_TRUE(lonely.rebuild(impatient[1]).ok());
+  Tensor value;
+  // What fails before anything is exchanged ends nothing.
+  EXPECT_EQ(lonely.readVariable(99, &value).code(),
+            StatusCode::InvalidArgument);
+  Status alone = lonely.readVariable(0, &value);
+  EXPECT_EQ(alone.message().find("the generation"), std::string::npos);
+  EXPECT_EQ(alone.code(), StatusCode::Unavailable) << alone.message();
+  Status after = lonely.readVariable(0, &value);
+  EXPECT_EQ(after.code(), StatusCode::Unavailable);
+  EXPECT_NE(after.message().find("the generation"), std::string::npos)
+      << after.message();
+}
+
 TEST_P(SessionProcesses, RefuseWrongPlacements) {
   describe(2);
   ASSERT_TRUE(open().ok());

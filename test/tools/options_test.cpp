@@ -201,6 +201,10 @@ TEST(Options, WordsOfOtherToolsSuggestOurs) {
   EXPECT_TRUE(names({"--gradient_accumulation_steps", "2"}, "--accumulate?"));
   EXPECT_TRUE(names({"--strategy", "MirroredStrategy"}, "'mirrored'?"));
   EXPECT_TRUE(names({"--strategy", "ddp"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "DataParallel"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "horovod"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "TPUStrategy"}, "'mirrored'?"));
+  EXPECT_TRUE(names({"--strategy", "shard_map"}, "'tensor-split'?"));
   EXPECT_TRUE(names({"--strategy", "FSDP"}, "'zero'?"));
   EXPECT_TRUE(names({"--devices", "gpu"}, "'cuda'?"));
   // What is near nothing suggests nothing.

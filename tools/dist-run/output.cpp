@@ -157,17 +157,24 @@ static Status writePackage(const std::string &package, Session &session,
     std::string path;
     ~Remover() { removeAll(path); }
   } remover{beside};
-  for (const auto &item : fs::directory_iterator(package, error)) {
+  for (const auto &item : fs::recursive_directory_iterator(package, error)) {
     // What the compile cache keeps for itself is no part of a package.
-    fs::path file = item.path().filename(), copy = beside / file;
+    fs::path file = fs::relative(item.path(), package), copy = beside / file;
     if (file == "weights.safetensors" || file == "digest" ||
         file == "compile_seconds")
       continue;
-    fs::copy(item.path(), copy, error);
-    if (error)
-      return cannotWrite(beside, error.message());
-    DIST_RETURN_IF_ERROR(flushToDisk(copy));
+    if (item.is_directory(error)) {
+      DIST_RETURN_IF_ERROR(makeFolders(copy));
+      continue;
+    }
+    // Not by the standard library's copy, to which a full disk is an
+    // input/output error.
+    std::shared_ptr<const FileBytes> bytes;
+    DIST_RETURN_IF_ERROR(FileBytes::open(item.path(), &bytes, FileAccess::Map));
+    DIST_RETURN_IF_ERROR(writeFile(copy, bytes->bytes(), true));
   }
+  if (error)
+    return cannotWrite(package, error.message());
   std::string weights = package + "/weights.safetensors";
   std::unique_ptr<SafetensorsFile> old;
   if (fs::exists(weights, error))
