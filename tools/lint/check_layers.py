@@ -34,6 +34,7 @@ OUTSIDE = [
     (r"(mlir|llvm)/", lambda n: not n.startswith(("runtime/", "tools/dist-run", "tools/options", "examples/"))),
     (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
     (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
+    (r"uc[pst]/", lambda n: n.startswith("runtime/comm/ucx/")),
     (r"grpc|.*\.grpc\.pb\.h", lambda n: n.startswith("runtime/cluster/")),
     (r"dnnl|oneapi/dnnl", lambda n: n.startswith(("runtime/device/cpu", "tools/bench", "test/"))),
 ]
@@ -71,6 +72,10 @@ for name in tracked("CMakeLists.txt"):
         findings.append(f"{name}: the runtime links nothing of MLIR")
     if not name.startswith("runtime/cluster/") and "gRPC::" in read(name):
         findings.append(f"{name}: only runtime/cluster links gRPC")
+    if not name.startswith("runtime/comm/ucx/") and "ucx::" in read(name):
+        findings.append(f"{name}: only runtime/comm/ucx links UCX")
+    if name.startswith("runtime/") and not name.startswith(("runtime/cluster/", "runtime/comm/ucx/")) and "DistRuntimeUcx" in read(name):
+        findings.append(f"{name}: the runtime that apps embed has no UCX in it")
     if name.startswith("runtime/") and not name.startswith("runtime/cluster/") and re.search(r"\bDistEtcd\w*|\bDistCluster\w*", read(name)):
         findings.append(f"{name}: the runtime that apps embed has no cluster in it")
 report("layers", findings, len(files))

@@ -1,0 +1,146 @@
+//===- end.h - One rank's end of UCX ----------------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_UCX_END_H
+#define RUNTIME_COMM_UCX_END_H
+
+#include "runtime/comm/message/transport.h"
+#include "runtime/core/status.h"
+#include <deque>
+#include <memory>
+#include <poll.h>
+#include <ucp/api/ucp.h>
+#include <vector>
+
+namespace dist::ucx {
+
+/// UCX's state of one process, which its ends share.
+class Context {
+public:
+  explicit Context(ucp_context_h handle) : handle(handle) {}
+  ~Context() { ucp_cleanup(handle); }
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+  const ucp_context_h handle;
+};
+
+/// What an end tells the others of itself.
+struct Address {
+  std::string host; // machine and process namespace
+  int64_t process = 0;
+  std::string worker;
+
+  std::string toText() const;
+  static bool fromText(const std::string &text, Address *out);
+};
+
+class End final : public Transport {
+public:
+  static Status create(std::shared_ptr<Context> context, int rank, int ranks,
+                       std::unique_ptr<End> *out);
+  ~End() override;
+
+  Status address(Address *out) const;
+  /// Before anything else: where all are, by rank.
+  Status connect(const std::vector<Address> &all);
+  /// Greets all others, and those again who have greeted: behind that no
+  /// connection is half made, which UCX 1.13 does not survive the end of a peer
+  /// in. Call it until it is true, or fails.
+  bool isConnected();
+  /// The first that has not greeted back.
+  int firstMissing() const;
+
+  int rank() const override { return me; }
+  int ranks() const override { return peers.size(); }
+  void send(int to, const MessageHeader &header, const void *data, size_t bytes,
+            Request *request) override;
+  void fetch(const Arrival &arrival, void *to, Request *request) override;
+  void drop(const Arrival &arrival) override;
+  bool progress(Receiver &receiver) override;
+  void sleepUntil(Clock::time_point time) override;
+  void cancelAll() override;
+  void wake() override;
+
+private:
+  struct Peer {
+    End *end = nullptr;
+    int rank = 0;
+    std::string address; // the worker's
+    ucp_ep_h endpoint = nullptr;
+    int process = -1; // its descriptor, on this host
+    bool isLost = false;
+    std::string why;
+    int greetingsSent = 0, greetings = 0;
+  };
+  struct WireHeader {
+    int64_t sender;
+    MessageHeader header;
+  };
+  /// Something under way in UCX.
+  struct Job {
+    End *end = nullptr;
+    WireHeader header; // UCX reads it until the message has left
+    Request *request = nullptr;
+    int peer = 0;
+    bool underWay = false;
+  };
+  /// A message that arrived.
+  struct Held {
+    void *data = nullptr;
+    bool isRendezvous = false; // the sender has it still
+    bool isShown = false;      // UCX's, for as long as its callback runs
+    bool isOurs = false;       // to be released, or in `copy`
+    bool isOver = false;
+    std::vector<char> copy;
+  };
+
+  End(std::shared_ptr<Context> context, int rank, int ranks);
+  Job *takeJob(int peer, Request *request);
+  void finish(Job *job, ucs_status_t status);
+  /// What UCX said when it was given a job.
+  void begun(Job *job, ucs_status_ptr_t result);
+  bool reach(Peer &peer);
+  void close(Peer &peer);
+  void lose(Peer &peer, const std::string &why);
+  /// Waits for messages, `wake`, or the end of a process.
+  void look(Clock::duration time);
+  Held *takeHeld();
+  void release(Held *held);
+
+  static ucs_status_t onMessage(void *argument, const void *header,
+                                size_t headerBytes, void *data, size_t bytes,
+                                const ucp_am_recv_param_t *parameters);
+  static ucs_status_t onGreeting(void *argument, const void *header,
+                                 size_t headerBytes, void *data, size_t bytes,
+                                 const ucp_am_recv_param_t *parameters);
+  static void onSent(void *request, ucs_status_t status, void *job);
+  static void onFetched(void *request, ucs_status_t status, size_t bytes,
+                        void *job);
+  static void onError(void *peer, ucp_ep_h endpoint, ucs_status_t status);
+
+  std::shared_ptr<Context> context;
+  const int me;
+  ucp_worker_h worker = nullptr;
+  int workerEvents = -1, wakeEvents = -1;
+  std::vector<Peer> peers;
+  /// The worker, the waker, and processes, of the peers beside.
+  std::vector<pollfd> polled;
+  std::vector<int> polledPeers;
+  std::deque<Job> jobs;
+  std::vector<Job *> freeJobs;
+  size_t jobsUnderWay = 0;
+  std::deque<Held> messages;
+  std::vector<Held *> freeMessages;
+  Receiver *receiver = nullptr;  // while `progress` runs
+  std::vector<Arrival> arrivals; // not shown yet
+  std::vector<int> losses;       // not told yet
+  Request greeting;
+  unsigned passes = 0;
+};
+
+} // namespace dist::ucx
+
+#endif // RUNTIME_COMM_UCX_END_H

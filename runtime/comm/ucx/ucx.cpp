@@ -1,0 +1,150 @@
+//===- ucx.cpp - Messages by UCX ------------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/ucx/ucx.h"
+#include "runtime/comm/common/waits.h"
+#include "runtime/comm/ucx/end.h"
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sys/stat.h>
+#include <thread>
+#include <ucs/config/global_opts.h>
+#include <ucs/debug/debug.h>
+#include <unistd.h>
+
+namespace dist {
+
+namespace {
+
+using namespace ucx;
+
+Status refuse(const std::string &why) {
+  return Status::error(StatusCode::Unavailable, "cannot open the network", "",
+                       why);
+}
+
+/// Processes that see each other by their numbers have the same.
+std::string nameHost() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat space{};
+  stat("/proc/self/ns/pid", &space);
+  return boot + "-" + std::to_string(space.st_ino);
+}
+
+std::atomic<bool> isPrepared{false};
+
+Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
+  // An app that is embedded in has handlers of its own, and a standard output.
+  for (int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE})
+    ucs_debug_disable_signal(number);
+  ucs_global_opts_set_value("LOG_LEVEL", "fatal");
+
+  ucp_config_t *config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK)
+    return refuse(ucs_status_string(status));
+  std::vector<std::pair<const char *, std::string>> settings = {
+      // Slices of large transfers are not buffered by who does not expect them
+      // yet; where UCX knows no link's speed, it would.
+      {"RNDV_THRESH", "32k"},
+      // Of ends that neither a process nor a connection tells of.
+      {"KEEPALIVE_INTERVAL", "1s"},
+  };
+  if (!options.sharedMemory)
+    settings.push_back({"TLS", "self,tcp"});
+  if (!options.networkDevices.empty())
+    settings.push_back({"NET_DEVICES", options.networkDevices});
+  for (auto &[name, value] : settings)
+    if (status == UCS_OK) {
+      status = ucp_config_modify(config, name, value.c_str());
+      if (status != UCS_OK) {
+        ucp_config_release(config);
+        return refuse(std::string(name) + " cannot be " + value + ": " +
+                      ucs_status_string(status));
+      }
+    }
+  ucp_params_t parameters{};
+  parameters.field_mask = UCP_PARAM_FIELD_FEATURES |
+                          UCP_PARAM_FIELD_MT_WORKERS_SHARED |
+                          UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
+  parameters.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  parameters.mt_workers_shared = options.ranksHere.size() > 1;
+  parameters.estimated_num_eps = options.ranks;
+  ucp_context_h handle = nullptr;
+  status = ucp_init(&parameters, config, &handle);
+  ucp_config_release(config);
+  if (status != UCS_OK)
+    return refuse(ucs_status_string(status));
+  *out = std::make_shared<Context>(handle);
+  return Status();
+}
+
+} // namespace
+
+void prepareUcx(std::pair<int, int> ports) {
+  // Else UCX leaves shared memory alone where it is to tell of failures.
+  setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
+  setenv("UCX_SYSV_ERROR_HANDLING", "y", 0);
+  if (ports.first > 0) {
+    std::string range =
+        std::to_string(ports.first) + "-" + std::to_string(ports.second);
+    setenv("UCX_TCP_PORT_RANGE", range.c_str(), 0);
+  }
+  isPrepared = true;
+}
+
+Status makeUcxTransports(const UcxOptions &options,
+                         std::vector<std::unique_ptr<Transport>> *out) {
+  if (!isPrepared)
+    return Status::error(StatusCode::Internal, "cannot open the network", "",
+                         "UCX was not prepared when the process began");
+  std::shared_ptr<Context> context;
+  DIST_RETURN_IF_ERROR(openContext(options, &context));
+  std::vector<std::unique_ptr<End>> ends(options.ranksHere.size());
+  std::vector<std::string> own, all;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    DIST_RETURN_IF_ERROR(
+        End::create(context, options.ranksHere[i], options.ranks, &ends[i]));
+    Address address;
+    address.host = nameHost();
+    address.process = getpid();
+    DIST_RETURN_IF_ERROR(ends[i]->address(&address));
+    own.push_back(address.toText());
+  }
+  DIST_RETURN_IF_ERROR(options.exchange(own, &all));
+  std::vector<Address> addresses(options.ranks);
+  for (int rank = 0; rank < options.ranks; ++rank)
+    if (size_t(rank) >= all.size() ||
+        !Address::fromText(all[rank], &addresses[rank]))
+      return refuse("rank " + std::to_string(rank) + " has no address");
+  for (std::unique_ptr<End> &end : ends)
+    DIST_RETURN_IF_ERROR(end->connect(addresses));
+  using Clock = Transport::Clock;
+  Clock::time_point until = Clock::now() + toDuration(options.timeout);
+  for (bool all = false; !all;) {
+    all = true;
+    for (std::unique_ptr<End> &end : ends)
+      all &= end->isConnected();
+    if (all)
+      break;
+    if (Clock::now() > until)
+      for (std::unique_ptr<End> &end : ends)
+        if (int missing = end->firstMissing(); missing != end->rank())
+          return refuse("rank " + std::to_string(end->rank()) +
+                        " does not reach rank " + std::to_string(missing));
+    // Others are at their starts: no reason to take a CPU from them.
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  for (std::unique_ptr<End> &end : ends)
+    out->push_back(std::move(end));
+  return Status();
+}
+
+} // namespace dist

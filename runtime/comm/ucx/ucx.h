@@ -1,0 +1,57 @@
+//===- ucx.h - Messages by UCX ----------------------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Within a host through shared memory, between hosts through TCP or, where the
+// machine has it, RDMA (which no test of ours has seen): UCX chooses. What
+// travels is not encrypted: networks are to be trusted.
+//
+// A peer's end is seen by its process's end on the same host, at once, and by
+// its connections' elsewhere.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_UCX_UCX_H
+#define RUNTIME_COMM_UCX_UCX_H
+
+#include "runtime/comm/message/transport.h"
+#include "runtime/core/status.h"
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace dist {
+
+struct UcxOptions {
+  /// Of the mesh, and those of this process.
+  int ranks = 1;
+  std::vector<int> ranksHere;
+  /// Brings the addresses of this process's ranks, in the order of `ranksHere`,
+  /// to all others, and theirs here: `all` gets one for each rank.
+  std::function<Status(const std::vector<std::string> &own,
+                       std::vector<std::string> *all)>
+      exchange;
+  /// Off: hosts' processes, too, reach each other by the network.
+  bool sharedMemory = true;
+  /// Interfaces, as "eth0,lo"; empty: all.
+  std::string networkDevices;
+  /// Seconds until all must have been reached.
+  double timeout = 30;
+};
+
+/// Sets what UCX 1.13 takes from the environment alone, once, before the
+/// process has a second thread and before any of the ends; what stands there
+/// already is the user's choice. `ports`: first and last to listen on; 0: any.
+void prepareUcx(std::pair<int, int> ports = {0, 0});
+
+/// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network
+/// that does not open, what `exchange` met.
+Status makeUcxTransports(const UcxOptions &options,
+                         std::vector<std::unique_ptr<Transport>> *out);
+
+} // namespace dist
+
+#endif // RUNTIME_COMM_UCX_UCX_H

@@ -1,0 +1,197 @@
+//===- serve.cpp - A process that is one rank of a test's worlds ----------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/message/message.h"
+#include "runtime/comm/ucx/ucx.h"
+#include "test/runtime/cts/processes/channel.h"
+#include <map>
+#include <mutex>
+#include <linux/tcp.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+
+namespace dist::cts {
+
+namespace {
+
+/// What the kernel has sent on this process's connections.
+int64_t countSentBytes() {
+  constexpr int mostFiles = 1024;
+  int64_t bytes = 0;
+  for (int file = 3; file < mostFiles; ++file) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (getsockopt(file, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+      bytes += info.tcpi_bytes_sent;
+  }
+  return bytes;
+}
+
+class Server {
+public:
+  explicit Server(int asks) : asks(asks) {}
+
+  void serve() {
+    Text ask;
+    while (receiveText(asks, &ask)) {
+      Text reply;
+      auto what = static_cast<Ask>(ask.number());
+      int64_t id = ask.number();
+      if (what == Ask::Open) {
+        if (!open(id, ask, &reply))
+          return;
+      } else {
+        std::shared_ptr<Rank> rank = find(id);
+        serve(what, id, *rank, ask, &reply);
+      }
+      if (!sendText(asks, reply))
+        return;
+    }
+  }
+  void abort(Text &text) {
+    text.number();
+    if (std::shared_ptr<Rank> rank = find(text.number()))
+      rank->communicator().abort(text.text());
+  }
+
+private:
+  struct Rank {
+    int number = 0;
+    std::unique_ptr<MessageWorld> world;
+    Communicator &communicator() { return world->rank(number); }
+  };
+
+  std::shared_ptr<Rank> find(int64_t id) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = ranks.find(id);
+    return found == ranks.end() ? nullptr : found->second;
+  }
+
+  bool open(int64_t id, Text &ask, Text *reply) {
+    auto rank = std::make_shared<Rank>();
+    MessageOptions options;
+    rank->number = ask.number();
+    UcxOptions ucx;
+    ucx.ranks = ask.number();
+    ucx.ranksHere = {rank->number};
+    ucx.sharedMemory = ask.number();
+    options.host = ask.number();
+    options.timeout = ask.number() / 1000.0;
+    options.spinMicroseconds = ask.number();
+    options.allReduce = static_cast<Algorithm>(ask.number());
+    for (int64_t axes = ask.number(); axes > 0; --axes)
+      options.mesh.push_back(ask.number());
+    bool connected = true;
+    ucx.exchange = [&](const std::vector<std::string> &own,
+                       std::vector<std::string> *all) {
+      Text answer;
+      connected =
+          sendText(asks, Text().add(own[0])) && receiveText(asks, &answer);
+      for (int i = 0; connected && i < ucx.ranks; ++i)
+        all->push_back(answer.text());
+      return Status();
+    };
+    std::vector<std::unique_ptr<Transport>> ends;
+    Status status = makeUcxTransports(ucx, &ends);
+    if (status.ok())
+      status = MessageWorld::create(options, std::move(ends), &rank->world);
+    std::lock_guard<std::mutex> lock(mutex);
+    ranks[id] = rank;
+    reply->add(status);
+    return connected;
+  }
+
+  void serve(Ask what, int64_t id, Rank &rank, Text &ask, Text *reply) {
+    switch (what) {
+    case Ask::Run:
+      run(rank, ask, reply);
+      return;
+    case Ask::Reset:
+      rank.world->reset();
+      return;
+    case Ask::Close: {
+      std::lock_guard<std::mutex> lock(mutex);
+      ranks.erase(id);
+      return;
+    }
+    case Ask::Group: {
+      uint32_t axes = ask.number();
+      reply->add(int64_t(rank.communicator().groupSize(axes)));
+      reply->add(int64_t(rank.communicator().groupRank(axes)));
+      return;
+    }
+    case Ask::Traffic: {
+      Traffic traffic = rank.world->traffic(rank.number);
+      reply->add(traffic.messages).add(traffic.bytes).add(countSentBytes());
+      return;
+    }
+    default:
+      return;
+    }
+  }
+
+  /// The buffers are stretches of memory that were the test's, which pieces lie
+  /// in somewhere: `from` and `to` may share one.
+  void run(Rank &rank, Text &ask, Text *reply) {
+    Collective call;
+    call.kind = static_cast<CollectiveKind>(ask.number());
+    call.op = ask.number();
+    call.reduction = static_cast<Reduction>(ask.number());
+    call.algorithm = static_cast<Algorithm>(ask.number());
+    call.peer = ask.number();
+    call.tag = ask.number();
+    call.gives = ask.number();
+    call.takes = ask.number();
+    std::string axes = ask.text(), sources = ask.text(), pieces = ask.text();
+    call.axes = {reinterpret_cast<const int64_t *>(axes.data()),
+                 int64_t(axes.size() / sizeof(int64_t))};
+    call.sources = {reinterpret_cast<const int64_t *>(sources.data()),
+                    int64_t(sources.size() / sizeof(int64_t))};
+    call.pieces = {reinterpret_cast<const Piece *>(pieces.data()),
+                   int64_t(pieces.size() / sizeof(Piece))};
+    std::vector<std::string> stretches(ask.number());
+    for (std::string &stretch : stretches)
+      stretch = ask.text();
+    auto addresses = [&] {
+      std::vector<void *> result(ask.number());
+      for (void *&address : result) {
+        int64_t stretch = ask.number();
+        address = &stretches[stretch][0] + ask.number();
+      }
+      return result;
+    };
+    std::vector<void *> from = addresses(), to = addresses();
+    reply->add(rank.communicator().run(call,
+                                       from.empty() ? nullptr : from.data(),
+                                       to.empty() ? nullptr : to.data()));
+    for (const std::string &stretch : stretches)
+      reply->add(stretch);
+  }
+
+  int asks;
+  std::mutex mutex;
+  std::map<int64_t, std::shared_ptr<Rank>> ranks;
+};
+
+} // namespace
+
+int serveRank(int asks, int aborts) {
+  Server server(asks);
+  std::thread other([&] {
+    Text text;
+    while (receiveText(aborts, &text))
+      server.abort(text);
+  });
+  server.serve();
+  shutdown(aborts, SHUT_RDWR);
+  other.join();
+  return 0;
+}
+
+} // namespace dist::cts

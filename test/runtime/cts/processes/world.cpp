@@ -1,0 +1,260 @@
+//===- world.cpp - A world whose ranks are processes ----------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/cts/processes/world.h"
+#include "test/runtime/cts/processes/channel.h"
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <numeric>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+namespace dist::cts {
+
+namespace {
+
+/// One process; it stays for the next world.
+struct Process {
+  pid_t id = -1;
+  int asks = -1, aborts = -1;
+  std::mutex mutex, abortMutex;
+  bool isFree = false;
+
+  Process() {
+    int first[2], second[2];
+    // The child's ends only are open in it.
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, first);
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, second);
+    std::string arguments[] = {std::to_string(first[1]),
+                               std::to_string(second[1])};
+    id = fork();
+    if (id == 0) {
+      for (int socket : {first[1], second[1]})
+        fcntl(socket, F_SETFD, 0);
+      execl("/proc/self/exe", "rank", "--serve-rank", arguments[0].c_str(),
+            arguments[1].c_str(), static_cast<char *>(nullptr));
+      _exit(127);
+    }
+    close(first[1]);
+    close(second[1]);
+    asks = first[0];
+    aborts = second[0];
+  }
+  ~Process() {
+    close(asks);
+    close(aborts);
+    waitpid(id, nullptr, 0);
+  }
+  bool isAlive() { return waitpid(id, nullptr, WNOHANG) == 0; }
+  bool ask(const Text &text, Text *reply) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return sendText(asks, text) && receiveText(asks, reply);
+  }
+};
+
+/// All that were made, to be used again.
+std::vector<std::unique_ptr<Process>> &pool() {
+  static std::vector<std::unique_ptr<Process>> processes;
+  return processes;
+}
+
+Process &takeProcess() {
+  for (auto &process : pool())
+    if (process->isFree && process->isAlive()) {
+      process->isFree = false;
+      return *process;
+    }
+  pool().push_back(std::make_unique<Process>());
+  return *pool().back();
+}
+
+/// Bytes [lo, hi) of the test's memory.
+struct Stretch {
+  char *lo, *hi;
+};
+
+int64_t extent(const Piece &p, bool isFrom, int64_t size) {
+  auto end = [](int64_t count, int64_t stride) { return (count - 1) * stride; };
+  if (p.outer * p.rows * p.bytes == 0)
+    return 0;
+  return isFrom ? end(p.outer, p.from_outer) + end(p.rows, p.from_row) +
+                      end(size, p.from_place) + p.bytes
+                : end(p.outer, p.to_outer) + end(p.rows, p.to_row) +
+                      end(size, p.to_place) + p.bytes;
+}
+
+class RemoteRank final : public Communicator {
+public:
+  RemoteRank(Process &process, int64_t world, int rank, int ranks)
+      : process(process), world(world), number(rank), count(ranks) {}
+
+  int rank() const override { return number; }
+  int ranks() const override { return count; }
+  int groupSize(uint32_t axes) const override { return group(axes).first; }
+  int groupRank(uint32_t axes) const override { return group(axes).second; }
+  void abort(const std::string &reason) override {
+    std::lock_guard<std::mutex> lock(process.abortMutex);
+    sendText(process.aborts,
+             Text().add(int64_t(Ask::Abort)).add(world).add(reason));
+  }
+  Text request(Ask what) const { return Text().add(int64_t(what)).add(world); }
+
+  Status run(const Collective &call, void *const *from,
+             void *const *to) override {
+    Text text = request(Ask::Run);
+    text.add(int64_t(call.kind)).add(int64_t(call.op));
+    text.add(int64_t(call.reduction)).add(int64_t(call.algorithm));
+    text.add(call.peer).add(call.tag);
+    text.add(int64_t(call.gives)).add(int64_t(call.takes));
+    text.add(call.axes.data, call.axes.size * sizeof(int64_t));
+    text.add(call.sources.data, call.sources.size * sizeof(int64_t));
+    text.add(call.pieces.data, call.pieces.size * sizeof(Piece));
+    uint32_t mask = 0;
+    for (int64_t axis : call.axes)
+      mask |= axis >= 0 && axis < 32 ? 1u << axis : 0;
+    int64_t size = std::max(groupSize(mask), 1);
+    // Stretches that meet are one: buffers may lie in each other.
+    std::vector<Stretch> all;
+    auto add = [&](void *const *buffers, bool isFrom) {
+      for (int64_t i = 0; buffers && i < call.pieces.size; ++i)
+        if (int64_t bytes = extent(call.pieces[i], isFrom, size)) {
+          char *at = static_cast<char *>(buffers[i]);
+          all.push_back({at, at + bytes});
+        }
+    };
+    add(from, true);
+    add(to, false);
+    std::sort(all.begin(), all.end(),
+              [](const Stretch &a, const Stretch &b) { return a.lo < b.lo; });
+    std::vector<Stretch> merged;
+    for (const Stretch &stretch : all)
+      if (!merged.empty() && stretch.lo <= merged.back().hi)
+        merged.back().hi = std::max(merged.back().hi, stretch.hi);
+      else
+        merged.push_back(stretch);
+    text.add(int64_t(merged.size()));
+    for (const Stretch &stretch : merged)
+      text.add(stretch.lo, stretch.hi - stretch.lo);
+    auto addAddresses = [&](void *const *buffers) {
+      text.add(buffers ? call.pieces.size : 0);
+      for (int64_t i = 0; buffers && i < call.pieces.size; ++i) {
+        int64_t index = 0, offset = 0;
+        for (size_t s = 0; s < merged.size(); ++s)
+          if (buffers[i] >= merged[s].lo && buffers[i] < merged[s].hi) {
+            index = s;
+            offset = static_cast<char *>(buffers[i]) - merged[s].lo;
+          }
+        text.add(index).add(offset);
+      }
+    };
+    if (merged.empty()) { // pieces without a byte
+      text = Text(text.bytes.substr(0, text.bytes.size() - sizeof(int64_t)));
+      text.add(int64_t(1)).add(std::string(1, 0));
+    }
+    addAddresses(from);
+    addAddresses(to);
+    Text reply;
+    if (!process.ask(text, &reply))
+      return Status::error(StatusCode::Unavailable, "the process has ended");
+    Status status = reply.status();
+    for (const Stretch &stretch : merged) {
+      std::string bytes = reply.text();
+      std::memcpy(stretch.lo, bytes.data(), bytes.size());
+    }
+    return status;
+  }
+
+  Process &process;
+  const int64_t world;
+
+private:
+  std::pair<int, int> group(uint32_t axes) const {
+    Text reply;
+    if (!process.ask(request(Ask::Group).add(int64_t(axes)), &reply))
+      return {0, 0};
+    int size = reply.number();
+    return {size, int(reply.number())};
+  }
+
+  const int number, count;
+};
+
+class Remote final : public ProcessWorld {
+public:
+  ~Remote() override {
+    onAll(Ask::Close);
+    for (auto &member : members)
+      member->process.isFree = true;
+  }
+  int ranks() const override { return members.size(); }
+  Communicator &rank(int rank) override { return *members[rank]; }
+  void reset() override { onAll(Ask::Reset); }
+  pid_t process(int rank) const override { return members[rank]->process.id; }
+  Traffic traffic(int rank, int64_t *onConnections) override {
+    Text reply;
+    members[rank]->process.ask(members[rank]->request(Ask::Traffic), &reply);
+    Traffic traffic;
+    traffic.messages = reply.number();
+    traffic.bytes = reply.number();
+    *onConnections = reply.number();
+    return traffic;
+  }
+  void onAll(Ask what) {
+    for (auto &member : members)
+      sendText(member->process.asks, member->request(what));
+    for (auto &member : members) {
+      Text reply;
+      receiveText(member->process.asks, &reply);
+    }
+  }
+
+  std::vector<std::unique_ptr<RemoteRank>> members;
+};
+
+} // namespace
+
+std::unique_ptr<ProcessWorld> ProcessWorld::create(const Setup &setup) {
+  static int64_t worlds = 0;
+  ++worlds;
+  std::signal(SIGPIPE, SIG_IGN);
+  int64_t ranks = std::accumulate(setup.mesh.begin(), setup.mesh.end(),
+                                  int64_t(1), std::multiplies<int64_t>()) +
+                  setup.host;
+  auto world = std::make_unique<Remote>();
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    world->members.push_back(
+        std::make_unique<RemoteRank>(takeProcess(), worlds, rank, ranks));
+    Text open = world->members.back()->request(Ask::Open);
+    open.add(rank).add(ranks).add(int64_t(setup.sharedMemory));
+    open.add(int64_t(setup.host)).add(int64_t(setup.timeout * 1000));
+    open.add(int64_t(setup.spinMicroseconds)).add(int64_t(setup.allReduce));
+    open.add(int64_t(setup.mesh.size()));
+    for (int64_t size : setup.mesh)
+      open.add(size);
+    sendText(world->members.back()->process.asks, open);
+  }
+  Text all;
+  for (auto &member : world->members) {
+    Text address;
+    EXPECT_TRUE(receiveText(member->process.asks, &address));
+    all.add(address.text());
+  }
+  for (auto &member : world->members)
+    sendText(member->process.asks, all);
+  for (auto &member : world->members) {
+    Text reply;
+    EXPECT_TRUE(receiveText(member->process.asks, &reply));
+    Status status = reply.status();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  return world;
+}
+
+} // namespace dist::cts

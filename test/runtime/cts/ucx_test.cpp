@@ -1,0 +1,170 @@
+//===- ucx_test.cpp - The conformance of ranks in processes, by UCX -------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/ucx/ucx.h"
+#include "test/runtime/cts/communicator_test.h"
+#include "test/runtime/cts/processes/channel.h"
+#include "test/runtime/cts/processes/world.h"
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <thread>
+
+namespace dist::cts {
+namespace {
+
+Backend processes(std::string name, bool sharedMemory,
+                  Algorithm algorithm = Algorithm::Auto) {
+  auto create = [=](bool host) {
+    return [=](std::vector<int64_t> mesh, double timeout) {
+      ProcessWorld::Setup setup;
+      setup.mesh = mesh;
+      setup.host = host;
+      setup.timeout = timeout;
+      setup.sharedMemory = sharedMemory;
+      setup.allReduce = algorithm;
+      return ProcessWorld::create(setup);
+    };
+  };
+  Backend backend{name, create(false), create(true),
+                  algorithm == Algorithm::Ring};
+  backend.giversWait = false;
+  backend.namesAllMissing = algorithm != Algorithm::Ring;
+  return backend;
+}
+
+struct Ucx : testing::TestWithParam<bool> {
+  std::unique_ptr<ProcessWorld> world;
+
+  void open(int64_t ranks, double timeout = 20) {
+    ProcessWorld::Setup setup;
+    setup.mesh = {ranks};
+    setup.timeout = timeout;
+    setup.sharedMemory = GetParam();
+    world = ProcessWorld::create(setup);
+  }
+  template <typename Body> void onAll(Body body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < world->ranks(); ++rank)
+      threads.emplace_back([&, rank] { body(rank); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+};
+
+// No run in one process can pass for this one.
+TEST_P(Ucx, BytesGoBetweenProcesses) {
+  open(2);
+  std::set<pid_t> ids{getpid(), world->process(0), world->process(1)};
+  EXPECT_EQ(ids.size(), 3u);
+  constexpr int64_t count = 1 << 20, bytes = 4 * count;
+  std::vector<float> data[2];
+  int64_t before[2], after[2];
+  for (int rank : {0, 1})
+    world->traffic(rank, &before[rank]);
+  onAll([&](int rank) {
+    data[rank].assign(count, rank + 1);
+    Status status = world->rank(rank).allReduce(
+        3, data[rank].data(), count, manifest::F32, Reduction::Sum, 1);
+    EXPECT_TRUE(status.ok()) << status.message();
+  });
+  EXPECT_EQ(data[0], std::vector<float>(count, 3));
+  EXPECT_EQ(data[1], data[0]);
+  for (int rank : {0, 1}) {
+    EXPECT_EQ(world->traffic(rank, &after[rank]).bytes, bytes);
+    int64_t sent = after[rank] - before[rank];
+    if (GetParam()) {
+      EXPECT_LT(sent, bytes / 10);
+    } else {
+      EXPECT_GE(sent, bytes);
+      EXPECT_LT(sent, bytes + bytes / 20);
+    }
+  }
+}
+
+TEST_P(Ucx, KilledProcessesAreNamed) {
+  for (bool large : {false, true}) {
+    open(3);
+    std::vector<Status> status(3);
+    std::vector<std::chrono::steady_clock::time_point> ended(3);
+    std::chrono::steady_clock::time_point killed;
+    onAll([&](int rank) {
+      std::vector<float> data(large ? 1 << 20 : 1);
+      auto reduce = [&] {
+        return world->rank(rank).allReduce(9, data.data(), data.size(),
+                                           manifest::F32, Reduction::Sum, 1);
+      };
+      Status first = reduce();
+      EXPECT_TRUE(first.ok()) << first.message();
+      if (rank == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        killed = std::chrono::steady_clock::now();
+        kill(world->process(1), SIGKILL);
+        return;
+      }
+      status[rank] = reduce();
+      ended[rank] = std::chrono::steady_clock::now();
+    });
+    for (int rank : {0, 2}) {
+      EXPECT_EQ(status[rank].code(), StatusCode::Unavailable);
+      for (const char *part : {"all_reduce", "op 9", "rank 1 was lost"})
+        EXPECT_NE(status[rank].message().find(part), std::string::npos)
+            << status[rank].message();
+      double seconds =
+          std::chrono::duration<double>(ended[rank] - killed).count();
+      std::printf("rank %d named it after %.1f ms\n", rank, 1e3 * seconds);
+      EXPECT_LT(seconds, 2);
+    }
+  }
+}
+
+// Wherever it is: its peers' messages to it are under way, and its own.
+TEST_P(Ucx, KilledInTheMiddle) {
+  for (int milliseconds : {20, 33, 47}) {
+    open(3);
+    std::vector<Status> status(3);
+    std::thread killer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      kill(world->process(1), SIGKILL);
+    });
+    onAll([&](int rank) {
+      std::vector<float> data(1 << 20, 1);
+      while (status[rank].ok())
+        status[rank] = world->rank(rank).allReduce(
+            9, data.data(), data.size(), manifest::F32, Reduction::Max, 1);
+      EXPECT_EQ(data[4711], 1);
+    });
+    killer.join();
+    for (int rank : {0, 2})
+      EXPECT_NE(status[rank].message().find("rank 1 was lost"),
+                std::string::npos)
+          << status[rank].message();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, Ucx, testing::Bool(), [](const auto &info) {
+  return info.param ? "SharedMemory" : "Tcp";
+});
+
+} // namespace
+
+std::vector<Backend> backends() {
+  return {processes("SharedMemory", true), processes("Tcp", false),
+          processes("Ring", true, Algorithm::Ring),
+          processes("ReduceToOne", true, Algorithm::ReduceToOne)};
+}
+
+} // namespace dist::cts
+
+int main(int count, char **arguments) {
+  dist::prepareUcx();
+  if (count == 4 && std::string(arguments[1]) == "--serve-rank")
+    return dist::cts::serveRank(std::atoi(arguments[2]),
+                                std::atoi(arguments[3]));
+  testing::InitGoogleTest(&count, arguments);
+  return RUN_ALL_TESTS();
+}
