@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Passes.h"
@@ -66,10 +67,18 @@ void mlir::dist::registerLoweringPipelines() {
       });
 }
 
+/// For functions of one block: their regions need no look of their own, which
+/// takes a third of the pass.
+static std::unique_ptr<Pass> createBlockCanonicalizer() {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return createCanonicalizerPass(config);
+}
+
 void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
                                       const LoweringOptions &options) {
   // Folds what the partitioner left, so that kernels see plain chains.
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createBlockCanonicalizer());
   pm.addPass(createCSEPass());
   WidenContractionsPassOptions widen;
   widen.types = options.widen;
@@ -83,7 +92,7 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   pm.addPass(createDropUnitDimsPass());
   // Decomposed composites repeat each other's parts (softmax and its
   // gradient), and one weight may have been reordered twice.
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createBlockCanonicalizer());
   pm.addPass(createCSEPass());
   FormClustersPassOptions clusters;
   clusters.threads = options.threads;

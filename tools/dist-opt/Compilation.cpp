@@ -53,12 +53,16 @@ Compilation::Compilation(const Options &options, TrainedModels &trained,
 }
 
 LogicalResult
-Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
+Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build,
+                         Verified when) {
   PassManager pm(&context, ModuleOp::getOperationName());
-  pm.enableVerifier(verifies);
+  pm.enableVerifier(verifies && when == Verified::AfterEachPass);
   applyDebugOptions(pm);
   build(pm);
-  return pm.run(*module);
+  if (failed(pm.run(*module)))
+    return failure();
+  return failure(verifies && when == Verified::AtTheEnd &&
+                 failed(mlir::verify(*module)));
 }
 
 int Compilation::print(bool bytecode) {
@@ -177,10 +181,12 @@ LogicalResult Compilation::partition() {
   partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
   if (strategy.ranks == 1)
     return runPipeline(
-        [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); });
+        [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); },
+        Verified::AtTheEnd);
   fillPartitionOptions(partition);
   return runPipeline(
-      [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); });
+      [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); },
+      Verified::AtTheEnd);
 }
 
 std::optional<ExplainReport> Compilation::makeReport(bool details) {
@@ -336,13 +342,15 @@ int Compilation::run() {
     return emitOnnx();
   LoweringOptions lowering = loweringOptions();
   if (failed(runPipeline(
-          [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); })))
+          [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); },
+          Verified::AtTheEnd)))
     return printer.exitCode();
   if (stage == "rt")
     return print(bytecode);
   if (stage == "llvm") {
     if (failed(runPipeline(
-            [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); })))
+            [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); },
+            Verified::AtTheEnd)))
       return printer.exitCode();
     return print(bytecode);
   }

@@ -85,7 +85,11 @@ private:
   std::optional<ExplainReport> makeReport(bool details = false);
   /// `--memory-limit`: refused before anything runs, with the parts.
   LogicalResult checkMemory(const ExplainReport &report);
-  LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
+  /// Passes from the partitioner on see what is as long as the model times its
+  /// microbatches: to verify it after each one took a third of the time.
+  enum class Verified { AfterEachPass, AtTheEnd };
+  LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build,
+                            Verified when = Verified::AfterEachPass);
   LogicalResult dropFullEntries();
   /// BatchEntries.cpp: `--batch-sizes`, a copy of the prediction for each
   /// further one, over the same variables.
@@ -132,7 +136,6 @@ private:
   /// multiple of the replicas.
   int64_t batch = 0, paddedBatch = 0;
   int64_t threads = 1;
-  /// After each pass.
   bool verifies = true;
 };
 

@@ -131,7 +131,11 @@ struct DropUnitDimsPass
     RewritePatternSet patterns(&getContext());
     patterns.add<DropOfElementwise, DropOfReduce, DropOfBroadcast>(
         &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // Functions are one block, of which nothing is left to simplify.
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();
   }
 };

@@ -99,7 +99,7 @@ std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
   auto plain = cast<DictionaryAttr>(memories[filter]);
   memories[filter] = packed;
   DictionaryAttr kernel = makeKernel(kind, memories, extra);
-  auto info = askLibrary(kernel, threads);
+  auto info = answers.ask(kernel, threads);
   if (!info)
     return std::nullopt;
   std::optional<int64_t> packedBytes;

@@ -252,7 +252,7 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
     extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
   memories.push_back(describe(element, batch, out));
   DictionaryAttr kernel = makeKernel(rt::LibraryKind::Matmul, memories, extra);
-  auto answer = askLibrary(kernel, threads);
+  auto answer = answers.ask(kernel, threads);
   if (!answer || (!byLoops && answer->isReference()))
     return false;
   if (answer->isReference())
@@ -261,7 +261,7 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
     memories[1] = describe(b.getF32Type(), batch, right);
     DictionaryAttr rounding =
         makeKernel(rt::LibraryKind::Matmul, memories, extra);
-    if (askLibrary(rounding, threads)) {
+    if (answers.ask(rounding, threads)) {
       inputs[1] = variable;
       kernel = rounding;
     }
@@ -274,7 +274,7 @@ bool KernelConverter::convertProduct(DotGeneralOp op, const Product &product,
                    std::nullopt);
     DictionaryAttr packing =
         makeKernel(rt::LibraryKind::Matmul, memories, extra);
-    auto info = askLibrary(packing, threads);
+    auto info = answers.ask(packing, threads);
     if (info && !isPlain(info->memories[1], plain)) {
       inputs[1] =
           reorderTo(right.value, plain, packing, 1, info->memories[1].bytes);

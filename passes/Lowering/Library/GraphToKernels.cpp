@@ -158,11 +158,12 @@ struct GraphToKernelsPass
     target.threads = threads;
     target.vectorBits = vectorBits ? vectorBits : getHostVectorBits();
     target.narrowSpeed = narrowSpeed;
+    LibraryAnswers answers;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration()) {
         // The host has all devices' threads.
         target.threads = getThreads(func, threads);
-        if (failed(KernelConverter(func, target, widen).run()))
+        if (failed(KernelConverter(func, target, widen, answers).run()))
           return signalPassFailure();
       }
   }

@@ -31,9 +31,9 @@ public:
   /// `widen`: contractions of narrow floats become f32 where the library has
   /// no fast kernel for them.
   KernelConverter(func::FuncOp func, const ConvolutionTarget &target,
-                  bool widen)
+                  bool widen, LibraryAnswers &answers)
       : func(func), target(target), threads(target.threads), widen(widen),
-        b(func.getContext()) {}
+        answers(answers), b(func.getContext()) {}
   LogicalResult run();
 
 private:
@@ -71,6 +71,7 @@ private:
   const ConvolutionTarget &target;
   int64_t threads;
   bool widen;
+  LibraryAnswers &answers;
   OpBuilder b;
 };
 

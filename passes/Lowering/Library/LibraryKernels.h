@@ -42,6 +42,24 @@ private:
 std::optional<::dist::cpu::LibraryKernelInfo> askLibrary(DictionaryAttr kernel,
                                                          int64_t threads);
 
+/// The library's answers so far. It makes a kernel to answer; a model of equal
+/// layers, or a step of many microbatches, asks the same again and again.
+class LibraryAnswers {
+public:
+  std::optional<::dist::cpu::LibraryKernelInfo> ask(DictionaryAttr kernel,
+                                                    int64_t threads) {
+    auto [it, isNew] = answers.try_emplace({kernel, threads});
+    if (isNew)
+      it->second = askLibrary(kernel, threads);
+    return it->second;
+  }
+
+private:
+  llvm::DenseMap<std::pair<DictionaryAttr, int64_t>,
+                 std::optional<::dist::cpu::LibraryKernelInfo>>
+      answers;
+};
+
 /// Where the result of a library op lies in a layout of the library's:
 /// `{kernel, memory}`, the kernel that it is chosen for and the number of its
 /// memory. Null where it lies as its description says.
