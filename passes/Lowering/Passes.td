@@ -183,6 +183,9 @@ def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
     %1 = rt.call @kernel_0(%0) : (tensor<8xf32>) -> tensor<8xf32>
     ```
     Ops with loops of their own (scans, top-k, scatters) become kernels, too.
+    Slices of an entry's data that are one piece in memory (the microbatches of a
+    batch) become views outside of the kernel: their starts make no difference
+    between bodies.
   }];
   let options = [
     Option<"threads", "threads", "int64_t", /*default=*/"1",
@@ -236,8 +239,8 @@ def HoistPreparationPass : Pass<"rt-hoist-preparation", "::mlir::ModuleOp"> {
 def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
   let summary = "functions over tensors become programs over one arena";
   let description = [{
-    Each value gets an address: of a binding, or an offset in the arena chosen
-    from the values' lifetimes. Updated variables are written in place where no
+    Each value gets an address: of a binding or a piece of it, or an offset in the
+    arena chosen from the values' lifetimes. Updated variables are written in place where no
     later kernel reads the old value, and copied at the end where one does.
     ```mlir
     func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -347,10 +347,11 @@ def Rt_ArenaOp : Rt_Op<"arena", [Pure]> {
 }
 
 def Rt_BindingOp : Rt_Op<"binding", [Pure]> {
-  let summary = "the address of an argument or result of the entry";
-  let arguments = (ins I64Attr:$index);
+  let summary = "the address of an argument or result of the entry, or of a part of it";
+  let description = [{ The part begins `offset` bytes behind the start. }];
+  let arguments = (ins I64Attr:$index, DefaultValuedOptionalAttr<I64Attr, "0">:$offset);
   let results = (outs Rt_Buffer:$buffer);
-  let assemblyFormat = "$index attr-dict";
+  let assemblyFormat = "$index (`offset` $offset^)? attr-dict";
 }
 
 def Rt_LaunchOp : Rt_Op<"launch", [

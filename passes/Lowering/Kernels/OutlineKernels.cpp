@@ -12,10 +12,13 @@
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Lowering/Clusters/ClusterAnalysis.h"
+#include "passes/Lowering/Kernels/KernelEdits.h"
+#include "passes/Lowering/Memory/MemoryLayout.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -79,6 +82,65 @@ static rt::FusedOp wrap(Operation *op, int64_t threads) {
   return fused;
 }
 
+/// Whether the kernel's input is data: variables are written where they lie.
+static bool isData(Value input, rt::FusedOp kernel) {
+  auto argument = dyn_cast<BlockArgument>(getReshaped(input));
+  auto function = cast<func::FuncOp>(kernel->getParentOp());
+  return argument &&
+         !function.getArgAttr(argument.getArgNumber(), kVariableAttr);
+}
+
+/// Inputs that nothing in the kernel reads any more go.
+static void dropUnreadInputs(rt::FusedOp kernel) {
+  Block &body = kernel.getBody().front();
+  for (unsigned i = body.getNumArguments(); i-- > 0;)
+    if (body.getArgument(i).use_empty()) {
+      body.eraseArgument(i);
+      kernel.getInputsMutable().erase(i);
+    }
+}
+
+/// A piece of the data (one microbatch of the batch) is read where it lies, not
+/// by index: then kernels are equal that differ in their piece alone. Null if
+/// the kernel did nothing but copy it.
+static rt::FusedOp takePiecesOut(rt::FusedOp kernel) {
+  Block &body = kernel.getBody().front();
+  OpBuilder b(kernel);
+  // Slices, and reshapes of them.
+  llvm::MapVector<Operation *, Value> views;
+  for (Operation &op : body.without_terminator()) {
+    Value whole;
+    if (auto slice = dyn_cast<graph::SliceOp>(op)) {
+      auto argument = dyn_cast<BlockArgument>(slice.getOperand());
+      if (argument && findPieceOffset(slice) &&
+          isData(kernel.getInputs()[argument.getArgNumber()], kernel))
+        whole = kernel.getInputs()[argument.getArgNumber()];
+    } else if (isa<graph::ReshapeOp>(op)) {
+      whole = views.lookup(op.getOperand(0).getDefiningOp());
+    }
+    if (!whole)
+      continue;
+    Operation *view = b.clone(op);
+    view->setOperand(0, whole);
+    views[&op] = view->getResult(0);
+  }
+  if (views.empty())
+    return kernel;
+  for (auto [op, view] : llvm::reverse(views)) {
+    if (!op->use_empty()) {
+      for (OpOperand &use : op->getUses())
+        if (use.getOwner() == body.getTerminator())
+          kernel->getResult(use.getOperandNumber()).replaceAllUsesWith(view);
+      op->getResult(0).replaceAllUsesWith(
+          body.addArgument(view.getType(), view.getLoc()));
+      kernel.getInputsMutable().append(view);
+    }
+    op->erase();
+  }
+  dropUnreadInputs(kernel);
+  return dropUnread(kernel);
+}
+
 namespace {
 struct OutlineKernelsPass
     : mlir::dist::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
@@ -106,6 +168,9 @@ struct OutlineKernelsPass
     llvm::StringMap<rt::KernelOp> kernels;
     OpBuilder builder(module.getContext());
     for (rt::FusedOp fused : fusions) {
+      fused = takePiecesOut(fused);
+      if (!fused)
+        continue;
       dropDiscardableAttributes(fused);
       SmallVector<Attribute> outputs;
       for (Type type : fused.getResultTypes())

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "dialects/Dist/IR/Dist.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Lowering/Memory/MemoryPlan.h"
 #include "llvm/ADT/DenseMap.h"
@@ -27,7 +28,7 @@ struct Storage {
   /// Of the argument, the result, the block, what rt.publish ops give, or the
   /// slot.
   int64_t number = -1;
-  int64_t delta = 0; // within a block that several storages share
+  int64_t delta = 0; // within a block that several share, or an argument
   int64_t bytes = 0;
   int64_t first = -1, last = -1;
   std::string what;
@@ -39,6 +40,9 @@ struct Storage {
 
 /// Whether the op's results are parts of its operands where these lie.
 bool isView(AllSliceOp op);
+/// Where the slice begins in its operand, in bytes; none where it is not one
+/// piece of it.
+std::optional<int64_t> findPieceOffset(graph::SliceOp op);
 /// What the value is, under other shapes.
 Value getReshaped(Value value);
 

@@ -21,6 +21,23 @@ bool mlir::dist::isView(AllSliceOp op) {
   });
 }
 
+std::optional<int64_t> mlir::dist::findPieceOffset(graph::SliceOp op) {
+  RankedTensorType whole = op.getOperand().getType(), part = op.getType();
+  if (part.getNumElements() == 0)
+    return std::nullopt;
+  int64_t offset = 0, stride = 1;
+  bool isCut = false; // in the dims behind
+  for (int64_t dim = whole.getRank() - 1; dim >= 0; --dim) {
+    bool one = part.getDimSize(dim) == 1;
+    if (!one && (isCut || op.getStrides()[dim] != 1))
+      return std::nullopt;
+    isCut |= part.getDimSize(dim) != whole.getDimSize(dim);
+    offset += op.getStarts()[dim] * stride;
+    stride *= whole.getDimSize(dim);
+  }
+  return offset * (getByteSize(whole) / whole.getNumElements());
+}
+
 Value mlir::dist::getReshaped(Value value) {
   while (auto view = value.getDefiningOp<graph::ReshapeOp>())
     value = view.getOperand();
@@ -54,6 +71,19 @@ void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
       storageIndex[op.getResult(0)] = storageIndex[op.getOperand(0)];
       continue; // it has no time of its own
     }
+    if (auto slice = dyn_cast<graph::SliceOp>(op)) {
+      // A piece of an argument (see rt-outline-kernels) lies in it.
+      std::optional<int64_t> offset = findPieceOffset(slice);
+      unsigned whole = storageIndex[slice.getOperand()];
+      if (offset && storages[whole].kind == Storage::Argument) {
+        Storage &part = add(slice.getResult());
+        part.kind = Storage::Argument;
+        part.number = storages[whole].number;
+        part.delta = storages[whole].delta + *offset;
+        part.whole = whole;
+        continue;
+      }
+    }
     if (auto wait = dyn_cast<WaitOp>(op)) {
       // Until here, the collective that was started uses all its tensors.
       for (Value value : wait.getToken().getDefiningOp()->getOperands())
@@ -79,6 +109,7 @@ void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
         // of.
         if (onlyUse && !isa<BlockArgument>(base) &&
             !base.getDefiningOp<graph::AfterOp>() &&
+            layout.storageOf(operand).kind != Storage::Argument &&
             layout.storageOf(operand).kind != Storage::Peer) {
           storageIndex[result] = storageIndex[operand];
           continue;

@@ -53,25 +53,30 @@ private:
   SmallVector<Attribute> transfers;
   llvm::DenseMap<Operation *, int64_t> transferIds;
   std::optional<OpBuilder> b;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> addresses;
+  /// By what it is in, the number or bytes there, and the offset.
+  enum { kArena, kBinding, kPeer };
+  llvm::DenseMap<std::tuple<int64_t, int64_t, int64_t>, Value> addresses;
 };
 
 } // namespace
 
 Value Emitter::getAddress(const Storage &storage) {
-  std::pair<int64_t, int64_t> key;
+  std::tuple<int64_t, int64_t, int64_t> key;
   int64_t offset = 0;
   if (storage.kind == Storage::Arena) {
     offset = layout.blocks[storage.number].offset + storage.delta;
-    key = {offset, storage.bytes};
+    key = {kArena, storage.bytes, offset};
   } else if (storage.kind == Storage::Peer) {
-    key = {-2, storage.number};
+    key = {kPeer, storage.number, 0};
   } else if (storage.kind == Storage::Slot) {
-    key = {-1, numBindings + storage.number};
+    key = {kBinding, numBindings + storage.number, 0};
   } else {
-    key = {-1, storage.kind == Storage::Argument
-                   ? storage.number
-                   : int64_t(func.getNumArguments()) + storage.number};
+    offset = storage.delta;
+    key = {kBinding,
+           storage.kind == Storage::Argument
+               ? storage.number
+               : int64_t(func.getNumArguments()) + storage.number,
+           offset};
   }
   Value &address = addresses[key];
   if (!address) {
@@ -79,8 +84,8 @@ Value Emitter::getAddress(const Storage &storage) {
       address = rt::ArenaOp::create(*b, func.getLoc(), bufferType, offset,
                                     storage.bytes);
     else
-      address =
-          rt::BindingOp::create(*b, func.getLoc(), bufferType, key.second);
+      address = rt::BindingOp::create(*b, func.getLoc(), bufferType,
+                                      std::get<1>(key), offset);
   }
   return address;
 }
@@ -144,7 +149,7 @@ void Emitter::createPublish(Operation *op, ValueRange values,
                             inputs, pieces, DictionaryAttr());
   for (auto [result, address] :
        llvm::zip_equal(results, published.getOutputs()))
-    addresses[{-2, layout.storageOf(result).number}] = address;
+    addresses[{kPeer, layout.storageOf(result).number, 0}] = address;
 }
 
 /// A slice in one block lies where the whole does.
@@ -167,6 +172,9 @@ void Emitter::emitPublish(rt::PublishOp op) {
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
   if (isAlias(op) || isa<func::ReturnOp>(op))
     return success();
+  if (isa<graph::SliceOp>(op) &&
+      layout.storageOf(op->getResult(0)).kind == Storage::Argument)
+    return success(); // a piece of it
   SmallVector<Value> buffers;
   auto addBuffers = [&] {
     for (Value operand : op->getOperands())

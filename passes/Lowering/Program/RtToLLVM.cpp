@@ -295,9 +295,10 @@ LogicalResult Lowering::emitOp(Operation &op) {
     return success();
   }
   if (auto binding = dyn_cast<rt::BindingOp>(op)) {
-    addresses[binding.getBuffer()] = LLVM::LoadOp::create(
+    Value start = LLVM::LoadOp::create(
         b, loc, pointer,
         offset(loc, function.getArgument(2), 8 * binding.getIndex()));
+    addresses[binding.getBuffer()] = offset(loc, start, binding.getOffset());
     return success();
   }
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {

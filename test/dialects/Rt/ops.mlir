@@ -32,6 +32,8 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   // CHECK: %[[IN:.+]] = rt.binding 0
   %0 = rt.binding 0
   %1 = rt.binding 1
+  // CHECK: rt.binding 0 offset 16
+  %piece = rt.binding 0 offset 16
   // CHECK: %[[A:.+]] = rt.arena 64 bytes 32
   %2 = rt.arena 64 bytes 32
   // CHECK: rt.launch @kernel_0(%[[IN]], %[[A]]) rows 1 chunks 1

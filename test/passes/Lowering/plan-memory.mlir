@@ -24,6 +24,21 @@ func.func @chain(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %3 : tensor<16xf32>
 }
 
+// A piece of the data lies in its binding, under any shape; what is made of it
+// and returned is copied.
+// CHECK-LABEL: rt.program @piece arena 0
+// CHECK: %[[P:.+]] = rt.binding 0 offset 128
+// CHECK: %[[Y:.+]] = rt.binding 1
+// CHECK: rt.launch @relu(%[[P]], %[[Y]])
+// CHECK: %[[Z:.+]] = rt.binding 2
+// CHECK: rt.copy %[[P]] to %[[Z]] bytes 64
+func.func @piece(%x: tensor<4x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %0 = graph.slice %x {starts = array<i64: 2, 0>, limits = array<i64: 3, 16>, strides = array<i64: 1, 1>} : (tensor<4x16xf32>) -> tensor<1x16xf32>
+  %1 = graph.reshape %0 : (tensor<1x16xf32>) -> tensor<16xf32>
+  %2 = rt.call @relu(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  return %2, %1 : tensor<16xf32>, tensor<16xf32>
+}
+
 // -----
 
 graph.variable @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
