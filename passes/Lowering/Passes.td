@@ -299,6 +299,9 @@ def RtToLLVMPass : Pass<"rt-to-llvm", "::mlir::ModuleOp"> {
     kernel gets a wrapper of the runtime's kernel type. The runtime is reached
     through the table that `dist_program_init` is given, so that the shared
     object has no undefined symbols of ours. A call that fails returns at once.
+    Runs of calls between transfers that differ only in where their buffers lie
+    (what a stage does for each microbatch) are one function, called with a list
+    of offsets.
     ```mlir
     rt.launch @kernel_0(%0, %1) rows 8 chunks 1
     // becomes

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs when kernels are LLVM functions of bare pointers already: a program is
-// straight-line code that fills an array of pointers before each call.
+// straight-line code that fills an array of pointers before each call. What
+// programs repeat elsewhere in memory is a function of its own: ProgramParts.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Dist.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
 #include "passes/Lowering/Passes.h"
+#include "passes/Lowering/Program/ProgramParts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "runtime/abi/abi.h"
@@ -48,10 +50,23 @@ private:
   LogicalResult emitWrapper(LLVM::LLVMFuncOp kernel);
   LogicalResult emitProgram(rt::ProgramOp program);
   LogicalResult emitOp(Operation &op);
+  bool emitCall(Operation &op, ValueRange buffers);
+  void emitPart(const ProgramPart &part);
+  void callPart(const ProgramPart &part);
+  void beginFunction(Location loc, StringRef name, ArrayRef<Type> arguments,
+                     size_t mostBuffers);
+  void endFunction(Location loc);
+  Value loadBinding(Location loc, int64_t index);
+  void checkStatus(Location loc, Value status);
+  void createConstant(Location loc, StringRef name, ArrayRef<int64_t> words);
   void emitInit();
   void callRuntime(Location loc, StringRef name, ValueRange arguments);
   Value describe(Location loc, ArrayRef<int64_t> words);
-  Value fillArray(Location loc, ValueRange buffers);
+  Value fillArray(Location loc, ValueRange pointers);
+  SmallVector<Value> getAddresses(ValueRange buffers) const {
+    return llvm::map_to_vector(
+        buffers, [&](Value buffer) { return addresses.lookup(buffer); });
+  }
   Value offset(Location loc, Value base, int64_t bytes);
   Value constant(Location loc, Type type, int64_t value) {
     return LLVM::ConstantOp::create(b, loc, type,
@@ -63,10 +78,14 @@ private:
   OpBuilder b;
   Type pointer, i32, i64;
   llvm::DenseMap<Value, Value> addresses;
+  /// The function that is being written.
   LLVM::LLVMFuncOp function;
   Value array;
   Block *fail = nullptr;
   int64_t numCollectives = 0;
+  std::optional<ProgramParts> parts;
+  /// Of the program's parts, one after another.
+  SmallVector<int64_t> partOffsets;
 };
 
 } // namespace
@@ -252,8 +271,13 @@ void Lowering::callRuntime(Location loc, StringRef name, ValueRange arguments) {
       LLVM::LoadOp::create(b, loc, pointer, offset(loc, table, slot));
   SmallVector<Value> operands{callee};
   llvm::append_range(operands, arguments);
-  Value status =
-      LLVM::CallOp::create(b, loc, type, ValueRange(operands)).getResult();
+  checkStatus(
+      loc,
+      LLVM::CallOp::create(b, loc, type, ValueRange(operands)).getResult());
+}
+
+/// Returns at once what is not zero.
+void Lowering::checkStatus(Location loc, Value status) {
   Value bad = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, status,
                                    constant(loc, i32, 0));
   Block *next = b.getInsertionBlock()->splitBlock(b.getInsertionPoint());
@@ -263,73 +287,90 @@ void Lowering::callRuntime(Location loc, StringRef name, ValueRange arguments) {
   b.setInsertionPointToEnd(next);
 }
 
-Value Lowering::fillArray(Location loc, ValueRange buffers) {
-  for (auto [i, buffer] : llvm::enumerate(buffers))
-    LLVM::StoreOp::create(b, loc, addresses.lookup(buffer),
-                          offset(loc, array, 8 * i));
+Value Lowering::fillArray(Location loc, ValueRange pointers) {
+  for (auto [i, value] : llvm::enumerate(pointers))
+    LLVM::StoreOp::create(b, loc, value, offset(loc, array, 8 * i));
   return array;
+}
+
+void Lowering::createConstant(Location loc, StringRef name,
+                              ArrayRef<int64_t> words) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  LLVM::GlobalOp::create(b, loc, LLVM::LLVMArrayType::get(i64, words.size()),
+                         /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                         b.getI64TensorAttr(words), /*alignment=*/8);
 }
 
 /// A constant that is a dist_rt_collective.
 Value Lowering::describe(Location loc, ArrayRef<int64_t> words) {
-  OpBuilder::InsertionGuard guard(b);
-  auto type = LLVM::LLVMArrayType::get(i64, words.size());
   std::string name = "dist_collective_" + std::to_string(numCollectives++);
-  {
-    OpBuilder::InsertionGuard inModule(b);
-    b.setInsertionPointToStart(module.getBody());
-    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
-                           LLVM::Linkage::Internal, name,
-                           b.getI64TensorAttr(words), /*alignment=*/8);
-  }
+  createConstant(loc, name, words);
   return LLVM::AddressOfOp::create(b, loc, pointer, name);
 }
 
-LogicalResult Lowering::emitOp(Operation &op) {
+Value Lowering::loadBinding(Location loc, int64_t index) {
+  return LLVM::LoadOp::create(b, loc, pointer,
+                              offset(loc, function.getArgument(2), 8 * index));
+}
+
+/// A kernel or a copy of these pointers; false if the op is something else.
+bool Lowering::emitCall(Operation &op, ValueRange buffers) {
   Location loc = op.getLoc();
   Value context = function.getArgument(0);
-  auto address = [&](Value buffer) { return addresses.lookup(buffer); };
-  if (auto arena = dyn_cast<rt::ArenaOp>(op)) {
-    addresses[arena.getBuffer()] =
-        offset(loc, function.getArgument(1), arena.getOffset());
-    return success();
-  }
-  if (auto binding = dyn_cast<rt::BindingOp>(op)) {
-    Value start = LLVM::LoadOp::create(
-        b, loc, pointer,
-        offset(loc, function.getArgument(2), 8 * binding.getIndex()));
-    addresses[binding.getBuffer()] = offset(loc, start, binding.getOffset());
-    return success();
-  }
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
-    fillArray(loc, launch.getBuffers());
+    fillArray(loc, buffers);
     std::string name = getWrapperName(launch.getKernel());
     Value rows = constant(loc, i64, launch.getRows());
     Value kernel = LLVM::AddressOfOp::create(b, loc, pointer, name);
     callRuntime(
         loc, "parallel_for",
         {context, kernel, array, rows, constant(loc, i32, launch.getChunks())});
-    return success();
+    return true;
   }
   if (auto call = dyn_cast<rt::LibraryCallOp>(op)) {
-    fillArray(loc, call.getBuffers());
+    fillArray(loc, buffers);
     callRuntime(loc, "library",
                 {context,
                  constant(loc, i32, libraries.getIndex(call.getKernel())),
                  array});
+    return true;
+  }
+  if (auto copy = dyn_cast<rt::CopyOp>(op)) {
+    LLVM::MemcpyOp::create(b, loc, /*to=*/buffers[1], /*from=*/buffers[0],
+                           constant(loc, i64, copy.getBytes()),
+                           /*isVolatile=*/false);
+    return true;
+  }
+  return false;
+}
+
+LogicalResult Lowering::emitOp(Operation &op) {
+  Location loc = op.getLoc();
+  Value context = function.getArgument(0);
+  if (emitCall(op, getAddresses(op.getOperands())))
+    return success();
+  if (auto arena = dyn_cast<rt::ArenaOp>(op)) {
+    addresses[arena.getBuffer()] =
+        offset(loc, function.getArgument(1), arena.getOffset());
+    return success();
+  }
+  if (auto binding = dyn_cast<rt::BindingOp>(op)) {
+    addresses[binding.getBuffer()] =
+        offset(loc, loadBinding(loc, binding.getIndex()), binding.getOffset());
     return success();
   }
   if (auto collective = dyn_cast<rt::CollectiveOp>(op)) {
     SmallVector<Value> buffers(collective.getFrom());
     llvm::append_range(buffers, collective.getTo());
-    fillArray(loc, buffers);
+    fillArray(loc, getAddresses(buffers));
     callRuntime(
         loc, collective.getStart() ? "collective_start" : "collective",
         {context, describe(loc, getCollectiveWords(collective)), array});
     return success();
   }
   if (auto publish = dyn_cast<rt::PublishOp>(op)) {
-    fillArray(loc, publish.getInputs());
+    fillArray(loc, getAddresses(publish.getInputs()));
     callRuntime(loc, "publish",
                 {context, describe(loc, getCollectiveWords(publish)), array});
     int64_t next = publish.getInputs().size();
@@ -343,37 +384,73 @@ LogicalResult Lowering::emitOp(Operation &op) {
                 {context, constant(loc, i32, wait.getOp())});
     return success();
   }
-  if (auto copy = dyn_cast<rt::CopyOp>(op)) {
-    LLVM::MemcpyOp::create(b, loc, address(copy.getTo()),
-                           address(copy.getFrom()),
-                           constant(loc, i64, copy.getBytes()),
-                           /*isVolatile=*/false);
-    return success();
-  }
   return op.emitOpError("is no op of a program");
 }
 
-LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
-  Location loc = program.getLoc();
-  b.setInsertionPointAfter(program);
-  std::string name = program.getSymName().str();
-  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer});
-  function = LLVM::LLVMFuncOp::create(b, loc, name, type);
+static std::string getPartName(const ProgramPart &part) {
+  return "dist_part_" + std::to_string(part.code);
+}
+
+static std::string getOffsetsName(LLVM::LLVMFuncOp program) {
+  return (program.getSymName() + "_offsets").str();
+}
+
+/// `i32 (ptr context, ptr arena, ptr bindings, ptr offsets)`.
+void Lowering::emitPart(const ProgramPart &part) {
+  Location loc = part.calls.front()->getLoc();
+  size_t most = 1;
+  for (Operation *call : part.calls)
+    most = std::max<size_t>(most, call->getNumOperands());
+  b.setInsertionPointToEnd(module.getBody());
+  beginFunction(loc, getPartName(part), {pointer, pointer, pointer, pointer},
+                most);
+  // Programs call it, nobody else does.
+  function.setVisibility_(LLVM::Visibility::Hidden);
+  int64_t next = 0;
+  for (Operation *call : part.calls) {
+    SmallVector<Value> pointers;
+    for (Value buffer : call->getOperands()) {
+      auto binding = buffer.getDefiningOp<rt::BindingOp>();
+      Value start = binding ? loadBinding(loc, binding.getIndex())
+                            : function.getArgument(1);
+      Value bytes = LLVM::LoadOp::create(
+          b, loc, i64, offset(loc, function.getArgument(3), 8 * next++));
+      pointers.push_back(LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(),
+                                             start, ValueRange{bytes}));
+    }
+    emitCall(*call, pointers);
+  }
+  endFunction(loc);
+}
+
+/// The part's calls, in the program that is being written.
+void Lowering::callPart(const ProgramPart &part) {
+  Location loc = part.calls.front()->getLoc();
+  Value table =
+      LLVM::AddressOfOp::create(b, loc, pointer, getOffsetsName(function));
+  Value list = offset(loc, table, 8 * partOffsets.size());
+  llvm::append_range(partOffsets, part.offsets);
+  auto arguments = llvm::to_vector_of<Value>(function.getArguments());
+  arguments.push_back(list);
+  checkStatus(loc, LLVM::CallOp::create(b, loc, TypeRange{i32},
+                                        getPartName(part), arguments)
+                       .getResult());
+}
+
+void Lowering::beginFunction(Location loc, StringRef name,
+                             ArrayRef<Type> arguments, size_t mostBuffers) {
+  function = LLVM::LLVMFuncOp::create(
+      b, loc, name, LLVM::LLVMFunctionType::get(i32, arguments));
   Block *entry = function.addEntryBlock(b);
   fail = new Block;
   fail->addArgument(i32, loc);
   addresses.clear();
-  size_t most = 1;
-  for (Operation &op : program.getBody().front())
-    most = std::max<size_t>(most, op.getNumOperands() + op.getNumResults());
   b.setInsertionPointToStart(entry);
   array = LLVM::AllocaOp::create(b, loc, pointer, pointer,
-                                 constant(loc, i64, most));
-  for (Operation &op : program.getBody().front())
-    if (failed(emitOp(op))) {
-      delete fail;
-      return failure();
-    }
+                                 constant(loc, i64, mostBuffers));
+}
+
+void Lowering::endFunction(Location loc) {
   LLVM::ReturnOp::create(b, loc, constant(loc, i32, 0));
   function.getBody().push_back(fail);
   if (fail->hasNoPredecessors()) {
@@ -382,6 +459,37 @@ LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
     b.setInsertionPointToStart(fail);
     LLVM::ReturnOp::create(b, loc, fail->getArgument(0));
   }
+}
+
+LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
+  Location loc = program.getLoc();
+  b.setInsertionPointAfter(program);
+  std::string name = program.getSymName().str();
+  size_t most = 1;
+  for (Operation &op : program.getBody().front())
+    most = std::max<size_t>(most, op.getNumOperands() + op.getNumResults());
+  beginFunction(loc, name, {pointer, pointer, pointer}, most);
+  partOffsets.clear();
+  // What is left of the part that was called.
+  size_t done = 0;
+  for (Operation &op : program.getBody().front()) {
+    bool isCall = !isa<rt::ArenaOp, rt::BindingOp>(op);
+    if (const ProgramPart *part = parts->startingAt(&op)) {
+      callPart(*part);
+      done = part->calls.size();
+    }
+    if (isCall && done > 0) {
+      --done;
+      continue;
+    }
+    if (failed(emitOp(op))) {
+      delete fail;
+      return failure();
+    }
+  }
+  endFunction(loc);
+  if (!partOffsets.empty())
+    createConstant(loc, getOffsetsName(function), partOffsets);
   program.erase();
   function.setSymName(name);
   return success();
@@ -402,6 +510,13 @@ LogicalResult Lowering::run() {
     if (failed(emitWrapper(kernel)))
       return failure();
   }
+  // Parts are written first, but libraries number kernels as programs call
+  // them.
+  module.walk(
+      [&](rt::LibraryCallOp op) { libraries.getIndex(op.getKernel()); });
+  parts.emplace(module);
+  for (const ProgramPart *part : parts->getCodes())
+    emitPart(*part);
   bool any = false;
   for (auto program :
        llvm::make_early_inc_range(module.getOps<rt::ProgramOp>())) {
