@@ -20,6 +20,11 @@ namespace {
 /// each.
 constexpr int spinBetweenSteps = 100;
 constexpr int spinInStep = 1000;
+/// Between two loops of a step lies little else, and waking a helper takes as
+/// long as a short loop; of what lies there without a loop the helper's CPU is
+/// others'.
+constexpr int spinBetweenLoops = 100;
+constexpr int spinBetweenHostLoops = 5;
 /// What a mesh's host does it does on the cores of those that wait for it.
 constexpr int spinForHost = 20;
 
@@ -54,10 +59,12 @@ void probeThreads(int64_t count) {
 } // namespace
 
 RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost,
-                         std::shared_ptr<ThreadTeam> sharedTeam)
+                         std::shared_ptr<ThreadTeam> sharedTeam,
+                         bool ownHelpers)
     : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
-      withHost(withHost), team(sharedTeam ? std::move(sharedTeam)
-                                          : std::make_shared<ThreadTeam>()) {
+      withHost(withHost), ownHelpers(ownHelpers),
+      team(sharedTeam ? std::move(sharedTeam)
+                      : std::make_shared<ThreadTeam>()) {
   int64_t busy = 0;
   for (int rank = 0; rank < ranks - withHost; ++rank) {
     firstSeat.push_back(busy);
@@ -75,11 +82,19 @@ Status RankThreads::start() {
   for (int threads : threadsOfRank)
     wanted += threads;
   Status status = withoutThrowing([&] {
-    // The host's helpers are there from the start; the others come with the
-    // first kernel.
-    if (withHost)
-      hostLoops = std::make_unique<cpu::SleepingTeam>(threadsOfRank.back());
+    // Our helpers are there from the start; libgomp's come with the first
+    // kernel.
+    loops.resize(ranks);
+    for (int rank = 0; rank < ranks; ++rank)
+      if (isHost(rank))
+        loops[rank] =
+            team->helpersOf(rank, threadsOfRank[rank], spinBetweenHostLoops);
+      else if (ownHelpers && threadsOfRank[rank] > 1)
+        loops[rank] =
+            team->helpersOf(rank, threadsOfRank[rank], spinBetweenLoops);
     team->grow(ranks - 1);
+    if (ownHelpers)
+      return Status();
     int64_t helpers = withHost ? threadsOfRank.front() - 1 : 0;
     for (int rank = 0; rank < ranks - withHost; ++rank)
       helpers += threadsOfRank[rank] - 1;
@@ -92,7 +107,7 @@ Status RankThreads::start() {
   });
   if (status.ok())
     return status;
-  hostLoops.reset();
+  loops.clear();
   team.reset();
   return withoutThrowing([&] {
     return Status::error(StatusCode::Unavailable, "cannot start threads",
@@ -112,10 +127,12 @@ void RankThreads::runJob(int rank) {
   const int *own = seated ? seatsOf(rank) : nullptr;
   if (own)
     cpu::sitOn(*own);
-  cpu::SleepingTeam *loops = isHost(rank) ? hostLoops.get() : nullptr;
+  cpu::SleepingTeam *helpers = loops[rank];
+  if (helpers)
+    helpers->sit(own);
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
-  cpu::TeamScope scope(threadsOfRank[loops ? 0 : rank], loops, own);
+  cpu::TeamScope scope(threadsOfRank[isHost(rank) ? 0 : rank], helpers, own);
   Status status = withoutThrowing([&] {
     job(rank, data);
     return Status();

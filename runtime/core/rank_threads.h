@@ -31,8 +31,11 @@ public:
   /// The threads of each rank's helpers. With a host, the last rank works while
   /// the others wait: it takes no cores from them, and its helpers sleep.
   /// `team`: what other sessions run on, too; null: one of its own.
+  /// `ownHelpers`: devices' loops run on threads of ours, since the library's
+  /// have nothing to do (cpu::runsOnOneTeam).
   RankThreads(const std::vector<int> &threadsOfRank, bool withHost = false,
-              std::shared_ptr<ThreadTeam> team = nullptr);
+              std::shared_ptr<ThreadTeam> team = nullptr,
+              bool ownHelpers = false);
   /// An error: the system has not so many threads. Then nothing can be run.
   const Status &status() const { return startStatus; }
   ~RankThreads();
@@ -65,16 +68,17 @@ private:
   std::vector<int> threadsOfRank;
   std::vector<int> seats, firstSeat; // of all ranks' teams; by rank
   int ranks;
-  bool withHost, roomy, roomyWithHost;
+  bool withHost, ownHelpers, roomy, roomyWithHost;
   bool seated = false; // in this run
   void (*job)(int, void *) = nullptr;
   void *data = nullptr;
   Status startStatus;
   std::mutex failureMutex;
   Status failure; // the first of a run
-  /// The host's loops.
-  std::unique_ptr<cpu::SleepingTeam> hostLoops;
   std::shared_ptr<ThreadTeam> team;
+  /// The team's, of the loops of ranks, the host's too; null: libgomp's threads
+  /// run them.
+  std::vector<cpu::SleepingTeam *> loops;
 };
 
 } // namespace dist

@@ -17,6 +17,7 @@
 #include "runtime/core/variable_store.h"
 #include "runtime/device/cpu/features.h"
 #include "runtime/device/cpu/library_memory.h"
+#include "runtime/device/cpu/library_parts.h"
 #include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <mutex>
@@ -289,8 +290,9 @@ Status PackageSession::start(const SessionOptions &options) {
                                 : m.threads_per_device());
   }
   bool withHost = m.mesh().host() && local.back() == m.ranks() - 1;
-  threads =
-      std::make_unique<RankThreads>(threadsOfRank, withHost, options.team);
+  threads = std::make_unique<RankThreads>(
+      threadsOfRank, withHost, options.team,
+      cpu::runsOnOneTeam(m.kernels(), m.threads_per_device()));
   DIST_RETURN_IF_ERROR(threads->status());
   logFunction = options.log;
   DIST_RETURN_IF_ERROR(makeWorld(options));

@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/thread_team.h"
+#include "runtime/device/cpu/sleeping_team.h"
 
 namespace dist {
 
 static constexpr auto never = WaitPoint::Clock::time_point::max();
+
+ThreadTeam::ThreadTeam() = default;
 
 ThreadTeam::~ThreadTeam() {
   stopping.store(true);
@@ -23,6 +26,15 @@ void ThreadTeam::grow(int workers) {
   while (int(threads.size()) < workers)
     threads.emplace_back(
         [this, index = int(threads.size()) + 1] { loop(index); });
+}
+
+cpu::SleepingTeam *ThreadTeam::helpersOf(int rank, int threads,
+                                         int spinMicroseconds) {
+  std::lock_guard<std::mutex> lock(turn);
+  auto &found = helpers[{rank, threads, spinMicroseconds}];
+  if (!found)
+    found = std::make_unique<cpu::SleepingTeam>(threads, spinMicroseconds);
+  return found.get();
 }
 
 void ThreadTeam::loop(int index) {

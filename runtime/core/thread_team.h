@@ -8,18 +8,25 @@
 #define RUNTIME_CORE_THREAD_TEAM_H
 
 #include "runtime/core/wait.h"
+#include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace dist {
+namespace cpu {
+class SleepingTeam;
+}
 
-/// The threads of ranks, one for each but the first, which is the caller's.
+/// The threads of ranks, one for each but the first, which is the caller's, and
+/// the helpers of their loops.
 /// Sessions that have one team between them take turns: as many threads as the
 /// largest of them wants are there, not as many as all together.
 class ThreadTeam {
 public:
-  ThreadTeam() = default;
+  ThreadTeam();
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &operator=(const ThreadTeam &) = delete;
@@ -28,6 +35,9 @@ public:
   /// are not to be had; those that there were stay.
   void grow(int workers);
   int workers() const { return int(threads.size()); }
+  /// What runs the loops of a rank on `threads` threads with its own, for whose
+  /// runs it is; made when it is asked for first. It throws as grow() does.
+  cpu::SleepingTeam *helpersOf(int rank, int threads, int spinMicroseconds);
 
   /// How long a run's waits stay awake, in microseconds.
   struct Spin {
@@ -59,6 +69,8 @@ private:
   std::atomic<bool> stopping{false};
   WaitPoint begun, done;
   std::vector<std::thread> threads;
+  using Key = std::tuple<int, int, int>;
+  std::map<Key, std::unique_ptr<cpu::SleepingTeam>> helpers;
 };
 
 } // namespace dist

@@ -39,6 +39,21 @@ public:
             0);
   }
 
+  /// Whether `ready()` becomes true within some microseconds, awake. Nobody has
+  /// to notify.
+  template <typename Ready> bool spin(Ready ready, int microseconds) {
+    Clock::time_point end =
+        Clock::now() + std::chrono::microseconds(microseconds);
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (ready())
+          return true;
+        pause();
+      }
+    } while (Clock::now() < end);
+    return false;
+  }
+
   /// True when `ready()` became true, false at the deadline. Spins for
   /// `spinMicroseconds` before it sleeps. While the process is suspended
   /// for over a second, the time that is left stands still: nobody can have
@@ -58,15 +73,10 @@ public:
     Clock::time_point start = Clock::now();
     Clock::time_point awake =
         start + std::chrono::microseconds(spinMicroseconds);
-    do {
-      for (int i = 0; i < 32; ++i) {
-        if (ready()) {
-          postpone(deadline, Clock::now() - awake);
-          return true;
-        }
-        pause();
-      }
-    } while (Clock::now() < awake);
+    if (spin(ready, spinMicroseconds)) {
+      postpone(deadline, Clock::now() - awake);
+      return true;
+    }
     sleepers.fetch_add(1);
     bool result = true;
     Clock::time_point last = start;

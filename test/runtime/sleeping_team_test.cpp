@@ -7,7 +7,9 @@
 
 #include "runtime/device/cpu/sleeping_team.h"
 #include "runtime/device/cpu/team.h"
+#include <csignal>
 #include <ctime>
+#include <pthread.h>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -86,6 +88,83 @@ TEST(SleepingTeam, RangesRunSideBySide) {
     team.run({meet, buffers, 2, 2});
     EXPECT_EQ(arrived.load(), 2);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// Two ranges that wait for each other: nobody can take the other one's instead.
+TEST(SleepingTeam, EachThreadBeginsWithItsOwnRanges) {
+  SleepingTeam team(2);
+  struct {
+    std::atomic<int> arrived{0};
+    std::thread::id threads[2];
+  } both;
+  auto meet = [](void **buffers, int64_t, int64_t, int64_t chunk) {
+    auto &record = *reinterpret_cast<decltype(both) *>(buffers);
+    record.threads[chunk] = std::this_thread::get_id();
+    record.arrived.fetch_add(1);
+    while (record.arrived.load() < 2)
+      std::this_thread::yield();
+  };
+  for (int loop = 0; loop < 100; ++loop) {
+    both.arrived.store(0);
+    team.run({meet, reinterpret_cast<void **>(&both), 2, 2});
+    EXPECT_EQ(both.threads[0], std::this_thread::get_id());
+    EXPECT_NE(both.threads[1], std::this_thread::get_id());
+  }
+}
+
+/// Holds a thread where it is, as a system that has no CPU for it.
+class Held {
+public:
+  explicit Held(pthread_t thread) {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      holding.store(true);
+      while (!released.load())
+        ;
+    };
+    sigaction(SIGUSR1, &action, &before);
+    holding.store(false);
+    released.store(false);
+    pthread_kill(thread, SIGUSR1);
+    while (!holding.load())
+      std::this_thread::yield();
+  }
+  ~Held() {
+    released.store(true);
+    sigaction(SIGUSR1, &before, nullptr);
+  }
+
+private:
+  static inline std::atomic<bool> holding, released;
+  struct sigaction before;
+};
+
+// Its ranges are done by the others, and the loops end without it.
+TEST(SleepingTeam, AStalledHelperHoldsUpNoLoop) {
+  SleepingTeam team(2);
+  // Two ranges that wait for each other have a thread each.
+  struct {
+    std::atomic<int> arrived{0};
+    pthread_t threads[2];
+  } both;
+  auto meet = [](void **buffers, int64_t, int64_t, int64_t chunk) {
+    auto &record = *reinterpret_cast<decltype(both) *>(buffers);
+    record.threads[chunk] = pthread_self();
+    record.arrived.fetch_add(1);
+    while (record.arrived.load() < 2)
+      std::this_thread::yield();
+  };
+  team.run({meet, reinterpret_cast<void **>(&both), 2, 2});
+  pthread_t own = pthread_self();
+  pthread_t helper = both.threads[pthread_equal(both.threads[0], own) ? 1 : 0];
+  Held held(helper);
+  for (int loop = 0; loop < 100; ++loop) {
+    Record record(64);
+    void *buffers[] = {&record};
+    team.run({Record::kernel, buffers, 1000, 64});
+    for (auto &runs : record.runs)
+      EXPECT_EQ(runs.load(), 1);
   }
 }
 

@@ -89,14 +89,21 @@ std::vector<int> chooseSeats(int threads) {
   return cpus;
 }
 
+bool bindTo(int cpu, int thread) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE)
+    return false;
+  cpu_set_t seat;
+  CPU_ZERO(&seat);
+  CPU_SET(cpu, &seat);
+  return sched_setaffinity(thread, sizeof seat, &seat) == 0;
+}
+
 bool sitOn(int cpu) {
   if (sched_getcpu() == cpu)
     return true;
-  cpu_set_t before, seat;
-  CPU_ZERO(&seat);
-  CPU_SET(cpu, &seat);
-  if (sched_getaffinity(0, sizeof before, &before) != 0 ||
-      !CPU_ISSET(cpu, &before) || sched_setaffinity(0, sizeof seat, &seat) != 0)
+  cpu_set_t before;
+  if (sched_getaffinity(0, sizeof before, &before) != 0 || cpu < 0 ||
+      cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &before) || !bindTo(cpu))
     return false;
   sched_setaffinity(0, sizeof before, &before);
   return true;

@@ -38,6 +38,10 @@ std::vector<int> chooseSeats(int threads);
 /// run there.
 bool sitOn(int cpu);
 
+/// Lets a thread of the process (its id; 0: the calling one) run on one CPU
+/// only. False: the system refuses.
+bool bindTo(int cpu, int thread = 0);
+
 } // namespace dist::cpu
 
 #endif // RUNTIME_DEVICE_CPU_CPUS_H

@@ -9,12 +9,13 @@
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/kernel_memories.h"
 #include "runtime/device/cpu/library_faults.h"
+#include "runtime/device/cpu/library_layout.h"
+#include "runtime/device/cpu/library_parts.h"
 #include "runtime/device/cpu/relu.h"
 #include "runtime/device/cpu/team.h"
 #include "runtime/device/cpu/tile_matmul.h"
 #include <algorithm>
 #include <cmath>
-#include <dnnl.hpp>
 #include <optional>
 
 namespace dist::cpu {
@@ -23,7 +24,6 @@ namespace {
 
 using manifest::LibraryKernel_Kind_Name;
 using Spec = manifest::LibraryKernel;
-using Desc = dnnl::memory::desc;
 
 /// A kernel asked of the library: where its memories go, and what it chose.
 struct Plan {
@@ -56,37 +56,6 @@ Status unsupported(const Spec &spec, const std::string &why) {
   return Status::error(
       StatusCode::InvalidArgument,
       "no library kernel " + LibraryKernel_Kind_Name(spec.kind()), where, why);
-}
-
-dnnl::memory::data_type libraryType(DataType type) {
-  switch (type) {
-  case manifest::F32:
-    return dnnl::memory::data_type::f32;
-  case manifest::BF16:
-    return dnnl::memory::data_type::bf16;
-  case manifest::F16:
-    return dnnl::memory::data_type::f16;
-  default:
-    return dnnl::memory::data_type::undef;
-  }
-}
-
-/// The memory's descriptor; without strides the library chooses. A memory of
-/// one dim has but one layout.
-Desc toDesc(const Spec::Memory &memory, size_t numDims = 0) {
-  dnnl::memory::dims dims(memory.dims().begin(), memory.dims().end());
-  dnnl::memory::dims strides(memory.strides().begin(), memory.strides().end());
-  bool vector = dims.size() == 1;
-  if (vector && strides.empty())
-    strides = {1};
-  if (vector && numDims > 1) { // a matmul's bias counts as a row
-    strides.insert(strides.begin(), numDims - 1, dims[0]);
-    dims.insert(dims.begin(), numDims - 1, 1);
-  }
-  dnnl::memory::data_type type = libraryType(memory.type());
-  if (strides.empty())
-    return Desc(dims, type, dnnl::memory::format_tag::any, true);
-  return Desc(dims, type, strides, true);
 }
 
 /// Everything about a description that does not need the library.
@@ -255,11 +224,27 @@ Status planMatmul(const Spec &spec, const dnnl::primitive_attr &attr,
   return Status();
 }
 
-Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan);
+/// How a device's threads do a kernel: by its parts, or all of it.
+struct Division {
+  std::optional<LibraryParts> parts;
+  int threads; // of a part, or of all of it
+};
+
+/// Of a description without a table nothing is known of the other kernels.
+Division divide(const KernelTable *table, const Spec &spec, int threads) {
+  if (!table)
+    return {std::nullopt, threads};
+  auto parts = LibraryParts::choose(*table, spec, threads);
+  int own = parts ? 1 : threadsOfWhole(*table, spec, threads);
+  return {std::move(parts), own};
+}
+
+Status planKernel(const KernelTable *table, const Spec &spec, int threads,
+                  const Division &division, Plan *plan);
 
 /// As makePlan(), but for the ReLU, which is fused or left out.
 Status makePlanWith(bool fusedRelu, const KernelTable *table, const Spec &spec,
-                    Plan *plan) {
+                    int threads, Plan *plan) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops post;
@@ -293,7 +278,9 @@ Status makePlanWith(bool fusedRelu, const KernelTable *table, const Spec &spec,
         return unsupported(spec, "expected the kernel that packs for");
       Plan packed;
       DIST_RETURN_IF_ERROR(check(table->Get(other)));
-      DIST_RETURN_IF_ERROR(makePlan(table, table->Get(other), &packed));
+      DIST_RETURN_IF_ERROR(planKernel(table, table->Get(other), threads,
+                                      divide(table, table->Get(other), threads),
+                                      &packed));
       int index = spec.packed_memory();
       if (index < 0 || index >= static_cast<int>(packed.memories.size()))
         return unsupported(spec, "expected a memory of the packed kernel");
@@ -313,24 +300,6 @@ Status makePlanWith(bool fusedRelu, const KernelTable *table, const Spec &spec,
   }
   plan->scratchpad = plan->primitive.scratchpad_desc();
   return Status();
-}
-
-bool isPlainLayout(const Desc &desc) {
-  return desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
-         desc.get_inner_nblks() == 0 &&
-         desc.get_padded_dims() == desc.get_dims();
-}
-
-/// Whatever tells the layout of a memory from others.
-std::string describeLayout(const Desc &desc) {
-  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked)
-    return "";
-  std::string text =
-      std::to_string(static_cast<int>(desc.get_data_type())) + " ";
-  for (const auto &list : {desc.get_padded_dims(), desc.get_strides(),
-                           desc.get_inner_blks(), desc.get_inner_idxs()})
-    text += toString(list);
-  return text;
 }
 
 /// Whether the library's fused ReLU raises "invalid" where it meets a NaN. Not
@@ -361,8 +330,10 @@ bool fusedReluRaises() {
 }
 
 /// Of a description that check() has passed.
-Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
-  DIST_RETURN_IF_ERROR(makePlanWith(/*fusedRelu=*/false, table, spec, plan));
+Status makePlan(const KernelTable *table, const Spec &spec, int threads,
+                Plan *plan) {
+  DIST_RETURN_IF_ERROR(
+      makePlanWith(/*fusedRelu=*/false, table, spec, threads, plan));
   if (!spec.relu())
     return Status();
   const Desc &result = plan->memories.back();
@@ -379,7 +350,7 @@ Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
   if (spec.accumulate() || elements <= fewElements || !fusedReluRaises())
     return Status();
   Plan fused;
-  if (!makePlanWith(/*fusedRelu=*/true, table, spec, &fused).ok() ||
+  if (!makePlanWith(/*fusedRelu=*/true, table, spec, threads, &fused).ok() ||
       fused.memories != plan->memories)
     return Status();
   // Their ReLU multiplies by zero and so may give -0, ours 0: a flag that was
@@ -393,6 +364,22 @@ Status makePlan(const KernelTable *table, const Spec &spec, Plan *plan) {
   fused.plain = std::make_shared<const Plan>(std::move(*plan));
   *plan = std::move(fused);
   return Status();
+}
+
+/// What runs of a description that check() has passed, on a device of
+/// `threads`.
+Status planKernel(const KernelTable *table, const Spec &spec, int threads,
+                  const Division &division, Plan *plan) {
+  TeamScope team(division.threads);
+  return makePlan(table, division.parts ? division.parts->part() : spec,
+                  threads, plan);
+}
+
+std::vector<int64_t> countBytes(const std::vector<Desc> &memories) {
+  std::vector<int64_t> bytes;
+  for (const Desc &desc : memories)
+    bytes.push_back(desc.get_size());
+  return bytes;
 }
 
 /// The library throws where it runs out of memory or meets a bug of its own.
@@ -432,9 +419,15 @@ Status describeIn(const KernelTable *table, const Spec &spec, int threads,
       return Status();
     }
     Plan plan;
-    DIST_RETURN_IF_ERROR(makePlan(table, spec, &plan));
+    Division division = divide(table, spec, threads);
+    DIST_RETURN_IF_ERROR(planKernel(table, spec, threads, division, &plan));
+    const auto &parts = division.parts;
     *info = LibraryKernelInfo();
-    for (const Desc &desc : plan.memories) {
+    for (size_t i = 0; i < plan.memories.size(); ++i) {
+      const Desc &own = plan.memories[i];
+      // Of what is cut it is the description's own layout.
+      const Desc desc =
+          parts && parts->isCut(i) ? toDesc(spec.memories(i)) : own;
       LibraryKernelInfo::Memory memory;
       memory.bytes = desc.get_size();
       if (isPlainLayout(desc))
@@ -442,7 +435,10 @@ Status describeIn(const KernelTable *table, const Spec &spec, int threads,
       memory.layout = describeLayout(desc);
       info->memories.push_back(std::move(memory));
     }
-    info->scratchpadBytes = plan.scratchpadBytes();
+    info->scratchpadBytes =
+        parts ? parts->layOut(plan.scratchpadBytes(), countBytes(plan.memories))
+                    .totalBytes
+              : plan.scratchpadBytes();
     info->implementation = plan.primitive.impl_info_str();
     return Status();
   });
@@ -479,12 +475,16 @@ private:
 
 class OneDnnKernel : public LibraryKernel {
 public:
-  explicit OneDnnKernel(const Plan &plan)
-      : stream(engine()), call(plan), name(plan.primitive.impl_info_str()),
+  OneDnnKernel(const Plan &plan, int threads)
+      : threads(threads), stream(engine()), call(plan),
+        name(plan.primitive.impl_info_str()),
         scratchpad(plan.scratchpadBytes()), mode(plan.mode), relu(plan.relu),
         plain(plan.plain), result(plan.memories.size() - 1) {}
 
   Status run(void *const *buffers) override {
+    std::optional<TeamScope> alone;
+    if (threads == 1)
+      alone.emplace(1);
     if (clearsFirst)
       takeInvalid();
     if (!call.run(stream, buffers))
@@ -517,6 +517,7 @@ private:
     });
   }
 
+  int threads; // 1, or the device's
   dnnl::stream stream;
   Call call;
   std::string name;
@@ -566,8 +567,18 @@ Status LibraryKernel::create(const KernelTable &table, int index, int threads,
       return Status();
     }
     Plan plan;
-    DIST_RETURN_IF_ERROR(makePlan(&table, spec, &plan));
-    *out = std::make_unique<OneDnnKernel>(plan);
+    Division division = divide(&table, spec, threads);
+    DIST_RETURN_IF_ERROR(planKernel(&table, spec, threads, division, &plan));
+    // Primitives are made for the threads that run them.
+    TeamScope own(division.threads);
+    if (!division.parts) {
+      *out = std::make_unique<OneDnnKernel>(plan, division.threads);
+      return Status();
+    }
+    std::vector<std::unique_ptr<LibraryKernel>> kernels;
+    for (int i = 0; i < division.parts->count(); ++i)
+      kernels.push_back(std::make_unique<OneDnnKernel>(plan, 1));
+    *out = division.parts->join(std::move(kernels), countBytes(plan.memories));
     return Status();
   });
 }

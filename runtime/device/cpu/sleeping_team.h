@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // libgomp's helpers stay awake for milliseconds after a loop, at the expense of
-// other devices' threads. A rank that computes while these wait has helpers
-// that sleep at once. Who is awake takes the next range, so that a helper whom
-// the system wakes late delays nobody.
+// other devices' threads and of other programs. These sleep soon. Who is awake
+// takes the next range, so that a helper whom the system wakes late, or whose
+// CPU another program has, delays nobody; and one that loses its CPU within a
+// range is called to that of the thread that waits for it, which would else be
+// idle.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_SLEEPING_TEAM_H
@@ -16,6 +18,8 @@
 
 #include "runtime/core/wait.h"
 #include "runtime/device/cpu/loop.h"
+#include <ctime>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -23,30 +27,63 @@ namespace dist::cpu {
 
 class SleepingTeam {
 public:
-  /// `threads` with the one that runs the loops; less than 2: it alone.
+  /// `threads` with the one that runs the loops; less than 2: it alone. They
+  /// stay awake for `spinMicroseconds` between two loops.
   /// Throws std::system_error when there are no threads to be had.
-  explicit SleepingTeam(int threads);
+  explicit SleepingTeam(int threads, int spinMicroseconds = 5);
   ~SleepingTeam();
   SleepingTeam(const SleepingTeam &) = delete;
   SleepingTeam &operator=(const SleepingTeam &) = delete;
+
+  /// Binds helper i to seats[i] (cpus.h), from its next loop on; the first seat
+  /// is of the thread that runs the loops, which is not bound but goes there.
+  /// The system would wake helpers where that thread is when another program
+  /// has their CPU. Null: they may be where the process may.
+  void sit(const int *seats);
 
   /// Returns when all ranges have run. One thread calls it, and no kernel of
   /// its own does.
   void run(const Loop &newLoop);
 
 private:
-  void stop();
-  void help();
-  void runRanges();
+  static constexpr int noSeat = -1;
+  struct Helper {
+    std::thread thread;
+    std::atomic<int> seat{noSeat};
+    std::atomic<int> id{0}; // the system's; 0: it has not begun
+    std::atomic<clockid_t> clock{0};
+    /// Bound to the CPU of who waits for it, which it must leave again.
+    std::atomic<bool> called{false};
+    std::atomic<bool> inRange{false};
+    int64_t cpuTime = 0; // when it was looked at last
+  };
 
+  void stop();
+  void help(Helper &helper, int index);
+  void runRanges(int own, Helper *helper);
+  /// Behind the ranges of the loop that are a thread's.
+  int64_t endOf(int64_t thread) const {
+    return (thread + 1) * loop.chunks / int64_t(portions.size());
+  }
+  void waitForHelpers();
+  /// Whether one that is in a range has not had a CPU for `elapsed`, since it
+  /// was looked at last; calls it here.
+  bool callStalled(WaitPoint::Clock::duration elapsed);
+
+  int spinMicroseconds;
   Loop loop; // stays as it is while `unfinished` is not 0
-  /// Ranges that nobody has taken yet, below; above them the loop's number, so
-  /// that nobody takes one of a loop it has not seen.
-  std::atomic<uint64_t> untaken{0};
+  struct alignas(64) Portion {
+    /// Ranges that nobody has taken yet, below; above them the loop's number,
+    /// so that nobody takes one of a loop it has not seen.
+    std::atomic<uint64_t> untaken{0};
+  };
+  std::vector<Portion> portions; // by thread
+  std::atomic<uint32_t> loopNumber{0};
   std::atomic<int32_t> unfinished{0};
   std::atomic<bool> stopping{false};
+  int ownSeat = noSeat;
   WaitPoint work, done;
-  std::vector<std::thread> helpers;
+  std::vector<std::unique_ptr<Helper>> helpers;
 };
 
 } // namespace dist::cpu

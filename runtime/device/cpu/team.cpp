@@ -79,6 +79,11 @@ void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
     loopTeam->run(loop);
     return;
   }
+  if (omp_get_max_threads() == 1) {
+    for (int32_t chunk = 0; chunk < chunks; ++chunk)
+      loop.run(chunk);
+    return;
+  }
   SeatedLoop seated{loop, teamSeats};
   GOMP_parallel(runShare, &seated, std::min(chunks, omp_get_max_threads()), 0);
 }

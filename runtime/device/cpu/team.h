@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// oneDNN and generated loops share one team: libgomp's, which each device
-// thread gets for itself. Its entry points are declared by hand, since clang's
-// OpenMP would bring in a second runtime. Only the loops of a mesh's host run
-// on threads that sleep between them.
+// oneDNN and generated loops share one team. It is our own (sleeping_team.h)
+// where all that a program asks of the library is cut or small
+// (library_parts.h), and for a mesh's host. Else it is libgomp's, which each
+// device thread gets for itself. Its entry points are declared by hand, since
+// clang's OpenMP would bring in a second runtime.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_TEAM_H

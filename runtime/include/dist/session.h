@@ -8,12 +8,15 @@
 |* A session is a loaded package, as `dist-opt --emit=package` writes it, on
 |* the devices it was compiled for. One thread at a time may use it, but for
 |* dist_session_cancel. All tensors are global: the runtime cuts batches and
-|* puts results together. A device of several threads computes on libgomp's,
-|* which wait awake for milliseconds at a kernel's end: where other programs
-|* want the CPUs, start the app with GOMP_SPINCOUNT=5000 in its environment, as
-|* dist-run does for itself. Devices that want all of the process's CPUs
-|* compute on one of their own each; their threads, the calling one included,
-|* go there when they find themselves elsewhere, but are not bound to it.
+|* puts results together. A device of several threads has helpers that sleep
+|* soon and are where others want the CPUs in nobody's way, as long as the
+|* library's kernels of its program can be cut into parts. Where one can not,
+|* all of it computes on libgomp's threads, which wait awake for milliseconds at
+|* a kernel's end: then start the app with GOMP_SPINCOUNT=5000 in its
+|* environment, as dist-run does for itself. Devices that want all of the
+|* process's CPUs compute on one of their own each; helpers stay there, and the
+|* threads of devices, the calling one included, go there when they find
+|* themselves elsewhere, but are not bound to it.
 |*
 |* A call that fails or is cancelled while its entry runs leaves the variables
 |* that the entry changes between two steps. Whatever reads them is refused
