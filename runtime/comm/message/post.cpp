@@ -61,6 +61,17 @@ Post::~Post() {
   transport->wake();
   attendant.join();
   giveUp();
+  dropArrivals();
+  for (const Transport::Arrival &arrival : early)
+    transport->drop(arrival);
+}
+
+void Post::dropArrivals() {
+  for (Peer &peer : peers) {
+    for (const Transport::Arrival &arrival : peer.arrived)
+      transport->drop(arrival);
+    peer.arrived.clear();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -481,12 +492,9 @@ void Post::giveUp() {
 void Post::reset() {
   std::lock_guard<std::mutex> lock(inside);
   giveUp();
-  for (Peer &peer : peers) {
-    for (const Transport::Arrival &arrival : peer.arrived)
-      transport->drop(arrival);
-    peer.arrived.clear();
+  dropArrivals();
+  for (Peer &peer : peers)
     peer.waits.clear();
-  }
   for (Group &group : mine)
     group = Group();
   sends.clear();

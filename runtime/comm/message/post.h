@@ -195,6 +195,8 @@ private:
   void setAborted(const std::string &why);
   void tellAborted();
   void releaseKept();
+  /// What nobody has taken.
+  void dropArrivals();
   /// Who the call under way waits for: for their messages, or, if for none,
   /// for those who take its own.
   std::vector<int> missing() const;

@@ -62,7 +62,7 @@ void Stream::scatter(int64_t lo, int64_t hi, const char *from) const {
 
 /// Small enough to stay in a cache while it is summed and sent on, and many
 /// enough of a large part that one travels while another is summed.
-static constexpr int64_t smallestSlice = 64 << 10, largestSlice = 512 << 10;
+static constexpr int64_t smallestSlice = 128 << 10, largestSlice = 512 << 10;
 
 Slices::Slices(int64_t lo, int64_t hi) : lo(lo), hi(hi) {
   int64_t quarter = ((hi - lo) / 4 + 63) & ~int64_t(63);

@@ -50,13 +50,7 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK)
     return refuse(ucs_status_string(status));
-  std::vector<std::pair<const char *, std::string>> settings = {
-      // Slices of large transfers are not buffered by who does not expect them
-      // yet; where UCX knows no link's speed, it would.
-      {"RNDV_THRESH", "32k"},
-      // Of ends that neither a process nor a connection tells of.
-      {"KEEPALIVE_INTERVAL", "1s"},
-  };
+  std::vector<std::pair<const char *, std::string>> settings;
   if (!options.sharedMemory)
     settings.push_back({"TLS", "self,tcp"});
   if (!options.networkDevices.empty())
@@ -89,14 +83,27 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
 } // namespace
 
 void prepareUcx(std::pair<int, int> ports) {
-  // Else UCX leaves shared memory alone where it is to tell of failures.
-  setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
-  setenv("UCX_SYSV_ERROR_HANDLING", "y", 0);
-  if (ports.first > 0) {
-    std::string range =
-        std::to_string(ports.first) + "-" + std::to_string(ports.second);
-    setenv("UCX_TCP_PORT_RANGE", range.c_str(), 0);
-  }
+  std::vector<std::pair<const char *, std::string>> settings = {
+      // Else UCX leaves shared memory alone where it is to tell of failures.
+      {"UCX_POSIX_ERROR_HANDLING", "y"},
+      {"UCX_SYSV_ERROR_HANDLING", "y"},
+      // Slices of large transfers are not buffered by who does not expect them
+      // yet; where UCX knows no link's speed, it would.
+      {"UCX_RNDV_THRESH", "128k"},
+      // Of ends that neither a process nor a connection tells of.
+      {"UCX_KEEPALIVE_INTERVAL", "1s"},
+      // Fewer and larger fragments: 64 KiB do not fit their own length.
+      {"UCX_POSIX_SEG_SIZE", "32k"},
+      {"UCX_SYSV_SEG_SIZE", "32k"},
+      {"UCX_TCP_TX_SEG_SIZE", "64k"},
+      {"UCX_TCP_RX_SEG_SIZE", "256k"},
+  };
+  if (ports.first > 0)
+    settings.push_back(
+        {"UCX_TCP_PORT_RANGE",
+         std::to_string(ports.first) + "-" + std::to_string(ports.second)});
+  for (auto &[name, value] : settings)
+    setenv(name, value.c_str(), 0);
   isPrepared = true;
 }
 
