@@ -30,8 +30,8 @@ int runRank(std::map<std::string, std::string> &options) {
   message.spinMicroseconds = std::stoi(options["--spin"]);
   std::unique_ptr<MessageWorld> world;
   Status status =
-      bench::openRank(message, rank, ranks, options["--wire"] == "shm",
-                      options["--folder"], &world);
+      bench::openRanks(message, {rank}, ranks, options["--wire"] == "shm",
+                       options["--folder"], &world);
   std::istringstream sizes(options["--sizes"]);
   for (std::string size; status.ok() && std::getline(sizes, size, ',');) {
     int64_t bytes = std::stoll(size);

@@ -56,27 +56,29 @@ inline bool runRanks(std::vector<std::string> arguments, int ranks) {
   return good;
 }
 
-/// The world of one rank, by UCX.
-inline Status openRank(MessageOptions options, int rank, int ranks,
-                       bool sharedMemory, const std::string &folder,
-                       std::unique_ptr<MessageWorld> *out) {
+/// The world of those ranks that are here, by UCX.
+inline Status openRanks(MessageOptions options, const std::vector<int> &here,
+                        int ranks, bool sharedMemory, const std::string &folder,
+                        std::unique_ptr<MessageWorld> *out) {
   UcxOptions ucx;
   ucx.ranks = ranks;
-  ucx.ranksHere = {rank};
+  ucx.ranksHere = here;
   ucx.sharedMemory = sharedMemory;
   ucx.exchange = [&](const std::vector<std::string> &own,
                      std::vector<std::string> *all) {
     auto name = [&](int of) {
       return std::filesystem::path(folder) / std::to_string(of);
     };
-    std::filesystem::path draft = name(rank).string() + ".draft";
-    std::ofstream(draft, std::ios::binary) << own[0];
-    std::filesystem::rename(draft, name(rank));
-    for (int other = 0; other < ranks; ++other) {
-      while (!std::filesystem::exists(name(other)))
+    for (size_t i = 0; i < here.size(); ++i) {
+      std::filesystem::path draft = name(here[i]).string() + ".draft";
+      std::ofstream(draft, std::ios::binary) << own[i];
+      std::filesystem::rename(draft, name(here[i]));
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      while (!std::filesystem::exists(name(rank)))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       std::ostringstream text;
-      text << std::ifstream(name(other), std::ios::binary).rdbuf();
+      text << std::ifstream(name(rank), std::ios::binary).rdbuf();
       all->push_back(text.str());
     }
     return Status();

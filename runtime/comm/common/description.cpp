@@ -171,4 +171,19 @@ Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
   return Status();
 }
 
+Status locateOwnParts(const WorldOptions &options, int rank,
+                      const Description &d, void *const *from,
+                      void **addresses) {
+  for (int64_t i = 0; i < d.what.pieces.size; ++i) {
+    const Piece &piece = d.what.pieces[i];
+    if (piece.outer * piece.rows != 1)
+      return Status::error(StatusCode::Internal,
+                           std::string(name(d.what.kind)) +
+                               " got a piece to share that is not one block",
+                           opName(options, rank, d.what.op));
+    addresses[i] = static_cast<char *>(from[i]) + d.position * piece.from_place;
+  }
+  return Status();
+}
+
 } // namespace dist

@@ -90,6 +90,12 @@ struct Description {
 Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
              Description *description);
 
+/// Where in `from` each piece's part of this rank's position lies: what an
+/// all_slice brings it. An error if a piece is not one block.
+Status locateOwnParts(const WorldOptions &options, int rank,
+                      const Description &description, void *const *from,
+                      void **addresses);
+
 } // namespace dist
 
 #endif // RUNTIME_COMM_COMMON_DESCRIPTION_H

@@ -12,20 +12,14 @@ namespace dist::local {
 
 Status publishBuffers(Exchange &e, RankState &state, void **addresses) {
   const Collective &what = e.what;
-  for (const Piece &piece : what.pieces)
-    if (piece.outer * piece.rows != 1)
-      return Status::error(StatusCode::Internal,
-                           std::string(name(what.kind)) +
-                               " got a piece to share that is not one block",
-                           opName(state.shared.options, state.rank, what.op));
+  // What lies here is all that one alone, or an all_slice, needs.
+  DIST_RETURN_IF_ERROR(
+      locateOwnParts(state.shared.options, state.rank, e, e.from, addresses));
+  if (what.kind == CollectiveKind::AllSlice || e.size() == 1)
+    return Status();
   auto at = [&](int64_t i, void *buffer) {
     return static_cast<char *>(buffer) + e.position * what.pieces[i].from_place;
   };
-  if (what.kind == CollectiveKind::AllSlice || e.size() == 1) {
-    for (int64_t i = 0; i < what.pieces.size; ++i)
-      addresses[i] = at(i, e.from[i]);
-    return Status();
-  }
   state.prepare(e);
   // It is another call than the one that moves the same. A rank that leaves
   // first reuses the list it came with, so the addresses travel as data; those

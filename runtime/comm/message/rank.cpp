@@ -47,4 +47,14 @@ Status MessageCommunicator::run(const Collective &what, void *const *from,
   return status;
 }
 
+Status MessageCommunicator::share(const Collective &what, void *const *from,
+                                  void **addresses) {
+  if (what.kind != CollectiveKind::AllSlice)
+    return Communicator::share(what, from, addresses);
+  progress.advance();
+  Description description(what);
+  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &description));
+  return locateOwnParts(options, rank(), description, from, addresses);
+}
+
 } // namespace dist::message
