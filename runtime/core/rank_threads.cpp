@@ -12,6 +12,7 @@
 #include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <condition_variable>
+#include <unistd.h>
 
 namespace dist {
 
@@ -63,6 +64,7 @@ RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost,
                          bool ownHelpers)
     : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
       withHost(withHost), ownHelpers(ownHelpers),
+      threadIds(threadsOfRank.size()),
       team(sharedTeam ? std::move(sharedTeam)
                       : std::make_shared<ThreadTeam>()) {
   int64_t busy = 0;
@@ -123,20 +125,44 @@ const int *RankThreads::seatsOf(int rank) const {
   return seats.empty() || isHost(rank) ? nullptr : &seats[firstSeat[rank]];
 }
 
+void RankThreads::sit(int rank) {
+  std::unique_lock<std::mutex> lock(seatsMutex);
+  int cpu = *seatsOf(rank);
+  lock.unlock();
+  cpu::sitOn(cpu);
+}
+
+bool RankThreads::giveSeat(int rank, int to) {
+  int thread = threadIds[to].load();
+  if (!seated || thread == 0 || !hasOneSeat(rank) || !hasOneSeat(to) ||
+      !cpu::waitsForCpu(thread))
+    return false;
+  std::lock_guard<std::mutex> lock(seatsMutex);
+  int &own = seats[firstSeat[rank]], &others = seats[firstSeat[to]];
+  if (!cpu::moveTo(own, thread))
+    return false;
+  std::swap(own, others);
+  return true;
+}
+
 void RankThreads::runJob(int rank) {
   const int *own = seated ? seatsOf(rank) : nullptr;
-  if (own)
-    cpu::sitOn(*own);
+  if (own) {
+    threadIds[rank].store(gettid());
+    sit(rank);
+  }
   cpu::SleepingTeam *helpers = loops[rank];
   if (helpers)
     helpers->sit(own);
   // The library's kernels are made for the threads of a device; the host's
   // loops are cut for those of all.
-  cpu::TeamScope scope(threadsOfRank[isHost(rank) ? 0 : rank], helpers, own);
+  cpu::TeamScope scope(threadsOfRank[isHost(rank) ? 0 : rank], helpers,
+                       hasOneSeat(rank) ? nullptr : own);
   Status status = withoutThrowing([&] {
     job(rank, data);
     return Status();
   });
+  threadIds[rank].store(0);
   if (status.ok())
     return;
   std::lock_guard<std::mutex> lock(failureMutex);

@@ -57,16 +57,28 @@ public:
   /// on the cores of those that wait.
   int spinForAll() const;
 
+  /// Gives the seat of a rank, on its thread, to one that has no CPU, because
+  /// another program has its; the rank's own is the other one's then. False:
+  /// that one has a CPU, or needs none, or ranks have no seats or several.
+  bool giveSeat(int rank, int to);
+  /// On the rank's thread: goes to its seat.
+  void sit(int rank);
+
 private:
   Status start();
   bool isHost(int rank) const { return withHost && rank == ranks - 1; }
+  bool hasOneSeat(int rank) const {
+    return !seats.empty() && !isHost(rank) && threadsOfRank[rank] == 1;
+  }
   /// The CPUs of a rank's team; null: it has no seats, as the host.
   const int *seatsOf(int rank) const;
   /// The rank's part of a run.
   void runJob(int rank);
 
   std::vector<int> threadsOfRank;
-  std::vector<int> seats, firstSeat; // of all ranks' teams; by rank
+  std::vector<int> seats, firstSeat;       // of all ranks' teams; by rank
+  std::mutex seatsMutex;                   // of what changes while ranks work
+  std::vector<std::atomic<int>> threadIds; // of ranks at work; else 0
   int ranks;
   bool withHost, ownHelpers, roomy, roomyWithHost;
   bool seated = false; // in this run

@@ -206,6 +206,10 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
   local.timeout = options.collectiveTimeout;
   local.spinMicroseconds = threads->spinMicroseconds();
   local.spinForHostMicroseconds = threads->spinForAll();
+  local.giveCpu = [this](int rank, int to) {
+    return threads->giveSeat(rank, to);
+  };
+  local.sit = [this](int rank) { threads->sit(rank); };
   local.parallelFor = cpu::parallelFor;
   local.threadsPerRank = m.threads_per_device();
   if (logFunction)

@@ -16,6 +16,8 @@
 #include <set>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 extern "C" int omp_get_max_threads(void);
 
@@ -246,6 +248,88 @@ TEST(RankThreads, WakesFromSleep) {
                     .ok());
     EXPECT_EQ(runs.load(), 2 * (step + 1));
   }
+}
+
+TEST(Cpus, SleepersWantNone) {
+  EXPECT_TRUE(cpu::waitsForCpu(gettid()));
+  std::atomic<int> sleeper{0};
+  std::mutex held;
+  std::unique_lock<std::mutex> lock(held);
+  std::thread thread([&] {
+    sleeper.store(gettid());
+    std::lock_guard<std::mutex> wait(held);
+  });
+  while (sleeper.load() == 0 || cpu::waitsForCpu(sleeper.load()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  lock.unlock();
+  thread.join();
+  EXPECT_FALSE(cpu::waitsForCpu(sleeper.load())) << "it is no more";
+}
+
+// A rank each for all CPUs; the last one is given the seat of the first.
+TEST(RankThreads, GivesASeatToARankThatWantsACpu) {
+  int ranks = cpu::usableCpus().size();
+  std::vector<int> seats = cpu::chooseSeats(ranks);
+  if (seats.empty())
+    GTEST_SKIP() << "no CPU is the process's own";
+  RankThreads threads(std::vector<int>(ranks, 1));
+  std::atomic<int> working{0};
+  std::atomic<bool> over{false};
+  bool gave = false;
+  // The system may move it at once, but not each time.
+  auto findsSeat = [&](int rank, int cpu) {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+      threads.sit(rank);
+      if (sched_getcpu() == cpu)
+        return true;
+    }
+    return false;
+  };
+  auto first = [&] {
+    working.store(1);
+    while (working.load() == 1)
+      std::this_thread::yield();
+    gave = threads.giveSeat(0, ranks - 1);
+    over.store(true);
+    EXPECT_TRUE(findsSeat(0, seats.back()));
+  };
+  auto last = [&] {
+    while (working.load() == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    working.store(2);
+    while (!over.load())
+      ;
+    EXPECT_TRUE(findsSeat(ranks - 1, seats.front()));
+  };
+  ASSERT_TRUE(threads
+                  .run([&](int rank) {
+                    if (rank == 0)
+                      first();
+                    else if (rank == ranks - 1)
+                      last();
+                  })
+                  .ok());
+  EXPECT_TRUE(gave);
+  // Nobody works any more.
+  EXPECT_FALSE(threads.giveSeat(0, ranks - 1));
+}
+
+// A team of several threads has its seats for itself.
+TEST(RankThreads, TeamsKeepTheirSeats) {
+  RankThreads threads({2, 2});
+  std::atomic<bool> over{false};
+  bool gave = true;
+  ASSERT_TRUE(threads
+                  .run([&](int rank) {
+                    if (rank == 0) {
+                      gave = threads.giveSeat(0, 1);
+                      over.store(true);
+                    }
+                    while (!over.load())
+                      ;
+                  })
+                  .ok());
+  EXPECT_FALSE(gave);
 }
 
 } // namespace

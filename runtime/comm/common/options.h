@@ -27,6 +27,11 @@ struct WorldOptions {
   int spinMicroseconds = 1000;
   /// The same of a device while the host is missing, which works meanwhile.
   int spinForHostMicroseconds = 1000;
+  /// Gives the CPU of a rank that waits to one that has no CPU, because another
+  /// program has it; false: it has one. Who gave sleeps, and then calls `sit`,
+  /// to go where the other one was. Null: nobody gives.
+  std::function<bool(int waiting, int late)> giveCpu;
+  std::function<void(int rank)> sit;
   /// Runs a kernel on the calling device's team (dist::cpu::parallelFor);
   /// null: in the calling thread.
   void (*parallelFor)(dist_rt_kernel kernel, void **buffers, int64_t n,

@@ -55,6 +55,26 @@ Patience::~Patience() {
   all.erase(std::find(all.begin(), all.end(), &mine));
 }
 
+void Patience::watchLate() {
+  late = mine.group ? -1 : mine.sender;
+  for (size_t i = 0; mine.group && i < mine.group->members.size(); ++i)
+    if (mine.group->slots[i].arrived.load() < mine.phase)
+      late = mine.group->members[i];
+  if (late < 0)
+    return;
+  lateCpuTime = shared.progress[late]->cpuTime();
+  lateSeen = Clock::now();
+}
+
+bool Patience::giveCpu() {
+  if (late < 0)
+    return false;
+  auto had =
+      std::chrono::nanoseconds(shared.progress[late]->cpuTime() - lateCpuTime);
+  return had < (Clock::now() - lateSeen) / 4 &&
+         shared.options.giveCpu(mine.rank, late);
+}
+
 std::string Patience::makeWarning() {
   if (warned || !shared.options.warn || timeout.count() <= 0 ||
       left > timeout / 2)

@@ -32,10 +32,22 @@ public:
   /// True when `ready()` became true; false when the deadline has passed.
   template <typename Ready>
   bool wait(WaitPoint &point, Ready ready, int spinMicroseconds) {
+    bool gave = false;
+    // Awake in short pieces: one that has no CPU does not come for that.
+    while (shared.options.giveCpu && spinMicroseconds > 0 && !gave) {
+      watchLate();
+      if (point.spin(ready, pieceMicroseconds))
+        return true;
+      spinMicroseconds -= pieceMicroseconds;
+      gave = giveCpu();
+    }
     while (true) {
       Clock::time_point planned = Clock::now() + slice, until = planned;
-      if (point.waitUntil(ready, until, spinMicroseconds))
+      if (point.waitUntil(ready, until, gave ? 0 : spinMicroseconds)) {
+        if (gave)
+          shared.options.sit(mine.rank);
         return true;
+      }
       spinMicroseconds = 0;
       if (!look(until - planned))
         return false;
@@ -48,6 +60,11 @@ public:
   Status timedOut();
 
 private:
+  static constexpr int pieceMicroseconds = 60;
+  /// Looks at one that is waited for.
+  void watchLate();
+  /// Whether it has had no CPU since, and got this one.
+  bool giveCpu();
   /// Between two slices; false: the deadline has passed. `suspended`: how long
   /// the whole process was.
   bool look(Clock::duration suspended);
@@ -65,6 +82,9 @@ private:
   Clock::duration slice, timeout, left;
   Clock::time_point last;
   Watch watch;
+  int late = -1; // who was looked at last, its CPU time, and when
+  int64_t lateCpuTime = 0;
+  Clock::time_point lateSeen;
 };
 
 } // namespace dist::local

@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/cpus.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <sched.h>
 #include <string>
 #include <utility>
@@ -98,15 +99,28 @@ bool bindTo(int cpu, int thread) {
   return sched_setaffinity(thread, sizeof seat, &seat) == 0;
 }
 
-bool sitOn(int cpu) {
-  if (sched_getcpu() == cpu)
-    return true;
+bool moveTo(int cpu, int thread) {
   cpu_set_t before;
-  if (sched_getaffinity(0, sizeof before, &before) != 0 || cpu < 0 ||
-      cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &before) || !bindTo(cpu))
+  if (cpu < 0 || cpu >= CPU_SETSIZE ||
+      sched_getaffinity(thread, sizeof before, &before) != 0 ||
+      !CPU_ISSET(cpu, &before) || !bindTo(cpu, thread))
     return false;
-  sched_setaffinity(0, sizeof before, &before);
+  sched_setaffinity(thread, sizeof before, &before);
   return true;
 }
+
+bool waitsForCpu(int thread) {
+  std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  char text[256] = "";
+  if (std::FILE *file = std::fopen(path.c_str(), "re")) {
+    text[std::fread(text, 1, sizeof text - 1, file)] = 0;
+    std::fclose(file);
+  }
+  // Its name, in brackets, may have brackets itself.
+  const char *behind = std::strrchr(text, ')');
+  return behind && std::strncmp(behind, ") R", 3) == 0;
+}
+
+bool sitOn(int cpu) { return sched_getcpu() == cpu || moveTo(cpu, 0); }
 
 } // namespace dist::cpu

@@ -38,6 +38,13 @@ std::vector<int> chooseSeats(int threads);
 /// run there.
 bool sitOn(int cpu);
 
+/// Moves a thread of the process to a CPU, which it may leave again. False: it
+/// may not run there, or is no more.
+bool moveTo(int cpu, int thread);
+
+/// Whether a thread of the process would run if it had a CPU.
+bool waitsForCpu(int thread);
+
 /// Lets a thread of the process (its id; 0: the calling one) run on one CPU
 /// only. False: the system refuses.
 bool bindTo(int cpu, int thread = 0);

@@ -8,6 +8,8 @@
 #include "runtime/comm/local/local.h"
 #include "runtime/device/cpu/team.h"
 #include "test/runtime/cts/communicator_test.h"
+#include <chrono>
+#include <thread>
 
 namespace dist::cts {
 namespace {
@@ -70,6 +72,39 @@ TEST(LocalWorld, TellsOfRanksThatHang) {
   EXPECT_EQ(warnings[0].substr(0, warnings[0].find(" for 0")),
             "rank 0 waits at all_reduce of op 3 for rank 1, which shows no "
             "progress");
+}
+
+// One that computes nothing meanwhile has no CPU, as far as is seen.
+TEST(LocalWorld, GivesACpuToWhoHasNone) {
+  std::vector<std::pair<int, int>> given;
+  std::vector<int> sat;
+  WorldOptions options;
+  options.mesh = {2};
+  options.spinMicroseconds = 1000;
+  options.giveCpu = [&](int waiting, int late) {
+    given.push_back({waiting, late});
+    return given.size() == 2;
+  };
+  options.sit = [&](int rank) { sat.push_back(rank); };
+  std::unique_ptr<LocalWorld> world;
+  ASSERT_TRUE(LocalWorld::create(options, &world).ok());
+  auto sum = [&](int rank) {
+    float value = rank + 1;
+    Communicator &own = world->rank(rank);
+    EXPECT_TRUE(
+        own.allReduce(3, &value, 1, manifest::F32, Reduction::Sum, 1).ok());
+    EXPECT_EQ(value, 3);
+  };
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    sum(1);
+  });
+  sum(0);
+  other.join();
+  // Again where nothing was given; and then asleep.
+  std::vector<std::pair<int, int>> expected(2, {0, 1});
+  EXPECT_EQ(given, expected);
+  EXPECT_EQ(sat, std::vector<int>{0});
 }
 
 } // namespace
