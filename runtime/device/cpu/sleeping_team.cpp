@@ -70,20 +70,21 @@ void SleepingTeam::help(Helper &helper, int index) {
         sched_setaffinity(0, sizeof everywhere, &everywhere);
     }
     uint32_t last = loopNumber.load();
-    runRanges(index, &helper);
+    runRanges(last, index, &helper);
     work.wait([&] { return loopNumber.load() != last || stopping.load(); },
               never, spinMicroseconds);
   }
 }
 
-void SleepingTeam::runRanges(int own, Helper *helper) {
+void SleepingTeam::runRanges(uint32_t number, int own, Helper *helper) {
   int threads = portions.size();
   // Its own, which lie where it has lain before; then those of who is late.
   for (int i = 0; i < threads; ++i) {
     int owner = own + i < threads ? own + i : own + i - threads;
     std::atomic<uint64_t> &untaken = portions[owner].untaken;
     uint64_t seen = untaken.load();
-    while (countRanges(seen) > 0) {
+    // Of the next loop it begins with its own again.
+    while (seen >> 32 == number && countRanges(seen) > 0) {
       // Before the range is taken: who waits for it looks here.
       if (helper)
         helper->inRange.store(true);
@@ -161,7 +162,7 @@ void SleepingTeam::run(const Loop &newLoop) {
                               uint32_t(endOf(i) - (i ? endOf(i - 1) : 0)));
   loopNumber.store(number);
   work.notify();
-  runRanges(0, nullptr);
+  runRanges(number, 0, nullptr);
   waitForHelpers();
 }
 

@@ -60,7 +60,7 @@ private:
 
   void stop();
   void help(Helper &helper, int index);
-  void runRanges(int own, Helper *helper);
+  void runRanges(uint32_t number, int own, Helper *helper);
   /// Behind the ranges of the loop that are a thread's.
   int64_t endOf(int64_t thread) const {
     return (thread + 1) * loop.chunks / int64_t(portions.size());
@@ -74,7 +74,7 @@ private:
   Loop loop; // stays as it is while `unfinished` is not 0
   struct alignas(64) Portion {
     /// Ranges that nobody has taken yet, below; above them the loop's number,
-    /// so that nobody takes one of a loop it has not seen.
+    /// so that nobody takes one of a loop it has not begun.
     std::atomic<uint64_t> untaken{0};
   };
   std::vector<Portion> portions; // by thread
