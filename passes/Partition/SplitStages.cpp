@@ -318,9 +318,21 @@ Value Splitter::get(Value value, int64_t stage) {
 void Splitter::emit(Operation *op, int64_t stage) {
   for (Value operand : op->getOperands())
     get(operand, stage);
-  builder.setInsertionPointToEnd(&programs[stage].function.front());
-  Operation *made = builder.clone(*op, programs[stage].values);
+  Block &block = programs[stage].function.front();
+  IRMapping &values = programs[stage].values;
   int64_t home = assignment.home.lookup(op);
+  Operation *made = op;
+  if (home < 0 || op->getNumRegions() > 0) {
+    builder.setInsertionPointToEnd(&block);
+    made = builder.clone(*op, values);
+  } else {
+    // The one stage that wants it has it itself: a copy takes as long again.
+    op->moveBefore(&block, block.end());
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(values.lookup(operand.get()));
+    for (Value result : op->getResults())
+      values.map(result, result);
+  }
   made->setAttr(kStageAttr, builder.getI64IntegerAttr(home < 0 ? stage : home));
 }
 
