@@ -278,7 +278,7 @@ def EmitKernelsPass : Pass<"rt-emit-kernels", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
-def ApproximateMathPass : Pass<"rt-approximate-math", "::mlir::ModuleOp"> {
+def ApproximateMathPass : Pass<"rt-approximate-math"> {
   let summary = "f32 exp, log, tanh and erf become polynomials that vectorise";
   let description = [{
     Scalar polynomials before the loop vectoriser run at the speed of vector

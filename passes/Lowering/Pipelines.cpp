@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -131,30 +132,33 @@ void mlir::dist::buildGraphToRtPipeline(OpPassManager &pm,
 void mlir::dist::buildRtToLLVMPipeline(OpPassManager &pm,
                                        const LoweringOptions &options) {
   pm.addPass(createEmitKernelsPass());
+  // Nested wherever the pass allows it: no pass but the last has to look at
+  // programs, which are as long as the model times its microbatches.
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createLoopInvariantCodeMotionPass());
   // On scalars, before loops become blocks: see codegen.md's measurements.
-  pm.addPass(createApproximateMathPass());
-  OpPassManager &loops = pm.nest<func::FuncOp>();
-  loops.addPass(createCSEPass());
-  loops.addPass(createSCFToControlFlowPass());
-  loops.addPass(createConvertMathToLLVMPass());
+  functions.addPass(createApproximateMathPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(createConvertMathToLLVMPass());
   // What has no intrinsic is a call of the C library.
   pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  OpPassManager &loops = pm.nest<func::FuncOp>();
+  loops.addPass(memref::createExpandStridedMetadataPass());
+  loops.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions functionOptions;
   // Bare pointers keep what is known of the arguments.
   functionOptions.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(functionOptions));
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
+  OpPassManager &scalars = pm.nest<LLVM::LLVMFuncOp>();
+  scalars.addPass(createArithToLLVMConversionPass());
+  scalars.addPass(createConvertIndexToLLVMPass());
+  scalars.addPass(createUBToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.nest<LLVM::LLVMFuncOp>().addPass(createReconcileUnrealizedCastsPass());
   // Last: programs call kernels, which are LLVM functions by now.
   pm.addPass(createRtToLLVMPass());
 }

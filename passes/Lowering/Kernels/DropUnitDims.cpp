@@ -8,7 +8,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Lowering/Passes.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DROPUNITDIMSPASS
@@ -30,8 +30,30 @@ static RankedTensorType squeeze(Type type) {
 
 static Value reshape(PatternRewriter &rewriter, Value value,
                      RankedTensorType type) {
-  return type ? graph::ReshapeOp::create(rewriter, value.getLoc(), type, value)
-              : value;
+  if (!type)
+    return value;
+  auto view = value.getDefiningOp<graph::ReshapeOp>();
+  if (view && view.getOperand().getType() == type)
+    return view.getOperand();
+  return graph::ReshapeOp::create(rewriter, value.getLoc(), type, value);
+}
+
+/// Reshapes of reshapes become one, or none.
+static void joinReshapes(Operation *root) {
+  SmallVector<graph::ReshapeOp> views;
+  root->walk([&](graph::ReshapeOp view) { views.push_back(view); });
+  for (graph::ReshapeOp view : views) {
+    auto first = view.getOperand().getDefiningOp<graph::ReshapeOp>();
+    if (!first)
+      continue;
+    if (first.getOperand().getType() == view.getType())
+      view.replaceAllUsesWith(first.getOperand());
+    else
+      view->setOperand(0, first.getOperand());
+  }
+  for (graph::ReshapeOp view : llvm::reverse(views))
+    if (view.use_empty())
+      view.erase();
 }
 
 /// Puts `squeezed` in the place of `op`, with all that was noted at it but the
@@ -131,12 +153,9 @@ struct DropUnitDimsPass
     RewritePatternSet patterns(&getContext());
     patterns.add<DropOfElementwise, DropOfReduce, DropOfBroadcast>(
         &getContext());
-    // Functions are one block, of which nothing is left to simplify.
-    GreedyRewriteConfig config;
-    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
-      signalPassFailure();
+    // One sweep: what has lost its dims of size 1 has no more of them.
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    joinReshapes(getOperation());
   }
 };
 } // namespace

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bodies are equal when they print equally without locations and without the
-// names of what they were.
+// Bodies are equal when their ops are, without locations and without the names
+// of what they were.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphOrder.h"
@@ -19,7 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -38,6 +38,36 @@ static void dropDiscardableAttributes(Operation *op) {
     for (StringAttr name : names)
       inner->removeDiscardableAttr(name);
   });
+}
+
+/// All that an op is but its place: ops of equal keys do the same. Attributes
+/// and types are one object each.
+static void appendKey(Operation *op, llvm::DenseMap<Value, int64_t> &numbers,
+                      std::vector<int64_t> &key) {
+  auto addObject = [&](auto object) {
+    key.push_back(reinterpret_cast<int64_t>(object.getAsOpaquePointer()));
+  };
+  auto define = [&](Value value) {
+    numbers.try_emplace(value, numbers.size());
+    addObject(value.getType());
+  };
+  addObject(op->getName().getIdentifier());
+  addObject(op->getAttrDictionary());
+  key.push_back(op->getNumOperands());
+  for (Value operand : op->getOperands())
+    key.push_back(numbers.at(operand));
+  key.push_back(op->getNumResults());
+  for (Value result : op->getResults())
+    define(result);
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      key.push_back(block.getNumArguments());
+      for (BlockArgument argument : block.getArguments())
+        define(argument);
+      for (Operation &inner : block)
+        appendKey(&inner, numbers, key);
+      key.push_back(-1);
+    }
 }
 
 /// In how many parts threads run the op's rows.
@@ -165,7 +195,7 @@ struct OutlineKernelsPass
       wrap(op, getThreads(op->getParentOfType<func::FuncOp>(), threads));
     SmallVector<rt::FusedOp> fusions;
     module.walk([&](rt::FusedOp op) { fusions.push_back(op); });
-    llvm::StringMap<rt::KernelOp> kernels;
+    std::map<std::vector<int64_t>, rt::KernelOp> kernels;
     OpBuilder builder(module.getContext());
     for (rt::FusedOp fused : fusions) {
       fused = takePiecesOut(fused);
@@ -180,11 +210,10 @@ struct OutlineKernelsPass
           builder, fused.getLoc(), "kernel", fused.getDomain(),
           fused.getRowDims(), fused.getChunks(), builder.getArrayAttr(outputs));
       kernel.getBody().takeBody(fused.getBody());
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      kernel->print(stream,
-                    OpPrintingFlags().useLocalScope().printGenericOpForm());
-      auto [it, added] = kernels.try_emplace(text, kernel);
+      std::vector<int64_t> key;
+      llvm::DenseMap<Value, int64_t> numbers;
+      appendKey(kernel, numbers, key);
+      auto [it, added] = kernels.try_emplace(std::move(key), kernel);
       if (added) {
         kernel->moveBefore(&module.getBody()->front());
         kernel.setSymName(("kernel_" + Twine(kernels.size() - 1)).str());
