@@ -84,7 +84,7 @@ private:
   StageAssignment assignment;
   PortVariables ports;
   OpBuilder builder;
-  llvm::MapVector<Value, StageSet> demands;
+  DenseMap<Value, StageSet> demands;
   DenseMap<Operation *, double> times;
   DenseMap<std::pair<Value, int64_t>, int64_t> tags;
   std::vector<EntryPart> programs;
@@ -277,7 +277,6 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
                              to, getTag(value, to), mesh.getSymName(),
                              builder.getStrArrayAttr({kStageAxis}),
                              getReason(value, from, to), getValueName(value));
-  send->setAttr(kStageAttr, builder.getI64IntegerAttr(from));
   explain(send, value, from, to);
 }
 
@@ -305,7 +304,6 @@ Value Splitter::get(Value value, int64_t stage) {
                      getTag(value, stage), mesh.getSymName(),
                      builder.getStrArrayAttr({kStageAxis}),
                      getReason(value, place, stage), getValueName(value));
-  recv->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);
   if (Operation *op = value.getDefiningOp())
@@ -333,7 +331,10 @@ void Splitter::emit(Operation *op, int64_t stage) {
     for (Value result : op->getResults())
       values.map(result, result);
   }
-  made->setAttr(kStageAttr, builder.getI64IntegerAttr(home < 0 ? stage : home));
+  // Of the others, the function's number says enough; attributes of an op's own
+  // take as long to make as the op.
+  if (home >= 0 && home != stage)
+    made->setAttr(kStageAttr, builder.getI64IntegerAttr(home));
 }
 
 void Splitter::emitAll() {

@@ -41,10 +41,10 @@ def Dist_Dialect : Dialect {
     `dist.origin` (the number of the op of the unpartitioned function that they
     come from).
 
-    A pipeline adds: `dist.stage` on variables, ops and functions (the chunk of
-    the model they belong to; of a function, the position along the mesh
-    axis `stage` whose program it is), `dist.microbatch` on ops (which copy they are),
-    and on a stage's functions `dist.entry` (the entry that they are a part of)
+    A pipeline adds: `dist.stage` on variables and functions (the chunk of the
+    model they belong to; of a function, the position along the mesh axis `stage`
+    whose program it is) and on ops of a chunk with another number than their
+    function, `dist.microbatch` on ops (which copy they are), and on a stage's functions `dist.entry` (the entry that they are a part of)
     and, on arguments and results, `dist.entry_index` (their number in that
     entry).
 

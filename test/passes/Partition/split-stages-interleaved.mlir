@@ -8,6 +8,10 @@
 // CHECK-SAME: graph.variable = @w0
 // CHECK-SAME: graph.variable = @w2
 // CHECK-SAME: chunks = 4 : i64
+// Ops of its second chunk say so, those of its first do not.
+// CHECK: graph.tanh %{{.+}} {dist.microbatch = 0 : i64, dist.origin = {{[0-9]+}} : i64, dist.shardings = [{{.+}}]} :
+// CHECK-NOT: dist.stage = 0
+// CHECK: graph.tanh %{{.+}} {dist.microbatch = 0 : i64, {{.*}}dist.stage = 2 : i64} :
 // CHECK: func @train_step_stage1
 // CHECK-SAME: graph.variable = @w1
 // CHECK-SAME: graph.variable = @w3
