@@ -31,6 +31,26 @@ def WidenContractionsPass : Pass<"graph-widen-contractions", "::mlir::ModuleOp">
   ];
 }
 
+def FoldNormalizationPass : Pass<"graph-fold-normalization", "::mlir::ModuleOp"> {
+  let summary = "a normalization by given statistics becomes part of the weights before it";
+  let description = [{
+    A `graph.batch_norm_inference` of f32 along the channels of a convolution or of
+    a product with a matrix, with or without a bias between them, becomes a
+    factor of the filter and a bias, where weights that the entry does not change
+    decide both: rt-hoist-preparation computes them once. Another reader of the
+    contraction, or weights that a step updates, leave it as it is.
+    ```mlir
+    %0 = graph.conv %x, %w {...} : (tensor<1x8x8x4xf32>, tensor<16x4x3x3xf32>) -> tensor<1x8x8x16xf32>
+    %1 = graph.batch_norm_inference %0, %scale, %bias, %mean, %variance {axis = 3 : i64, ...}
+    // becomes, with factor = %scale * rsqrt(%variance + epsilon)
+    %v = graph.mul %w, %factor_broadcast : tensor<16x4x3x3xf32>
+    %0 = graph.conv %x, %v {...} : (tensor<1x8x8x4xf32>, tensor<16x4x3x3xf32>) -> tensor<1x8x8x16xf32>
+    %1 = graph.add %0, %offset_broadcast : tensor<1x8x8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
 def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
   let summary = "contractions and convolutions become library kernels";
   let description = [{

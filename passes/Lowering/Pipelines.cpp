@@ -81,6 +81,7 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   // Folds what the partitioner left, so that kernels see plain chains.
   pm.addPass(createBlockCanonicalizer());
   pm.addPass(createCSEPass());
+  pm.addPass(createFoldNormalizationPass());
   WidenContractionsPassOptions widen;
   widen.types = options.widen;
   pm.addPass(createWidenContractionsPass(widen));

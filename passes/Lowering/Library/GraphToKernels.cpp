@@ -88,11 +88,24 @@ bool mlir::dist::isPlain(const ::dist::cpu::LibraryKernelInfo::Memory &memory,
              plain.getAs<DenseI64ArrayAttr>("strides").asArrayRef();
 }
 
-bool mlir::dist::isPreparable(Value value) {
+/// `depth`: how many ops are looked through; two ops may read one value, so
+/// that paths may be many.
+static bool isPreparable(Value value, int depth) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isUnchangedWeight(argument);
-  return value.getDefiningOp<ConstantOp>() != nullptr;
+  Operation *op = value.getDefiningOp();
+  if (isa<ConstantOp>(op))
+    return true;
+  // What is converted is not: kernels of narrow types convert as they read.
+  return depth > 0 && op->getNumResults() == 1 &&
+         (op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op)) &&
+         !isa<ConvertOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isPreparable(operand, depth - 1);
+         });
 }
+
+bool mlir::dist::isPreparable(Value value) { return ::isPreparable(value, 8); }
 
 LogicalResult KernelConverter::run() {
   // Composites that an earlier pass left are simpler ops from here on.
