@@ -101,6 +101,7 @@ public:
     logFunction(level, text);
   }
 
+  Status agree(bool here, bool *everywhere) override;
   Status readVariable(int index, Tensor *out) override;
   Status writeVariable(int index, const TensorView &value) override {
     return store->write(index, value);
@@ -169,6 +170,7 @@ private:
                const StepCall &call);
 
   Status checkGeneration() const;
+  void endGeneration(const Status &why);
   /// Keeps the first failure and frees the ranks that wait for this one.
   void fail(dist_rt_context &rank, const std::string &entry, int32_t code) {
     if (rank.status.ok())
@@ -338,16 +340,50 @@ Status PackageSession::checkGeneration() const {
       manifest().model_name(), failure.message(), "rebuild the session");
 }
 
+/// Between two calls of processes one failed in the middle: some ranks may have
+/// had what others wait for, so that the next exchange would not meet.
+void PackageSession::endGeneration(const Status &why) {
+  if (ownsWorld)
+    return;
+  failure = why;
+  generationEnded = true;
+}
+
+Status PackageSession::agree(bool here, bool *everywhere) {
+  *everywhere = here;
+  if (isAlone())
+    return Status();
+  DIST_RETURN_IF_ERROR(checkGeneration());
+  // The mesh's host is in no group of the devices.
+  int devices = deviceCount(manifest().mesh());
+  if (local.front() >= devices)
+    return Status::error(StatusCode::InvalidArgument, "processes cannot agree",
+                         manifest().model_name(),
+                         "this one has the mesh's host alone",
+                         "place a device beside it");
+  std::vector<int32_t> flags(local.size(), here);
+  std::vector<Status> statuses(local.size());
+  uint32_t all = (1u << manifest().mesh().axes_size()) - 1;
+  Status status = threads->run([&](int number) {
+    if (local[number] < devices)
+      statuses[number] = ranks[local[number]]->communicator->allReduce(
+          sessionOp, &flags[number], 1, manifest::I32, Reduction::Min, all);
+  });
+  for (const Status &one : statuses)
+    if (status.ok())
+      status = one;
+  if (!status.ok())
+    endGeneration(status);
+  *everywhere = flags.front() != 0;
+  return status;
+}
+
 Status PackageSession::readVariable(int index, Tensor *out) {
   DIST_RETURN_IF_ERROR(checkGeneration());
   bool met = false;
   Status status = store->read(index, out, &met);
-  // Some ranks may have had what others wait for: their next exchange would
-  // not meet.
-  if (!status.ok() && met && !ownsWorld) {
-    failure = status;
-    generationEnded = true;
-  }
+  if (!status.ok() && met)
+    endGeneration(status);
   return status;
 }
 

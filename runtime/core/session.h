@@ -129,6 +129,12 @@ public:
     return Status();
   }
 
+  /// Whether `here` is true in all processes, which ask together: what they
+  /// decide by what only one of them sees.
+  virtual Status agree(bool here, bool *everywhere) {
+    *everywhere = here;
+    return Status();
+  }
   /// Ends the call of `run` or `runSteps` that is under way, which fails with
   /// StatusCode::Cancelled unless it is done by then; without one, does
   /// nothing. Any thread may call it.

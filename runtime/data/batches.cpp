@@ -112,7 +112,10 @@ void BatchStream::make(int64_t number, Batch *batch) {
     }
     Buffer &memory = batch->memory[c];
     memory.resize(view.bytes());
-    column.gather(rows->data(), int64_t(rows->size()), memory.data());
+    int64_t first = std::min(plan.firstRow, int64_t(rows->size()));
+    int64_t end = std::min(plan.endRow, int64_t(rows->size()));
+    column.gather(rows->data() + first, end - first,
+                  memory.data() + column.exampleBytes() * size_t(first));
     view.data = memory.data();
   }
 }

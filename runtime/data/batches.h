@@ -35,6 +35,9 @@ struct BatchPlan {
   int64_t hold = 1;       // batches that the caller uses at once
   int64_t firstBatch = 0; // counted from the start of training
   int64_t endBatch = INT64_MAX;
+  /// The rows of a batch that are read; the others hold anything. Those of the
+  /// ranks of this process.
+  int64_t firstRow = 0, endRow = INT64_MAX;
 };
 
 struct Batch {

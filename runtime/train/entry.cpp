@@ -13,6 +13,14 @@ namespace dist {
 
 using manifest::Binding;
 
+/// Whether a window leaves all dims but the first as they are.
+static bool isRowRange(const Window &window,
+                       const std::vector<int64_t> &shape) {
+  return window.shape == shape ||
+         std::equal(window.shape.begin() + 1, window.shape.end(),
+                    shape.begin() + 1, shape.end());
+}
+
 Status EntryCall::create(Session &session, const std::string &name,
                          EntryCall *out) {
   const manifest::Entry *entry = session.findEntry(name);
@@ -28,18 +36,27 @@ Status EntryCall::create(Session &session, const std::string &name,
   for (const Binding &binding : entry->arguments()) {
     const auto &type = binding.global_type();
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
-    switch (binding.role()) {
-    case Binding::VARIABLE:
-    case Binding::PREPARED:
+    if (binding.role() == Binding::VARIABLE ||
+        binding.role() == Binding::PREPARED)
       continue;
+    Window window = session.inputWindow(*entry, out->sources.size());
+    if (window.present && !isRowRange(window, shape))
+      return Status::error(
+          StatusCode::InvalidInput,
+          "a process's part of an input is no range "
+          "of rows",
+          binding.name(),
+          name + " takes " + toString(window.shape) + " of " + toString(shape),
+          "place ranks that split another dim than the batch in one process");
+    switch (binding.role()) {
     case Binding::MASK:
-      out->sources.push_back({Source::Mask, 0, shape});
+      out->sources.push_back({Source::Mask, 0, shape, window});
       break;
     case Binding::COUNT:
-      out->sources.push_back({Source::Count, 0, shape});
+      out->sources.push_back({Source::Count, 0, shape, window});
       break;
     default:
-      out->sources.push_back({Source::Column, column++, shape});
+      out->sources.push_back({Source::Column, column++, shape, window});
     }
   }
   int position = 0;
@@ -56,6 +73,17 @@ Status EntryCall::create(Session &session, const std::string &name,
     ++position;
   }
   return Status();
+}
+
+/// The window's rows of the whole.
+static TensorView cutRows(TensorView whole, const Window &window) {
+  if (!window.present || whole.shape == window.shape)
+    return whole;
+  int64_t rows = whole.shape[0];
+  const char *bytes = static_cast<const char *>(whole.data);
+  whole.data = bytes + (rows ? whole.bytes() / rows * window.start[0] : 0);
+  whole.shape = window.shape;
+  return whole;
 }
 
 void EntryCall::fill(const Batch &batch,
@@ -79,6 +107,20 @@ void EntryCall::fill(const Batch &batch,
       inputs[i] = batch.tensors[source.column];
       break;
     }
+    inputs[i] = cutRows(inputs[i], source.window);
+  }
+}
+
+void EntryCall::widenRows(int64_t *first, int64_t *end) const {
+  for (const Source &source : sources) {
+    const Window &window = source.window;
+    if (source.kind != Source::Column || source.shape.empty())
+      continue;
+    // Without a part the address of the whole goes along.
+    int64_t start = window.present ? window.start[0] : 0;
+    int64_t rows = window.present ? window.shape[0] : 0;
+    *first = std::min(*first, start);
+    *end = std::max(*end, start + rows);
   }
 }
 
@@ -200,6 +242,11 @@ BatchPlan EntryPair::plan(const manifest::Manifest &manifest) const {
   if (manifest.global_batch() > 0 && manifest.global_batch() <= plan.batch)
     plan.batch = manifest.global_batch();
   setReplicas(manifest, entry, &plan);
+  plan.firstRow = INT64_MAX;
+  plan.endRow = 0;
+  for (const EntryCall *call : {&full, &partial})
+    if (*call)
+      call->widenRows(&plan.firstRow, &plan.endRow);
   return plan;
 }
 

@@ -24,7 +24,9 @@ struct StepResult {
 /// An entry with its arguments' places looked up once: a step costs no search.
 class EntryCall {
 public:
-  /// `name` must be in the program.
+  /// `name` must be in the program. Of several processes each takes the rows of
+  /// a batch that its ranks have; an input that is cut in another way is
+  /// refused.
   static Status create(Session &session, const std::string &name,
                        EntryCall *out);
   /// Takes what the entry wants of a batch: data, mask and count.
@@ -32,6 +34,8 @@ public:
   /// The same in two halves, for calls of several batches at once.
   void fill(const Batch &batch, std::vector<TensorView> *inputs) const;
   StepResult read(const std::vector<Tensor> &outputs) const;
+  /// Adds the rows of a batch that this process's ranks have to [first, end).
+  void widenRows(int64_t *first, int64_t *end) const;
   const manifest::Entry &entry() const { return *manifestEntry; }
   explicit operator bool() const { return manifestEntry != nullptr; }
 
@@ -42,6 +46,7 @@ private:
     enum { Column, Mask, Count } kind;
     int column;
     std::vector<int64_t> shape;
+    Window window;
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;

@@ -102,7 +102,10 @@ Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
   *out = Evaluation();
   double loss = 0;
   while (const Batch *batch = stream.next()) {
-    if (stops && stops()) {
+    bool goesOn = true;
+    if (stops)
+      DIST_RETURN_IF_ERROR(session.agree(!stops(), &goesOn));
+    if (!goesOn) {
       out->stopped = true;
       return metrics.reset();
     }
@@ -239,6 +242,11 @@ Status Trainer::openFolder() {
                          resumes ? "--resume" : "--overwrite",
                          "no folder is given", "add --checkpoint DIR");
   }
+  if (int64_t(session.localRanks().size()) < session.manifest().ranks())
+    return Status::error(StatusCode::InvalidArgument, "states cannot be saved",
+                         options.checkpoint,
+                         "other ranks of the run are in other processes",
+                         "leave the folder out");
   std::vector<std::string> notes;
   Status status = CheckpointFolder::open(options.checkpoint, options.folderUse,
                                          &folder, &notes);
@@ -458,7 +466,12 @@ Status Trainer::run(FitOutcome *outcome) {
   BatchStream stream(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
-  while (state.step < lastStep && !monitors.stop() && !observer.stops()) {
+  while (state.step < lastStep && !monitors.stop()) {
+    // One that is told to stop stops all.
+    bool goesOn = true;
+    DIST_RETURN_IF_ERROR(session.agree(!observer.stops(), &goesOn));
+    if (!goesOn)
+      break;
     DIST_RETURN_IF_ERROR(
         launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
     bool stopsWithin =

@@ -26,6 +26,8 @@ public:
                        int ranks = 2)
       : state(ranks, Ranks(VariableCount)), ranks(ranks) {
     description.set_ranks(ranks);
+    for (int rank = 0; rank < ranks; ++rank)
+      local.push_back(rank);
     description.set_global_batch(batch);
     description.set_model_name("fake");
     description.set_accumulate_steps(accumulate);
@@ -157,12 +159,17 @@ public:
   Status resetVariables() override { return Status(); }
   int64_t deviceBytes() const override { return 0; }
   // One process, all of whose tensors are whole.
-  const std::vector<int> &localRanks() const override {
-    static const std::vector<int> first = {0};
-    return first;
-  }
-  Window inputWindow(const manifest::Entry &, size_t) const override {
-    return {};
+  const std::vector<int> &localRanks() const override { return local; }
+  Window inputWindow(const manifest::Entry &entry,
+                     size_t input) const override {
+    Window all;
+    for (const manifest::Binding &binding : entry.arguments())
+      if (binding.role() != manifest::Binding::VARIABLE && input-- == 0)
+        all.shape.assign(binding.global_type().shape().begin(),
+                         binding.global_type().shape().end());
+    all.start.assign(all.shape.size(), 0);
+    all.present = all.whole = true;
+    return all;
   }
   Window outputWindow(const manifest::Entry &, size_t) const override {
     return {};
@@ -172,6 +179,7 @@ public:
   }
   std::vector<TraceEvent> takeTrace() override { return {}; }
 
+  std::vector<int> local; // all
   using Ranks = std::vector<double>;
   std::vector<Ranks> state;
   std::vector<std::string> calls;

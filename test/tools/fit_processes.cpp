@@ -1,0 +1,151 @@
+//===- fit_processes.cpp - Trains as so many processes would --------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fit_processes PACKAGE DATA EPOCHS PROCESS,PROCESS,... [STOP]: a session for
+// each process, with the ranks that the list gives to it by their numbers. They
+// reach each other through messages alone, and each trains on a thread of its
+// own. Prints what process 0 tells, and fails unless all tell the same.
+//
+// STOP: the last process is told to stop after so many steps.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/message/memory/memory.h"
+#include "runtime/comm/message/message.h"
+#include "runtime/train/trainer.h"
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+using namespace dist;
+
+namespace {
+
+struct Teller : FitObserver {
+  std::string text;
+  int64_t steps = 0, stopAfter = INT64_MAX;
+
+  void add(const char *kind, int64_t number, const std::string &name,
+           double value) {
+    char line[128];
+    std::snprintf(line, sizeof line, "%s %" PRId64 " %s %a\n", kind, number,
+                  name.c_str(), value);
+    text += line;
+  }
+  Status step(const StepRow &row) override {
+    add("step", row.step, "loss", row.loss);
+    ++steps;
+    return Status();
+  }
+  Status epoch(const EpochRow &row, int64_t) override {
+    for (auto &[name, value] : row.values)
+      add("epoch", row.epoch, name, value);
+    return Status();
+  }
+  bool stops() override { return steps >= stopAfter; }
+};
+
+struct Process {
+  std::shared_ptr<MessageWorld> world;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Dataset> data;
+  Teller teller;
+  Status status;
+
+  Status open(const std::string &package, SessionOptions options,
+              const DataOptions &files) {
+    options.world = world;
+    DIST_RETURN_IF_ERROR(Session::open(package, options, &session));
+    return Dataset::open(files, *trainingEntry(*session), &data);
+  }
+};
+
+} // namespace
+
+static Status openAll(const std::string &package, const std::string &spec,
+                      const std::vector<int> &processOf,
+                      std::vector<Process> &processes) {
+  // What the world needs of the mesh is in the package.
+  std::unique_ptr<Session> whole;
+  DIST_RETURN_IF_ERROR(Session::open(package, {}, &whole));
+  MessageOptions options;
+  for (const manifest::Axis &axis : whole->manifest().mesh().axes())
+    options.mesh.push_back(axis.size());
+  options.host = whole->manifest().mesh().host();
+  if (int(processOf.size()) != whole->manifest().ranks())
+    return Status::error(StatusCode::InvalidArgument, "wrong number of ranks",
+                         package, "", "give each rank a process");
+
+  std::vector<RankPlacement> ranks;
+  for (int process : processOf)
+    ranks.push_back({process, 0, static_cast<int>(ranks.size()), process});
+  SessionOptions session;
+  session.placement.emplace();
+  DIST_RETURN_IF_ERROR(
+      Placement::create(std::move(ranks), &*session.placement));
+  std::vector<std::vector<std::unique_ptr<Transport>>> ends(processes.size());
+  for (auto &end : makeMemoryTransports(processOf.size()))
+    ends[processOf[end->rank()]].push_back(std::move(end));
+  DataOptions files;
+  files.spec = spec;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    std::unique_ptr<MessageWorld> made;
+    DIST_RETURN_IF_ERROR(
+        MessageWorld::create(options, std::move(ends[i]), &made));
+    processes[i].world = std::move(made);
+    session.process = i;
+    DIST_RETURN_IF_ERROR(processes[i].open(package, session, files));
+  }
+  return Status();
+}
+
+int main(int argc, char **argv) {
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "fit_processes PACKAGE DATA EPOCHS PROCESS,... "
+                         "[STOP]\n");
+    return 2;
+  }
+  FitOptions options;
+  options.epochs = std::atoi(argv[3]);
+  std::vector<int> processOf;
+  for (char *at = argv[4]; *at; at += *at == ',')
+    processOf.push_back(int(std::strtol(at, &at, 10)));
+  std::vector<Process> processes(
+      1 + *std::max_element(processOf.begin(), processOf.end()));
+  if (argc == 6)
+    processes.back().teller.stopAfter = std::atoi(argv[5]);
+
+  Status status = openAll(argv[1], argv[2], processOf, processes);
+  std::vector<std::thread> threads;
+  for (Process &process : processes)
+    if (status.ok())
+      threads.emplace_back([&] {
+        process.status = fit(*process.session, *process.data,
+                             process.data.get(), options, process.teller);
+      });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (Process &process : processes)
+    if (status.ok())
+      status = process.status;
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    return 1;
+  }
+  for (Process &process : processes)
+    if (process.teller.text != processes[0].teller.text) {
+      std::fprintf(stderr, "the processes tell different things:\n%s\n%s",
+                   processes[0].teller.text.c_str(),
+                   process.teller.text.c_str());
+      return 1;
+    }
+  std::fputs(processes[0].teller.text.c_str(), stdout);
+  for (size_t rank = 0; rank < processOf.size(); ++rank)
+    std::printf("rank %zu sent %" PRId64 " bytes\n", rank,
+                processes[processOf[rank]].world->traffic(int(rank)).bytes);
+}
