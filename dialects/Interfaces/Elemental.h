@@ -17,7 +17,7 @@ namespace mlir::dist {
 using ElementLoader =
     llvm::function_ref<Value(unsigned operand, ValueRange indices)>;
 
-/// Whether the op says how one element is computed; not for null.
+/// Whether the op says how one element is computed, or one row; not for null.
 bool isElemental(Operation *op);
 
 /// The scalar type in which elements of `elementType` are computed: f16 and

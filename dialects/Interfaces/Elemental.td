@@ -37,6 +37,25 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
   ];
 }
 
+def RowCodeOpInterface : OpInterface<"RowCodeOpInterface"> {
+  let cppNamespace = "::mlir::dist";
+  let description = [{
+    An op of one result that is computed a row of its last dim at a time, into
+    memory of the kernel's own from which the other ops of the kernel read it.
+    It is part of a kernel as an elemental op is, whose rows are its rows.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The row at `row` (index values, one for each dim but the last), written
+        to `memory`, a memref of one dim in the compute type. `load` as in
+        `ElementalOpInterface`.
+      }], "void", "emitRow",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::ValueRange":$row, "::mlir::dist::ElementLoader":$load,
+           "::mlir::Value":$memory)>,
+  ];
+}
+
 def LoopedOpInterface : OpInterface<"LoopedOpInterface"> {
   let cppNamespace = "::mlir::dist";
   let description = [{
@@ -56,6 +75,11 @@ def LoopedOpInterface : OpInterface<"LoopedOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::ValueRange":$operands, "::mlir::ValueRange":$results,
            "::mlir::Value":$begin, "::mlir::Value":$end)>,
+    InterfaceMethod<[{
+        The operand in whose memory `result` may be written, since each of its
+        elements is read before the result's is written there, and not again.
+      }], "::std::optional<unsigned>", "getReplacedOperand",
+      (ins "unsigned":$result), "", "return std::nullopt;">,
   ];
 }
 #endif

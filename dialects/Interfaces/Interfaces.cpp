@@ -84,6 +84,8 @@ OpCost mlir::dist::getElementwiseCost(Operation *op) {
 }
 
 bool mlir::dist::isElemental(Operation *op) {
+  if (isa_and_nonnull<RowCodeOpInterface>(op))
+    return true;
   auto elemental = dyn_cast_or_null<ElementalOpInterface>(op);
   return elemental && elemental.isElemental();
 }

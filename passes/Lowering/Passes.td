@@ -101,6 +101,26 @@ def DropUnitDimsPass : Pass<"graph-drop-unit-dims", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
 
+def SinkReshapesPass : Pass<"graph-sink-reshapes", "::mlir::ModuleOp"> {
+  let summary = "what follows an op that makes rows computes in those rows";
+  let description = [{
+    A kernel that reads what `graph.scatter_rows` gives makes a row of it at a
+    time, if its own rows are those. Top-k compression cuts gradients into rows;
+    the update that reads such a gradient is computed in these rows and only its
+    results are reshaped, which costs nothing.
+    ```mlir
+    %0 = graph.scatter_rows %u, %i {size = 1024 : i64} : (tensor<4x20xf32>, tensor<4x20xi16>) -> tensor<4x1024xf32>
+    %1 = graph.reshape %0 : (tensor<4x1024xf32>) -> tensor<64x64xf32>
+    %2 = graph.sub %w, %1 : tensor<64x64xf32>
+    // becomes
+    %1 = graph.reshape %w : (tensor<64x64xf32>) -> tensor<4x1024xf32>
+    %3 = graph.sub %1, %0 : tensor<4x1024xf32>
+    %2 = graph.reshape %3 : (tensor<4x1024xf32>) -> tensor<64x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
 def FormClustersPass : Pass<"graph-form-clusters", "::mlir::ModuleOp"> {
   let summary = "groups elemental ops into kernels";
   let description = [{

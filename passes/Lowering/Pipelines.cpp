@@ -92,6 +92,8 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   kernels.widen = options.widen != "none";
   pm.addPass(createGraphToKernelsPass(kernels));
   pm.addPass(createDropUnitDimsPass());
+  // Behind it, since it would take the dim of a single row away again.
+  pm.addPass(createSinkReshapesPass());
   // Decomposed composites repeat each other's parts (softmax and its
   // gradient), and one weight may have been reordered twice.
   pm.addPass(createBlockCanonicalizer());

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/Analysis/CheckCompression.h"
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
 
@@ -311,11 +310,10 @@ void EntryCompressor::compress(const GradientSum &sum) {
   };
   if (pad)
     left = resize(left, pad.getHigh());
-  Value wanted = g.add(x, left);
-  // For --check: nothing of the gradient is lost.
-  auto keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
-  wanted.getDefiningOp()->setAttr(kCompressedAttr, keeper);
-  CompressedGradient compressed = spec.method->compress(one, wanted);
+  one.gradient = x;
+  one.left = left;
+  one.keeper = FlatSymbolRefAttr::get(entry.getContext(), error);
+  CompressedGradient compressed = spec.method->compress(one);
   Value rest = compressed.left;
   if (pad) {
     SmallVector<int64_t> crop;
@@ -325,7 +323,7 @@ void EntryCompressor::compress(const GradientSum &sum) {
   }
   setState(error, rest);
   Value arrived = g.convert(compressed.sum, given.getElementType());
-  arrived.getDefiningOp()->setAttr(kCompressedAttr, keeper);
+  one.note(arrived.getDefiningOp());
   if (ShardingAttr sharding = findSharding(op->getResult(0)))
     setSharding(arrived, sharding);
   op->getResult(0).replaceAllUsesWith(arrived);

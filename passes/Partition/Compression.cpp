@@ -70,6 +70,12 @@ SmallVector<Value> GradientCompression::allGather(ValueRange values,
   return llvm::to_vector_of<Value>(gather->getResults());
 }
 
+Value GradientCompression::addLeft() {
+  Value sum = g.add(gradient, left);
+  note(sum.getDefiningOp());
+  return sum;
+}
+
 //===----------------------------------------------------------------------===//
 // f16, bf16: summed in f32 and rounded once by the communicator
 //===----------------------------------------------------------------------===//
@@ -79,19 +85,19 @@ static double getHalfBytes(RankedTensorType type, int64_t, double,
   return sent * 16 / type.getElementTypeBitWidth();
 }
 
-static CompressedGradient compressToHalf(GradientCompression &one, Value x,
-                                         Type half) {
+static CompressedGradient compressToHalf(GradientCompression &one, Type half) {
   GraphBuilder &g = one.g;
+  Value x = one.addLeft();
   Type type = getTensor(x).getElementType();
   Value rounded = g.convert(x, half);
   return {g.convert(one.reduceAlike(rounded), type),
           g.sub(x, g.convert(rounded, type))};
 }
-static CompressedGradient compressToF16(GradientCompression &one, Value x) {
-  return compressToHalf(one, x, one.g.getBuilder().getF16Type());
+static CompressedGradient compressToF16(GradientCompression &one) {
+  return compressToHalf(one, one.g.getBuilder().getF16Type());
 }
-static CompressedGradient compressToBF16(GradientCompression &one, Value x) {
-  return compressToHalf(one, x, one.g.getBuilder().getBF16Type());
+static CompressedGradient compressToBF16(GradientCompression &one) {
+  return compressToHalf(one, one.g.getBuilder().getBF16Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,8 +109,9 @@ static double getInt8Bytes(RankedTensorType type, int64_t ranks, double,
   return double(ranks - 1) * (type.getNumElements() + 4);
 }
 
-static CompressedGradient compressToInt8(GradientCompression &one, Value x) {
+static CompressedGradient compressToInt8(GradientCompression &one) {
   GraphBuilder &g = one.g;
+  Value x = one.addLeft();
   RankedTensorType type = getTensor(x);
   Type element = type.getElementType();
   SmallVector<int64_t> dims =
@@ -128,15 +135,24 @@ static CompressedGradient compressToInt8(GradientCompression &one, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// topk: the largest of each block, with their places
+// topk: the largest of each block, with their indices in it
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Selecting from short rows is linear work, and places in them are i16.
+/// Selecting from short rows is linear work, and indices in them are i16.
 struct Blocks {
+  static constexpr int64_t kMost = 1024;
+
+  /// The fewest blocks, all of one size, into which the tensor can be cut
+  /// without a rest; with one where blocks would be less than half as large.
   Blocks(RankedTensorType type, double ratio) {
     int64_t count = type.getNumElements();
-    rows = (count + 1023) / 1024;
+    int64_t fewest = (count + kMost - 1) / kMost;
+    rows = fewest;
+    while (count % rows != 0 && rows < 2 * fewest)
+      ++rows;
+    if (count % rows != 0)
+      rows = fewest;
     columns = (count + rows - 1) / rows;
     kept = std::max<int64_t>(1, std::llround(ratio * double(columns)));
   }
@@ -151,42 +167,34 @@ static double getTopKBytes(RankedTensorType type, int64_t ranks, double ratio,
          (type.getElementTypeBitWidth() / 8 + 2);
 }
 
-static CompressedGradient compressToTopK(GradientCompression &one, Value x) {
+/// Of magnitudes NaN and infinities are the largest: they are sent.
+static CompressedGradient compressToTopK(GradientCompression &one) {
   GraphBuilder &g = one.g;
-  OpBuilder &b = g.getBuilder();
-  RankedTensorType type = getTensor(x);
+  RankedTensorType type = getTensor(one.gradient);
   Blocks blocks(type, one.parameter);
   int64_t count = type.getNumElements(), size = blocks.rows * blocks.columns;
   SmallVector<int64_t, 1> none{0};
-  Value flat = g.reshape(x, {count});
-  if (size > count)
-    flat = g.make<PadOp>(flat, g.scalar(type.getElementType(), 0), none,
-                         ArrayRef<int64_t>{size - count}, none);
-  Value rows = g.reshape(flat, {blocks.rows, blocks.columns});
-  auto top = g.create<TopKOp>(rows, blocks.kept, /*largest=*/true,
-                              /*sorted=*/false, /*magnitude=*/true);
-  Value places = top.getIndices(), values = top.getValues();
-  // NaN is larger than nothing: it would stay here, unseen.
-  Value total = g.sum(rows, {0, 1});
-  Value finite =
-      g.compare(ComparePredicate::LT, g.make<AbsOp>(total),
-                g.like(total, std::numeric_limits<double>::infinity()));
-  values =
-      g.add(values, g.broadcastScalar(g.select(finite, g.like(total, 0), total),
-                                      getTensor(values).getShape()));
-  SmallVector<Value> all =
-      one.allGather({values, g.convert(places, b.getIntegerType(16))}, {1, 1});
-  auto spread = [&](Value to, Value at, Value what) {
-    Value whole = g.make<ScatterElementsOp>(ScatterKind::Add, to, at, what, 1);
-    whole = g.reshape(whole, {size});
+  auto cut = [&](Value x) {
+    x = g.reshape(x, {count});
     if (size > count)
-      whole = g.make<SliceOp>(whole, none, ArrayRef<int64_t>{count},
-                              ArrayRef<int64_t>{1});
-    return g.reshape(whole, type.getShape());
+      x = g.make<PadOp>(x, g.scalar(type.getElementType(), 0), none,
+                        ArrayRef<int64_t>{size - count}, none);
+    return g.reshape(x, {blocks.rows, blocks.columns});
   };
-  return {spread(g.zeros(rows.getType()), g.convert(all[1], b.getI64Type()),
-                 all[0]),
-          spread(rows, places, g.make<NegOp>(values))};
+  auto join = [&](Value x) {
+    x = g.reshape(x, {size});
+    if (size > count)
+      x = g.make<SliceOp>(x, none, ArrayRef<int64_t>{count},
+                          ArrayRef<int64_t>{1});
+    return g.reshape(x, type.getShape());
+  };
+  Value gradient = cut(one.gradient), left = cut(one.left);
+  auto top = g.create<TakeTopKOp>(gradient, left, blocks.kept);
+  one.note(top);
+  SmallVector<Value> all =
+      one.allGather({top.getValues(), top.getIndices()}, {1, 1});
+  return {join(g.make<ScatterRowsOp>(all[0], all[1], blocks.columns)),
+          join(top.getRest())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,9 +259,9 @@ static Value orthonormalize(GraphBuilder &g, Value matrix) {
   return columns.size() == 1 ? columns[0] : g.make<ConcatOp>(columns, 1);
 }
 
-static CompressedGradient compressToPowerSgd(GradientCompression &one,
-                                             Value x) {
+static CompressedGradient compressToPowerSgd(GradientCompression &one) {
   GraphBuilder &g = one.g;
+  Value x = one.addLeft();
   RankedTensorType type = getTensor(x);
   auto [rows, columns] = getMatrix(type);
   int64_t rank = one.parameter;
@@ -299,7 +307,7 @@ ArrayRef<CompressionMethod> mlir::dist::getCompressionMethods() {
       {"int8", "", 0, 0, false, false, "as bytes and a scale a tensor",
        getInt8Bytes, compressToInt8},
       {"topk", "ratio", 0, 1, false, false,
-       "the largest of every block of 1024, by this share", getTopKBytes,
+       "the largest of every block of up to 1024, by this ratio", getTopKBytes,
        compressToTopK},
       {"powersgd", "rank", 1, 16, true, false,
        "matrices as products of two of this rank", getPowerSgdBytes,

@@ -15,6 +15,7 @@
 
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "passes/Analysis/CheckCompression.h"
 
 namespace mlir::dist {
 
@@ -40,11 +41,17 @@ public:
   Value allReduce(Value value);
   /// Parts of all ranks along `dims`.
   SmallVector<Value> allGather(ValueRange values, ArrayRef<int64_t> dims);
+  /// The gradient and what was left of it: what is to be sent.
+  Value addLeft();
+  /// For --check: of the gradient, the op's first operand, nothing is lost.
+  void note(Operation *op) { op->setAttr(kCompressedAttr, keeper); }
 
   graph::GraphBuilder &g;
   Operation *collective; // all_reduce or reduce_scatter of one operand
   int64_t ranks;         // of a group
   double parameter;      // of the method
+  Value gradient, left;  // floats of 32 or more bits
+  Attribute keeper;      // the variable that keeps what is left
 };
 
 struct CompressedGradient {
@@ -64,8 +71,7 @@ struct CompressionMethod {
   /// Bytes that a rank sends of such a gradient, of which it would send `sent`.
   double (*getBytes)(RankedTensorType type, int64_t ranks, double parameter,
                      double sent);
-  /// `gradient` has floats of 32 or more bits.
-  CompressedGradient (*compress)(GradientCompression &one, Value gradient);
+  CompressedGradient (*compress)(GradientCompression &one);
 };
 
 ArrayRef<CompressionMethod> getCompressionMethods();

@@ -254,6 +254,28 @@ struct Code {
 
 } // namespace
 
+/// Runs code that writes one element of a result, at each of its indices.
+static LogicalResult runAtEachIndex(Code &code, Operation *op,
+                                    ArrayRef<HostTensor> operands,
+                                    unsigned result, HostTensor &tensor) {
+  if (failed(verify(*code.function)))
+    return op->emitError("scalar code does not verify");
+  Interpreter interpreter(op);
+  for (auto [value, operand] : llvm::zip(code.operands, operands))
+    interpreter.bindMemory(value, operand);
+  interpreter.bindMemory(code.results[result], tensor);
+  LogicalResult status = success();
+  forEachIndex(tensor.getShape(), [&](ArrayRef<int64_t> index) {
+    for (auto [value, position] : llvm::zip(code.indices, index))
+      interpreter.bind(value, code.builder.getIndexAttr(position));
+    if (succeeded(status) &&
+        failed(interpreter.run(code.function->getBody().front())))
+      status = failure();
+  });
+  tensor = interpreter.getMemory(code.results[result]);
+  return status;
+}
+
 static LogicalResult interpretElements(ElementalOpInterface op, unsigned result,
                                        ArrayRef<HostTensor> operands,
                                        HostTensor &tensor) {
@@ -275,22 +297,36 @@ static LogicalResult interpretElements(ElementalOpInterface op, unsigned result,
   memref::StoreOp::create(code.builder, loc, stored, code.results[result],
                           code.indices);
   func::ReturnOp::create(code.builder, loc);
-  if (failed(verify(*code.function)))
-    return op.emitError("scalar code does not verify");
-  Interpreter interpreter(op);
-  for (auto [value, operand] : llvm::zip(code.operands, operands))
-    interpreter.bindMemory(value, operand);
-  interpreter.bindMemory(code.results[result], tensor);
-  LogicalResult status = success();
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-    for (auto [value, position] : llvm::zip(code.indices, index))
-      interpreter.bind(value, code.builder.getIndexAttr(position));
-    if (succeeded(status) &&
-        failed(interpreter.run(code.function->getBody().front())))
-      status = failure();
-  });
-  tensor = interpreter.getMemory(code.results[result]);
-  return status;
+  return runAtEachIndex(code, op, operands, result, tensor);
+}
+
+/// Rows one after the other, each into memory of its own.
+static LogicalResult interpretRows(RowCodeOpInterface op,
+                                   ArrayRef<HostTensor> operands,
+                                   HostTensor &tensor) {
+  Code code(op, /*withIndices=*/true, 0);
+  OpBuilder &b = code.builder;
+  Location loc = op.getLoc();
+  RankedTensorType type = tensor.getType();
+  Value memory = memref::AllocaOp::create(
+      b, loc,
+      MemRefType::get(type.getShape().take_back(1),
+                      getComputeType(type.getElementType())));
+  op.emitRow(
+      b, loc, ArrayRef(code.indices).drop_back(),
+      [&](unsigned operand, ValueRange indices) -> Value {
+        Type element = getElementTypeOrSelf(op->getOperand(operand).getType());
+        Value stored =
+            memref::LoadOp::create(b, loc, code.operands[operand], indices);
+        return emitToCompute(b, loc, stored, element);
+      },
+      memory);
+  Value computed = memref::LoadOp::create(b, loc, memory, code.indices.back());
+  memref::StoreOp::create(
+      b, loc, emitToStorage(b, loc, computed, type.getElementType()),
+      code.results[0], code.indices);
+  func::ReturnOp::create(b, loc);
+  return runAtEachIndex(code, op, operands, 0, tensor);
 }
 
 static LogicalResult interpretLoops(LoopedOpInterface op,
@@ -339,6 +375,11 @@ mlir::dist::interpretScalarCode(Operation *op, ArrayRef<HostTensor> operands) {
     results.emplace_back(cast<RankedTensorType>(type));
   if (looped) {
     if (failed(interpretLoops(looped, operands, results)))
+      return failure();
+    return results;
+  }
+  if (auto rows = dyn_cast<RowCodeOpInterface>(op)) {
+    if (failed(interpretRows(rows, operands, results[0])))
       return failure();
     return results;
   }

@@ -115,11 +115,16 @@ private:
           user->replaceAllUsesWith(ValueRange{add->getResult(0)});
       return WalkResult::interrupt();
     });
-    // top-k takes what was sent out of the rows.
-    module.walk([&](graph::ScatterElementsOp scatter) {
-      if (mutate == "keep-all" &&
-          scatter->getOperand(2).getDefiningOp<graph::NegOp>())
-        scatter->replaceAllUsesWith(ValueRange{scatter->getOperand(0)});
+    // top-k adds and takes in one op.
+    module.walk([&](graph::TakeTopKOp take) {
+      if (mutate == "forget-rest")
+        take->setOperand(1, take.getOperand());
+      if (mutate != "keep-all")
+        return;
+      OpBuilder builder(take);
+      Value all = graph::AddOp::create(builder, take.getLoc(),
+                                       take.getOperand(), take.getLeft());
+      take.getRest().replaceAllUsesWith(all);
     });
   }
   LogicalResult mutateProgram(ModuleOp module) {

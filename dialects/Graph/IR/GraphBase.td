@@ -120,8 +120,10 @@ def Graph_Aggregation : Graph_I32Enum<"Aggregation",
   Graph_Case<"Mean", 2, "mean">,
   Graph_Case<"OnlyFirst", 3, "only_first_replica">]>;
 
-// How code is generated for an op: an element at a time, or by loops of its own.
+// How code is generated for an op: an element at a time, a row at a time, or by
+// loops of its own.
 defvar Graph_ElementCode = [DeclareOpInterfaceMethods<ElementalOpInterface>];
+defvar Graph_RowCode = [DeclareOpInterfaceMethods<RowCodeOpInterface>];
 defvar Graph_LoopCode = [DeclareOpInterfaceMethods<LoopedOpInterface>];
 
 // Every tensor op has every interface: a missing rule does not link.

@@ -80,4 +80,22 @@ def Graph_ScatterNDOp : Graph_IndexingOp<"scatter_nd", [InferTypeOpAdaptor], Gra
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` $indices `,` $updates attr-dict `:` functional-type(operands, $result)";
 }
+def Graph_ScatterRowsOp : Graph_IndexingOp<"scatter_rows", [InferTypeOpAdaptor], Graph_RowCode> {
+  let summary = "rows of `size` zeros along the last dim, to which updates are added at their indices, in their order";
+  let description = [{
+    `scatter_elements add` onto zeros, which are nowhere in memory: a kernel
+    that reads the result makes a row of it at a time.
+    ```mlir
+    %0 = graph.scatter_rows %updates, %indices {size = 1024 : i64} : (tensor<392x20xf32>, tensor<392x20xi16>) -> tensor<392x1024xf32>
+    ```
+    Constraints: (C1) updates and indices have one shape, of at least one dim,
+    and `size` is positive.
+  }];
+  let arguments = (ins Graph_Tensor:$updates, Graph_IntTensor:$indices, I64Attr:$size);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$updates `,` $indices attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    double getInstructions();
+  }];
+}
 #endif

@@ -33,6 +33,13 @@ std::optional<IndexUse> ScatterElementsOp::getIndexUse() {
   return getAlongAxis(*this, /*reads=*/false);
 }
 
+std::optional<IndexUse> ScatterRowsOp::getIndexUse() {
+  return IndexUse{getIndicesMutable().getOperandNumber(),
+                  IndexKind::Row,
+                  {int64_t(getSize())},
+                  std::nullopt};
+}
+
 /// The last dim of the indices holds a coordinate of each of the operand's dims
 /// behind the batch's.
 template <typename OpT> static IndexUse getCoordinates(OpT op, bool reads) {

@@ -102,4 +102,31 @@ def Graph_TopKOp : Graph_Op<"top_k", [InferTypeOpAdaptor], Graph_LoopCode> {
     double getInstructions();
   }];
 }
+def Graph_TakeTopKOp : Graph_Op<"take_top_k", [InferTypeOpAdaptor], Graph_LoopCode> {
+  let summary = "the k largest magnitudes of each row of operand + left, their i16 indices, and the rest: the sum with x - x where x was taken";
+  let description = [{
+    What top-k compression does with a gradient and with what was left of it
+    before, in one pass over both. Rows lie along the last dim. What is taken
+    stands in the order of its indices; of equals the lower index is taken
+    first, and NaN is above every number. A NaN or an infinity that is taken
+    leaves NaN.
+    ```mlir
+    %values, %indices, %rest = graph.take_top_k %x, %left {k = 10 : i64} : (tensor<392x1024xf32>, tensor<392x1024xf32>) -> (tensor<392x10xf32>, tensor<392x10xi16>, tensor<392x1024xf32>)
+    ```
+    Constraints: (C1) floats of 32 or 64 bits; (C2) 1 <= k <= size of the last
+    dim <= 32768.
+  }];
+  let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$left, I64Attr:$k);
+  let results = (outs Graph_FloatTensor:$values, Graph_IntTensor:$indices, Graph_FloatTensor:$rest);
+  let assemblyFormat = "$operand `,` $left attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::dist::OpCost getCost();
+    double getInstructions();
+    /// The rest lies where what was left before has lain.
+    std::optional<unsigned> getReplacedOperand(unsigned result) {
+      return result == 2 ? std::optional(1u) : std::nullopt;
+    }
+  }];
+}
 #endif

@@ -14,6 +14,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/ScalarBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
 
 namespace mlir::dist::graph {
@@ -81,6 +82,17 @@ inline Value emitLoad(OpBuilder &builder, Location loc, Value memref,
                       ValueRange indices, Type elementType) {
   Value stored = memref::LoadOp::create(builder, loc, memref, indices);
   return emitToCompute(builder, loc, stored, elementType);
+}
+/// `lanes` elements from there on along the last dim, as a vector.
+inline Value emitLoadVector(OpBuilder &builder, Location loc, Value memref,
+                            ValueRange indices, int64_t lanes,
+                            Type elementType) {
+  Type stored = cast<MemRefType>(memref.getType()).getElementType();
+  return emitToCompute(builder, loc,
+                       vector::LoadOp::create(builder, loc,
+                                              VectorType::get(lanes, stored),
+                                              memref, indices),
+                       VectorType::get(lanes, elementType));
 }
 inline void emitStore(OpBuilder &builder, Location loc, Value value,
                       Value memref, ValueRange indices, Type elementType) {

@@ -91,7 +91,16 @@ bool Analyzer::classify() {
   }
   int64_t rank = info.domain.size();
   info.maxRowDims = rank;
-  // Inner reductions first: they decide what a row is.
+  // Rows that are made at a time and inner reductions first: they decide what a
+  // row is.
+  for (Operation *op : ops) {
+    if (!isa<RowCodeOpInterface>(op))
+      continue;
+    if (shapeOf(op->getResult(0)) != ArrayRef(info.domain))
+      return false;
+    info.fixedRowDims = rank - 1;
+    info.kinds[op] = MemberKind::Full;
+  }
   for (Operation *op : ops) {
     auto reduce = dyn_cast<graph::ReduceOp>(op);
     if (!reduce || shapeOf(reduce.getOperand()) != ArrayRef(info.domain))

@@ -7,7 +7,8 @@
 //
 // A kernel iterates over a *domain*, a shape whose first `rowDims` dims are the
 // rows. Its ops are of four kinds:
-//   - full: one element at each point of the domain;
+//   - full: one element at each point of the domain; some are made a row at a
+//     time (RowCodeOpInterface), from what the kernel does not compute itself;
 //   - inner reductions: over all dims behind the rows, so that one value a row
 //     comes out, which later phases of the same row may use;
 //   - row: one element a row, computed from inner reductions;
@@ -35,7 +36,8 @@ enum class MemberKind { Full, InnerReduction, Row, OuterReduction };
 
 struct ClusterInfo {
   SmallVector<int64_t> domain;
-  /// Number of row dims an inner reduction asks for; -1: free.
+  /// Number of row dims that inner reductions and ops that make a row at a time
+  /// ask for; -1: free.
   int64_t fixedRowDims = -1;
   /// The most that outer reductions allow.
   int64_t maxRowDims = 0;

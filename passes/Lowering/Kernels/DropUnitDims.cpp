@@ -7,6 +7,7 @@
 #include "dialects/Dist/IR/Dist.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Lowering/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -26,6 +27,12 @@ static RankedTensorType squeeze(Type type) {
   SmallVector<int64_t> shape(tensor.getShape());
   llvm::erase(shape, 1);
   return tensor.clone(shape);
+}
+
+/// A kernel that was formed already has rows of its own, which all its ops
+/// keep.
+static bool isInKernel(Operation *op) {
+  return !isa<func::FuncOp>(op->getParentOp());
 }
 
 static Value reshape(PatternRewriter &rewriter, Value value,
@@ -85,7 +92,8 @@ struct DropOfElementwise : OpTraitRewritePattern<OpTrait::Elementwise> {
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
     auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    if (op->getNumResults() != 1 || !result || !squeeze(result))
+    if (isInKernel(op) || op->getNumResults() != 1 || !result ||
+        !squeeze(result))
       return failure();
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
@@ -105,7 +113,7 @@ struct DropOfReduce : OpRewritePattern<graph::ReduceOp> {
   LogicalResult matchAndRewrite(graph::ReduceOp op,
                                 PatternRewriter &rewriter) const override {
     RankedTensorType type = squeeze(op.getOperand().getType());
-    if (!type)
+    if (isInKernel(op) || !type)
       return failure();
     SmallVector<int64_t> dims;
     auto numbers = numberKept(op.getOperand().getType().getShape());
@@ -130,7 +138,7 @@ struct DropOfBroadcast : OpRewritePattern<graph::BroadcastOp> {
                                 PatternRewriter &rewriter) const override {
     RankedTensorType from = squeeze(op.getOperand().getType());
     RankedTensorType to = squeeze(op.getType());
-    if (!from && !to)
+    if (isInKernel(op) || (!from && !to))
       return failure();
     SmallVector<int64_t> dims;
     auto numbers = numberKept(op.getType().getShape());

@@ -161,6 +161,26 @@ Value ElementEmitter::emitReshaped(graph::ReshapeOp op, ValueRange indices) {
   return getElement(op.getOperand(), source);
 }
 
+void ElementEmitter::emitRowCode(Block &body, ValueRange row) {
+  for (auto op : body.getOps<RowCodeOpInterface>()) {
+    Value result = op->getResult(0);
+    Value &memory = rowMemoryOf[result];
+    if (!memory) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&func.getBody().front());
+      auto type =
+          MemRefType::get(typeOf(result).getShape().take_back(1),
+                          getComputeType(typeOf(result).getElementType()));
+      memory = memref::AllocaOp::create(b, loc, type,
+                                        b.getI64IntegerAttr(cacheLine));
+    }
+    auto load = [&](unsigned operand, ValueRange at) {
+      return getElement(op->getOperand(operand), at);
+    };
+    op.emitRow(b, loc, row, load, memory);
+  }
+}
+
 Value ElementEmitter::getElement(Value value, ValueRange indices) {
   auto key = std::make_pair(value.getAsOpaquePointer(), makeKey(indices));
   auto it = known.find(key);
@@ -171,6 +191,9 @@ Value ElementEmitter::getElement(Value value, ValueRange indices) {
   if (memory != memoryOf.end()) {
     result =
         loadMemory(memory->second, indices, typeOf(value).getElementType());
+  } else if (Value row = rowMemoryOf.lookup(value)) {
+    result = roundStored(
+        value, memref::LoadOp::create(b, loc, row, indices.take_back(1)));
   } else if (auto reshape = value.getDefiningOp<graph::ReshapeOp>();
              reshape && typeOf(value).getNumElements() > 0) {
     result = emitReshaped(reshape, indices);

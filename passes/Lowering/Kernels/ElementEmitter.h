@@ -27,6 +27,9 @@ protected:
   Value getElement(Value value, ValueRange indices);
   /// Says what an element is, where it is no op's `emitElement` (reductions).
   void setElement(Value value, ValueRange indices, Value element);
+  /// The rows at `row` of what the kernel makes a row at a time, before all
+  /// that reads them.
+  void emitRowCode(Block &body, ValueRange row);
   /// In the type in which elements are computed; booleans are bytes in memory.
   Value loadMemory(Value memref, ValueRange indices, Type element);
   void storeMemory(Value memref, ValueRange indices, Value value, Type element);
@@ -35,6 +38,8 @@ protected:
   void markStored(Value value);
   /// Two values of the kernel may be compared.
   void markCompared(Block &body);
+
+  static constexpr int64_t cacheLine = 64;
 
   OpBuilder &b;
   Location loc;
@@ -49,6 +54,8 @@ private:
   bool isVisible(Value value);
   SmallVector<const void *> makeKey(ValueRange indices);
 
+  /// Of values of which the row at hand is in memory, in their compute type.
+  llvm::DenseMap<Value, Value> rowMemoryOf;
   std::map<std::pair<void *, SmallVector<const void *>>, Value> known;
   llvm::DenseSet<Value> rounded;
   llvm::DenseMap<int64_t, Value> constants;

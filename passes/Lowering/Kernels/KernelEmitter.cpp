@@ -65,7 +65,6 @@ private:
                                                         ValueRange carried)>;
   /// Elements of a block's sums.
   static constexpr int64_t mostBlockSums = 4096;
-  static constexpr int64_t cacheLine = 64;
 
   LogicalResult emitAlone(Operation *op);
   LogicalResult emitRows(const ClusterInfo &info);
@@ -218,6 +217,7 @@ void Emitter::storeAccumulator(unsigned output, graph::ReduceOp op,
 /// carried accumulators.
 SmallVector<Value> Emitter::emitRow(ValueRange row, ValueRange carriedIn) {
   SmallVector<Value> carried(carriedIn);
+  emitRowCode(body, row);
   auto isInner = [&](graph::ReduceOp op) {
     return typeOf(op.getOperand()).getShape() ==
            ArrayRef<int64_t>(kernel.getDomain());

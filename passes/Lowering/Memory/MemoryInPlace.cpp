@@ -26,6 +26,8 @@ public:
 private:
   bool canUpdateInPlace(Value updated, BlockArgument old);
   bool readsPointwise(rt::CallOp call, Value old, Value updated);
+  bool replaces(rt::CallOp call, LoopedOpInterface op, Value old,
+                Value updated);
   void updateSlices(AllGatherOp gather);
 
   func::FuncOp func;
@@ -36,6 +38,25 @@ private:
 
 } // namespace
 
+/// Whether the kernel of one op reads `old` as that operand alone in whose
+/// memory its result `updated` may lie.
+bool InPlace::replaces(rt::CallOp call, LoopedOpInterface op, Value old,
+                       Value updated) {
+  std::optional<unsigned> operand =
+      op.getReplacedOperand(cast<OpResult>(updated).getResultNumber());
+  if (!operand)
+    return false;
+  auto replaced = cast<BlockArgument>(op->getOperand(*operand)).getArgNumber();
+  for (auto [number, input] : llvm::enumerate(call.getInputs())) {
+    bool isOld = layout.storageIndex[input] == layout.storageIndex[old];
+    bool overlaps = layout.wholeOf(layout.storageIndex[input]) ==
+                    layout.wholeOf(layout.storageIndex[old]);
+    if (number == replaced ? !isOld : overlaps)
+      return false;
+  }
+  return llvm::count(op->getOperands(), op->getOperand(*operand)) == 1;
+}
+
 /// Whether the kernel reads `old` only at the point at which it writes
 /// `updated`, which needs it: then both may be one memory.
 bool InPlace::readsPointwise(rt::CallOp call, Value old, Value updated) {
@@ -43,9 +64,8 @@ bool InPlace::readsPointwise(rt::CallOp call, Value old, Value updated) {
   if (!kernel)
     return false;
   Block &body = kernel.getBody().front();
-  Operation *first = &body.front();
-  if (isa_and_nonnull<LoopedOpInterface>(first))
-    return false;
+  if (auto looped = dyn_cast<LoopedOpInterface>(body.front()))
+    return replaces(call, looped, old, updated);
   std::optional<ClusterInfo> info = analyzeBody(body);
   if (!info)
     return false;
@@ -72,7 +92,9 @@ bool InPlace::readsPointwise(rt::CallOp call, Value old, Value updated) {
     }
   }
   // Every later phase of a row would read what an earlier one wrote.
-  if (info->fixedRowDims >= 0)
+  if (llvm::any_of(info->kinds, [](const auto &kind) {
+        return kind.second == MemberKind::InnerReduction;
+      }))
     return false;
   // Without a dependence, nothing orders the read before the write.
   llvm::SmallPtrSet<Operation *, 16> seen;

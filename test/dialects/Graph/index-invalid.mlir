@@ -105,3 +105,12 @@ func.func @scatter_nd_c3(%x: tensor<4x6xf32>, %i: tensor<2x2xi64>, %u: tensor<3x
   %0 = graph.scatter_nd set, %x, %i, %u {batch_dims = 0 : i64} : (tensor<4x6xf32>, tensor<2x2xi64>, tensor<3xf32>) -> tensor<4x6xf32>
   return
 }
+
+// -----
+
+func.func @scatter_rows_c1(%u: tensor<4x3xf32>, %i: tensor<4x2xi16>) {
+  // expected-error @+2 {{expected updates and indices of one shape, of at least one dim, and a positive size, but got 'tensor<4x3xf32>', 'tensor<4x2xi16>' and 6}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = graph.scatter_rows %u, %i {size = 6 : i64} : (tensor<4x3xf32>, tensor<4x2xi16>) -> tensor<4x6xf32>
+  return
+}

@@ -40,3 +40,9 @@ func.func @scatter_nd_set(%x: tensor<2x4x3x6xf64>, %u: tensor<2x2x6xf64>) -> ten
   %0 = graph.scatter_nd set, %x, %i, %u {batch_dims = 1 : i64} : (tensor<2x4x3x6xf64>, tensor<2x2x2xi64>, tensor<2x2x6xf64>) -> tensor<2x4x3x6xf64>
   return %0 : tensor<2x4x3x6xf64>
 }
+// CHECK-LABEL: @scatter_rows
+func.func @scatter_rows(%u: tensor<4x3xf64>, %i: tensor<4x3xi16>) -> tensor<4x6xf64> {
+  // CHECK: graph.scatter_rows %{{.+}}, %{{.+}} {size = 6 : i64} : (tensor<4x3xf64>, tensor<4x3xi16>) -> tensor<4x6xf64>
+  %0 = graph.scatter_rows %u, %i {size = 6 : i64} : (tensor<4x3xf64>, tensor<4x3xi16>) -> tensor<4x6xf64>
+  return %0 : tensor<4x6xf64>
+}

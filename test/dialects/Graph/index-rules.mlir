@@ -115,3 +115,13 @@ func.func @scatter_nd_add_to_zero(%i: tensor<6x1xi64>, %u: tensor<6x2xf64>) -> t
   %0 = graph.scatter_nd add, %z, %i, %u {batch_dims = 0 : i64} : (tensor<5x2xf64>, tensor<6x1xi64>, tensor<6x2xf64>) -> tensor<5x2xf64>
   return %0 : tensor<5x2xf64>
 }
+func.func @scatter_rows(%i: tensor<4x6xi16> {test.range = [-5, 4]}, %u: tensor<4x6xf64>) -> tensor<4x5xf64> {
+  // expected-remark @below {{rules hold: 2 factors, 1 linear sets, 1 derivatives}}
+  %0 = graph.scatter_rows %u, %i {size = 5 : i64} : (tensor<4x6xf64>, tensor<4x6xi16>) -> tensor<4x5xf64>
+  return %0 : tensor<4x5xf64>
+}
+func.func @scatter_rows_of_integers(%i: tensor<3x2x4xui8> {test.range = [0, 6]}, %u: tensor<3x2x4xi32>) -> tensor<3x2x7xi32> {
+  // expected-remark @below {{rules hold: 3 factors, 0 linear sets, 0 derivatives}}
+  %0 = graph.scatter_rows %u, %i {size = 7 : i64} : (tensor<3x2x4xi32>, tensor<3x2x4xui8>) -> tensor<3x2x7xi32>
+  return %0 : tensor<3x2x7xi32>
+}

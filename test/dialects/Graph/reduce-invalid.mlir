@@ -58,3 +58,37 @@ func.func @top_k_c2(%x: tensor<4x6xi32>) {
   %0:2 = graph.top_k %x {k = 2 : i64, magnitude = true} : (tensor<4x6xi32>) -> (tensor<4x2xi32>, tensor<4x2xi64>)
   return
 }
+
+// -----
+
+func.func @take_top_k_c1(%x: tensor<4x6xbf16>) {
+  // expected-error @below {{expected floats of 32 or 64 bits, but got 'tensor<4x6xbf16>'}}
+  %0:3 = graph.take_top_k %x, %x {k = 2 : i64} : (tensor<4x6xbf16>, tensor<4x6xbf16>) -> (tensor<4x2xbf16>, tensor<4x2xi16>, tensor<4x6xbf16>)
+  return
+}
+
+// -----
+
+func.func @take_top_k_types(%x: tensor<4x6xf32>, %left: tensor<6x6xf32>) {
+  // expected-error @below {{expected operands of one type, but got 'tensor<4x6xf32>' and 'tensor<6x6xf32>'}}
+  %0:3 = graph.take_top_k %x, %left {k = 2 : i64} : (tensor<4x6xf32>, tensor<6x6xf32>) -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @take_top_k_c2(%x: tensor<4x6xf32>) {
+  // expected-error @+2 {{expected k to be from 1 to the size of the last dim, and that to be at most 32768, of 'tensor<4x6xf32>', but got 7}}
+  // expected-error @below {{failed to infer returned types}}
+  %0:3 = graph.take_top_k %x, %x {k = 7 : i64} : (tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<4x7xf32>, tensor<4x7xi16>, tensor<4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @take_top_k_c2_long(%x: tensor<40000xf32>) {
+  // expected-error @+2 {{expected k to be from 1 to the size of the last dim, and that to be at most 32768, of 'tensor<40000xf32>', but got 2}}
+  // expected-error @below {{failed to infer returned types}}
+  %0:3 = graph.take_top_k %x, %x {k = 2 : i64} : (tensor<40000xf32>, tensor<40000xf32>) -> (tensor<2xf32>, tensor<2xi16>, tensor<40000xf32>)
+  return
+}

@@ -46,3 +46,9 @@ func.func @top_k(%x: tensor<4x6xf64>) -> tensor<4x3xf64> {
   %1:2 = graph.top_k %x {k = 3 : i64, sorted = false, magnitude = true} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
   return %0#0 : tensor<4x3xf64>
 }
+// CHECK-LABEL: @take_top_k
+func.func @take_top_k(%x: tensor<4x6xf64>, %left: tensor<4x6xf64>) -> tensor<4x6xf64> {
+  // CHECK: graph.take_top_k %{{.+}}, %{{.+}} {k = 3 : i64} : (tensor<4x6xf64>, tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi16>, tensor<4x6xf64>)
+  %0:3 = graph.take_top_k %x, %left {k = 3 : i64} : (tensor<4x6xf64>, tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi16>, tensor<4x6xf64>)
+  return %0#2 : tensor<4x6xf64>
+}

@@ -123,3 +123,8 @@ func.func @bottom_k(%x: tensor<4x6xf64>) -> tensor<4x3xf64> {
   %0:2 = graph.top_k %x {k = 3 : i64, largest = false} : (tensor<4x6xf64>) -> (tensor<4x3xf64>, tensor<4x3xi64>)
   return %0#0 : tensor<4x3xf64>
 }
+func.func @take_top_k(%x: tensor<4x35xf64>, %left: tensor<4x35xf64>) -> (tensor<4x5xf64>, tensor<4x35xf64>) {
+  // expected-remark @below {{rules hold: 1 factors, 0 linear sets, 2 derivatives}}
+  %0:3 = graph.take_top_k %x, %left {k = 5 : i64} : (tensor<4x35xf64>, tensor<4x35xf64>) -> (tensor<4x5xf64>, tensor<4x5xi16>, tensor<4x35xf64>)
+  return %0#0, %0#2 : tensor<4x5xf64>, tensor<4x35xf64>
+}

@@ -4,6 +4,7 @@
 // RUN: dist-opt %s --test-check-partition=compress=powersgd:rank=1 -o /dev/null | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %s --test-check-partition="compress=int8 mutate=forget-rest" -o /dev/null | FileCheck %s --check-prefix=LOST
 // RUN: dist-opt %s --test-check-partition="compress=powersgd:rank=1 mutate=forget-rest" -o /dev/null | FileCheck %s --check-prefix=LOST
+// RUN: dist-opt %s --test-check-partition="compress=topk:ratio=0.1 mutate=forget-rest" -o /dev/null | FileCheck %s --check-prefix=LOST
 // RUN: dist-opt %s --test-check-partition="compress=topk:ratio=0.1 mutate=keep-all" -o /dev/null | FileCheck %s --check-prefix=LOST
 // RUN: dist-opt %s --test-check-partition="compress=bf16 mutate=drop" -o /dev/null | FileCheck %s --check-prefix=LOST
 // RUN: dist-opt %s --test-check-partition="compress=bf16 mutate=double" -o /dev/null | FileCheck %s --check-prefix=LOST

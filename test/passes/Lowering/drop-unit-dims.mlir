@@ -47,3 +47,16 @@ func.func @kept(%x: tensor<1x3xf32>) -> tensor<3xf32> {
   %1 = graph.neg %0 : tensor<3xf32>
   return %1 : tensor<3xf32>
 }
+
+// A kernel that was formed already keeps its rows, of which there is one.
+// CHECK-LABEL: func @formed
+// CHECK: graph.neg %{{.+}} : tensor<1x8xf32>
+func.func @formed(%u: tensor<1x2xf32>, %i: tensor<1x2xi16>) -> tensor<1x8xf32> {
+  %0 = rt.fused(%u, %i) domain [1, 8] row_dims 1 chunks 1 : (tensor<1x2xf32>, tensor<1x2xi16>) -> tensor<1x8xf32> {
+  ^bb0(%a: tensor<1x2xf32>, %b: tensor<1x2xi16>):
+    %1 = graph.scatter_rows %a, %b {size = 8 : i64} : (tensor<1x2xf32>, tensor<1x2xi16>) -> tensor<1x8xf32>
+    %2 = graph.neg %1 : tensor<1x8xf32>
+    rt.yield %2 : tensor<1x8xf32>
+  }
+  return %0 : tensor<1x8xf32>
+}

@@ -189,6 +189,78 @@ TEST(Edges, TopK) {
   cases.check({}, Numbers::Edges);
 }
 
+// What compression takes out of rows, of which few or many are wanted, with and
+// without less than a vector at the end; and rows that are made of zeros and
+// what was sent, several times to one index.
+TEST(Edges, TakeTopK) {
+  KernelCases cases;
+  auto add = [&](const std::string &type, const std::string &rows, int64_t size,
+                 int64_t k) {
+    std::string t = tensor(rows + std::to_string(size), type),
+                values = tensor(rows + std::to_string(k), type),
+                at = tensor(rows + std::to_string(k), "i16");
+    cases.add("take_" + std::to_string(k) + "_of_" + std::to_string(size) +
+                  "_" + type,
+              "%x: " + t + ", %left: " + t,
+              "(" + values + ", " + at + ", " + t + ")",
+              "%0:3 = graph.take_top_k %x, %left {k = " + std::to_string(k) +
+                  " : i64} : (" + t + ", " + t + ") -> (" + values + ", " + at +
+                  ", " + t + ")\nreturn %0#0, %0#1, %0#2 : " + values + ", " +
+                  at + ", " + t,
+              0);
+  };
+  for (std::string type : {"f32", "f64"}) {
+    for (int64_t k : {1, 10, 16, 17, 64, 102, 300, 1024})
+      add(type, "37x", 1024, k);
+    add(type, "5x", 1003, 10);
+    add(type, "2x3x", 130, 2);
+    add(type, "7x", 10, 1);
+    add(type, "", 20001, 20);
+    std::string t = tensor("37x200", type), u = tensor("37x300", type);
+    cases.add("rows_" + type, "%u: " + u + ", %i: tensor<37x300xui8>, %w: " + t,
+              "(" + t + ", " + t + ")",
+              "%c = graph.constant dense<200> : tensor<37x300xui8>\n"
+              "%1 = graph.rem %i, %c : tensor<37x300xui8>\n"
+              "%0 = graph.scatter_rows %u, %1 {size = 200 : i64} : (" +
+                  u + ", tensor<37x300xui8>) -> " + t +
+                  "\n%2 = graph.sub %w, %0 : " + t +
+                  "\n%3 = graph.mul %0, %0 : " + t + "\nreturn %2, %3 : " + t +
+                  ", " + t,
+              16 * toleranceOf(type));
+  }
+  cases.check({}, Numbers::Edges);
+}
+
+// Many equal ones, above all others or below them: the first are taken.
+TEST(Edges, TakeTopKOfEquals) {
+  KernelCases cases;
+  auto add = [&](const std::string &type, double bound, bool above) {
+    std::string t = tensor("9x1024", type), values = tensor("9x10", type),
+                at = tensor("9x10", "i16"), b = tensor("9x1024", "i1"),
+                three = "(" + values + ", " + at + ", " + t + ")";
+    cases.add(
+        "equals_" + std::to_string(int(1000 * bound)) + "_" + type +
+            (above ? "_above" : "_below"),
+        "%x: " + t, three,
+        "%c = graph.constant dense<" + std::to_string(bound) + "> : " + t +
+            "\n%e = graph.constant dense<" + (above ? "-1.0" : "0.0") +
+            "> : " + t + "\n%m = graph.abs %x : " + t +
+            "\n%b = graph.compare lt, %m, %c : (" + t + ", " + t + ") -> " + b +
+            "\n%l = graph.select %b, " + (above ? "%x, %e" : "%e, %x") +
+            " : (" + b + ", " + t + ", " + t + ") -> " + t +
+            "\n%z = graph.constant dense<0.0> : " + t +
+            "\n%0:3 = graph.take_top_k %z, %l {k = 10 : i64} : (" + t + ", " +
+            t + ") -> " + three + "\nreturn %0#0, %0#1, %0#2 : " + values +
+            ", " + at + ", " + t,
+        0);
+  };
+  for (std::string type : {"f32", "f64"})
+    for (double bound : {0.0, 0.5, 0.997, 2.0})
+      for (bool above : {true, false})
+        add(type, bound, above);
+  cases.check({}, Numbers::BothSigns);
+}
+
 TEST(Edges, SumsAndNorms) {
   KernelCases cases;
   for (const std::string &type : floats) {

@@ -74,6 +74,66 @@ func.func @old_value(%w: tensor<16xf32> {graph.role = "variable", graph.variable
 
 // -----
 
+graph.variable @w : tensor<4x16xf32> = dense<0.0> : tensor<4x16xf32>
+rt.kernel @take domain [4] row_dims 1 chunks 1 -> [tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>] {
+^bb0(%a: tensor<4x16xf32>, %b: tensor<4x16xf32>):
+  %0:3 = graph.take_top_k %a, %b {k = 2 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>)
+  rt.yield %0#0, %0#1, %0#2 : tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>
+}
+rt.kernel @zeros domain [4, 16] row_dims 1 chunks 1 -> [tensor<4x16xf32>] {
+^bb0(%u: tensor<4x2xf32>, %i: tensor<4x2xi16>, %w: tensor<4x16xf32>):
+  %0 = graph.scatter_rows %u, %i {size = 16 : i64} : (tensor<4x2xf32>, tensor<4x2xi16>) -> tensor<4x16xf32>
+  %1 = graph.sub %w, %0 : tensor<4x16xf32>
+  rt.yield %1 : tensor<4x16xf32>
+}
+
+// An op with loops of its own says in whose memory a result may lie.
+// CHECK-LABEL: rt.program @rest
+// CHECK: %[[X:.+]] = rt.binding 0
+// CHECK: %[[W:.+]] = rt.binding 1
+// CHECK: rt.launch @take(%[[X]], %[[W]], %{{.+}}, %{{.+}}, %[[W]])
+// CHECK-NOT: rt.copy
+func.func @rest(%x: tensor<4x16xf32>, %w: tensor<4x16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0:3 = rt.call @take(%x, %w) : (tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>)
+  return %0#0, %0#1, %0#2 : tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>
+}
+
+// Not in that of another operand ...
+// CHECK-LABEL: rt.program @other_operand
+// CHECK: %[[W:.+]] = rt.binding 1
+// CHECK: rt.launch @take(%[[W]], %{{.+}}, %{{.+}}, %{{.+}}, %[[A:.+]]) rows
+// CHECK: rt.copy %[[A]] to %[[W]] bytes 256
+func.func @other_operand(%x: tensor<4x16xf32>, %w: tensor<4x16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0:3 = rt.call @take(%w, %x) : (tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>)
+  return %0#0, %0#1, %0#2 : tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>
+}
+
+// ... nor where that operand is another, too.
+// CHECK-LABEL: rt.program @both_operands
+// CHECK: %[[W:.+]] = rt.binding 0
+// CHECK: rt.launch @take(%[[W]], %[[W]], %{{.+}}, %{{.+}}, %[[A:.+]]) rows
+// CHECK: rt.copy %[[A]] to %[[W]] bytes 256
+func.func @both_operands(%w: tensor<4x16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0:3 = rt.call @take(%w, %w) : (tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>)
+  return %0#0, %0#1, %0#2 : tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>
+}
+
+// What reads a row that the kernel makes is an element's update as any other.
+// CHECK-LABEL: rt.program @row_update
+// CHECK: %[[W:.+]] = rt.binding 2
+// CHECK: rt.launch @zeros(%{{.+}}, %{{.+}}, %[[W]], %[[W]])
+// CHECK-NOT: rt.copy
+func.func @row_update(%u: tensor<4x2xf32>, %i: tensor<4x2xi16>, %w: tensor<4x16xf32> {graph.role = "variable", graph.variable = @w})
+    -> (tensor<4x16xf32> {graph.role = "variable", graph.variable = @w}) {
+  %0 = rt.call @zeros(%u, %i, %w) : (tensor<4x2xf32>, tensor<4x2xi16>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
 dist.mesh @mesh ["data"=2]
 rt.kernel @two domain [16] row_dims 0 chunks 1 -> [tensor<16xf32>, tensor<16xf32>] {
 ^bb0(%a: tensor<16xf32>):

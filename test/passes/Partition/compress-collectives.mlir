@@ -36,12 +36,11 @@ graph.variable @moving : tensor<20xf32> {group = "buffer"} = dense<0.0> : tensor
 
 // 1280 elements are two blocks of 640.
 // TOPK-LABEL: func @train_step
-// TOPK: graph.top_k %{{.+}} {k = 6 : i64, magnitude = true, sorted = false} : (tensor<2x640xf32>) -> (tensor<2x6xf32>, tensor<2x6xi64>)
+// TOPK: %[[LEFT:.+]] = graph.reshape %{{.+}} : (tensor<1280xf32>) -> tensor<2x640xf32>
+// TOPK: %[[G:.+]] = graph.reshape %{{.+}} : (tensor<1280xf32>) -> tensor<2x640xf32>
+// TOPK: graph.take_top_k %[[G]], %[[LEFT]] {k = 6 : i64, keeps_rest = @"compression/error/w"} : (tensor<2x640xf32>, tensor<2x640xf32>) -> (tensor<2x6xf32>, tensor<2x6xi16>, tensor<2x640xf32>)
 // TOPK: dist.all_gather {{.*}} : (tensor<2x6xf32>, tensor<2x6xi16>, tensor<1x1xf32>, tensor<1x1xi16>) -> (tensor<2x12xf32>, tensor<2x12xi16>, tensor<1x2xf32>, tensor<1x2xi16>)
-// What was sent is taken off what was there.
-// TOPK: graph.scatter_elements add
-// TOPK: %[[SENT:.+]] = graph.neg
-// TOPK: graph.scatter_elements add, %{{.+}}, %{{.+}}, %[[SENT]]
+// TOPK: graph.scatter_rows %{{.+}}, %{{.+}} {size = 640 : i64} : (tensor<2x12xf32>, tensor<2x12xi16>) -> tensor<2x640xf32>
 
 // Only matrices have factors.
 // POWER-LABEL: func @train_step
