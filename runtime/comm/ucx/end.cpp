@@ -19,6 +19,9 @@ using Clock = Transport::Clock;
 
 constexpr unsigned messageId = 1, greetingId = 2;
 constexpr int allGreetings = 2;
+/// More than UCX sends in a fifo's element: what is larger has to find its way
+/// once, too, with the peer's help.
+constexpr char greetingText[512] = {};
 /// How long an end that closes waits for what it has sent to leave.
 constexpr std::chrono::seconds closingTime{1};
 /// How often one that does not sleep looks at its peers' processes, in passes.
@@ -178,7 +181,8 @@ bool End::isConnected() {
       parameters.cb.send = onSent;
       parameters.user_data = job;
       begun(job, ucp_am_send_nbx(peer.endpoint, greetingId, &job->header,
-                                 sizeof job->header, nullptr, 0, &parameters));
+                                 sizeof job->header, greetingText,
+                                 sizeof greetingText, &parameters));
     }
     all &= peer.greetings == allGreetings;
   }

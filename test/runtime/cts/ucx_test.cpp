@@ -146,6 +146,50 @@ TEST_P(Ucx, KilledInTheMiddle) {
   }
 }
 
+// One that is frozen hears, when it wakes, that the others have gone on without
+// it; with all of them back, the next generation begins.
+TEST_P(Ucx, FrozenProcessesAreNamed) {
+  open(3, 1);
+  std::vector<Status> status(3);
+  std::chrono::steady_clock::time_point frozen;
+  std::vector<double> seconds(3);
+  auto reduce = [&](int rank) {
+    float value = 1;
+    Status result = world->rank(rank).allReduce(9, &value, 1, manifest::F32,
+                                                Reduction::Sum, 1);
+    EXPECT_TRUE(!result.ok() || value == 3);
+    return result;
+  };
+  onAll([&](int rank) { EXPECT_TRUE(reduce(rank).ok()); });
+  kill(world->process(1), SIGSTOP);
+  frozen = std::chrono::steady_clock::now();
+  onAll([&](int rank) {
+    if (rank == 1)
+      return;
+    status[rank] = reduce(rank);
+    seconds[rank] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - frozen)
+            .count();
+  });
+  for (int rank : {0, 2}) {
+    EXPECT_NE(status[rank].message().find(
+                  "rank 1 did not arrive within 1 s of its last progress"),
+              std::string::npos)
+        << status[rank].message();
+    std::printf("rank %d named it after %.0f ms\n", rank, 1e3 * seconds[rank]);
+  }
+  kill(world->process(1), SIGCONT);
+  Status late = reduce(1);
+  EXPECT_EQ(late.code(), StatusCode::Unavailable);
+  EXPECT_NE(late.message().find("rank 1 did not arrive"), std::string::npos)
+      << late.message();
+  world->reset();
+  onAll([&](int rank) {
+    Status again = reduce(rank);
+    EXPECT_TRUE(again.ok()) << again.message();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Wires, Ucx, testing::Bool(), [](const auto &info) {
   return info.param ? "SharedMemory" : "Tcp";
 });
