@@ -12,11 +12,10 @@ using namespace mlir;
 using namespace mlir::dist;
 
 bool mlir::dist::isFloating(Operation *op) {
-  if (isFreeToRepeat(op))
-    return true;
   std::optional<Movement> movement = findMovement(op);
-  return (movement == Movement::Permute || movement == Movement::Slice) &&
-         op->getResult(0).hasOneUse();
+  if (movement == Movement::Permute || movement == Movement::Slice)
+    return op->getResult(0).hasOneUse();
+  return movement && isFreeToRepeat(op);
 }
 
 SmallVector<int64_t> mlir::dist::dropUnitDims(ArrayRef<int64_t> shape) {

@@ -67,8 +67,9 @@ static void joinReshapes(Operation *root) {
 /// sharding, which speaks of all dims.
 static void replace(PatternRewriter &rewriter, Operation *op,
                     Operation *squeezed) {
-  squeezed->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  squeezed->removeDiscardableAttr(DistDialect::kShardings);
+  NamedAttrList attributes(op->getDiscardableAttrDictionary());
+  attributes.erase(DistDialect::kShardings);
+  squeezed->setDiscardableAttrs(attributes.getDictionary(op->getContext()));
   Value result = squeezed->getResult(0);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   rewriter.replaceOp(

@@ -31,12 +31,9 @@ namespace mlir::dist {
 
 /// Attributes that say where an op came from, not what it computes.
 static void dropDiscardableAttributes(Operation *op) {
-  op->walk([](Operation *inner) {
-    SmallVector<StringAttr> names;
-    for (NamedAttribute attribute : inner->getDiscardableAttrs())
-      names.push_back(attribute.getName());
-    for (StringAttr name : names)
-      inner->removeDiscardableAttr(name);
+  // At once: each change makes a dictionary.
+  op->walk([none = DictionaryAttr::get(op->getContext())](Operation *inner) {
+    inner->setDiscardableAttrs(none);
   });
 }
 
