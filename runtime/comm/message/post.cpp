@@ -88,7 +88,10 @@ Post::Inside::Inside(Post &post) : post(post) {
 }
 
 Post::Inside::~Inside() {
+  bool goesOn = !post.kept.empty();
   post.inside.unlock();
+  if (goesOn)
+    post.attendantWakes.notify_one();
   // An abort that came in the meantime left its message to this thread.
   if (post.aborted && !post.told && post.inside.try_lock()) {
     post.tellAborted();

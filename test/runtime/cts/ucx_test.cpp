@@ -146,6 +146,38 @@ TEST_P(Ucx, KilledInTheMiddle) {
   }
 }
 
+// What was sent arrives though its rank is elsewhere, computing.
+TEST_P(Ucx, SendsGoOnWithoutTheirRank) {
+  open(2);
+  for (int64_t count : {1, 1 << 20}) {
+    std::vector<int32_t> data(count, 42);
+    int64_t axis = 0;
+    Piece piece{};
+    piece.type = manifest::I32;
+    piece.outer = piece.rows = 1;
+    piece.bytes = 4 * count;
+    Collective call;
+    call.axes = {&axis, 1};
+    call.pieces = {&piece, 1};
+    call.kind = CollectiveKind::Send;
+    call.peer = 1;
+    void *buffer = data.data();
+    EXPECT_TRUE(world->rank(0).run(call, &buffer, &buffer).ok());
+    std::fill(data.begin(), data.end(), 0);
+    call.kind = CollectiveKind::Recv;
+    call.peer = 0;
+    auto begin = std::chrono::steady_clock::now();
+    Status status = world->rank(1).run(call, &buffer, &buffer);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(data, std::vector<int32_t>(count, 42));
+    std::printf("%lld bytes came after %.1f ms\n",
+                static_cast<long long>(4 * count),
+                std::chrono::duration<double, std::milli>(
+                    std::chrono::steady_clock::now() - begin)
+                    .count());
+  }
+}
+
 // One that is frozen hears, when it wakes, that the others have gone on without
 // it; with all of them back, the next generation begins.
 TEST_P(Ucx, FrozenProcessesAreNamed) {
