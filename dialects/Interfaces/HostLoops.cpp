@@ -180,7 +180,7 @@ template <typename T> static TileFunction<T> chooseTile() {
 }
 
 /// Packs [outer, inner] elements so that tiles of `inner` follow each other,
-/// the last filled up with zeros (whose sums nobody reads).
+/// the last filled up with zeros (whose sums are not read).
 template <typename T>
 static void pack(const T *from, ArrayRef<int64_t> outer,
                  ArrayRef<int64_t> inner, int64_t tileSize, T *to) {

@@ -47,8 +47,8 @@ mlir::dist::cutArguments(func::FuncOp program, MeshOp mesh,
     const HostTensor &whole = arguments[getPosition(argument)];
     auto sharding = program.getArgAttrOfType<ShardingAttr>(
         argument.getArgNumber(), DistDialect::kSharding);
-    // A variable's padding is zero from one step to the next; nobody promises
-    // anything about an input's.
+    // A variable's padding is zero from one step to the next; what an
+    // input's holds is not specified.
     bool isVariable(program.getArgAttr(argument.getArgNumber(), kVariableAttr));
     ShardPadding padding =
         isVariable ? ShardPadding::Zero : ShardPadding::Poison;

@@ -91,7 +91,7 @@ public:
   void setResult(func::FuncOp entry, VariableOp variable, Value value);
   /// Another result.
   void addResult(func::FuncOp entry, Value value, const Port &port);
-  /// Before anybody else asks for arguments and results.
+  /// To be called before other code asks for arguments and results.
   void finish();
 
 private:

@@ -92,7 +92,7 @@ struct FoldConstantOperands : OpInterfaceRewritePattern<ReferenceOpInterface> {
   int64_t maxElements;
 };
 
-/// A tensor without elements is known whoever computes it: as a constant it
+/// A tensor without elements is known before it is computed: as a constant it
 /// costs no kernel, and what reads it (a sum of nothing) folds.
 static void makeEmptyConstant(func::FuncOp func) {
   if (func.isExternal())

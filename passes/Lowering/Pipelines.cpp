@@ -119,7 +119,7 @@ void mlir::dist::buildProgramsPipeline(OpPassManager &pm,
   OutlineKernelsPassOptions outline;
   outline.threads = options.threads;
   pm.addPass(createOutlineKernelsPass(outline));
-  // Constants are weights that nobody changes: what is made of them is prepared
+  // Constants are weights that never change: what is made of them is prepared
   // as well.
   pm.addPass(createBindConstantsPass());
   pm.addPass(createHoistPreparationPass());

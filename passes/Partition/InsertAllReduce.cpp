@@ -391,7 +391,7 @@ LogicalResult AxisReducer::run() {
   return success();
 }
 
-/// all_reduce of an all_reduce that nobody else reads: one over both axes.
+/// all_reduce of an all_reduce that has no other reader: one over both axes.
 static void mergeChains(Block &block) {
   // Backward, so that what a later one takes in is gone when its turn comes.
   SmallVector<AllReduceOp> ops(block.getOps<AllReduceOp>());

@@ -195,9 +195,9 @@ LogicalResult Partitioner::partitionReshard(ReshardOp op) {
   ShardingAttr from = cutExamples(op, local);
   if (!from)
     return failure();
-  // Dims of examples keep their layout from here on, so that nobody asks how
-  // large the others' parts are. Layouts on the way split no dim further than
-  // the target or the operand does.
+  // Dims of examples keep their layout from here on, so that no op asks how
+  // large the other ranks' parts are. Layouts on the way split no dim further
+  // than the target or the operand does.
   RankedTensorType whole =
       getGlobalType(cast<RankedTensorType>(local.getType()), from, mesh);
   if (failed(getLocalType(whole, op.getTarget(), mesh))) {

@@ -80,7 +80,7 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::func::FuncOp"> {
     users that want the same. Dims that an op needs whole are gathered.
     Function results that should be laid out differently are resharded, too.
 
-    A reshard is implicit if nobody asked for it: neither a `dist.reshard` in the
+    A reshard is implicit if it was not asked for: neither a `dist.reshard` in the
     program nor a declared layout of a result. One that gives every rank the whole
     of a value that was split is an error unless `allow-replicate`; variables
     are excepted, since those that are stored in parts are gathered by intent.
@@ -249,10 +249,10 @@ def SimplifyCollectivesPass : Pass<"dist-simplify-collectives", "::mlir::func::F
       gather, scatter and gather, exchanges there and back, moves of shards;
       groups of one rank;
     - equal collectives of one value are one, but gathers of a variable, which
-      ZeRO's third stage has before each use so that nobody keeps it whole;
+      ZeRO's third stage has before each use so that no rank keeps it whole;
     - what is linear in reduced values (sums, scaled ones) is computed from
       partial sums and reduced once, where that is fewer bytes;
-    - a cut moves before the op whose value it cuts, if nobody else reads that.
+    - a cut moves before the op whose value it cuts, if nothing else reads that.
     What stands for several has the reasons, positions and causes of all.
 
     Before:

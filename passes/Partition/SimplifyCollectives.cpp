@@ -50,7 +50,7 @@ static DictionaryAttr getMeaning(Operation *op) {
 }
 
 /// A variable in shards is gathered before each use by intent (ZeRO's third
-/// stage): between two of them nobody keeps it whole.
+/// stage): between two of them no rank keeps it whole.
 static bool gathersVariable(Operation *op) {
   auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
   if (!argument || !isa<AllGatherOp>(op))

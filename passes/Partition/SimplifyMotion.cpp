@@ -48,7 +48,7 @@ struct ReducedValue {
 } // namespace
 
 /// The all_reduce behind `use`, seen through ops that are linear in it, do not
-/// change its bytes and serve nobody else than the operands `readers`.
+/// change its bytes and are read by the operands `readers` alone.
 static ReducedValue findReduced(OpOperand &use, ArrayRef<unsigned> readers) {
   Operation *definition = use.get().getDefiningOp();
   if (!definition || !isReadOnlyBy(use.get(), use.getOwner(), readers))
@@ -166,7 +166,7 @@ struct SliceBeforeOp : OpRewritePattern<AllSliceOp> {
     auto op = value.getDefiningOp<ShardingRuleOpInterface>();
     if (!op || op->getNumResults() != 1 || !value.hasOneUse())
       return rewriter.notifyMatchFailure(
-          slice, "not of an op that serves nobody else");
+          slice, "not of an op that has no other reader");
     ShardingAttr sharding = findSharding(slice->getResult(0));
     AxisNames axes = slice.getGroupAxes();
     int64_t parts = MeshOp(mesh).getGroupSize(axes);

@@ -85,7 +85,7 @@ struct SliceOfReduce : OpRewritePattern<AllSliceOp> {
     auto reduce = findOperand<AllReduceOp>(slice);
     if (!reduce || !reduce->hasOneUse())
       return rewriter.notifyMatchFailure(
-          slice, "not of an all_reduce that nobody else reads");
+          slice, "not of an all_reduce that has no other reader");
     AxisNames cut = slice.getGroupAxes(), reduced = reduce.getGroupAxes(), rest;
     auto isReduced = [&](StringAttr axis) {
       return llvm::is_contained(reduced, axis);
@@ -135,7 +135,7 @@ struct ReduceOfScatter : OpRewritePattern<AllReduceOp> {
     if (!scatter || !scatter->hasOneUse() ||
         scatter.getReduction() != reduce.getReduction())
       return rewriter.notifyMatchFailure(
-          reduce, "not of a reduce_scatter that nobody else reads");
+          reduce, "not of a reduce_scatter that has no other reader");
     Value input = scatter.getInputs()[0];
     ShardingAttr sharding = findSharding(reduce->getResult(0)), whole;
     if (ShardingAttr before = findSharding(input)) {

@@ -8,8 +8,8 @@
 // Which stage needs which value is found from the results backward; all stages'
 // ops are then put into one order by the schedule, of which each stage's
 // function has a part. A send stands right behind what it sends and never
-// waits, a recv right before the first use: in one common order nobody can wait
-// for somebody who waits for him.
+// waits, a recv right before the first use: in one common order no stages can
+// wait for each other in a circle.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
@@ -486,7 +486,7 @@ void SplitStagesPass::runOnOperation() {
     before = count();
     for (auto &splitter : splitters)
       splitter->findDemands();
-    // Nobody reads it but to update it.
+    // Only its update reads it.
     for (auto &[variable, places] : keepers)
       if (places.empty())
         places.insert(stages - 1);

@@ -255,7 +255,7 @@ Status CheckpointFolder::look() {
                          "checkpoint folder holds states of several runs", path,
                          names, "keep those of one in a folder of its own");
   }
-  // States saved before runs had names are of whoever takes them up.
+  // States saved before runs had names belong to the run that resumes them.
   run = runs.empty() ? file.run : *runs.begin();
   epoch = std::max(lastEpoch, run == file.run ? file.epoch : 0);
   return Status();
@@ -359,7 +359,8 @@ Status CheckpointFolder::publish(const std::string &beside, int64_t step) {
                          target, std::strerror(errno),
                          "check the folder's permissions");
   };
-  // A state that this run knows nothing of is somebody's.
+  // A state that this run did not save belongs to another: it is not
+  // overwritten.
   if (exists(target) && std::find(own.begin(), own.end(), step) == own.end())
     setAside(step);
   if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, target.c_str(),

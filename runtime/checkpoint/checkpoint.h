@@ -92,7 +92,8 @@ Status saveVariables(const std::string &path, Session &session,
                      VariableSet set = VariableSet::OfModel);
 
 /// Variables of either name from such a file; the model's must all be there.
-/// Nothing is written unless all fit. `notes` tells what is there for nobody.
+/// Nothing is written unless all fit. `notes` tells what the model does not
+/// have.
 Status loadVariables(const std::string &path, Session &session,
                      std::vector<std::string> *notes);
 

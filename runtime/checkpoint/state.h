@@ -62,7 +62,7 @@ struct TrainingState {
   /// By the option that watches: --early-stopping, ...
   std::map<std::string, WatchState> watched;
   /// The model's own variables at the best epoch, by name, as global values;
-  /// null where nobody wants them back. They stand beside the variables.
+  /// null where they are not restored. They stand beside the variables.
   std::shared_ptr<const std::map<std::string, Tensor>> bestValues;
 };
 

@@ -189,8 +189,8 @@ Status Restorer::checkModel() const {
   return Status();
 }
 
-/// Older states do not name theirs: then slots that are missing, or that nobody
-/// has, tell.
+/// Older states do not name theirs: then slots that are missing, or that this
+/// optimizer does not have, tell.
 bool Restorer::findsAnotherOptimizer() const {
   if (header.optimizer)
     return *header.optimizer != optimizerOf(manifest);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Deadlines of collectives are about ranks that hang, not about ranks that
-// compute for long: whoever waits asks here whether the other one still moves.
+// compute for long: a rank that waits asks here whether the other one still
+// moves.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_PROGRESS_H

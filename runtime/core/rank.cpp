@@ -140,7 +140,7 @@ int32_t rt_publish(dist_rt_context *context,
   return guarded(context, [&] {
     Collective call = Collective::fromAbi(*description);
     void **addresses = buffers + call.pieces.size;
-    // Nobody waits for a slice.
+    // A slice is of the rank's own memory: it waits for no other rank.
     if (call.kind == CollectiveKind::AllSlice)
       return context->communicator->share(call, buffers, addresses);
     Timed timed(context, "collective", nullptr, call.op);

@@ -17,7 +17,7 @@ public:
   StepGate(int ranks, int spinMicroseconds)
       : ranks(ranks), spinMicroseconds(spinMicroseconds) {}
 
-  /// Waits for all ranks; the last one asks `decide`. False: nobody goes on.
+  /// Waits for all ranks; the last one asks `decide`. False: no rank goes on.
   template <typename Decide> bool pass(Decide decide) {
     uint64_t round = passed.load();
     if (arrived.fetch_add(1) + 1 == ranks) {

@@ -53,7 +53,7 @@ public:
 private:
   void loop(int index);
   /// Which run is under way, and how many take part in it: one number, so that
-  /// nobody sees the one without the other.
+  /// no thread reads the one without the other.
   static uint64_t join(uint64_t number, int count) {
     return number << 16 | uint64_t(count);
   }

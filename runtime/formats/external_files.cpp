@@ -70,7 +70,7 @@ int openUnder(const std::string &folder, const std::string &path) {
     size_t end = path.find('/', begin);
     bool last = end == std::string::npos;
     std::string name = path.substr(begin, last ? end : end - begin);
-    // Not blocking: whoever opens a pipe waits for a writer otherwise.
+    // Not blocking: to open a pipe would wait for a writer.
     int next = openat(
         at, name.c_str(),
         O_CLOEXEC | O_NOFOLLOW |

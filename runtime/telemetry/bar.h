@@ -11,7 +11,7 @@
 
 namespace dist {
 
-/// Renders progress; whoever owns the terminal prints it.
+/// Renders progress; the caller, who owns the terminal, prints it.
 class Bar {
 public:
   /// `columns`: of the terminal.

@@ -46,8 +46,8 @@ struct FitOutcome {
   int64_t bestEpoch = 0;
 };
 
-/// What the loop tells while it runs; whoever owns the terminal and the files
-/// listens. An error ends the training.
+/// What the loop tells while it runs, to the code that owns the terminal and
+/// the files. An error ends the training.
 class FitObserver {
 public:
   virtual ~FitObserver() = default;

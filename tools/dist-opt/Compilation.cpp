@@ -39,7 +39,7 @@ Compilation::Compilation(const Options &options,
     : options(options),
       owned(std::make_unique<TrainedModels>(registry, machine)),
       trained(*owned), context(trained.context), printer(&context, nullptr) {
-  // An error names the op and its place; the op's whole text helps nobody.
+  // An error names the op and its place; the op's whole text would hide them.
   context.printOpOnDiagnostic(false);
 }
 

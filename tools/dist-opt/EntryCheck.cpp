@@ -118,8 +118,8 @@ LogicalResult EntryChecker::run(const EntryPrograms &programs,
   if (failed(read(*results, test, nullptr, list)))
     return failure();
   Found one = compare(test, list);
-  // A result that differs may be one that nobody knows better: sums that
-  // cancel out, or a ReLU at its edge.
+  // A result that differs may be one that no order of rounding determines: sums
+  // that cancel out, or a ReLU at its edge.
   if (!one.first.empty()) {
     FailureOr<EntryCase> moved = evaluateMoved(programs);
     if (failed(moved))

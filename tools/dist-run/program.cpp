@@ -101,7 +101,7 @@ static Status compileAnew(const Options &options, Program *out,
   return Status();
 }
 
-/// Where files go that nobody wants to see.
+/// Where files go that the user need not see.
 static std::string temporaryPlace() {
   const char *given = std::getenv("TMPDIR");
   return given && *given ? given : "/tmp";

@@ -35,7 +35,7 @@ static int lockFolder(const std::string &path, int how) {
   if (fd < 0)
     return -1;
   struct stat locked, named;
-  // Whoever had the lock before may have removed the folder.
+  // The process that had the lock before may have removed the folder.
   if (flock(fd, how) == 0 && fstat(fd, &locked) == 0 &&
       locked.st_uid == geteuid() && lstat(path.c_str(), &named) == 0 &&
       named.st_dev == locked.st_dev && named.st_ino == locked.st_ino)

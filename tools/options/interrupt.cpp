@@ -41,7 +41,7 @@ static std::mutex mutex;
 static const char *shielded = nullptr; // the innermost shield's word
 static const char *activity = "starting";
 static const char *toolName = "";
-static bool told = false; // whoever interrupts has seen a line of ours
+static bool told = false; // the user has seen that the signal arrived
 /// Never destroyed: the thread may need it while the process exits.
 static std::function<void()> *cleanUp = nullptr;
 
@@ -79,14 +79,14 @@ static void say(const std::string &text) {
   (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// With the mutex held, so that nobody begins what must not be broken off.
+/// With the mutex held, so that no thread begins what must not be broken off.
 [[noreturn]] static void leave() {
   int signal = interruptedBy();
   if (!told)
     say(std::string("ended by ") + signalName(signal) + " while " + activity);
   if (pid_t group = childGroup.load()) {
     kill(-group, SIGKILL);
-    // Whoever waits for it gets its end, too: it is left to them.
+    // Not reaped: the thread that waits for the child does so.
     siginfo_t info;
     while (waitid(P_PID, id_t(group), &info, WEXITED | WNOWAIT) != 0 &&
            errno == EINTR)

@@ -58,7 +58,7 @@ struct ImportOptions {
 /// context's diagnostics, one per failure.
 FailureOr<OwningOpRef<ModuleOp>>
 importModel(MLIRContext *context, StringRef path, const ImportOptions &options);
-/// The same of bytes, which are copied where nobody (`owner`) keeps them;
+/// The same of bytes, which `owner` keeps alive (null: they are copied);
 /// `folder` is that of `path`, where external data lie (empty: refused).
 FailureOr<OwningOpRef<ModuleOp>>
 importModelBytes(MLIRContext *context, StringRef bytes, StringRef path,

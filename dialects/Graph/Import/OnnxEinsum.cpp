@@ -7,7 +7,7 @@
 //
 // Every dim has a label: its letter, or, behind an ellipsis, a digit that
 // counts from the end. Inputs are multiplied from left to right; a label that
-// nobody needs any more is summed away.
+// neither the result nor a later input has is summed away.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
@@ -217,7 +217,8 @@ static LogicalResult importEinsum(OnnxNode &n) {
   for (size_t i = 1; i < inputs.size(); ++i) {
     sumUnneeded(n, &inputs[i], needed[i] + result.labels);
     result = multiply(n, result, inputs[i], needed[i]);
-    // What only the left side had, and nobody needs now, went before.
+    // Labels that only the left side had, and that are needed no more, were
+    // summed away before.
     if (!result.value)
       return failure();
     sumUnneeded(n, &result, needed[i]);

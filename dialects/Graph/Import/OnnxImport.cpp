@@ -255,7 +255,7 @@ LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())
       continue;
-    // An output nobody computed is an error at its first use.
+    // An output that was not computed is an error at its first use.
     if (outputs[i]) {
       values[node.output(i)] = outputs[i];
       if (fromInputs)

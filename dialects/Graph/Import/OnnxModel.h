@@ -35,7 +35,7 @@ public:
   /// Parses and checks everything that does not need the op table. Errors are
   /// emitted.
   /// `owner` keeps the bytes alive, in which large initializers are left; null:
-  /// nobody does, and all are copied.
+  /// all are copied.
   LogicalResult load(StringRef bytes, std::shared_ptr<const void> owner) {
     return failure(failed(parse(bytes, std::move(owner))) || failed(check()));
   }

@@ -91,7 +91,7 @@ def Rt_PublishOp : Rt_Op<"publish"> {
     what position 1 has, and so on; then those of the second input. `kind`, `axes`,
     `op` and `pieces` are those of the `rt.collective` that it stands for, and
     `transfer` is its row of the package. Of an all_slice there is one peer,
-    and nobody waits.
+    and no rank waits.
 
     Constraints: (C1) an all_reduce, a reduce_scatter or an all_slice. (C2) a
     piece an input, each one block. (C3) `peers` results an input, of its type
@@ -181,7 +181,7 @@ def Rt_WinogradOp : Rt_Op<"winograd", [Pure,
     then the bias and the relu. A row of the kernel is a block of `tiles` output
     tiles of 4x4, small enough that what the input becomes (36 matrices) and
     their products with the filter's stay in a core's cache: they are the
-    `scratch`, which nobody reads. Each output has the same bits however the
+    `scratch`, which nothing else reads. Each output has the same bits however the
     tiles are blocked.
 
     Constraints: (C1) input [N, H, W, C], filter [36, B, C, K / B], bias [K] and

@@ -34,8 +34,8 @@ struct KernelProbe {
   std::string work, nodes, implementation;
   /// The program's values that it takes and gives.
   SmallVector<Value> inputs, results;
-  /// How the parts of a result that is kept by chunk are put together; their
-  /// own values are nobody's but the kernel's.
+  /// How the parts of a result that is kept by chunk are put together; what
+  /// each part holds is up to the kernel.
   SmallVector<std::optional<Reduction>> chunks;
   /// Largest difference, relative to the result's largest magnitude.
   double tolerance = 0;

@@ -101,7 +101,7 @@ ClusterFormer::getPredecessors(Node *node) {
       if (Operation *def = base.getDefiningOp())
         if (Node *other = nodeOf.lookup(def); other && other != node)
           result.insert(other);
-    // What ranks exchange keeps its order: somebody waits for it.
+    // Sends and recvs keep their order: other ranks wait for them in this one.
     if (Operation *before = previousTransfer.lookup(op))
       result.insert(nodeOf[before]);
   }

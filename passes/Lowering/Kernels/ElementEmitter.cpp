@@ -29,7 +29,7 @@ Value ElementEmitter::getConstantIndex(int64_t value) {
 SmallVector<const void *> ElementEmitter::makeKey(ValueRange indices) {
   SmallVector<const void *> key;
   for (Value index : indices) {
-    // Equal constants are one index, whoever made them.
+    // Equal constants are one index, though several ops may have made them.
     if (auto constant = index.getDefiningOp<arith::ConstantIndexOp>())
       index = getConstantIndex(constant.value());
     key.push_back(index.getAsOpaquePointer());

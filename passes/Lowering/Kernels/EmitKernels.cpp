@@ -64,7 +64,7 @@ static void fuseProducts(func::FuncOp func) {
 static void setFastMath(func::FuncOp func) {
   func.walk([](Operation *op) {
     auto iface = dyn_cast<arith::ArithFastMathInterface>(op);
-    // Conversions have flags only where somebody set them.
+    // Conversions have flags only where they were set.
     if (!iface || !iface.getFastMathFlagsAttr() || isa<arith::CmpFOp>(op))
       return;
     auto flags =

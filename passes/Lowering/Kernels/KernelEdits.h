@@ -20,7 +20,7 @@ void collectReaders(Value value, SmallVectorImpl<OpOperand *> &readers);
 /// The kernel, in its old place, with results for more values of its body.
 rt::FusedOp addResults(rt::FusedOp kernel, ArrayRef<Value> values);
 
-/// The kernel without results that nobody reads, and without what only they
+/// The kernel without results that are not read, and without what only they
 /// were made of; null if nothing is left.
 rt::FusedOp dropUnread(rt::FusedOp kernel);
 

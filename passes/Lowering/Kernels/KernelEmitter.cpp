@@ -505,7 +505,7 @@ LogicalResult Emitter::emitAlone(Operation *op) {
       results.push_back(outputMemory[it - outputs.begin()]);
       continue;
     }
-    // Nobody reads it, but the loops write it.
+    // It is not read, but the loops write it.
     results.push_back(memref::AllocOp::create(
         b, loc, cast<MemRefType>(getMemoryType(result.getType(), false))));
   }

@@ -264,7 +264,7 @@ LogicalResult mlir::dist::predictByKernels(ModuleOp module,
                                            bool details) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager pm(module->getContext(), ModuleOp::getOperationName());
-  // Nobody compiles the copy.
+  // The copy is only looked at; no code is made of it.
   pm.enableVerifier(false);
   buildKernelsPipeline(pm, options);
   if (failed(pm.run(*copy)))

@@ -22,7 +22,7 @@ namespace mlir::dist {
 void makeStorages(Block &block, MemoryLayout &layout);
 
 /// Lets results lie where the caller wants them: new values of variables in
-/// place of the old ones where nobody reads these any more, others in their
+/// place of the old ones where these are read no more, others in their
 /// result. What cannot is copied at the end.
 void bindResults(func::FuncOp func, const SymbolTable &symbols,
                  MemoryLayout &layout);

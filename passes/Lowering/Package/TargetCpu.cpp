@@ -96,8 +96,9 @@ std::string mlir::dist::setTargetCpu(LoweringOptions &options, StringRef name) {
   if (target->isNative)
     return "";
   options.vectorBits = target->getVectorBits();
-  // Where the library runs is known only there: by the instructions. Tiles are
-  // no features of generated code, but whoever has them has these, too.
+  // What the library can multiply there follows from the CPU's instructions.
+  // Tiles are no feature of generated code, but a CPU that has them has these
+  // instructions, too.
   bool bf16 = target->has("avx512bf16"), f16 = target->has("avx512fp16");
   options.widen = bf16 && f16 ? "auto" : bf16 ? "f16" : f16 ? "bf16" : "narrow";
   return "";

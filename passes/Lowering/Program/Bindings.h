@@ -30,7 +30,7 @@ Attribute getStateName(DictionaryAttr attributes);
 
 /// Whether the argument is a weight (parameter, buffer or constant) that the
 /// function leaves as it is: what is computed from such alone stays right until
-/// somebody else writes a variable.
+/// a variable is written from outside.
 bool isUnchangedWeight(BlockArgument argument);
 
 /// Threads that run the function, where a device has `threads`: the host works

@@ -192,7 +192,8 @@ LogicalResult Lowering::emitWrapper(LLVM::LLVMFuncOp kernel) {
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64, i64});
   auto wrapper = LLVM::LLVMFuncOp::create(
       b, loc, getWrapperName(kernel.getSymName()), type);
-  // Traces find its name by its address; nobody replaces it.
+  // Traces find its name by its address. Protected: another library's symbol of
+  // that name would take its place otherwise.
   wrapper.setVisibility_(LLVM::Visibility::Protected);
   Block *entry = wrapper.addEntryBlock(b);
   b.setInsertionPointToStart(entry);

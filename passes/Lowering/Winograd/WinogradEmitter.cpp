@@ -419,7 +419,7 @@ void WinogradEmitter::forEachTileBlock(
   forEachBlock([&](Value, Value first, Value count) {
     loop(index(0), count, 1,
          [&](Value tile) { emitInput(plus(first, tile), tile); });
-    // The last group may multiply up to 3 tiles that nobody reads.
+    // The last group may multiply up to 3 tiles that are not read.
     Value groups = quotient(plus(count, blockRows - 1), blockRows);
     loop(outputs / columns, 1, [&](Value columnBlock) {
       products(columnBlock, groups);

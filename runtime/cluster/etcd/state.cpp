@@ -394,7 +394,7 @@ StoreResult EtcdState::leaseRevoke(const LeaseRevokeRequest &request,
 void EtcdState::leaseKeepAlive(const LeaseKeepAliveRequest &request,
                                int64_t now, LeaseKeepAliveResponse *response) {
   response->set_id(request.id());
-  // A lease whose time is over has ended, even if nobody has said so yet.
+  // A lease whose time is over has ended, even if that was not announced yet.
   if (auto known = leases.find(request.id());
       known != leases.end() && known->second.deadline > now) {
     known->second.deadline = now + known->second.ttl * 1000;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Implementations of oneDNN that are known to be wrong, and for which kernels.
-// Whoever asks the library (library_kernel.cpp alone) takes the next one that
-// it offers instead.
+// library_kernel.cpp, which alone asks the library, takes the next one that it
+// offers instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_LIBRARY_FAULTS_H

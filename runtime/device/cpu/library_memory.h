@@ -7,7 +7,7 @@
 //
 // How the library packs weights, and the room that its kernels compute in, is
 // its own choice by the CPU and its version. So this memory is no part of what
-// a program plans: whoever loads a package asks the library, and gives each
+// a program plans: the loader of a package asks the library, and gives each
 // device one block for it. The compiler asks the same to tell what it will be
 // here.
 //
