@@ -447,7 +447,9 @@ Status describeIn(const KernelTable *table, const Spec &spec, int threads,
 /// A primitive and what it is called with.
 class Call {
 public:
-  explicit Call(const Plan &plan) : primitive(plan.primitive.get()) {
+  /// `primitive`: what the plan chose, which several calls may have in common.
+  Call(const Plan &plan, const dnnl::primitive &primitive)
+      : primitive(primitive) {
     auto add = [&](int argument, const Desc &desc) {
       memories.emplace_back(desc, engine(), nullptr);
       arguments.push_back({argument, memories.back().get()});
@@ -475,8 +477,8 @@ private:
 
 class OneDnnKernel : public LibraryKernel {
 public:
-  OneDnnKernel(const Plan &plan, int threads)
-      : threads(threads), stream(engine()), call(plan),
+  OneDnnKernel(const Plan &plan, const dnnl::primitive &primitive, int threads)
+      : threads(threads), stream(engine()), call(plan, primitive),
         name(plan.primitive.impl_info_str()),
         scratchpad(plan.scratchpadBytes()), mode(plan.mode), relu(plan.relu),
         plain(plan.plain), result(plan.memories.size() - 1) {}
@@ -506,7 +508,7 @@ private:
   Status runAgain(void *const *buffers) {
     return guarded([&]() -> Status {
       if (!plainCall)
-        plainCall.emplace(*plain);
+        plainCall.emplace(*plain, dnnl::primitive(plain->primitive.get()));
       if (!plainCall->run(stream, buffers))
         return failed();
       takeInvalid();
@@ -571,13 +573,14 @@ Status LibraryKernel::create(const KernelTable &table, int index, int threads,
     DIST_RETURN_IF_ERROR(planKernel(&table, spec, threads, division, &plan));
     // Primitives are made for the threads that run them.
     TeamScope own(division.threads);
+    dnnl::primitive primitive(plan.primitive.get());
     if (!division.parts) {
-      *out = std::make_unique<OneDnnKernel>(plan, division.threads);
+      *out = std::make_unique<OneDnnKernel>(plan, primitive, division.threads);
       return Status();
     }
     std::vector<std::unique_ptr<LibraryKernel>> kernels;
     for (int i = 0; i < division.parts->count(); ++i)
-      kernels.push_back(std::make_unique<OneDnnKernel>(plan, 1));
+      kernels.push_back(std::make_unique<OneDnnKernel>(plan, primitive, 1));
     *out = division.parts->join(std::move(kernels), countBytes(plan.memories));
     return Status();
   });
