@@ -7,6 +7,7 @@
 #   test/run.sh --tsan     the runtime with the thread sanitizer
 #   test/run.sh --gcc      everything compiled by gcc, and the runtime's tests built by it
 #   test/run.sh --runtime  the runtime alone, without LLVM
+#   test/run.sh --tidy     clang-tidy on all sources; otherwise it takes two minutes for those that changed last
 #   test/run.sh --matrix   every strategy on every workload, 2 to 8 devices (hours; needs ../shared/data or DIST_TEST_DATA)
 #   test/run.sh --kernels  tens of thousands of random kernels against plain loops (SWEEP_CASES=10000 SWEEP_SEED=1: of each instruction set)
 #   test/run.sh --fuzz     each parser for a minute under libFuzzer, and as long the passes (FUZZ_SECONDS=60)
@@ -16,7 +17,7 @@ cd "$top"
 if [ $# -eq 0 ]; then
   set -- --ci
 elif [ "$*" = "--all" ]; then
-  set -- --ci --asan --tsan --gcc --runtime --kernels --fuzz --matrix
+  set -- --ci --tidy --asan --tsan --gcc --runtime --kernels --fuzz --matrix
 fi
 
 passed=0
@@ -40,6 +41,7 @@ lint() {
   for check in layers tests sizes format; do
     python3 "tools/lint/check_$check.py" || failures=1
   done
+  python3 tools/lint/check_tidy.py --seconds 120 || failures=1
   return $failures
 }
 docs() {
@@ -91,6 +93,10 @@ for part in "$@"; do
     group "documentation" docs
     group "GoogleTest" gtests build
     group "lit" lits build
+    ;;
+  --tidy)
+    tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    group "clang-tidy" python3 tools/lint/check_tidy.py
     ;;
   --asan)
     variant build-asan "${asan[@]}"

@@ -163,8 +163,8 @@ struct Blocks {
 static double getTopKBytes(RankedTensorType type, int64_t ranks, double ratio,
                            double) {
   Blocks blocks(type, ratio);
-  return double(ranks - 1) * blocks.rows * blocks.kept *
-         (type.getElementTypeBitWidth() / 8 + 2);
+  int64_t bytes = type.getElementTypeBitWidth() / 8 + 2; // and its index
+  return double((ranks - 1) * blocks.rows * blocks.kept * bytes);
 }
 
 /// Of magnitudes NaN and infinities are the largest: they are sent.

@@ -160,8 +160,8 @@ static std::vector<bool> chooseFor(const std::string &name,
   if (names.size() == 1)
     return chosen;
   bool label = name == "y" || name == "label";
-  for (std::string wanted : {name, std::string(label ? "label" : "x"),
-                             std::string(label ? "y" : "")})
+  for (const std::string &wanted : {name, std::string(label ? "label" : "x"),
+                                    std::string(label ? "y" : "")})
     for (size_t i = 0; i < names.size(); ++i)
       if (names[i] == wanted) {
         chosen[i] = true;

@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/bar.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace dist {
 
 static std::string duration(double seconds) {
-  int64_t whole = int64_t(seconds + 0.5);
+  int64_t whole = std::llround(seconds);
   if (whole < 60)
     return fmt::format("{} s", whole);
   if (whole < 3600)

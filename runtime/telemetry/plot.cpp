@@ -60,6 +60,15 @@ double tickStep(double span) {
   return step;
 }
 
+/// The multiples of `step` from `low` to `high`.
+std::vector<double> ticksWithin(double low, double high, double step) {
+  std::vector<double> ticks;
+  int64_t last = int64_t(std::floor(high / step));
+  for (int64_t i = int64_t(std::ceil(low / step)); i <= last; ++i)
+    ticks.push_back(double(i) * step);
+  return ticks;
+}
+
 std::string panel(const std::string &title, const std::vector<Curve> &curves,
                   double y0) {
   double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
@@ -96,14 +105,14 @@ std::string panel(const std::string &title, const std::vector<Curve> &curves,
       fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n",
                   kLeft, y0 + 20, escaped(title));
   double step = tickStep(high - low);
-  for (double y = std::ceil(low / step) * step; y <= high; y += step)
+  for (double y : ticksWithin(low, high, step))
     text += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" "
                         "y2=\"{2:.1f}\" stroke=\"#ddd\"/><text x=\"{3}\" "
                         "y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>\n",
                         kLeft, kWidth - kRight, py(y), kLeft - 6, py(y) + 4,
                         std::fabs(y) < step / 2 ? 0 : y);
   step = std::max(1.0, tickStep(right - left));
-  for (double x = std::ceil(left / step) * step; x <= right; x += step)
+  for (double x : ticksWithin(left, right, step))
     text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" "
                         "text-anchor=\"middle\">{:.6g}</text>\n",
                         px(x), y0 + kHeight - kBottom + 18, x);

@@ -94,7 +94,7 @@ TEST_F(CppHeaderTest, ReducesValues) {
 
 TEST_F(CppHeaderTest, StatusesBecomeErrors) {
   try {
-    api::Session("/nowhere");
+    api::Session session("/nowhere");
     FAIL() << "it was opened";
   } catch (const api::Error &error) {
     EXPECT_EQ(error.code(), DIST_STATUS_INVALID_INPUT);

@@ -192,15 +192,15 @@ TEST(Npy, RefusesDamagedFiles) {
       "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
   EXPECT_TRUE(readNpy(npyBytes(good, "1234"), &array).ok());
   EXPECT_FALSE(readNpy(npyBytes(good, "123"), &array).ok());
-  for (const char *header :
-       {"", "{", "{}", "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
-        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': "
-        "(9223372036854775807, 9)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1",
-        "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}",
-        "{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}"})
+  for (
+      const char *header :
+      {"", "{", "{}", "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
+       "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
+       "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+       R"({'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9)})",
+       "{'descr': '<f4', 'fortran_order': False, 'shape': (1",
+       "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}",
+       "{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}"})
     EXPECT_FALSE(readNpy(npyBytes(header, "1234"), &array).ok()) << header;
 }
 

@@ -41,7 +41,7 @@ Spec convolution(Spec::Kind kind, int64_t batch = images) {
 Spec product(int64_t rows) {
   Spec spec;
   spec.set_kind(Spec::MATMUL);
-  for (Dims dims : {Dims{rows, 64}, Dims{64, 96}, Dims{rows, 96}})
+  for (const Dims &dims : {Dims{rows, 64}, Dims{64, 96}, Dims{rows, 96}})
     *spec.add_memories() = memory(dims, rowMajor(dims));
   return spec;
 }

@@ -210,7 +210,7 @@ TEST(LibraryKernel, Refusals) {
   for (int i = 0; i < 3; ++i)
     *spec.mutable_memories(i) = memory({4, 4}, {4, 1});
   Spec overlapping = spec;
-  for (Dims strides : {Dims{3, 1}, Dims{0, 1}, Dims{1, 1}, Dims{1, 3}}) {
+  for (const Dims &strides : {Dims{3, 1}, Dims{0, 1}, Dims{1, 1}, Dims{1, 3}}) {
     *overlapping.mutable_memories(2) = memory({4, 4}, strides);
     EXPECT_NE(refuse(overlapping).find("lie in one place"), std::string::npos);
   }

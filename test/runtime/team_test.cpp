@@ -210,7 +210,7 @@ TEST(RankThreads, TurnsExceptionsIntoErrors) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Neither the ranks' own threads nor libgomp's, which would end the process.
 TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
-  for (std::vector<int> threadsOfRank :
+  for (const std::vector<int> &threadsOfRank :
        {std::vector<int>(64, 1), std::vector<int>(1, 64)}) {
     pid_t child = fork();
     ASSERT_GE(child, 0);

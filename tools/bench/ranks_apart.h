@@ -34,8 +34,8 @@ inline bool runRanks(std::vector<std::string> arguments, int ranks) {
   std::vector<pid_t> processes;
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<std::string> words = arguments;
-    for (std::string word : {std::string("--rank"), std::to_string(rank),
-                             std::string("--folder"), pattern})
+    for (const std::string &word : {std::string("--rank"), std::to_string(rank),
+                                    std::string("--folder"), pattern})
       words.push_back(word);
     std::vector<char *> pointers;
     for (std::string &word : words)

@@ -49,7 +49,10 @@ uintptr_t takeNumber(const char *&at) {
 /// `address`. Lines are `BEGIN-END RIGHTS OFFSET DEVICE INODE    PATH`.
 bool addFile(const char *line, uintptr_t address, Line *out) {
   uintptr_t begin = takeNumber(line);
-  if (*line++ != '-' || address < begin || address >= takeNumber(line))
+  if (*line != '-')
+    return false;
+  uintptr_t end = takeNumber(++line);
+  if (address < begin || address >= end)
     return false;
   if (const char *path = std::strchr(line, '/'))
     out->add(path);

@@ -15,7 +15,7 @@ static ChannelMove moveLists(int64_t rank, NamedAttrList &attributes) {
   SmallVector<NamedAttribute> before(attributes.begin(), attributes.end());
   for (NamedAttribute attribute : before)
     if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
-      if (int64_t(list.size()) == rank)
+      if (list.size() == rank)
         attributes.set(
             attribute.getName(),
             DenseI64ArrayAttr::get(list.getContext(),

@@ -85,7 +85,7 @@ LogicalResult OnnxModel::untie() {
   // Every use after the first.
   for (const onnx::NodeProto &node : model.graph().node())
     for (int i = 0; asked && i < node.input_size(); ++i) {
-      std::string from = node.input(i);
+      const std::string &from = node.input(i);
       auto known = initializers.find(from);
       if (known == initializers.end() || !::dist::isFloat(known->second.type) ||
           node.output_size() == 0 || node.op_type() == "Identity" ||

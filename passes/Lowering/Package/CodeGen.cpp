@@ -275,6 +275,6 @@ LogicalResult mlir::dist::generateSharedObject(ModuleOp module,
   if (succeeded(result))
     result = link(module, parts, path);
   for (Part &part : parts)
-    llvm::sys::fs::remove(part.path);
+    (void)llvm::sys::fs::remove(part.path);
   return result;
 }

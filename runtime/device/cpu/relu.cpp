@@ -23,7 +23,7 @@ bool takeInvalid() {
         unsigned flags = _mm_getcsr();
         if (!(flags & _MM_EXCEPT_INVALID))
           return;
-        _mm_setcsr(flags & ~unsigned(_MM_EXCEPT_INVALID));
+        _mm_setcsr(flags & ~_MM_EXCEPT_INVALID);
         static_cast<std::atomic<bool> *>(data)->store(true);
       },
       &found);

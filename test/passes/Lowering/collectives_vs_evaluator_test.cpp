@@ -283,7 +283,7 @@ void check(const Mesh &mesh, const std::string &text, int threads,
     }
   }
   session.reset();
-  llvm::sys::fs::remove_directories(folder);
+  (void)llvm::sys::fs::remove_directories(folder);
 }
 
 TEST(CollectivesVsEvaluator, TwoDevices) {
@@ -307,7 +307,8 @@ TEST(CollectivesVsEvaluator, FourDevices) {
 TEST(CollectivesVsEvaluator, TwoAxes) {
   Mesh mesh{{{"a", 2}, {"b", 2}}};
   Cases cases(mesh);
-  for (Axes axes : {Axes{"a"}, Axes{"b"}, Axes{"a", "b"}, Axes{"b", "a"}})
+  for (const Axes &axes :
+       {Axes{"a"}, Axes{"b"}, Axes{"a", "b"}, Axes{"b", "a"}})
     addAll(cases, axes, "f32", axes.size() == 2);
   check(mesh, cases.text, 1);
 }
@@ -333,7 +334,7 @@ TEST(CollectivesVsEvaluator, Overlapped) {
              "rhs_contract = array<i64: 0>} : (" +
              t + ", " + t + ") -> " + t + "\n";
     };
-    std::string body = dot("y0", "x"), returned;
+    std::string body = dot("y0", "x");
     for (int i = 0; i < 5; ++i) {
       std::string n = std::to_string(i), next = std::to_string(i + 1);
       body += "  %g" + n + " = graph.sub %y" + n + ", %x : " + t + "\n" +
@@ -392,7 +393,7 @@ func.func @step(%x: !t {dist.sharding = #s, dist.global_type = !whole}, %v: !t {
 TEST(CollectivesVsEvaluator, UnequalAxesOutOfOrder) {
   Mesh mesh{{{"a", 2}, {"b", 1}, {"c", 2}}};
   Cases cases(mesh);
-  for (Axes axes : {Axes{"c", "b", "a"}, Axes{"b", "c"}, Axes{"b"}})
+  for (const Axes &axes : {Axes{"c", "b", "a"}, Axes{"b", "c"}, Axes{"b"}})
     addAll(cases, axes, "i16", false);
   check(mesh, cases.text, 2);
 }

@@ -285,7 +285,7 @@ void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
     inspect({c, expected[k], results});
   }
   dlclose(handle);
-  llvm::sys::fs::remove_directories(folder);
+  (void)llvm::sys::fs::remove_directories(folder);
 }
 
 void KernelCases::check(const LoweringOptions &options, Numbers numbers,

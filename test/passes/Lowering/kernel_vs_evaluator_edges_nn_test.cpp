@@ -95,8 +95,9 @@ TEST(Edges, GathersAndScatters) {
       std::string x = tensor(to, type), at = tensor(indices, "i64"),
                   u = tensor(from, type);
       // The edges are in what is scattered, and then in what it meets.
-      for (std::string arguments : {"%u: " + u + ", %i: " + at + ", %x: " + x,
-                                    "%x: " + x + ", %i: " + at + ", %u: " + u})
+      for (const std::string &arguments :
+           {"%u: " + u + ", %i: " + at + ", %x: " + x,
+            "%x: " + x + ", %i: " + at + ", %u: " + u})
         addOp(cases, op.substr(0, op.find(' ')) + "_" + type, arguments,
               op + " %x, %i, %u {" + attributes + "}", x + ", " + at + ", " + u,
               x, tolerance);
@@ -128,7 +129,7 @@ TEST(Edges, PoolGradients) {
         "window = array<i64: 1, 3, 2, 1>, strides = array<i64: 1, 2, 2, 1>, "
         "dilations = array<i64: 1, 1, 1, 1>, pad_low = array<i64: 0, 1, 0, 0>, "
         "pad_high = array<i64: 0, 1, 0, 0>";
-    for (std::string arguments :
+    for (const std::string &arguments :
          {"%g: " + y + ", %x: " + x, "%x: " + x + ", %g: " + y})
       cases.add("max_pool_grad_" + type, arguments, x,
                 "%y, %i = graph.max_pool %x {" + window + "} : (" + x +

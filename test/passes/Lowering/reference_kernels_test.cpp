@@ -100,7 +100,7 @@ static std::string compile(int pad) {
   llvm::SmallString<64> folder;
   EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("reference", folder));
   EXPECT_TRUE(module && succeeded(lowerToPackage(*module, {}, folder)));
-  llvm::sys::fs::remove_directories(folder);
+  (void)llvm::sys::fs::remove_directories(folder);
   return said;
 }
 

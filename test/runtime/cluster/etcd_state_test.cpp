@@ -12,7 +12,6 @@
 
 using namespace dist::cluster;
 using namespace etcdserverpb;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -252,7 +251,7 @@ TEST_F(StateTest, RecordsRestoreTheState) {
     case 4:
       leases.push_back(grant(1 + int64_t(random() % 5), now));
       break;
-    case 5:
+    default:
       now += int64_t(random() % 1000);
       ASSERT_TRUE(state.expire(now).ok());
     }

@@ -72,7 +72,7 @@ protected:
 
 // Small and large, one piece and several, again and again.
 TEST_P(HostTest, BroadcastsAndReduces) {
-  for (std::vector<int64_t> mesh :
+  for (const std::vector<int64_t> &mesh :
        {std::vector<int64_t>{1}, {2}, {3}, {2, 2}}) {
     create(mesh);
     for (std::vector<int64_t> counts :

@@ -45,7 +45,7 @@ Backend local(std::string name, int spin, int threads,
 TEST(LocalWorld, RefusesWrongMeshes) {
   std::unique_ptr<LocalWorld> world;
   WorldOptions options;
-  for (std::vector<int64_t> mesh :
+  for (const std::vector<int64_t> &mesh :
        {std::vector<int64_t>{0}, std::vector<int64_t>{-2},
         std::vector<int64_t>{1 << 20}, std::vector<int64_t>(7, 1)}) {
     options.mesh = mesh;

@@ -171,7 +171,7 @@ TEST_P(Ucx, SendsGoOnWithoutTheirRank) {
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(data, std::vector<int32_t>(count, 42));
     std::printf("%lld bytes came after %.1f ms\n",
-                static_cast<long long>(4 * count),
+                4 * static_cast<long long>(count),
                 std::chrono::duration<double, std::milli>(
                     std::chrono::steady_clock::now() - begin)
                     .count());
