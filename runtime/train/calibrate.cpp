@@ -81,7 +81,8 @@ static Status measureKernel(manifest::LibraryKernel kernel, int threads,
   std::vector<void *> buffers;
   for (const auto &memory : info.memories)
     memories.emplace_back(memory.bytes, char(0));
-  memories.emplace_back(info.scratchpadBytes, char(0));
+  // Of as many parts as it is cut into here: more than it was described for.
+  memories.emplace_back(created->scratchpadBytes(), char(0));
   for (Buffer &memory : memories)
     buffers.push_back(memory.data());
   Status status;

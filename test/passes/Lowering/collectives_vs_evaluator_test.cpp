@@ -307,9 +307,8 @@ TEST(CollectivesVsEvaluator, FourDevices) {
 TEST(CollectivesVsEvaluator, TwoAxes) {
   Mesh mesh{{{"a", 2}, {"b", 2}}};
   Cases cases(mesh);
-  for (const Axes &axes :
-       {Axes{"a"}, Axes{"b"}, Axes{"a", "b"}, Axes{"b", "a"}})
-    addAll(cases, axes, "f32", axes.size() == 2);
+  for (const Axes &on : {Axes{"a"}, Axes{"b"}, Axes{"a", "b"}, Axes{"b", "a"}})
+    addAll(cases, on, "f32", on.size() == 2);
   check(mesh, cases.text, 1);
 }
 
