@@ -163,9 +163,11 @@ def RecomputeElementsPass : Pass<"rt-recompute-elements", "::mlir::ModuleOp"> {
 }
 
 def FlattenKernelsPass : Pass<"rt-flatten-kernels", "::mlir::ModuleOp"> {
-  let summary = "kernels whose elements are all computed alike run over one dim";
+  let summary = "kernels whose elements are all computed alike run over one dim, or two";
   let description = [{
-    Loops over it are long whatever the shape: filters end in dims of 3.
+    Loops over it are long whatever the shape: filters end in dims of 3. Where the
+    kernel sums all elements up besides, as an update does that looks for what is
+    not finite, the first dim stays: its rows are divided into chunks.
     ```mlir
     %0 = rt.fused(%x) domain [64, 32, 3, 3] ...
     // becomes
