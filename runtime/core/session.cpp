@@ -202,9 +202,7 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
   }
   ownsWorld = true;
   WorldOptions local;
-  for (const manifest::Axis &axis : m.mesh().axes())
-    local.mesh.push_back(axis.size());
-  local.host = m.mesh().host();
+  local.setMesh(m.mesh());
   local.timeout = options.collectiveTimeout;
   local.spinMicroseconds = threads->spinMicroseconds();
   local.spinForHostMicroseconds = threads->spinForAll();

@@ -34,9 +34,7 @@ struct Processes {
              Between between, double timeout = 30) {
     MessageOptions options;
     options.timeout = timeout;
-    for (const manifest::Axis &axis : m.mesh().axes())
-      options.mesh.push_back(axis.size());
-    options.host = m.mesh().host();
+    options.setMesh(m.mesh());
     options.spinMicroseconds = options.spinForHostMicroseconds = 0;
     int count = 1 + *std::max_element(processOf.begin(), processOf.end());
     if (between == Between::Memory) {

@@ -74,9 +74,7 @@ static Status openAll(const std::string &package, const std::string &spec,
   std::unique_ptr<Session> whole;
   DIST_RETURN_IF_ERROR(Session::open(package, {}, &whole));
   MessageOptions options;
-  for (const manifest::Axis &axis : whole->manifest().mesh().axes())
-    options.mesh.push_back(axis.size());
-  options.host = whole->manifest().mesh().host();
+  options.setMesh(whole->manifest().mesh());
   if (int(processOf.size()) != whole->manifest().ranks())
     return Status::error(StatusCode::InvalidArgument, "wrong number of ranks",
                          package, "", "give each rank a process");

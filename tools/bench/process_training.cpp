@@ -106,9 +106,7 @@ Status runRank(const std::string &package, const manifest::Manifest &m,
   bool together = options["--wire"] == "memory";
   if (!together) {
     MessageOptions message;
-    for (const manifest::Axis &axis : m.mesh().axes())
-      message.mesh.push_back(axis.size());
-    message.host = m.mesh().host();
+    message.setMesh(m.mesh());
     message.spinMicroseconds = std::stoi(options["--spin"]);
     message.spinForHostMicroseconds = message.spinMicroseconds;
     message.threadsPerRank = m.threads_per_device();

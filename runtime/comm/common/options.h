@@ -14,6 +14,14 @@
 namespace dist {
 
 struct WorldOptions {
+  /// Takes the mesh that a program is for.
+  void setMesh(const manifest::Mesh &of) {
+    mesh.clear();
+    for (const manifest::Axis &axis : of.axes())
+      mesh.push_back(axis.size());
+    host = of.host();
+  }
+
   /// Sizes of the mesh's axes, major to minor. None: one rank.
   std::vector<int64_t> mesh;
   /// One rank more, behind those of the axes: it meets the others in

@@ -175,14 +175,7 @@ bool End::isConnected() {
       ++peer.greetingsSent;
       Job *job = takeJob(peer.rank, &greeting);
       job->header = {me, {}};
-      ucp_request_param_t parameters{};
-      parameters.op_attr_mask =
-          UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-      parameters.cb.send = onSent;
-      parameters.user_data = job;
-      begun(job, ucp_am_send_nbx(peer.endpoint, greetingId, &job->header,
-                                 sizeof job->header, greetingText,
-                                 sizeof greetingText, &parameters));
+      begin(job, peer, greetingId, greetingText, sizeof greetingText);
     }
     all &= peer.greetings == allGreetings;
   }
@@ -308,6 +301,17 @@ void End::begun(Job *job, ucs_status_ptr_t result) {
     finish(job, UCS_PTR_STATUS(result));
 }
 
+void End::begin(Job *job, const Peer &peer, unsigned id, const void *data,
+                size_t bytes) {
+  ucp_request_param_t parameters{};
+  parameters.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  parameters.cb.send = onSent;
+  parameters.user_data = job;
+  begun(job, ucp_am_send_nbx(peer.endpoint, id, &job->header,
+                             sizeof job->header, data, bytes, &parameters));
+}
+
 void End::onSent(void *request, ucs_status_t status, void *job) {
   Job *own = static_cast<Job *>(job);
   own->end->finish(own, status);
@@ -327,13 +331,7 @@ void End::send(int to, const MessageHeader &header, const void *data,
   }
   Job *job = takeJob(to, request);
   job->header = {me, header};
-  ucp_request_param_t parameters{};
-  parameters.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  parameters.cb.send = onSent;
-  parameters.user_data = job;
-  begun(job, ucp_am_send_nbx(peer.endpoint, messageId, &job->header,
-                             sizeof job->header, data, bytes, &parameters));
+  begin(job, peer, messageId, data, bytes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,9 @@ private:
   End(std::shared_ptr<Context> context, int rank, int ranks);
   Job *takeJob(int peer, Request *request);
   void finish(Job *job, ucs_status_t status);
+  /// Sends a message whose header the job has.
+  void begin(Job *job, const Peer &peer, unsigned id, const void *data,
+             size_t bytes);
   /// What UCX said when it was given a job.
   void begun(Job *job, ucs_status_ptr_t result);
   bool reach(Peer &peer);

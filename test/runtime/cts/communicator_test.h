@@ -12,7 +12,9 @@
 #ifndef TEST_RUNTIME_CTS_COMMUNICATOR_TEST_H
 #define TEST_RUNTIME_CTS_COMMUNICATOR_TEST_H
 
+#include "runtime/comm/common/options.h"
 #include "runtime/core/world.h"
+#include "runtime/device/cpu/team.h"
 #include <functional>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -22,6 +24,20 @@
 #include <vector>
 
 namespace dist::cts {
+
+/// What worlds of this process are made with, of whatever kind.
+inline void fill(WorldOptions *options, const std::vector<int64_t> &mesh,
+                 double timeout, int spin, int threads, Algorithm algorithm,
+                 bool host) {
+  options->allReduce = algorithm;
+  options->mesh = mesh;
+  options->host = host;
+  options->timeout = timeout;
+  options->spinMicroseconds = spin;
+  options->threadsPerRank = threads;
+  if (threads > 1)
+    options->parallelFor = cpu::parallelFor;
+}
 
 struct Backend {
   std::string name;

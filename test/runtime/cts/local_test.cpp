@@ -18,14 +18,7 @@ std::unique_ptr<World> createLocal(const std::vector<int64_t> &mesh,
                                    double timeout, int spin, int threads,
                                    Algorithm algorithm, bool host) {
   WorldOptions options;
-  options.allReduce = algorithm;
-  options.mesh = mesh;
-  options.host = host;
-  options.timeout = timeout;
-  options.spinMicroseconds = spin;
-  options.threadsPerRank = threads;
-  if (threads > 1)
-    options.parallelFor = cpu::parallelFor;
+  fill(&options, mesh, timeout, spin, threads, algorithm, host);
   std::unique_ptr<LocalWorld> world;
   Status status = LocalWorld::create(options, &world);
   EXPECT_TRUE(status.ok()) << status.message();

@@ -22,14 +22,7 @@ std::unique_ptr<World> createMessages(const std::vector<int64_t> &mesh,
                                       double timeout, int spin, int threads,
                                       Algorithm algorithm, bool host) {
   MessageOptions options;
-  options.allReduce = algorithm;
-  options.mesh = mesh;
-  options.host = host;
-  options.timeout = timeout;
-  options.spinMicroseconds = spin;
-  options.threadsPerRank = threads;
-  if (threads > 1)
-    options.parallelFor = cpu::parallelFor;
+  fill(&options, mesh, timeout, spin, threads, algorithm, host);
   int ranks = host + std::accumulate(mesh.begin(), mesh.end(), 1,
                                      std::multiplies<int>());
   std::unique_ptr<MessageWorld> world;
