@@ -24,8 +24,9 @@ struct OpCost {
 /// written once.
 OpCost getElementwiseCost(Operation *op);
 
-/// Bytes of a tensor; 0 of what is none (a token). None where nobody can know:
-/// a dim without a size, elements of no fixed width. Unknown is not free.
+/// Bytes of a tensor; 0 of what is no tensor (a token). None where it is
+/// unknown: a dim without a size, elements of no fixed width. Unknown is not
+/// free.
 std::optional<int64_t> findByteSize(Type type);
 
 /// The same of a value of an op that takes nothing else (graph's and dist's

@@ -82,7 +82,7 @@ static std::optional<AddressFault> checkHost(const std::string &host,
       return AddressFault{inQuotes(host) + " is no IPv6 address",
                           "write [ADDRESS]:PORT"};
     if (canonicalHost(host) == "::")
-      return AddressFault{"it is a wildcard, which nobody can connect to",
+      return AddressFault{"it is a wildcard, which no task can connect to",
                           "write the host's address"};
     return std::nullopt;
   }
@@ -99,7 +99,7 @@ static std::optional<AddressFault> checkHost(const std::string &host,
     return AddressFault{inQuotes(host) + " is no IPv4 address",
                         "write A.B.C.D:PORT, each at most 255"};
   if (host == "0.0.0.0")
-    return AddressFault{"it is a wildcard, which nobody can connect to",
+    return AddressFault{"it is a wildcard, which no task can connect to",
                         "write the host's address"};
   return std::nullopt;
 }

@@ -39,7 +39,7 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   return call;
 }
 
-Status Communicator::share(const Collective &call, void *const *, void **) {
+Status Communicator::publish(const Collective &call, void *const *, void **) {
   return Status::error(StatusCode::Internal,
                        std::string(name(call.kind)) +
                            " is to be read where it lies, but these devices "

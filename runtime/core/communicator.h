@@ -52,7 +52,7 @@ enum class CollectiveKind {
 /// "all_reduce", ...
 const char *name(CollectiveKind kind);
 
-/// Elements that somebody else keeps.
+/// Elements in memory of the caller's.
 template <typename T> struct Sequence {
   const T *data = nullptr;
   int64_t size = 0;
@@ -100,8 +100,8 @@ class Communicator {
 public:
   virtual ~Communicator() = default;
 
-  /// Of this rank: whoever works for it says so here, and its peers' deadlines
-  /// stand still while it moves.
+  /// Of this rank: threads that work for it say so here, and its peers'
+  /// deadlines stand still while it moves.
   Progress progress;
 
   virtual int rank() const = 0;
@@ -114,10 +114,10 @@ public:
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
   /// Reductions combine in the order of places, but a ring from another place
-  /// on for each part. A send never waits for its recv, nor need whoever only
-  /// gives wait for those who take. Where the root of a
-  /// broadcast is the mesh's host, and of a reduce, whoever gives only has no
-  /// `to`, whoever takes only no `from`.
+  /// on for each part. A send never waits for its recv, nor need a rank that
+  /// only gives wait for those that take. Where the root of a broadcast or
+  /// reduce is the mesh's host, a rank that only gives has no `to`, and one
+  /// that only takes no `from`.
   virtual Status run(const Collective &call, void *const *from,
                      void *const *to) = 0;
 
@@ -126,9 +126,9 @@ public:
   /// Meets the group and moves nothing: `addresses` gets, for each piece and in
   /// it for each place, where the rank there has what `call` would bring here.
   /// Buffers stay as they are until a barrier of the same axes. Of an
-  /// all_slice, an address a piece in `from` itself, and nobody waits.
-  virtual Status share(const Collective &call, void *const *from,
-                       void **addresses);
+  /// all_slice, an address a piece in `from` itself, and no rank waits.
+  virtual Status publish(const Collective &call, void *const *from,
+                         void **addresses);
 
   /// Makes every collective of every rank fail from now on; the first reason
   /// stays. Any thread may call it.

@@ -142,11 +142,11 @@ int32_t rt_publish(dist_rt_context *context,
     void **addresses = buffers + call.pieces.size;
     // A slice is of the rank's own memory: it waits for no other rank.
     if (call.kind == CollectiveKind::AllSlice)
-      return context->communicator->share(call, buffers, addresses);
+      return context->communicator->publish(call, buffers, addresses);
     Timed timed(context, "collective", nullptr, call.op);
     if (!context->started.idle())
       DIST_RETURN_IF_ERROR(context->started.waitForAll());
-    return context->communicator->share(call, buffers, addresses);
+    return context->communicator->publish(call, buffers, addresses);
   });
 }
 

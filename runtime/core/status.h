@@ -23,7 +23,7 @@ enum class StatusCode {
   Unavailable = 3,
   /// An invariant of ours broke: exit 3.
   Internal = 4,
-  /// Somebody asked for it: exit 3.
+  /// The user or the app asked for it: exit 3.
   Cancelled = 5,
 };
 

@@ -52,7 +52,7 @@ const char *name(DataType type);
 int64_t elementCount(const std::vector<int64_t> &shape);
 std::string toString(const std::vector<int64_t> &shape);
 
-/// A dense row-major tensor somebody else owns.
+/// A dense row-major tensor in memory of the caller's.
 struct TensorView {
   DataType type = manifest::DATA_TYPE_UNKNOWN;
   std::vector<int64_t> shape;

@@ -39,8 +39,8 @@ public:
             0);
   }
 
-  /// Whether `ready()` becomes true within some microseconds, awake. Nobody has
-  /// to notify.
+  /// Whether `ready()` becomes true within some microseconds, awake. No thread
+  /// has to notify.
   template <typename Ready> bool spin(Ready ready, int microseconds) {
     Clock::time_point end =
         Clock::now() + std::chrono::microseconds(microseconds);
@@ -56,7 +56,7 @@ public:
 
   /// True when `ready()` became true, false at the deadline. Spins for
   /// `spinMicroseconds` before it sleeps. While the process is suspended
-  /// for over a second, the time that is left stands still: nobody can have
+  /// for over a second, the time that is left stands still: none can have
   /// come.
   template <typename Ready>
   bool wait(Ready ready, Clock::time_point deadline, int spinMicroseconds) {

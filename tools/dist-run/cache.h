@@ -19,7 +19,7 @@ namespace dist::tools {
 ///   <key>.inputs   the files that a model of this key opens besides
 ///
 /// What goes wrong with it never fails a run: one line says so, and the model
-/// is compiled. The folder must be the user's own and writable by nobody else,
+/// is compiled. The folder must be the user's own and writable by no one else,
 /// because loading a package runs its code.
 class CompileCache {
 public:

@@ -64,7 +64,7 @@ Status runCompiler(const std::vector<std::string> &words,
   argv.push_back(nullptr);
   pid_t child;
   {
-    // Until it is known whom to kill.
+    // Until it is known which process to kill.
     Shield shield("starting the compiler");
     child = fork();
     if (child == 0) {

@@ -274,7 +274,7 @@ static void addStrategyOptions(Table &table, Options &o) {
              "collectives run beside computation, on a thread of their own",
              &o.overlap);
   table.flag("--error-on-implicit-reshard",
-             "refuses what moves between layouts that nobody asked for",
+             "refuses moves between layouts that were not asked for",
              &o.errorOnImplicitReshard);
   table.flag(
       "--allow-replicate",

@@ -405,7 +405,7 @@ void Lowering::emitPart(const ProgramPart &part) {
   b.setInsertionPointToEnd(module.getBody());
   beginFunction(loc, getPartName(part), {pointer, pointer, pointer, pointer},
                 most);
-  // Programs call it, nobody else does.
+  // Only programs call it.
   function.setVisibility_(LLVM::Visibility::Hidden);
   int64_t next = 0;
   for (Operation *call : part.calls) {

@@ -35,7 +35,7 @@ struct Call {
 /// "all_reduce of op 3 with 7 elements on rank 1"
 std::string describe(const WorldOptions &options, int rank, const Call &call);
 
-/// Why nobody can have what two ranks came with.
+/// Why what two ranks came with does not fit together.
 std::string describeMismatch(const WorldOptions &options, int rank,
                              const Call &call, int other,
                              const Call &othersCall);

@@ -37,7 +37,7 @@ struct WorldOptions {
   int spinForHostMicroseconds = 1000;
   /// Gives the CPU of a rank that waits to one that has no CPU, because another
   /// program has it; false: it has one. Who gave sleeps, and then calls `sit`,
-  /// to go where the other one was. Null: nobody gives.
+  /// to go where the other one was. Null: none gives.
   std::function<bool(int waiting, int late)> giveCpu;
   std::function<void(int rank)> sit;
   /// Runs a kernel on the calling device's team (dist::cpu::parallelFor);
@@ -51,7 +51,8 @@ struct WorldOptions {
   /// How errors name an op of a rank's program; null: by its id. Any thread
   /// asks, while the rank works.
   std::function<std::string(int rank, int32_t op)> nameOp;
-  /// Hears of ranks that hang before the timeout is over; null: nobody does.
+  /// Hears of ranks that hang before the timeout is over; null: they are not
+  /// told.
   std::function<void(const std::string &)> warn;
 };
 

@@ -49,7 +49,7 @@ template <Reduction R, typename V> V combine(V a, V b) {
     else
       return a * b;
   } else if constexpr (R == Reduction::Max) {
-    // A NaN stays, whoever brings it.
+    // A NaN stays, whichever rank brings it.
     return a > b || a != a ? a : b;
   } else {
     return a < b || a != a ? a : b;

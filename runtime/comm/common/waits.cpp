@@ -54,7 +54,7 @@ static std::string list(const std::vector<int> &ranks, const char *between) {
 Blame blame(const WorldOptions &options, const Dependence &dependence) {
   std::string within = " " + withinTimeout(options);
   const std::vector<int> &free = dependence.free;
-  // The first whose missing ranks wait for nobody; if all wait, the loop.
+  // The first whose missing ranks wait for none; if all wait, the loop.
   for (const Wait &wait : dependence.waits) {
     std::vector<int> missing;
     for (int rank : wait.missing)

@@ -34,7 +34,7 @@ struct Wait {
 /// What one wait depends on.
 struct Dependence {
   std::vector<Wait> waits; // itself first
-  std::vector<int> free;   // who is missing and waits for nobody
+  std::vector<int> free;   // missing, and waiting for none
 };
 Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks);
 

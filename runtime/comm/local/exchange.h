@@ -51,7 +51,7 @@ struct RankState {
   int worldRank(const Exchange &exchange, int64_t position) const {
     return exchange.group->group->members[memberAt[position]];
   }
-  /// Meets the others of the group, to whom `pack` may write what is small.
+  /// Meets the others of the group; `pack` may write what is small for them.
   template <typename Pack> Status meet(const Exchange &e, Pack pack) {
     return shared.meet(*e.group, e.call, e.from, e.to, pack);
   }

@@ -54,8 +54,8 @@ Status Shared::waitForOthers(const Membership &membership, const Call &call) {
         return false;
     return true;
   };
-  // Nobody has anything to do before the last one comes: who arrives before it
-  // wakes nobody.
+  // None has anything to do before the last one comes: those that arrive before
+  // it wake none.
   if (allArrived()) {
     group.wait.notify();
     return Status();

@@ -49,8 +49,8 @@ Status LocalCommunicator::run(const Collective &what, void *const *from,
   return collectDirectly(e, state);
 }
 
-Status LocalCommunicator::share(const Collective &what, void *const *from,
-                                void **addresses) {
+Status LocalCommunicator::publish(const Collective &what, void *const *from,
+                                  void **addresses) {
   progress.advance();
   Exchange e(what, from, nullptr);
   DIST_RETURN_IF_ERROR(begin(state, groups, e));

@@ -29,8 +29,8 @@ public:
   Status run(const Collective &what, void *const *from,
              void *const *to) override;
   bool sharesMemory() const override { return true; }
-  Status share(const Collective &what, void *const *from,
-               void **addresses) override;
+  Status publish(const Collective &what, void *const *from,
+                 void **addresses) override;
   void abort(const std::string &reason) override { state.shared.abort(reason); }
   void reset() {
     for (Membership &group : groups)

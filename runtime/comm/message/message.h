@@ -7,7 +7,7 @@
 //
 // Ranks that share no memory: every collective is made of messages between two
 // of them. Sums have the bits of the local communicator: an element's addends
-// are combined in the order of ranks by whoever has them all.
+// are combined in the order of ranks by the rank that has them all.
 //
 // Auto: what is small goes from each to all, who each sum all of it: one
 // message's time. Else each rank sums one part, which all send it, and sends
@@ -28,7 +28,7 @@ namespace dist {
 
 struct MessageOptions : WorldOptions {
   /// Of the world's beginning; `reset` begins the next. Messages of an older
-  /// one are nobody's.
+  /// one are dropped.
   uint32_t generation = 0;
   /// How errors call a rank that is lost, "rank 3 of worker 1"; null: by its
   /// number.

@@ -15,7 +15,7 @@ namespace dist::message {
 namespace {
 using State = Transport::Request::State;
 
-/// How often somebody looks in while the rank's threads are elsewhere: each
+/// How often a thread looks in while the rank's threads are elsewhere: each
 /// time costs the rank some microseconds, and peers that ask wait for it.
 constexpr std::chrono::milliseconds attendance{20};
 

@@ -114,7 +114,7 @@ public:
   // Any thread:
 
   void abort(const std::string &reason);
-  /// The next generation; nobody is inside.
+  /// The next generation; no thread is inside.
   void reset();
   Traffic traffic();
 
@@ -179,7 +179,7 @@ private:
   void lost(int rank, const std::string &why) override;
   /// An arrival meets who expects it.
   void meet(const Expected &expected, const Transport::Arrival &arrival);
-  /// An arrival that nobody expects: of a group that is elsewhere?
+  /// An arrival that no call expects: of a group that is elsewhere?
   void keep(const Transport::Arrival &arrival);
   void readControl(const Control &control);
   void answer(int to);
@@ -195,7 +195,7 @@ private:
   void setAborted(const std::string &why);
   void tellAborted();
   void releaseKept();
-  /// What nobody has taken.
+  /// What no call has taken.
   void dropArrivals();
   /// Who the call under way waits for: for their messages, or, if for none,
   /// for those who take its own.

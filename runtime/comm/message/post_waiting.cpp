@@ -22,7 +22,7 @@ using Clock = Transport::Clock;
 /// How often a waiting rank looks at the others.
 constexpr std::chrono::milliseconds longestSlice{200};
 /// A sleep that lasts so much longer than planned: the process was suspended,
-/// and nobody could have come.
+/// and no message could have come.
 constexpr std::chrono::seconds suspension{1};
 
 void relax() {
@@ -181,7 +181,7 @@ void Post::readControl(const Control &control) {
   int from = control.arrival.from;
   switch (control.arrival.header.type) {
   case MessageType::Abort:
-    // Who was told tells nobody: all are.
+    // A rank that was told does not pass it on: all are told.
     setAborted(std::string(control.bytes.begin(), control.bytes.end()));
     told = true;
     return;

@@ -32,7 +32,7 @@ Status MessageCommunicator::run(const Collective &what, void *const *from,
   Team worker(team);
   worker.inBackground = what.background;
   if (what.kind == CollectiveKind::AllSlice) {
-    // Nobody's affair; a started collective may be under way meanwhile.
+    // No other rank sees it; a started collective may be under way meanwhile.
     for (int64_t i = 0; i < what.pieces.size; ++i)
       worker.pull(what.pieces[i], from[i], description.position, to[i], 0);
     return Status();
@@ -47,10 +47,10 @@ Status MessageCommunicator::run(const Collective &what, void *const *from,
   return status;
 }
 
-Status MessageCommunicator::share(const Collective &what, void *const *from,
-                                  void **addresses) {
+Status MessageCommunicator::publish(const Collective &what, void *const *from,
+                                    void **addresses) {
   if (what.kind != CollectiveKind::AllSlice)
-    return Communicator::share(what, from, addresses);
+    return Communicator::publish(what, from, addresses);
   progress.advance();
   Description description(what);
   DIST_RETURN_IF_ERROR(check(options, groups, rank(), &description));

@@ -24,9 +24,9 @@ public:
   int groupRank(uint32_t axes) const override;
   Status run(const Collective &what, void *const *from,
              void *const *to) override;
-  /// Of an all_slice alone, which is nobody else's affair.
-  Status share(const Collective &what, void *const *from,
-               void **addresses) override;
+  /// Of an all_slice alone, which no other rank sees.
+  Status publish(const Collective &what, void *const *from,
+                 void **addresses) override;
   void abort(const std::string &reason) override { post.abort(reason); }
   void reset() { post.reset(); }
   Traffic traffic() { return post.traffic(); }

@@ -108,7 +108,7 @@ Status End::create(std::shared_ptr<Context> context, int rank, int ranks,
 
 End::~End() {
   if (worker) {
-    // What was sent leaves, if it can: nobody is told twice.
+    // What was sent leaves, if it can; no request is told twice.
     ucp_request_param_t none{};
     ucs_status_ptr_t flush = ucp_worker_flush_nbx(worker, &none);
     if (UCS_PTR_IS_PTR(flush)) {

@@ -7,9 +7,10 @@
 //
 // Threads that wait for each other within microseconds wait awake. Where other
 // programs want the CPUs, too, the system may put two of them on one, where
-// whoever waits is in the way of whom it waits for, at every kernel, and leave
-// them there for long. So each has a seat: a CPU that it goes to when it finds
-// itself elsewhere. It is not bound to it, so that the system can move it.
+// the one that waits takes the time of the one it waits for, at every kernel,
+// and leave them there for long. So each has a seat: a CPU that it goes to when
+// it finds itself elsewhere. It is not bound to it, so that the system can move
+// it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_CPUS_H

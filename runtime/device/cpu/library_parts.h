@@ -8,7 +8,7 @@
 // The library gives each thread of a team its portion of a kernel beforehand,
 // so that a thread whose CPU another program has holds up all others. A kernel
 // that is made of more and smaller ones, over some rows (images, lines of a
-// product) and for one thread each, is done by whoever is free.
+// product) and for one thread each, is done by any thread that is free.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_LIBRARY_PARTS_H

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // libgomp's helpers stay awake for milliseconds after a loop, at the expense of
-// other devices' threads and of other programs. These sleep soon. Who is awake
-// takes the next range, so that a helper whom the system wakes late, or whose
-// CPU another program has, delays nobody; and one that loses its CPU within a
-// range is called to that of the thread that waits for it, which would else be
-// idle.
+// other devices' threads and of other programs. These sleep soon. A thread that
+// is awake takes the next range, so that a helper that the system wakes late,
+// or whose CPU another program has, delays no other; and one that loses its CPU
+// within a range is called to the CPU of the thread that waits for it, which
+// would be idle otherwise.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_DEVICE_CPU_SLEEPING_TEAM_H
@@ -73,8 +73,8 @@ private:
   int spinMicroseconds;
   Loop loop; // stays as it is while `unfinished` is not 0
   struct alignas(64) Portion {
-    /// Ranges that nobody has taken yet, below; above them the loop's number,
-    /// so that nobody takes one of a loop it has not begun.
+    /// Ranges that are not taken yet, below; above them the loop's number,
+    /// so that no thread takes one of a loop it has not begun.
     std::atomic<uint64_t> untaken{0};
   };
   std::vector<Portion> portions; // by thread

@@ -56,7 +56,7 @@ typedef struct dist_fit_options_t {
   dist_checkpoint_use_t use;
   int64_t keep;       /* 0: 3 */
   int64_t save_every; /* steps; 0: each epoch */
-  /* NULL: nobody hears. What they return is not 0: the run ends there, its
+  /* NULL: not called. What they return is not 0: the run ends there, its
      state saved where there is a folder. They get `data`. */
   int (*on_step)(void *data, const dist_step_t *step);
   int (*on_epoch)(void *data, const dist_epoch_t *epoch);

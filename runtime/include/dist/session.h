@@ -9,7 +9,7 @@
 |* the devices it was compiled for. One thread at a time may use it, but for
 |* dist_session_cancel. All tensors are global: the runtime cuts batches and
 |* puts results together. A device of several threads has helpers that sleep
-|* soon and are where others want the CPUs in nobody's way, as long as the
+|* soon and leave CPUs that other programs want to these, as long as the
 |* library's kernels of its program can be cut into parts. Where one can not,
 |* all of it computes on libgomp's threads, which wait awake for milliseconds at
 |* a kernel's end: then start the app with GOMP_SPINCOUNT=5000 in its
@@ -49,7 +49,7 @@ typedef struct dist_session_options_t {
   /* Seconds that devices wait for one that shows no progress (computing is
      progress); 0: 30. */
   double collective_timeout;
-  /* Gets the session's messages; NULL: nobody does. */
+  /* Gets the session's messages; NULL: they are dropped. */
   dist_log_fn log;
   void *log_data;
   /* Threads that other sessions run on, too; NULL: the session's own. */
@@ -63,7 +63,7 @@ typedef struct dist_session_options_t {
 
 /* Loads a package with its initial weights. `options` may be NULL. Loading a
    package runs its code, with all the rights of the app: open those that you
-   compiled, or trust as you trust a program, from folders that nobody else may
+   compiled, or trust as you trust a program, from folders that no one else may
    write to. Its files are read, not mapped, and not needed any more when this
    returns, but for program.so, which must not be changed in place. */
 DIST_API dist_status_t *dist_session_open(const char *package,

@@ -29,7 +29,7 @@ typedef enum dist_status_code_t {
   DIST_STATUS_UNAVAILABLE = 3,
   /* The runtime is at fault. */
   DIST_STATUS_INTERNAL = 4,
-  /* Somebody asked for it (dist_session_cancel). */
+  /* The app asked for it (dist_session_cancel). */
   DIST_STATUS_CANCELLED = 5
 } dist_status_code_t;
 

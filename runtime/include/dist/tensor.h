@@ -6,7 +6,7 @@
 |*===----------------------------------------------------------------------===*|
 |*
 |* A tensor is handed over as a view: dense, row-major, in the process's
-|* memory, owned by somebody else.
+|* memory, owned by the caller.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_TENSOR_H

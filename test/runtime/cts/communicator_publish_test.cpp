@@ -1,4 +1,4 @@
-//===- communicator_share_test.cpp - Buffers read where they lie ----------===//
+//===- communicator_publish_test.cpp - Buffers read where they lie --------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-class ShareTest : public CommunicatorTest {
+class PublishTest : public CommunicatorTest {
 protected:
   std::unique_ptr<World> world;
 
@@ -28,9 +28,9 @@ protected:
       GTEST_SKIP() << "its ranks share no memory";
   }
   /// Shares pieces of `bytes` from each place on; `addresses` come back.
-  Status share(int rank, Kind kind, std::vector<void *> from, int64_t bytes,
-               std::vector<int64_t> axes, std::vector<void *> *addresses,
-               int64_t fromPlace = 0, int64_t rows = 1) {
+  Status publish(int rank, Kind kind, std::vector<void *> from, int64_t bytes,
+                 std::vector<int64_t> axes, std::vector<void *> *addresses,
+                 int64_t fromPlace = 0, int64_t rows = 1) {
     std::vector<Piece> pieces(from.size());
     for (Piece &piece : pieces) {
       piece.type = manifest::F32;
@@ -47,7 +47,7 @@ protected:
     what.pieces = {pieces.data(), int64_t(pieces.size())};
     addresses->assign(from.size() * ranks, nullptr);
     Status status =
-        world->rank(rank).share(what, from.data(), addresses->data());
+        world->rank(rank).publish(what, from.data(), addresses->data());
     // The caller uses its array for something else at once.
     from.assign(from.size(), nullptr);
     return status;
@@ -63,9 +63,9 @@ protected:
   int64_t ranks = 0;
 };
 
-// Each rank adds up what all have, round by round: nobody writes for the next
+// Each rank adds up what all have, round by round: none writes for the next
 // before all have read, and everybody sees what was written before.
-TEST_P(ShareTest, RanksReadEachOther) {
+TEST_P(PublishTest, RanksReadEachOther) {
   for (int64_t n : {2, 3}) {
     create({n});
     if (IsSkipped())
@@ -78,8 +78,8 @@ TEST_P(ShareTest, RanksReadEachOther) {
           first[i] = 1000 * round + 10 * rank + i;
           second[i] = -first[i];
         }
-        Status status = share(rank, Kind::AllReduce,
-                              {first.data(), second.data()}, 200, {0}, &at);
+        Status status = publish(rank, Kind::AllReduce,
+                                {first.data(), second.data()}, 200, {0}, &at);
         ASSERT_TRUE(status.ok()) << status.message();
         for (int64_t place = 0; place < n; ++place)
           for (int i = 0; i < 50; ++i) {
@@ -97,22 +97,22 @@ TEST_P(ShareTest, RanksReadEachOther) {
 
 // Places count in the order of the axes, within the group; each rank gets its
 // part of what the others have.
-TEST_P(ShareTest, PlacesAndParts) {
+TEST_P(PublishTest, PlacesAndParts) {
   create({2, 3});
   if (IsSkipped())
     return;
   std::vector<std::vector<float>> data(6, std::vector<float>(60));
   onAll([&](int rank) {
     std::vector<void *> at;
-    ASSERT_TRUE(share(rank, Kind::ReduceScatter, {data[rank].data()}, 40,
-                      {1, 0}, &at, 40)
+    ASSERT_TRUE(publish(rank, Kind::ReduceScatter, {data[rank].data()}, 40,
+                        {1, 0}, &at, 40)
                     .ok());
     int mine = rank % 3 * 2 + rank / 3;
     for (int place = 0; place < 6; ++place)
       EXPECT_EQ(at[place], data[place % 2 * 3 + place / 2].data() + 10 * mine);
     ASSERT_TRUE(world->rank(rank).barrier(20, 3).ok());
     ASSERT_TRUE(
-        share(rank, Kind::AllReduce, {data[rank].data()}, 40, {1}, &at).ok());
+        publish(rank, Kind::AllReduce, {data[rank].data()}, 40, {1}, &at).ok());
     for (int place = 0; place < 3; ++place)
       EXPECT_EQ(at[place], data[rank / 3 * 3 + place].data());
     ASSERT_TRUE(world->rank(rank).barrier(20, 2).ok());
@@ -120,7 +120,7 @@ TEST_P(ShareTest, PlacesAndParts) {
 }
 
 // More pieces than a publication holds the addresses of.
-TEST_P(ShareTest, ManyPieces) {
+TEST_P(PublishTest, ManyPieces) {
   create({2});
   if (IsSkipped())
     return;
@@ -131,7 +131,7 @@ TEST_P(ShareTest, ManyPieces) {
       std::vector<void *> from, at;
       for (float &value : data[rank])
         from.push_back(&value);
-      ASSERT_TRUE(share(rank, Kind::AllReduce, from, 4, {0}, &at).ok());
+      ASSERT_TRUE(publish(rank, Kind::AllReduce, from, 4, {0}, &at).ok());
       for (int i = 0; i < pieces; ++i)
         for (int place = 0; place < 2; ++place)
           ASSERT_EQ(at[2 * i + place], &data[place][i]);
@@ -141,25 +141,25 @@ TEST_P(ShareTest, ManyPieces) {
 }
 
 // A rank finds its own part alone.
-TEST_P(ShareTest, SlicesWaitForNobody) {
+TEST_P(PublishTest, SlicesWaitForNone) {
   create({2});
   if (IsSkipped())
     return;
   float data[20];
   std::vector<void *> at;
-  ASSERT_TRUE(share(1, Kind::AllSlice, {data}, 40, {0}, &at, 40).ok());
+  ASSERT_TRUE(publish(1, Kind::AllSlice, {data}, 40, {0}, &at, 40).ok());
   EXPECT_EQ(at[0], data + 10);
-  ASSERT_TRUE(share(0, Kind::AllSlice, {data}, 40, {0}, &at, 40).ok());
+  ASSERT_TRUE(publish(0, Kind::AllSlice, {data}, 40, {0}, &at, 40).ok());
   EXPECT_EQ(at[0], data);
 }
 
-TEST_P(ShareTest, FailsAsCollectivesDo) {
+TEST_P(PublishTest, FailsAsCollectivesDo) {
   create({2}, 0.2);
   if (IsSkipped())
     return;
   float data[20] = {};
   std::vector<void *> at;
-  Status late = share(0, Kind::AllReduce, {data}, 40, {0}, &at);
+  Status late = publish(0, Kind::AllReduce, {data}, 40, {0}, &at);
   EXPECT_EQ(late.code(), StatusCode::Unavailable);
   EXPECT_NE(late.message().find("rank 1 did not arrive"), std::string::npos)
       << late.message();
@@ -169,7 +169,7 @@ TEST_P(ShareTest, FailsAsCollectivesDo) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     world->rank(1).abort("rank 1 has no more memory");
   });
-  Status aborted = share(0, Kind::AllReduce, {data}, 40, {0}, &at);
+  Status aborted = publish(0, Kind::AllReduce, {data}, 40, {0}, &at);
   other.join();
   EXPECT_NE(aborted.message().find("rank 1 has no more memory"),
             std::string::npos)
@@ -181,10 +181,10 @@ TEST_P(ShareTest, FailsAsCollectivesDo) {
   float sums[10] = {};
   onAll([&](int rank) {
     std::vector<void *> addresses;
-    status[rank] = rank == 0
-                       ? share(0, Kind::AllReduce, {data}, 40, {0}, &addresses)
-                       : world->rank(1).allReduce(20, sums, 10, manifest::F32,
-                                                  Reduction::Sum, 1);
+    status[rank] =
+        rank == 0 ? publish(0, Kind::AllReduce, {data}, 40, {0}, &addresses)
+                  : world->rank(1).allReduce(20, sums, 10, manifest::F32,
+                                             Reduction::Sum, 1);
   });
   EXPECT_FALSE(status[0].ok());
   EXPECT_FALSE(status[1].ok());
@@ -193,12 +193,12 @@ TEST_P(ShareTest, FailsAsCollectivesDo) {
             std::string::npos);
 
   create({2});
-  Status rows = share(0, Kind::AllReduce, {data}, 20, {0}, &at, 0, 2);
+  Status rows = publish(0, Kind::AllReduce, {data}, 20, {0}, &at, 0, 2);
   EXPECT_NE(rows.message().find("not one block"), std::string::npos)
       << rows.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ShareTest, testing::ValuesIn(backends()),
+INSTANTIATE_TEST_SUITE_P(Backends, PublishTest, testing::ValuesIn(backends()),
                          [](const auto &info) { return info.param.name; });
 
 TEST(Communicator, RefusesToShareWhatIsApart) {
@@ -207,7 +207,7 @@ TEST(Communicator, RefusesToShareWhatIsApart) {
   Collective what;
   what.kind = Kind::AllReduce;
   what.op = 7;
-  Status status = apart.share(what, nullptr, nullptr);
+  Status status = apart.publish(what, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::Internal);
   EXPECT_NE(status.message().find("do not share memory"), std::string::npos)
       << status.message();
