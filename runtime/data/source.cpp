@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/data/source.h"
 #include "runtime/core/text.h"
+#include "runtime/data/file_list.h"
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -13,11 +14,6 @@
 #include <sys/stat.h>
 
 namespace dist {
-
-static Status wrongSpec(const std::string &spec, const std::string &why) {
-  return Status::error(StatusCode::InvalidInput, "cannot read data", spec, why,
-                       "write NAME=FILE,label=FILE, a folder, or one file");
-}
 
 /// Cuts `[a:b]` off a file's name. Both bounds may be missing.
 static Status splitRange(std::string &file, int64_t *begin, int64_t *end,
@@ -66,25 +62,6 @@ static Status cut(NamedArray &item, const std::string &where, int64_t begin,
 static bool isFolder(const std::string &path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/// Appends the rows of `more`.
-static Status append(HostArray *array, HostArray more,
-                     const std::string &where) {
-  if (array->shape.empty()) {
-    *array = std::move(more);
-    return Status();
-  }
-  std::vector<int64_t> a = array->shape, b = more.shape;
-  a[0] = b.empty() ? 0 : b[0];
-  if (a != b || array->type != more.type)
-    return wrongSpec(where, "its shape differs from the files' before it");
-  auto both = std::make_shared<std::string>(array->data, array->view().bytes());
-  both->append(more.data, more.view().bytes());
-  array->shape[0] += more.shape[0];
-  array->data = both->data();
-  array->owner = both;
-  return Status();
 }
 
 /// The demand of a file whose only array has the given name.
@@ -139,17 +116,16 @@ static Status readFolder(const std::string &folder, bool testPart,
                                  "-images/-labels (IDX) nor " +
                                  (testPart ? "test*.bin" : "data_batch*.bin") +
                                  " (CIFAR-10)");
-  out->resize(2);
-  (*out)[0].name = "x";
-  (*out)[1].name = "y";
+  JoinedArrays joined;
   for (const std::string &file : batches) {
     DIST_RETURN_IF_ERROR(readArrays(file, &arrays, false, access));
     if (arrays.size() != 2)
       return wrongSpec(file, "it is not in CIFAR-10's binary form");
-    for (int i = 0; i < 2; ++i)
-      DIST_RETURN_IF_ERROR(
-          append(&(*out)[i].array, std::move(arrays[i].array), file));
+    arrays[0].name = "x";
+    arrays[1].name = "y";
+    DIST_RETURN_IF_ERROR(joined.append(std::move(arrays), file));
   }
+  *out = joined.take();
   return Status();
 }
 
@@ -170,23 +146,55 @@ static std::vector<bool> chooseFor(const std::string &name,
   return chosen;
 }
 
-static Status readPair(const std::string &file, FileAccess access,
-                       const DataDemand &demand, NamedArray *item) {
-  ArrayDemand one = named(demand, item->name);
-  size_t count = 0;
-  one.choose = [&](const std::vector<std::string> &names) {
-    count = names.size();
-    return chooseFor(item->name, names);
+/// Cuts `#ARRAY` off the name of a file that holds several arrays: which of
+/// them is meant. A file whose own name has a # in it is the file.
+static std::string splitMember(std::string &file) {
+  struct stat info;
+  size_t hash = file.rfind('#');
+  if (hash == std::string::npos || stat(file.c_str(), &info) == 0)
+    return "";
+  std::string member = file.substr(hash + 1);
+  file.resize(hash);
+  return member;
+}
+
+/// "'a', 'b', ...", as many as a line has room for.
+static std::string listNames(const std::vector<std::string> &names) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < most; ++i)
+    text += (i ? ", '" : "'") + names[i] + "'";
+  return text + (names.size() > most ? ", ..." : "");
+}
+
+/// One file of a pair; its array gets the pair's name.
+static Status readPart(const std::string &name, const std::string &member,
+                       const std::string &file, FileAccess access,
+                       const DataDemand &demand,
+                       std::vector<NamedArray> *arrays) {
+  ArrayDemand one = named(demand, name);
+  std::vector<std::string> names;
+  one.choose = [&](const std::vector<std::string> &all) {
+    names = all;
+    if (member.empty())
+      return chooseFor(name, all);
+    std::vector<bool> chosen;
+    for (const std::string &each : all)
+      chosen.push_back(each == member);
+    return chosen;
   };
-  std::vector<NamedArray> arrays;
   DIST_RETURN_IF_ERROR(
-      readArrays(file, &arrays, /*wholeTables=*/true, access, one));
-  if (count == 0)
+      readArrays(file, arrays, /*wholeTables=*/true, access, one));
+  if (names.empty())
     return wrongSpec(file, "it holds no arrays");
-  if (arrays.empty())
-    return wrongSpec(file, "it holds several arrays, none named '" +
-                               item->name + "'");
-  item->array = std::move(arrays[0].array);
+  if (arrays->empty())
+    return wrongSpec(file, "it holds " + listNames(names) + ", none named '" +
+                               (member.empty() ? name : member) + "'" +
+                               (member.empty() ? " (" + name +
+                                                     "=FILE#ARRAY "
+                                                     "takes another)"
+                                               : ""));
+  (*arrays)[0].name = name;
   return Status();
 }
 
@@ -214,6 +222,40 @@ static Status readUnnamed(const std::string &file, FileAccess access,
   return Status();
 }
 
+namespace {
+/// The files that one piece of a specification names.
+struct Piece {
+  std::string text;   // without the range
+  std::string member; // of each file
+  int64_t begin = 0, end = INT64_MAX;
+
+  static Status parse(std::string text, bool hasMember, Piece *out) {
+    bool ranged = false;
+    DIST_RETURN_IF_ERROR(splitRange(text, &out->begin, &out->end, &ranged));
+    if (hasMember)
+      out->member = splitMember(text);
+    out->text = std::move(text);
+    return Status();
+  }
+  /// What `read` brings of each file, joined and cut.
+  template <typename Read>
+  Status readAll(Read read, std::vector<NamedArray> *out) const {
+    std::vector<std::string> files;
+    DIST_RETURN_IF_ERROR(listFiles(text, &files));
+    JoinedArrays joined;
+    for (const std::string &file : files) {
+      std::vector<NamedArray> arrays;
+      DIST_RETURN_IF_ERROR(read(file, &arrays));
+      DIST_RETURN_IF_ERROR(joined.append(std::move(arrays), file));
+    }
+    *out = joined.take();
+    for (NamedArray &item : *out)
+      DIST_RETURN_IF_ERROR(cut(item, text, begin, end));
+    return Status();
+  }
+};
+} // namespace
+
 Status readDataSpec(const std::string &spec, bool testPart,
                     std::vector<NamedArray> *out, FileAccess access,
                     const DataDemand &demand) {
@@ -221,33 +263,34 @@ Status readDataSpec(const std::string &spec, bool testPart,
   std::vector<std::string> pieces = splitList(spec);
   bool pairs = pieces.size() > 1 ||
                (spec.find('=') != std::string::npos && !isFolder(spec));
-  int64_t begin, end;
-  bool ranged;
   if (!pairs) {
-    std::string file = spec;
-    DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
-    DIST_RETURN_IF_ERROR(isFolder(file)
-                             ? readFolder(file, testPart, access, demand, out)
-                             : readUnnamed(file, access, demand, out));
-    for (NamedArray &item : *out)
-      DIST_RETURN_IF_ERROR(cut(item, file, begin, end));
-    return Status();
+    Piece piece;
+    DIST_RETURN_IF_ERROR(Piece::parse(spec, false, &piece));
+    return piece.readAll(
+        [&](const std::string &file, std::vector<NamedArray> *arrays) {
+          return isFolder(file)
+                     ? readFolder(file, testPart, access, demand, arrays)
+                     : readUnnamed(file, access, demand, arrays);
+        },
+        out);
   }
-  for (const std::string &piece : pieces) {
-    size_t equals = piece.find('=');
-    if (equals == std::string::npos || equals == 0 ||
-        equals + 1 == piece.size())
-      return wrongSpec(piece, "expected NAME=FILE");
-    NamedArray item;
-    item.name = piece.substr(0, equals);
+  for (const std::string &text : pieces) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      return wrongSpec(text, "expected NAME=FILE");
+    std::string name = text.substr(0, equals);
     for (const NamedArray &other : *out)
-      if (other.name == item.name)
-        return wrongSpec(spec, "'" + item.name + "' is given twice");
-    std::string file = piece.substr(equals + 1);
-    DIST_RETURN_IF_ERROR(splitRange(file, &begin, &end, &ranged));
-    DIST_RETURN_IF_ERROR(readPair(file, access, demand, &item));
-    DIST_RETURN_IF_ERROR(cut(item, file, begin, end));
-    out->push_back(std::move(item));
+      if (other.name == name)
+        return wrongSpec(spec, "'" + name + "' is given twice");
+    Piece piece;
+    DIST_RETURN_IF_ERROR(Piece::parse(text.substr(equals + 1), true, &piece));
+    std::vector<NamedArray> one;
+    DIST_RETURN_IF_ERROR(piece.readAll(
+        [&](const std::string &file, std::vector<NamedArray> *arrays) {
+          return readPart(name, piece.member, file, access, demand, arrays);
+        },
+        &one));
+    out->push_back(std::move(one[0]));
   }
   return Status();
 }

@@ -25,7 +25,9 @@ struct DataDemand {
 
 /// Reads `spec` as named arrays: pairs keep their names, a folder or a CSV or
 /// CIFAR-10 file gives "x" and "y", an archive its members' names. Each array
-/// has a dim 0; ranges FILE[a:b] are cut. `testPart`: of folders with two.
+/// has a dim 0; ranges FILE[a:b] are cut. FILE may be several (file_list.h),
+/// and FILE#ARRAY in a pair names one of its arrays. `testPart`: of folders
+/// with two.
 Status readDataSpec(const std::string &spec, bool testPart,
                     std::vector<NamedArray> *out,
                     FileAccess access = FileAccess::Read,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a file as named arrays: .npy, .npz, IDX, safetensors, CSV, CIFAR-10's
-// binary form; gzip of any of them. The form is told by content.
+// Reads a file as named arrays: .npy, .npz, IDX, safetensors, TFRecord, CSV,
+// CIFAR-10's binary form; gzip of any of them. The form is told by content.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_FORMATS_ARRAYS_H
@@ -37,9 +37,10 @@ struct ArrayDemand {
       };
 };
 
-/// Archives give their members. CSV gives "label" (a column of that name, or
-/// the last) and "" (the others); with one column only "". CIFAR gives "" and
-/// "label". `wholeTables`: a CSV gives only "", all its columns.
+/// Archives give their members, TFRecords their features. CSV gives "label" (a
+/// column of that name, or the last) and "" (the others); with one column only
+/// "". CIFAR gives "" and "label". `wholeTables`: a CSV gives only "", all its
+/// columns.
 Status readArrays(const std::string &path, std::vector<NamedArray> *out,
                   bool wholeTables = false,
                   FileAccess access = FileAccess::Read,
@@ -62,6 +63,11 @@ Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
 /// names the columns.
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns);
+
+/// Splits the label's column off such a table: one named label, y, class or
+/// target, or the last; a table of one column stays as it is.
+void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
+                std::vector<NamedArray> *out);
 
 /// CIFAR-10's binary form: a label byte, then 3x32x32 pixels, per example.
 Status parseCifar(std::string_view bytes, std::shared_ptr<const void> owner,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/text.h"
+#include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
 #include <algorithm>
 #include <sys/mman.h>
@@ -167,8 +168,8 @@ Status FileBytes::openUnpacked(const std::string &path,
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(open(path, &file, access));
   bool promised = endsWith(path, ".gz");
-  // The length of a safetensors header comes first, and may be any number.
-  bool other = endsWith(path, ".safetensors");
+  // A length comes first, and may be any number.
+  bool other = endsWith(path, ".safetensors") || isTfRecord(file->bytes());
   if (promised && !isGzip(file->bytes()))
     return Status::error(StatusCode::InvalidInput, "damaged compressed data",
                          path,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/writers.h"
 #include "runtime/core/event.pb.h"
+#include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -87,25 +87,6 @@ Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
 //===----------------------------------------------------------------------===//
 // TensorBoard
 //===----------------------------------------------------------------------===//
-
-uint32_t maskedCrc32c(const void *data, size_t size) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> rows{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      uint32_t crc = i;
-      for (int bit = 0; bit < 8; ++bit)
-        crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
-      rows[i] = crc;
-    }
-    return rows;
-  }();
-  uint32_t crc = 0xffffffff;
-  const unsigned char *bytes = static_cast<const unsigned char *>(data);
-  for (size_t i = 0; i < size; ++i)
-    crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 0xff];
-  crc = ~crc;
-  return (crc >> 15 | crc << 17) + 0xa282ead8;
-}
 
 static double wallTime() {
   return std::chrono::duration<double>(

@@ -65,9 +65,6 @@ std::string plotSvg(const std::vector<StepRow> &steps,
 /// Chrome's trace format, one thread a rank.
 std::string traceJson(const std::vector<TraceEvent> &events);
 
-/// CRC-32C as TensorFlow's records mask it.
-uint32_t maskedCrc32c(const void *data, size_t size);
-
 } // namespace dist
 
 #endif // RUNTIME_TELEMETRY_WRITERS_H

@@ -8,6 +8,7 @@
 #include "runtime/data/preprocessing.h"
 #include "runtime/data/source.h"
 #include "test/runtime/data_fixture.h"
+#include "test/runtime/record_fixture.h"
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -82,6 +83,73 @@ TEST_F(DataTest, CsvAndArchives) {
   auto data = opened(options, entry({4, 2}));
   EXPECT_EQ(example(*data, 1), (std::vector<float>{3, 4}));
   EXPECT_EQ(data->columns()[1].array.shape[0], 2);
+}
+
+TEST_F(DataTest, SeveralFilesAreOne) {
+  auto write = [&](const char *name, std::vector<uint8_t> values) {
+    return npy(name, manifest::U8, {int64_t(values.size()), 1}, values);
+  };
+  write("x-1.npy", {1, 2});
+  write("x-0.npy", {0});
+  write("x-2.npy", {3, 4, 5});
+  DataOptions options;
+  std::string y = npy("y.npy", manifest::U8, {6}, counting(6));
+  options.spec = "x=" + file("x-*.npy") + ",y=" + y;
+  auto data = opened(options, entry({4, 1}));
+  EXPECT_EQ(data->examples(), 6);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(example(*data, i)[0], i);
+  // The range is one of all of them, and a list has an order of its own.
+  std::ofstream(file("list")) << "x-2.npy\r\n\nx-0.npy\n" + file("x-1.npy");
+  options.spec = "x=@" + file("list") + "[1:5],y=" + y + "[1:5]";
+  data = opened(options, entry({4, 1}));
+  EXPECT_EQ(example(*data, 0)[0], 4);
+  EXPECT_EQ(example(*data, 2)[0], 0);
+  EXPECT_EQ(example(*data, 3)[0], 1);
+
+  auto refuses = [&](const std::string &x, const std::string &part) {
+    options.spec = "x=" + x + ",y=" + y;
+    std::string text = error(options, entry({4, 1}));
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(refuses(file("z-*.npy"), "no file matches it"));
+  std::ofstream(file("empty")) << "\n";
+  EXPECT_TRUE(refuses("@" + file("empty"), "names no file"));
+  EXPECT_TRUE(refuses("@" + file("none"), "none"));
+  npy("x-3.npy", manifest::U8, {1, 2}, counting(2));
+  EXPECT_TRUE(refuses(file("x-*.npy"),
+                      "x-3.npy): an example of 'x' is u8 [2], in the files "
+                      "before it u8 [1]"));
+  npy("x-3.npy", manifest::U8, {}, counting(1));
+  EXPECT_TRUE(refuses(file("x-*.npy"), "single number"));
+  // A name with such letters in it that is a file's is that file.
+  write("q[1]?.npy", {7, 7, 7, 7, 7, 7});
+  options.spec = "x=" + file("q[1]?.npy") + ",y=" + y;
+  EXPECT_EQ(example(*opened(options, entry({4, 1})), 0)[0], 7);
+}
+
+TEST_F(DataTest, ArraysOfAFileByTheirNames) {
+  std::ofstream(file("a#b.csv")) << "1\n2\n";
+  std::vector<float> x = {1, 2, 3, 4};
+  std::vector<int64_t> y = {1, 0};
+  std::ofstream out(file("d.tfrecord"), std::ios::binary);
+  for (int i = 0; i < 2; ++i)
+    out << record({{"pixels", floats({x[2 * i], x[2 * i + 1]})},
+                   {"class/label", integers({y[i]})}});
+  out.close();
+  DataOptions options;
+  options.spec = "x=" + file("d.tfrecord") + "#pixels,y=" + file("d.tfrecord") +
+                 "#class/label";
+  auto data = opened(options, entry({4, 2}));
+  EXPECT_EQ(example(*data, 1), (std::vector<float>{3, 4}));
+  options.spec = "x=" + file("d.tfrecord") + ",y=" + file("a#b.csv");
+  EXPECT_NE(error(options, entry({4, 2}))
+                .find("it holds 'class/label', 'pixels', none named 'x' "
+                      "(x=FILE#ARRAY takes another)"),
+            std::string::npos);
+  options.spec = "x=" + file("d.tfrecord") + "#none,y=" + file("a#b.csv");
+  EXPECT_NE(error(options, entry({4, 2})).find("none named 'none'"),
+            std::string::npos);
 }
 
 TEST_F(DataTest, FoldersOfIdxFiles) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/runtime/folder_test.h"
 #include "runtime/core/event.pb.h"
+#include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
 #include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/writers.h"

@@ -393,7 +393,9 @@ static void addDataOptions(Table &table, Options &o) {
       "--data", "SPEC",
       "NAME=FILE,... one an input, plus label=FILE (x=, y= for the first "
       "input and the label); or a folder (MNIST IDX, CIFAR-10 binary); or "
-      "one .npz, .csv or .safetensors file; FILE[a:b] takes a range",
+      "one .npz, .csv, .safetensors or TFRecord file; FILE may be several: "
+      "'train-*.npy', or @LIST with a name a line; FILE#ARRAY names one of a "
+      "file's arrays, FILE[a:b] takes a range",
       &o.data);
   table.usedBy("fit");
   table.text("--validation-data", "SPEC", "evaluated after each epoch",

@@ -1,0 +1,110 @@
+//===- file_list.cpp - Data in several files ----------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/data/file_list.h"
+#include "runtime/core/text.h"
+#include <glob.h>
+#include <sys/stat.h>
+
+namespace dist {
+
+Status wrongSpec(const std::string &spec, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "cannot read data", spec, why,
+                       "write NAME=FILE,label=FILE, a folder, or one file");
+}
+
+static bool exists(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+static Status readList(const std::string &path, std::vector<std::string> *out) {
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  std::string_view text = file->bytes();
+  std::string folder = parentFolder(path);
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (line.empty())
+      continue;
+    bool isWhole = line.front() == '/' || folder.empty();
+    out->push_back((isWhole ? "" : folder + "/") + std::string(line));
+  }
+  if (out->empty())
+    return wrongSpec(path, "the list names no file");
+  return Status();
+}
+
+Status listFiles(const std::string &name, std::vector<std::string> *out) {
+  out->clear();
+  if (startsWith(name, "@") && !exists(name))
+    return readList(name.substr(1), out);
+  if (name.find_first_of("*?[") == std::string::npos || exists(name)) {
+    out->push_back(name);
+    return Status();
+  }
+  glob_t found;
+  int result = glob(name.c_str(), GLOB_ERR, nullptr, &found);
+  for (size_t i = 0; result == 0 && i < found.gl_pathc; ++i)
+    out->push_back(found.gl_pathv[i]);
+  globfree(&found);
+  if (result == GLOB_NOMATCH)
+    return wrongSpec(name, "no file matches it");
+  if (result != 0)
+    return wrongSpec(name, "its folder cannot be read");
+  return Status();
+}
+
+/// As errors write it.
+static std::string describe(const HostArray &array) {
+  std::vector<int64_t> shape = array.shape;
+  shape.erase(shape.begin());
+  return std::string(name(array.type)) + " " + toString(shape);
+}
+
+Status JoinedArrays::append(std::vector<NamedArray> more,
+                            const std::string &file) {
+  for (const NamedArray &item : more)
+    if (item.array.shape.empty())
+      return wrongSpec(file, "'" + item.name + "' is a single number, not an " +
+                                 "array of examples");
+  if (arrays.empty()) {
+    arrays = std::move(more);
+    return Status();
+  }
+  bool alike = more.size() == arrays.size();
+  for (size_t i = 0; alike && i < more.size(); ++i)
+    alike = more[i].name == arrays[i].name;
+  if (!alike)
+    return wrongSpec(file, "it has not the arrays of the files before it");
+  for (size_t i = 0; i < more.size(); ++i) {
+    HostArray &whole = arrays[i].array, &part = more[i].array;
+    if (describe(whole) != describe(part))
+      return wrongSpec(file, "an example of '" + arrays[i].name + "' is " +
+                                 describe(part) + ", in the files before it " +
+                                 describe(whole));
+  }
+  memory.resize(arrays.size());
+  for (size_t i = 0; i < more.size(); ++i) {
+    HostArray &whole = arrays[i].array, &part = more[i].array;
+    if (!memory[i])
+      memory[i] =
+          std::make_shared<std::string>(whole.data, whole.view().bytes());
+    memory[i]->append(part.data, part.view().bytes());
+    whole.shape[0] += part.shape[0];
+    whole.data = memory[i]->data();
+    whole.owner = memory[i];
+  }
+  return Status();
+}
+
+std::vector<NamedArray> JoinedArrays::take() { return std::move(arrays); }
+
+} // namespace dist

@@ -1,0 +1,39 @@
+//===- file_list.h - Data in several files ------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_DATA_FILE_LIST_H
+#define RUNTIME_DATA_FILE_LIST_H
+
+#include "runtime/formats/arrays.h"
+
+namespace dist {
+
+/// The error of data that cannot be read as they were asked for.
+Status wrongSpec(const std::string &spec, const std::string &why);
+
+/// The files that a name means: itself; those that match it, sorted by name,
+/// where it has *, ? or [...] in it and is no file's own; of @LIST those that
+/// the lines of the file LIST name, relative to its folder, in their order.
+Status listFiles(const std::string &name, std::vector<std::string> *out);
+
+/// The examples of several files, one file's after another's. Memory is that
+/// of all, and of the file that is added.
+class JoinedArrays {
+public:
+  /// The arrays of a further file, whose names, types and shapes of an example
+  /// must be those of the first.
+  Status append(std::vector<NamedArray> more, const std::string &file);
+  std::vector<NamedArray> take();
+
+private:
+  std::vector<NamedArray> arrays;
+  /// Behind each array, once there are several files.
+  std::vector<std::shared_ptr<std::string>> memory;
+};
+
+} // namespace dist
+
+#endif // RUNTIME_DATA_FILE_LIST_H

@@ -1,0 +1,122 @@
+//===- csv.cpp - Tables of numbers as text ------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/formats/arrays.h"
+#include <algorithm>
+#include <charconv>
+
+namespace dist {
+
+static std::string_view trim(std::string_view cell) {
+  while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t'))
+    cell.remove_prefix(1);
+  while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t'))
+    cell.remove_suffix(1);
+  if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+    cell = cell.substr(1, cell.size() - 2);
+  return cell;
+}
+
+static bool readCell(std::string_view cell, double *value) {
+  if (!cell.empty() && cell[0] == '+')
+    cell.remove_prefix(1);
+  auto [end, error] =
+      std::from_chars(cell.data(), cell.data() + cell.size(), *value);
+  return error == std::errc() && end == cell.data() + cell.size();
+}
+
+Status parseCsv(std::string_view bytes, const std::string &where,
+                HostArray *out, std::vector<std::string> *columns) {
+  auto damaged = [&](size_t line, const std::string &why) {
+    return Status::error(
+        StatusCode::InvalidInput, "malformed CSV",
+        where + ":" + std::to_string(line), why,
+        "give one example a line, numbers separated by commas");
+  };
+  auto cells = std::make_shared<std::vector<double>>();
+  size_t width = 0, rows = 0, number = 0;
+  columns->clear();
+  if (bytes.substr(0, 3) == "\xef\xbb\xbf")
+    bytes.remove_prefix(3);
+  while (!bytes.empty()) {
+    size_t end = std::min(bytes.find('\n'), bytes.size());
+    std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    ++number;
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (trim(line).empty())
+      continue;
+    size_t before = cells->size(), count = 0;
+    std::vector<std::string> names;
+    std::string wrong;
+    for (bool more = true; more;) {
+      size_t comma = line.find(',');
+      std::string_view cell = trim(line.substr(0, comma));
+      more = comma != std::string_view::npos;
+      if (more)
+        line.remove_prefix(comma + 1);
+      double value = 0;
+      if (!readCell(cell, &value) && wrong.empty())
+        wrong = "'" + std::string(cell.substr(0, 40)) + "' is no number";
+      if (rows == 0)
+        names.emplace_back(cell);
+      cells->push_back(value);
+      ++count;
+    }
+    if (!wrong.empty()) {
+      if (rows > 0 || !columns->empty())
+        return damaged(number, wrong);
+      cells->resize(before);
+      *columns = std::move(names);
+      width = columns->size();
+      continue;
+    }
+    if (width && count != width)
+      return damaged(number, "expected " + std::to_string(width) +
+                                 " cells, but got " + std::to_string(count));
+    width = count;
+    ++rows;
+  }
+  if (rows == 0)
+    return damaged(number, "there are no rows of numbers");
+  out->type = manifest::F64;
+  out->shape = {int64_t(rows), int64_t(width)};
+  out->data = reinterpret_cast<const char *>(cells->data());
+  out->owner = cells;
+  return Status();
+}
+
+void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
+                std::vector<NamedArray> *out) {
+  size_t rows = table.shape[0], width = table.shape[1];
+  if (width == 1) {
+    HostArray column = table;
+    column.shape = {int64_t(rows)};
+    out->push_back({"", std::move(column)});
+    return;
+  }
+  size_t label = width - 1;
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i] == "label" || columns[i] == "y" || columns[i] == "class" ||
+        columns[i] == "target")
+      label = i;
+  auto values = std::make_shared<std::vector<double>>();
+  auto labels = std::make_shared<std::vector<double>>();
+  values->reserve(rows * (width - 1));
+  const double *cells = reinterpret_cast<const double *>(table.data);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < width; ++c)
+      (c == label ? *labels : *values).push_back(cells[r * width + c]);
+  auto wrap = [&](auto &owner, std::vector<int64_t> shape) {
+    return HostArray{manifest::F64, std::move(shape),
+                     reinterpret_cast<const char *>(owner->data()), owner};
+  };
+  out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)})});
+  out->push_back({"label", wrap(labels, {int64_t(rows)})});
+}
+
+} // namespace dist
