@@ -269,6 +269,33 @@ TEST(LibraryFaults, NarrowFilterGradientsOfColumnsWithoutPixels) {
   EXPECT_FALSE(isFaulty(make(2, 1), faulty));
   EXPECT_FALSE(isFaulty(make(1, 2), "x64:gemm:jit"));
   EXPECT_FALSE(isFaulty(make(1, 2), "jit:avx512_core"));
+  for (const char *tiles :
+       {"jit:avx512_core_amx", "brgconv_bwd_w:avx512_core_amx"}) {
+    EXPECT_TRUE(isFaulty(make(1, 2), tiles));
+    EXPECT_FALSE(isFaulty(make(2, 1), tiles));
+  }
+}
+
+// Filters deeper than images of three dims read beside them.
+TEST(LibraryFaults, NarrowFilterGradientsDeeperThanTheImage) {
+  auto make = [](int64_t depth, int64_t dilation) {
+    ConvCase c{2,         1,         8,         8,         {depth, 4, 4},
+               {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+    c.dilations[0] = dilation;
+    c.low[0] = c.high[0] = dilation;
+    Spec spec = c.spec(Spec::CONV_FILTER_GRAD);
+    Dims src = c.srcDims(), dst = c.dstDims(), weights = c.weightDims();
+    *spec.add_memories() = memory(src, channelsLast(src), manifest::BF16);
+    *spec.add_memories() = memory(dst, channelsLast(dst), manifest::BF16);
+    *spec.add_memories() = memory(weights, {}, manifest::BF16);
+    return spec;
+  };
+  const char *faulty = "jit_bf16:avx512_core_bf16";
+  EXPECT_TRUE(isFaulty(make(2, 1), faulty));
+  EXPECT_TRUE(isFaulty(make(4, 2), faulty));
+  EXPECT_FALSE(isFaulty(make(3, 1), faulty));
+  EXPECT_FALSE(isFaulty(make(5, 2), faulty));
+  EXPECT_FALSE(isFaulty(make(2, 1), "ref:any"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ConvTest,

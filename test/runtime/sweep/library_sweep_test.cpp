@@ -68,7 +68,8 @@ std::string compare(const Problem &problem, const Values &got) {
   std::string first;
   for (size_t i = 0; i < want.numbers.size(); ++i) {
     double x = want.numbers[i], y = got.numbers[i];
-    if (x == y || (std::isnan(y) && (std::isnan(x) || spreads)) ||
+    bool mayBeNan = std::isnan(x) || spreads || problem.mayBeNan[i];
+    if (x == y || (std::isnan(y) && mayBeNan) ||
         std::fabs(x - y) <= problem.bounds[0][i])
       continue;
     if (wrong++ == 0) {

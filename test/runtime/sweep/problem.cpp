@@ -9,14 +9,18 @@
 
 namespace dist::sweep {
 
+/// Instructions that multiply bf16 do (GraphBase.td).
+static bool readsDenormalsAsZeros(DataType type) {
+  return type == manifest::BF16;
+}
+
 /// What rounding each step of a plain sum may do, ten times as much as it does
 /// in the mean; nothing where the sums are exact.
 static double boundOf(const Sum &sum, DataType from, DataType type,
                       Numbers numbers) {
   if (!std::isfinite(sum.value))
     return 0;
-  // Instructions that multiply bf16 read denormals as zeros (GraphBase.td).
-  if (numbers == Numbers::Denormal && from == manifest::BF16)
+  if (readsDenormalsAsZeros(from) && numbers == Numbers::Denormal)
     return std::sqrt(sum.squares) * double(sum.terms) * 1.01;
   if (numbers == Numbers::Exact || numbers == Numbers::Denormal)
     return 0;
@@ -60,7 +64,10 @@ void finish(Problem *problem, Dims dims, DataType type,
     if (problem->spec.relu()) // NaN stays
       sum.value = std::max(sum.value, 0.0);
     result.numbers[i] = roundTo(type, sum.value);
-    bounds.push_back(boundOf(sum, problem->inputs[0].type, type, numbers));
+    DataType from = problem->inputs[0].type;
+    bounds.push_back(boundOf(sum, from, type, numbers));
+    problem->mayBeNan.push_back(readsDenormalsAsZeros(from) &&
+                                sum.hasInfiniteDenormal);
   }
   problem->results.push_back(std::move(result));
   problem->bounds.push_back(std::move(bounds));

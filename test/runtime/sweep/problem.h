@@ -29,6 +29,8 @@ struct Problem {
   std::vector<Values> inputs; // in the order of the memories
   std::vector<Values> results;
   std::vector<std::vector<double>> bounds;
+  /// Where the only result may be NaN as well.
+  std::vector<bool> mayBeNan;
   /// Plain strides of each memory, also of one that the library packs.
   std::vector<Dims> strides;
   std::string what;
@@ -38,7 +40,14 @@ struct Problem {
 struct Sum {
   double value = 0, squares = 0;
   int64_t terms = 0;
+  /// An infinity met a denormal of f32 and bf16, which some read as zero.
+  bool hasInfiniteDenormal = false;
   void add(double a, double b) {
+    auto isDenormal = [](double x) {
+      return x != 0 && std::fabs(x) < 0x1p-126;
+    };
+    hasInfiniteDenormal |=
+        (std::isinf(a) && isDenormal(b)) || (std::isinf(b) && isDenormal(a));
     value += a * b;
     squares += a * a * b * b;
     ++terms;
