@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
+#include "passes/Analysis/PipelineSchedule.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/ExplainChain.h"
@@ -143,7 +144,7 @@ void EntryExplainer::addCosts() {
 
 /// What dist-split-stages says of a stage's function.
 static std::string describePipeline(func::FuncOp function) {
-  auto pipeline = function->getAttrOfType<DictionaryAttr>("pipeline");
+  auto pipeline = function->getAttrOfType<DictionaryAttr>(kPipelineAttr);
   auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
   if (!pipeline || !stage)
     return "";

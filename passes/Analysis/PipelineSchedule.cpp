@@ -173,3 +173,18 @@ FailureOr<PipelineTimeline> mlir::dist::simulatePipeline(
     timeline.bubble = 1 - work / (stages * timeline.length);
   return timeline;
 }
+
+FailureOr<PipelinePlan> mlir::dist::planPipeline(StringRef schedule,
+                                                 const PipelineShape &shape,
+                                                 std::string &error) {
+  auto order = makePipelineOrder(schedule, shape, error);
+  if (failed(order))
+    return failure();
+  SmallVector<double> forward(shape.chunks, 1), backward(shape.chunks, 2);
+  auto timeline = simulatePipeline(*order, shape, forward, backward);
+  if (failed(timeline)) {
+    error = "schedule '" + schedule.str() + "' waits for itself";
+    return failure();
+  }
+  return PipelinePlan{std::move(*order), std::move(*timeline)};
+}

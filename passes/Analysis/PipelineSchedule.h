@@ -20,6 +20,9 @@
 
 namespace mlir::dist {
 
+/// On the functions of a stage: the schedule, and what it costs.
+inline constexpr llvm::StringLiteral kPipelineAttr = "pipeline";
+
 struct PipelineItem {
   int64_t chunk = 0, microbatch = 0;
   bool backward = false;
@@ -61,6 +64,18 @@ FailureOr<PipelineTimeline> simulatePipeline(const PipelineOrder &order,
                                              const PipelineShape &shape,
                                              ArrayRef<double> forward,
                                              ArrayRef<double> backward);
+
+/// A schedule's order, and when its items start.
+struct PipelinePlan {
+  PipelineOrder order;
+  PipelineTimeline timeline;
+};
+
+/// Runs a schedule's order with backward work that takes twice the forward's:
+/// only the order counts. Fails with the reason in `error`.
+FailureOr<PipelinePlan> planPipeline(StringRef schedule,
+                                     const PipelineShape &shape,
+                                     std::string &error);
 
 } // namespace mlir::dist
 

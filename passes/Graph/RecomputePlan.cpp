@@ -33,11 +33,14 @@ BackwardPass::BackwardPass(func::FuncOp entry) {
   }
   if (!first)
     return;
-  // What the outputs, the loss and metrics are made of.
+  // What the outputs, the loss and metrics are made of, and what another stage
+  // of a pipeline takes.
   SmallVector<Value> work;
-  for (Value result : entry.front().getTerminator()->getOperands())
-    if (!cotangents.contains(result.getDefiningOp()))
-      work.push_back(result);
+  for (Operation &op : entry.front())
+    if (op.getNumResults() == 0)
+      for (Value given : op.getOperands())
+        if (!cotangents.contains(given.getDefiningOp()))
+          work.push_back(given);
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (op && forward.insert(op).second)

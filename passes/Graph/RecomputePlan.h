@@ -15,13 +15,11 @@
 #ifndef PASSES_GRAPH_RECOMPUTEPLAN_H
 #define PASSES_GRAPH_RECOMPUTEPLAN_H
 
+#include "dialects/Graph/IR/Cotangent.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dist {
-
-/// Marks what the derivative of an entry hands from op to op.
-inline constexpr llvm::StringLiteral kCotangent = "graph.cotangent";
 
 /// An entry's ops by the pass that they belong to.
 class BackwardPass {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "passes/Partition/Passes.h"
 
 namespace mlir::dist {
@@ -27,7 +28,10 @@ struct ChooseAlgorithmPass
           << algorithm << "'";
       return signalPassFailure();
     }
-    getOperation().walk([&](AllReduceOp op) { op.setAlgorithm(*chosen); });
+    getOperation().walk([&](AllReduceOp op) {
+      if (!isOverMicrobatches(op))
+        op.setAlgorithm(*chosen);
+    });
   }
 };
 } // namespace

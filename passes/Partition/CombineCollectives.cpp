@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Dist/IR/Sources.h"
-#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Partition/Compression.h"
@@ -263,7 +263,9 @@ void CombineCollectivesPass::runOnOperation() {
     return;
   SmallVector<Operation *> large, scalars, gathers;
   for (Operation &op : function.front())
-    if (isForUse(&op))
+    if (isOverMicrobatches(&op))
+      continue;
+    else if (isForUse(&op))
       gathers.push_back(&op);
     else if (isa<AllReduceOp, ReduceScatterOp>(op) ||
              (isa<AllGatherOp>(op) &&

@@ -418,18 +418,16 @@ def StripShardingsPass : Pass<"dist-strip-shardings", "::mlir::func::FuncOp"> {
     After: `graph.exp %x : ...`
   }];
 }
-def UnrollMicrobatchesPass : Pass<"dist-unroll-microbatches", "::mlir::ModuleOp"> {
-  let summary = "The last mesh axis unrolled in time: copies instead of ranks";
+def SeparateMicrobatchesPass : Pass<"dist-separate-microbatches", "::mlir::ModuleOp"> {
+  let summary = "The last mesh axis set apart: its ranks will be copies in time";
   let description = [{
-    After dist-partition. Ops whose values differ along `axis` are copied, once
-    for each of its ranks, and what does not differ (an optimizer's update)
-    stays single; inputs are cut and outputs put together. An all_reduce over the
-    axis becomes sums of the copies in their order, as soon as they are there,
-    and an all_reduce over the group's other axes; other collectives likewise.
-    So one step on a batch becomes one step on its microbatches, with the
-    activations of one alive at a time. The mesh loses the axis; copies carry
-    `dist.microbatch`, and their shardings name a mesh @microbatches that still
-    has it.
+    After dist-partition. The mesh loses `axis`; only a further mesh
+    @microbatches has it, which shardings that name the axis are over. Arguments
+    and results are what a rank has of all microbatches. A collective over the
+    axis and others becomes one over @microbatches, which moves nothing, and one
+    over the others. Ops of which there will be a copy for each microbatch are
+    marked with `dist.microbatch`; what does not differ (an optimizer's update)
+    is not.
 
     Before, in a mesh ["data"=2, "microbatch"=2]:
     ```mlir
@@ -440,32 +438,31 @@ def UnrollMicrobatchesPass : Pass<"dist-unroll-microbatches", "::mlir::ModuleOp"
     After:
     ```mlir
     func.func @f(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}) {
-      %x0 = graph.slice %x ...
-      %a = graph.reduce sum, %x0 {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>
-      %x1 = graph.slice %x ...
-      %b = graph.reduce sum, %x1 {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>
-      %s = graph.add %a, %b : tensor<8xf32>
+      %m = dist.all_slice %x over @microbatches ["microbatch"] {dims = array<i64: 0>, dist.microbatch, ...}
+      %0 = graph.reduce sum, %m {dims = array<i64: 0>, dist.microbatch} : (tensor<2x8xf32>) -> tensor<8xf32>
+      %s = dist.all_reduce %0 over @microbatches ["microbatch"] ...
       %1 = dist.all_reduce %s over @mesh ["data"] ...
     ```
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"microbatch\"",
-      "The mesh axis that becomes copies">,
+      "The mesh axis that is set apart">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
-  let summary = "One function a stage of the pipeline, ordered by a schedule";
+  let summary = "One function a stage of the pipeline";
   let description = [{
-    After dist-partition (and dist-unroll-microbatches). Each entry becomes one
+    After dist-partition (and dist-separate-microbatches). Each entry becomes one
     function a stage, `@ENTRY_stageN`. An op goes where the variables are that
     it depends on (forward) or that depend on it (backward); what depends on no
     variable with a stage is computed by every stage that wants it. Values that
     another stage reads are sent along the mesh axis `stage`, which the mesh
-    gets as its major one. The ops of a stage stand in the order of `schedule`:
-    gpipe (all forward, then all backward), 1f1b (as few microbatches in flight
-    as can be) or interleaved (the same over several chunks a stage). The
-    attribute `pipeline` of the functions says what the schedule costs.
+    gets as its major one. The attribute `pipeline` of the functions says by which
+    schedule microbatches will run, and what that costs: gpipe (all forward, then
+    all backward), 1f1b (as few microbatches in flight as can be) or interleaved
+    (the same over several chunks a stage). What is backward work is marked
+    with `dist.backward`.
 
     Before: `func.func @f(%x, %w0, %w1)`, where @w1 has stage 1.
     After:
@@ -485,6 +482,34 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       "Stages; 0: as many as the variables' largest says">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+def UnrollMicrobatchesPass : Pass<"dist-unroll-microbatches", "::mlir::ModuleOp"> {
+  let summary = "Copies of ops, one a microbatch, in the schedule's order";
+  let description = [{
+    After dist-separate-microbatches and dist-split-stages. What differs from
+    microbatch to microbatch is copied, with the copy's number as
+    `dist.microbatch`; inputs are cut and outputs put together, and an
+    all_reduce over the microbatches becomes sums of the copies in their order,
+    as soon as they are there. In the functions of a pipeline's stages ops stand
+    in the order of the schedule that `pipeline` names; elsewhere copy follows
+    copy. So one step on a batch becomes one step on its microbatches.
+
+    Before, of two microbatches:
+    ```mlir
+    %m = dist.all_slice %x over @microbatches ["microbatch"] {dims = array<i64: 0>, dist.microbatch, ...}
+    %0 = graph.reduce sum, %m {dims = array<i64: 0>, dist.microbatch} : (tensor<2x8xf32>) -> tensor<8xf32>
+    %s = dist.all_reduce %0 over @microbatches ["microbatch"] ...
+    ```
+    After:
+    ```mlir
+    %x0 = graph.slice %x {dist.microbatch = 0 : i64, ...}
+    %a = graph.reduce sum, %x0 {dims = array<i64: 0>, dist.microbatch = 0 : i64} : (tensor<2x8xf32>) -> tensor<8xf32>
+    %x1 = graph.slice %x {dist.microbatch = 1 : i64, ...}
+    %b = graph.reduce sum, %x1 {dims = array<i64: 0>, dist.microbatch = 1 : i64} : (tensor<2x8xf32>) -> tensor<8xf32>
+    %s = graph.add %a, %b : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 def SplitHostPass : Pass<"dist-split-host", "::mlir::ModuleOp"> {
   let summary = "One program for the devices, one for the host that has variables";

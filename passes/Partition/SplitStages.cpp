@@ -5,23 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which stage needs which value is found from the results backward; all stages'
-// ops are then put into one order by the schedule, of which each stage's
-// function has a part. A send stands right behind what it sends and never
-// waits, a recv right before the first use: in one common order no stages can
-// wait for each other in a circle.
+// Which stage needs which value is found from the results backward; each
+// stage's function then gets its part of the program, which has one op for all
+// microbatches. A send stands right behind what it sends and never waits, a
+// recv right before the first use. What runs when is not said here: ops keep
+// their order, and dist-unroll-microbatches puts copies into the schedule's.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Dist/IR/Sources.h"
-#include "dialects/Dist/IR/Stage.h"
+#include "dialects/Graph/IR/Cotangent.h"
 #include "passes/Analysis/PipelineSchedule.h"
 #include "passes/Analysis/StageAssignment.h"
 #include "passes/Partition/EntryPart.h"
 #include "passes/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallSet.h"
-#include <queue>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_SPLITSTAGESPASS
@@ -44,7 +44,8 @@ public:
   Splitter(func::FuncOp function, MeshOp mesh, int64_t stages, Keepers &keepers,
            SourceBuilder &sources)
       : function(function), mesh(mesh), stages(stages), keepers(keepers),
-        sources(sources), assignment(assignStages(function)), ports(function),
+        sources(sources), microbatches(getNumMicrobatches(function)),
+        assignment(assignStages(function)), ports(function),
         builder(function.getContext()) {}
 
   /// Finds what each stage needs; adds to `keepers`.
@@ -64,7 +65,10 @@ private:
     auto found = demands.find(value);
     return found == demands.end() ? none : found->second;
   }
-  LogicalResult computeTimes(StringRef schedule, int64_t chunks);
+  bool isScheduled(Operation *op) const;
+  bool isBackward(Operation *op) const;
+  LogicalResult plan(StringRef schedule, int64_t chunks);
+  void findCotangents();
   void emitAll();
   void emit(Operation *op, int64_t stage);
   Value get(Value value, int64_t stage);
@@ -81,12 +85,14 @@ private:
   int64_t stages;
   Keepers &keepers;
   SourceBuilder &sources;
+  int64_t microbatches;
   StageAssignment assignment;
   PortVariables ports;
   OpBuilder builder;
   DenseMap<Value, StageSet> demands;
-  DenseMap<Operation *, double> times;
   DenseMap<std::pair<Value, int64_t>, int64_t> tags;
+  /// What is made of marked cotangents.
+  DenseSet<Value> cotangents;
   std::vector<EntryPart> programs;
 };
 
@@ -140,78 +146,44 @@ void Splitter::findDemands() {
 }
 
 //===----------------------------------------------------------------------===//
-// When
+// The schedule
 //===----------------------------------------------------------------------===//
 
-/// Copies of the batch, by the mesh they came from.
-static int64_t getNumMicrobatches(func::FuncOp function) {
-  auto whole = SymbolTable::lookupNearestSymbolFrom<MeshOp>(
-      function, FlatSymbolRefAttr::get(function.getContext(), kMicrobatchMesh));
-  return whole ? whole.getAxisSizes().back() : 1;
+/// Whether there is one such op for each microbatch, of which the schedule says
+/// when it runs.
+bool Splitter::isScheduled(Operation *op) const {
+  return assignment.home.lookup(op) >= 0 &&
+         (microbatches == 1 || op->hasAttr(kMicrobatchAttr));
 }
 
-LogicalResult Splitter::computeTimes(StringRef schedule, int64_t chunks) {
+bool Splitter::isBackward(Operation *op) const {
+  return isScheduled(op) && !assignment.forward.contains(op);
+}
+
+LogicalResult Splitter::plan(StringRef schedule, int64_t chunks) {
   PipelineShape shape;
   shape.stages = stages;
   shape.chunks = chunks;
-  shape.microbatches = getNumMicrobatches(function);
-  // What a chunk has to do for one microbatch.
-  auto getItem = [&](Operation *op) -> std::optional<PipelineItem> {
-    auto number = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
-    if (!number && shape.microbatches > 1)
-      return std::nullopt;
-    return PipelineItem{assignment.home.lookup(op),
-                        number ? number.getInt() : 0,
-                        !assignment.forward.contains(op)};
-  };
-  shape.training = false;
-  for (Operation &op : function.front().without_terminator())
-    if (assignment.home.lookup(&op) >= 0)
-      if (auto item = getItem(&op))
-        shape.training |= item->backward;
+  shape.microbatches = microbatches;
+  shape.training = llvm::any_of(function.front().without_terminator(),
+                                [&](Operation &op) { return isBackward(&op); });
   std::string error;
-  auto order = makePipelineOrder(schedule, shape, error);
-  if (failed(order))
+  auto plan = planPipeline(schedule, shape, error);
+  if (failed(plan))
     return function.emitError() << "dist-split-stages: " << error;
-  // Backward work is twice the forward's; only the order counts here.
-  SmallVector<double> forward(chunks, 1), backward(chunks, 2);
-  auto timeline = simulatePipeline(*order, shape, forward, backward);
-  if (failed(timeline))
-    return function.emitError() << "dist-split-stages: schedule '" << schedule
-                                << "' waits for itself";
-  DenseMap<std::pair<int64_t, int64_t>, double> starts;
-  auto getKey = [&](const PipelineItem &item) {
-    return std::make_pair(item.chunk, item.microbatch * 2 + item.backward);
-  };
-  for (auto [items, times] : llvm::zip(*order, timeline->start))
-    for (auto [item, time] : llvm::zip(items, times))
-      starts[getKey(item)] = time;
-  for (Operation &op : function.front().without_terminator()) {
-    if (assignment.home.lookup(&op) < 0)
-      continue;
-    double time = -1;
-    for (Value operand : op.getOperands())
-      if (Operation *definition = operand.getDefiningOp())
-        if (auto found = times.find(definition); found != times.end())
-          time = std::max(time, found->second);
-    if (auto item = getItem(&op))
-      time = std::max(time, starts.lookup(getKey(*item)));
-    times[&op] = time;
-  }
-  auto numbers = [&](auto &&list) {
-    return builder.getDenseI64ArrayAttr(llvm::to_vector_of<int64_t>(list));
-  };
+  const PipelineTimeline &timeline = plan->timeline;
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   function->setAttr(
-      "pipeline",
+      kPipelineAttr,
       builder.getDictionaryAttr(
           {builder.getNamedAttr("schedule", builder.getStringAttr(schedule)),
-           builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
-           builder.getNamedAttr("chunks", builder.getI64IntegerAttr(chunks)),
-           builder.getNamedAttr("microbatches",
-                                builder.getI64IntegerAttr(shape.microbatches)),
+           builder.getNamedAttr("stages", number(stages)),
+           builder.getNamedAttr("chunks", number(chunks)),
+           builder.getNamedAttr("microbatches", number(microbatches)),
            builder.getNamedAttr("bubble",
-                                builder.getF64FloatAttr(timeline->bubble)),
-           builder.getNamedAttr("in_flight", numbers(timeline->inFlight))}));
+                                builder.getF64FloatAttr(timeline.bubble)),
+           builder.getNamedAttr(
+               "in_flight", builder.getDenseI64ArrayAttr(timeline.inFlight))}));
   return success();
 }
 
@@ -307,8 +279,10 @@ Value Splitter::get(Value value, int64_t stage) {
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);
   if (Operation *op = value.getDefiningOp())
-    if (Attribute copy = op->getAttr(kMicrobatchAttr))
-      recv->setAttr(kMicrobatchAttr, copy);
+    if (Attribute mark = op->getAttr(kMicrobatchAttr))
+      recv->setAttr(kMicrobatchAttr, mark);
+  if (cotangents.contains(value))
+    recv->setAttr(kCotangent, builder.getUnitAttr());
   values.map(value, recv->getResult(0));
   return recv->getResult(0);
 }
@@ -331,10 +305,11 @@ void Splitter::emit(Operation *op, int64_t stage) {
     for (Value result : op->getResults())
       values.map(result, result);
   }
-  // Of the others, the function's number says enough; attributes of an op's own
-  // take as long to make as the op.
+  // Of the others, the function's number says enough.
   if (home >= 0 && home != stage)
     made->setAttr(kStageAttr, builder.getI64IntegerAttr(home));
+  if (isBackward(op))
+    made->setAttr(kBackwardAttr, builder.getUnitAttr());
 }
 
 void Splitter::emitAll() {
@@ -345,50 +320,17 @@ void Splitter::emitAll() {
         if (to != place)
           sendTo(argument, place, to);
 
-  // Ops of one stage each, as soon as their operands are there, by the
-  // schedule's time; the others follow when they are asked for.
-  struct Node {
-    double time;
-    int64_t number;
-    Operation *op;
-    bool operator<(const Node &other) const {
-      return std::make_pair(-time, -number) <
-             std::make_pair(-other.time, -other.number);
-    }
-  };
-  std::priority_queue<Node> ready;
-  DenseMap<Operation *, int64_t> waiting;
-  DenseMap<Operation *, int64_t> numbers;
-  auto isNode = [&](Operation *op) {
-    return op && assignment.home.lookup(op) >= 0 &&
-           llvm::any_of(op->getResults(), [&](Value result) {
-             return !getDemands(result).empty();
-           });
-  };
-  int64_t next = 0;
-  for (Operation &op : function.front().without_terminator()) {
-    numbers[&op] = next++;
-    if (!isNode(&op))
+  // Ops of one stage each; the others follow when they are asked for.
+  for (Operation &op :
+       llvm::make_early_inc_range(function.front().without_terminator())) {
+    int64_t home = assignment.home.lookup(&op);
+    if (home < 0 ||
+        llvm::all_of(
+            op.getResults(),
+            [&](Value result) { return getDemands(result).empty(); }))
       continue;
-    llvm::SmallDenseSet<Operation *, 4> needs;
-    for (Value operand : op.getOperands())
-      if (isNode(operand.getDefiningOp()))
-        needs.insert(operand.getDefiningOp());
-    waiting[&op] = needs.size();
-    if (needs.empty())
-      ready.push({times[&op], numbers[&op], &op});
-  }
-  while (!ready.empty()) {
-    Operation *op = ready.top().op;
-    ready.pop();
-    int64_t stage = assignment.home.lookup(op) % stages;
-    emit(op, stage);
-    sendResults(op, stage);
-    llvm::SmallDenseSet<Operation *, 8> users(op->user_begin(), op->user_end());
-    for (Operation *user : users)
-      if (auto found = waiting.find(user);
-          found != waiting.end() && --found->second == 0)
-        ready.push({times[user], numbers[user], user});
+    emit(&op, home % stages);
+    sendResults(&op, home % stages);
   }
 }
 
@@ -418,9 +360,19 @@ void Splitter::emitReturn() {
   }
 }
 
+void Splitter::findCotangents() {
+  for (Operation &op : function.front().without_terminator())
+    if (op.hasAttr(kCotangent) ||
+        llvm::any_of(op.getOperands(), [&](Value operand) {
+          return cotangents.contains(operand);
+        }))
+      cotangents.insert(op.result_begin(), op.result_end());
+}
+
 LogicalResult Splitter::split(StringRef schedule, int64_t chunks) {
-  if (failed(computeTimes(schedule, chunks)))
+  if (failed(plan(schedule, chunks)))
     return failure();
+  findCotangents();
   createFunctions();
   emitAll();
   emitReturn();

@@ -190,17 +190,17 @@ void mlir::dist::buildPartitionPipeline(
   if (options.stages > 0 && !options.freeGradients)
     simplify.sumFirst = kMicrobatchAxis;
   pm.nest<func::FuncOp>().addPass(createSimplifyCollectivesPass(simplify));
-  // Microbatches are ranks of an axis until here: now they are copies, which
-  // the stages' schedule orders. Buckets come last: they are of one stage.
-  pm.addPass(createUnrollMicrobatchesPass());
-  // Behind the partitioner, which would give copies transfers of their own;
-  // before the stages' programs, which order the copies' work too.
-  buildRecomputePipeline(pm, options);
   if (options.stages > 0) {
+    // Microbatches are ranks of an axis until here; now they are one rank's,
+    // of which the program still has one op for all.
+    pm.addPass(createSeparateMicrobatchesPass());
     SplitStagesPassOptions split;
     split.schedule = options.schedule;
     split.stages = options.stages;
     pm.addPass(createSplitStagesPass(split));
+  } else {
+    // Behind the partitioner, which would give copies transfers of their own.
+    buildRecomputePipeline(pm, options);
   }
   // Before buckets: those are of what is sent.
   if (!options.compress.empty()) {
@@ -229,6 +229,13 @@ void mlir::dist::buildPartitionPipeline(
     ChooseAlgorithmPassOptions choose;
     choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
     pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
+  }
+  if (options.stages > 0) {
+    // Behind all that takes the program apart, so that it works on one op for
+    // all microbatches.
+    pm.addPass(createUnrollMicrobatchesPass());
+    // What is kept depends on how many microbatches are in flight.
+    buildRecomputePipeline(pm, options);
   }
   // Behind the buckets: they are what is worth starting.
   if (options.overlap)

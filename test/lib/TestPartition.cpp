@@ -54,7 +54,7 @@ struct TestCheckPartition
     pipeline.addNestedPass<func::FuncOp>(createPadIndivisiblePass());
     pipeline.addPass(createPartitionPass());
     if (unroll)
-      pipeline.addPass(createUnrollMicrobatchesPass());
+      pipeline.addPass(createSeparateMicrobatchesPass());
     if (!schedule.empty()) {
       SplitStagesPassOptions split;
       split.schedule = schedule;
@@ -68,6 +68,7 @@ struct TestCheckPartition
     }
     pipeline.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
     pipeline.addPass(createSplitHostPass());
+    pipeline.addPass(createUnrollMicrobatchesPass());
     if (overlap)
       pipeline.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
     if (failed(runPipeline(pipeline, local)))

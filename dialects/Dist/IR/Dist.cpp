@@ -8,7 +8,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Portion.h"
-#include "dialects/Dist/IR/Stage.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -95,6 +95,11 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "expected an integer as dist.origin";
     return success();
   }
+  // Of ops that stand for all microbatches' copies, these are marks.
+  if ((attribute.getName() == kMicrobatchAttr ||
+       attribute.getName() == kBackwardAttr) &&
+      isa<UnitAttr>(attribute.getValue()))
+    return success();
   if (attribute.getName() == kStageAttr ||
       attribute.getName() == kMicrobatchAttr) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());

@@ -44,7 +44,9 @@ def Dist_Dialect : Dialect {
     A pipeline adds: `dist.stage` on variables and functions (the chunk of the
     model they belong to; of a function, the position along the mesh axis `stage`
     whose program it is) and on ops of a chunk with another number than their
-    function, `dist.microbatch` on ops (which copy they are), and on a stage's functions `dist.entry` (the entry that they are a part of)
+    function, `dist.microbatch` on ops (which copy they are; without a number: there will be
+    one for each microbatch), `dist.backward` on such ops that are backward work,
+    and on a stage's functions `dist.entry` (the entry that they are a part of)
     and, on arguments and results, `dist.entry_index` (their number in that
     entry).
 

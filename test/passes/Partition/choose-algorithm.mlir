@@ -15,3 +15,13 @@ func.func @reduce(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
   %2 = graph.add %0, %1 : tensor<8xf32>
   return %2 : tensor<8xf32>
 }
+
+// Sums over microbatches are no transfers.
+// CHECK-LABEL: func @sum_of_microbatches
+// CHECK-NOT: using
+// ONE-LABEL: func @sum_of_microbatches
+dist.mesh @microbatches ["data"=4, "microbatch"=2]
+func.func @sum_of_microbatches(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dist.all_reduce %a over @microbatches ["microbatch"] {reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

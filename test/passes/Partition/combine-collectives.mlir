@@ -96,10 +96,10 @@ func.func @independent_send(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf
 }
 
 // Microbatches stay apart.
-// CHECK-LABEL: func @microbatches
+// CHECK-LABEL: func @copies
 // CHECK: dist.all_reduce %arg0 over
 // CHECK: dist.all_reduce %arg1 over
-func.func @microbatches(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @copies(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = dist.all_reduce %a over @mesh ["model"] {dist.microbatch = 0 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
   %1 = dist.all_reduce %b over @mesh ["model"] {dist.microbatch = 1 : i64, reason = "r", origin = "o"} : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
@@ -217,4 +217,22 @@ func.func @narrowed(%a: tensor<4xf32> {graph.variable = @a}, %b: tensor<4xf32> {
   %4 = dist.all_gather %3 over @mesh ["data"] {dims = array<i64: 0>, reason = "use", origin = "b"} : (tensor<4xbf16>) -> tensor<8xbf16>
   %5 = graph.exp %4 : tensor<8xbf16>
   return %2, %5 : tensor<8xbf16>, tensor<8xbf16>
+}
+
+// Sums over microbatches move nothing and stay apart; what differs from
+// microbatch to microbatch does not wait for what does not.
+// CHECK-LABEL: func @sums_of_microbatches
+// CHECK: %[[A:.+]] = dist.all_reduce %arg0 over @microbatches
+// CHECK: %[[B:.+]] = dist.all_reduce %arg1 over @microbatches
+// CHECK: %[[ALL:.+]]:2 = dist.all_reduce %[[A]], %[[B]] over @mesh ["data"]
+// CHECK: dist.all_reduce %{{.+}} over @mesh ["data"] {dist.microbatch,
+dist.mesh @microbatches ["data"=2, "microbatch"=2]
+func.func @sums_of_microbatches(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) {
+  %0 = dist.all_reduce %a over @microbatches ["microbatch"] {reason = "grads", origin = "a"} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.all_reduce %0 over @mesh ["data"] {reason = "grads", origin = "a"} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = dist.all_reduce %b over @microbatches ["microbatch"] {reason = "grads", origin = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = dist.all_reduce %2 over @mesh ["data"] {reason = "grads", origin = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = dist.all_reduce %c over @mesh ["data"] {dist.microbatch, reason = "statistics", origin = "c"} : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = dist.all_gather %4 over @microbatches ["microbatch"] {dims = array<i64: 0>, reason = "the batch", origin = "c"} : (tensor<4xf32>) -> tensor<8xf32>
+  return %1, %3, %5 : tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
 }

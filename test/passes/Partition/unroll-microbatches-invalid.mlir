@@ -1,37 +1,27 @@
 // RUN: dist-opt %s --split-input-file --dist-unroll-microbatches -verify-diagnostics
 
-// expected-error @+1 {{expected 'microbatch' to be its last axis, whose ranks are neighbours}}
-dist.mesh @mesh ["microbatch"=2, "data"=2]
-
-// -----
-
-dist.mesh @mesh ["data"=2, "microbatch"=2]
-// expected-error @+1 {{argument 0: expected 'microbatch' to be the minor axis of dim 0}}
-func.func @minor(%x: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"microbatch", "data"}]>}) {
+// A stage's function whose schedule is another pipeline's.
+dist.mesh @mesh ["stage"=2]
+dist.mesh @microbatches ["microbatch"=2]
+// expected-error @+1 {{expected a schedule of 2 microbatches, as dist-split-stages notes it}}
+func.func @other() attributes {dist.entry = "f", dist.stage = 0 : i64, pipeline = {schedule = "1f1b", stages = 2 : i64, chunks = 2 : i64, microbatches = 4 : i64}} {
   return
 }
 
 // -----
 
-dist.mesh @mesh ["data"=2, "microbatch"=2]
-// expected-error @+1 {{argument 0 has no sharding; run dist-partition first}}
-func.func @argument(%x: tensor<2xf32>) {
+// Two stages that each want the other's value first.
+dist.mesh @mesh ["stage"=2]
+// expected-error @+1 {{has 4 steps that wait for each other}}
+func.func @f_stage0() attributes {dist.entry = "f", dist.stage = 0 : i64, pipeline = {schedule = "1f1b", stages = 2 : i64, chunks = 2 : i64, microbatches = 1 : i64}} {
+  %0 = dist.recv over @mesh ["stage"] from 1 tag 1 {reason = "a test", origin = "x"} : tensor<4xf32>
+  %1 = graph.exp %0 : tensor<4xf32>
+  dist.send %1 over @mesh ["stage"] to 1 tag 0 {reason = "a test", origin = "x"} : tensor<4xf32>
   return
 }
-
-// -----
-
-dist.mesh @mesh ["data"=2, "microbatch"=2]
-// expected-error @+1 {{result 0 has no sharding; run dist-partition first}}
-func.func @result(%x: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) -> tensor<2xf32> {
-  return %x : tensor<2xf32>
-}
-
-// -----
-
-dist.mesh @mesh ["data"=2, "microbatch"=2]
-func.func @exchange(%x: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
-  // expected-error @+1 {{cannot be unrolled over 'microbatch'; split the batch, and nothing else, over it}}
-  %0 = dist.all_to_all %x over @mesh ["data", "microbatch"] {split_dims = array<i64: 0>, concat_dims = array<i64: 1>, reason = "a test", origin = "w"} : (tensor<4x4xf32>) -> tensor<1x16xf32>
+func.func @f_stage1() attributes {dist.entry = "f", dist.stage = 1 : i64, pipeline = {schedule = "1f1b", stages = 2 : i64, chunks = 2 : i64, microbatches = 1 : i64}} {
+  %0 = dist.recv over @mesh ["stage"] from 0 tag 0 {reason = "a test", origin = "x"} : tensor<4xf32>
+  %1 = graph.exp %0 : tensor<4xf32>
+  dist.send %1 over @mesh ["stage"] to 0 tag 1 {reason = "a test", origin = "x"} : tensor<4xf32>
   return
 }

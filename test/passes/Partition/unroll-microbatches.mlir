@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --split-input-file --dist-unroll-microbatches | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-separate-microbatches --dist-unroll-microbatches | FileCheck %s
 
 // The batch is cut, what meets is added copy by copy and then over the other
 // axes, and what does not differ stays single. A sum that is kept as a sum
@@ -20,22 +20,22 @@ func.func @step(
     -> (tensor<2x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data", "microbatch"}, {}]>},
         tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
         tensor<f32> {dist.sharding = #dist.sharding<@mesh, [], unreduced = {"data", "microbatch"}>}) {
-  // CHECK: %[[ZERO:.+]] = graph.constant dense<0.0
   // CHECK: %[[X0:.+]] = graph.slice %[[X]] {dist.microbatch = 0 : i64, limits = array<i64: 2, 8>, starts = array<i64: 0, 0>
   // CHECK: %[[E0:.+]] = graph.exp %[[X0]] {dist.microbatch = 0 : i64, dist.origin = 0 : i64, dist.shardings = [#dist.sharding<@microbatches, [{"data", "microbatch"}, {}]>]}
   // CHECK: %[[R0:.+]] = graph.reduce sum, %[[E0]]
   // CHECK: %[[S0:.+]] = graph.reduce sum, %[[R0]]
   // CHECK: %[[T0:.+]] = graph.add %[[T]], %[[S0]]
+  // CHECK: %[[ZERO:.+]] = graph.constant {dist.microbatch = 1 : i64} dense<0.0
   // CHECK: %[[X1:.+]] = graph.slice %[[X]] {dist.microbatch = 1 : i64, limits = array<i64: 4, 8>, starts = array<i64: 2, 0>
   // CHECK: %[[E1:.+]] = graph.exp %[[X1]]
   // CHECK: %[[R1:.+]] = graph.reduce sum, %[[E1]]
   // CHECK: %[[SUM:.+]] = graph.add %[[R0]], %[[R1]]
   // CHECK: %[[S1:.+]] = graph.reduce sum, %[[R1]]
   // CHECK: %[[T1:.+]] = graph.add %[[ZERO]], %[[S1]]
+  // CHECK: %[[TOTAL:.+]] = graph.add %[[T0]], %[[T1]]
+  // CHECK: %[[OUT:.+]] = graph.concat %[[E0]], %[[E1]] {axis = 0 : i64}
   // CHECK: %[[ALL:.+]] = dist.all_reduce %[[SUM]] over @mesh ["data"]
   // CHECK: %[[B1:.+]] = graph.sub %[[B]], %[[ALL]] : tensor<8xf32>
-  // CHECK-DAG: %[[OUT:.+]] = graph.concat %[[E0]], %[[E1]] {axis = 0 : i64}
-  // CHECK-DAG: %[[TOTAL:.+]] = graph.add %[[T0]], %[[T1]]
   // CHECK: return %[[OUT]], %[[B1]], %[[TOTAL]]
   %0 = graph.exp %x {dist.origin = 0 : i64, dist.shardings = [#dist.sharding<@mesh, [{"data", "microbatch"}, {}]>]} : tensor<2x8xf32>
   %1 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<2x8xf32>) -> tensor<8xf32>

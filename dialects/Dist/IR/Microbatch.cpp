@@ -1,0 +1,27 @@
+//===- Microbatch.cpp - Programs with one op for all microbatches ---------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Microbatch.h"
+#include "dialects/Dist/IR/Dist.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isOverMicrobatches(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective &&
+         collective.getCollectiveMesh().getValue() == kMicrobatchMesh;
+}
+
+bool mlir::dist::givesEachItsOwn(Operation *op) {
+  return isa<AllSliceOp, PermuteOp, AllToAllOp>(op);
+}
+
+int64_t mlir::dist::getNumMicrobatches(Operation *inside) {
+  auto whole = SymbolTable::lookupNearestSymbolFrom<MeshOp>(
+      inside, FlatSymbolRefAttr::get(inside->getContext(), kMicrobatchMesh));
+  return whole ? whole.getAxisSizes().back() : 1;
+}
