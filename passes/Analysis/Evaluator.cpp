@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Evaluator.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "llvm/ADT/Sequence.h"
 #include <deque>
@@ -316,6 +317,8 @@ LogicalResult RankEvaluator::evaluate(Operation *op) {
 }
 
 LogicalResult RankEvaluator::start(ArrayRef<RankTensors> arguments) {
+  if (failed(verifyUnrolled(function)))
+    return failure();
   if (!function.getBody().hasOneBlock())
     return function.emitOpError() << "cannot be evaluated: expected one block";
   Block &block = function.front();

@@ -241,6 +241,13 @@ void Splitter::explain(Operation *transfer, Value value, int64_t from,
                   value, reader == users.end() ? nullptr : *reader);
 }
 
+/// There is one transfer for each copy of the value.
+static void markLike(Value value, Operation *transfer) {
+  if (Operation *op = value.getDefiningOp())
+    if (Attribute mark = op->getAttr(kMicrobatchAttr))
+      transfer->setAttr(kMicrobatchAttr, mark);
+}
+
 void Splitter::sendTo(Value value, int64_t from, int64_t to) {
   builder.setInsertionPointToEnd(&programs[from].function.front());
   Location loc = value.getLoc();
@@ -249,6 +256,7 @@ void Splitter::sendTo(Value value, int64_t from, int64_t to) {
                              to, getTag(value, to), mesh.getSymName(),
                              builder.getStrArrayAttr({kStageAxis}),
                              getReason(value, from, to), getValueName(value));
+  markLike(value, send);
   explain(send, value, from, to);
 }
 
@@ -278,9 +286,7 @@ Value Splitter::get(Value value, int64_t stage) {
                      getReason(value, place, stage), getValueName(value));
   if (ShardingAttr sharding = findSharding(value))
     setSharding(recv->getResult(0), sharding);
-  if (Operation *op = value.getDefiningOp())
-    if (Attribute mark = op->getAttr(kMicrobatchAttr))
-      recv->setAttr(kMicrobatchAttr, mark);
+  markLike(value, recv);
   if (cotangents.contains(value))
     recv->setAttr(kCotangent, builder.getUnitAttr());
   values.map(value, recv->getResult(0));

@@ -230,14 +230,24 @@ void mlir::dist::buildPartitionPipeline(
     choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
     pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
   }
+  // Behind all that takes the program apart, which works on one op for all
+  // microbatches.
   if (options.stages > 0) {
-    // Behind all that takes the program apart, so that it works on one op for
-    // all microbatches.
-    pm.addPass(createUnrollMicrobatchesPass());
-    // What is kept depends on how many microbatches are in flight.
-    buildRecomputePipeline(pm, options);
+    if (options.unroll)
+      buildUnrollPipeline(pm, options);
+    return;
   }
   // Behind the buckets: they are what is worth starting.
+  if (options.overlap)
+    pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());
+}
+
+void mlir::dist::buildUnrollPipeline(OpPassManager &pm,
+                                     const PartitionPipelineOptions &options) {
+  pm.addPass(createUnrollMicrobatchesPass());
+  // What is kept depends on how many microbatches are in flight.
+  buildRecomputePipeline(pm, options);
+  // Last, as without stages: among copies.
   if (options.overlap)
     pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());
 }

@@ -121,6 +121,11 @@ struct PartitionPipelineOptions
   ListOption<std::string> cutAxes{
       *this, "cut-axes",
       llvm::cl::desc("Axes cut where a reshape can use but a part")};
+  Option<bool> unroll{
+      *this, "unroll",
+      llvm::cl::desc("Copies of ops, one for each microbatch; without, one op "
+                     "stands for them"),
+      llvm::cl::init(true)};
   Option<bool> sources{*this, "sources",
                        llvm::cl::desc("Keeps where shardings came from"),
                        llvm::cl::init(false)};
@@ -199,6 +204,11 @@ void buildNumberPipeline(OpPassManager &pm);
 /// From annotations to the program of one rank.
 void buildPartitionPipeline(OpPassManager &pm,
                             const PartitionPipelineOptions &options);
+
+/// Of a program of stages that is not unrolled: a copy of each op for each
+/// microbatch, and what is chosen among copies. It is what runs.
+void buildUnrollPipeline(OpPassManager &pm,
+                         const PartitionPipelineOptions &options);
 
 /// Of the program of one rank: activations that are computed again.
 void buildRecomputePipeline(OpPassManager &pm,

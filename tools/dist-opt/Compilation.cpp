@@ -177,15 +177,24 @@ LogicalResult Compilation::annotate() {
 
 LogicalResult Compilation::partition() {
   PartitionPipelineOptions partition;
-  partition.recompute = options.recompute;
-  partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
+  fillPartitionOptions(partition);
+  partition.unroll = false;
   if (strategy.ranks == 1)
     return runPipeline(
         [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); },
         Verified::AtTheEnd);
-  fillPartitionOptions(partition);
   return runPipeline(
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); },
+      Verified::AtTheEnd);
+}
+
+LogicalResult Compilation::unroll() {
+  if (strategy.stages == 0)
+    return success();
+  PartitionPipelineOptions partition;
+  fillPartitionOptions(partition);
+  return runPipeline(
+      [&](OpPassManager &pm) { buildUnrollPipeline(pm, partition); },
       Verified::AtTheEnd);
 }
 
@@ -266,7 +275,7 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
   if (failed(annotate()))
     return std::nullopt;
   // Passes have not verified what they did: once, before it is lowered.
-  if (failed(partition()) || failed(mlir::verify(*module)))
+  if (failed(partition()) || failed(unroll()) || failed(mlir::verify(*module)))
     return std::nullopt;
   // A variable's split is one for all entries, which all have a say in it: only
   // now can those go that the step doesn't run.
@@ -319,6 +328,14 @@ int Compilation::run() {
     return print(bytecode);
   if (failed(partition()))
     return printer.exitCode();
+  // What is recomputed or started early is chosen among the copies.
+  bool rolled =
+      stage == "partitioned" && options.recompute.empty() && !options.overlap;
+  if (rolled && options.check.empty() && options.memoryLimitGiB <= 0)
+    return print(bytecode);
+  OwningOpRef<ModuleOp> written = rolled ? module->clone() : ModuleOp();
+  if (failed(unroll()))
+    return printer.exitCode();
   if (!options.check.empty()) {
     int code = options.check == "kernels"
                    ? checkKernels(*global)
@@ -336,8 +353,11 @@ int Compilation::run() {
     if (stage == "explain")
       return reportExplanation(*report, options);
   }
-  if (stage == "partitioned")
+  if (stage == "partitioned") {
+    if (written)
+      module = std::move(written);
     return print(bytecode);
+  }
   if (stage == "onnx")
     return emitOnnx();
   LoweringOptions lowering = loweringOptions();

@@ -79,7 +79,10 @@ private:
   LogicalResult loadTrained();
   LogicalResult train();
   LogicalResult annotate();
+  /// Of a pipeline, one op stands for all microbatches until `unroll`: what is
+  /// written is as long as the model.
   LogicalResult partition();
+  LogicalResult unroll();
   /// What the partitioned module moves, holds and takes, as a copy of it is
   /// lowered; for a page with details.
   std::optional<ExplainReport> makeReport(bool details = false);

@@ -241,6 +241,8 @@ void Compilation::fillTrainOptions(TrainPipelineOptions &train) {
 }
 
 void Compilation::fillPartitionOptions(PartitionPipelineOptions &partition) {
+  partition.recompute = options.recompute;
+  partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;
   partition.freeGradients = freesGradients();

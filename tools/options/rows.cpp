@@ -307,7 +307,9 @@ static void addCompilerOptions(Table &table, Options &o) {
   table.choice("--emit",
                {"graph", "train", "annotated", "partitioned", "rt", "llvm",
                 "package", "explain", "onnx"},
-               "stops at this stage and writes it", &o.emit);
+               "stops at this stage and writes it; partitioned: of a pipeline, "
+               "with one op for all microbatches",
+               &o.emit);
   table.usedBy("fit predict");
   table.text("-o,--output", "PATH", "where to write it", &o.outFile);
   table.choice("--explain", {"table", "json", "html"},

@@ -25,3 +25,17 @@ int64_t mlir::dist::getNumMicrobatches(Operation *inside) {
       inside, FlatSymbolRefAttr::get(inside->getContext(), kMicrobatchMesh));
   return whole ? whole.getAxisSizes().back() : 1;
 }
+
+LogicalResult mlir::dist::verifyUnrolled(Operation *inside) {
+  return failure(
+      inside
+          ->walk([](Operation *op) {
+            if (!isOverMicrobatches(op) &&
+                !isa_and_nonnull<UnitAttr>(op->getAttr(kMicrobatchAttr)))
+              return WalkResult::advance();
+            op->emitOpError() << "stands for all microbatches; run "
+                                 "dist-unroll-microbatches before";
+            return WalkResult::interrupt();
+          })
+          .wasInterrupted());
+}

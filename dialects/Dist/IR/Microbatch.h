@@ -28,6 +28,10 @@ bool isOverMicrobatches(Operation *op);
 /// the others give all of them the same.
 bool givesEachItsOwn(Operation *op);
 
+/// Fails, with an error, where an op inside stands for its copies: what
+/// evaluates or lowers programs takes each op for what one rank does once.
+LogicalResult verifyUnrolled(Operation *inside);
+
 /// How many microbatches a batch has; 1 where none were set apart.
 int64_t getNumMicrobatches(Operation *inside);
 

@@ -9,6 +9,7 @@
 // one kernel merge when no path through a third node would make a cycle.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Microbatch.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Clusters/ClusterFormer.h"
 #include "passes/Lowering/Memory/MemoryLayout.h"
@@ -433,7 +434,8 @@ struct FormClustersPass
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      if (failed(ClusterFormer(func, getThreads(func, threads), fuse).run()))
+      if (failed(verifyUnrolled(func)) ||
+          failed(ClusterFormer(func, getThreads(func, threads), fuse).run()))
         return signalPassFailure();
     }
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Interfaces/Cost.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/Program/ProgramEmitter.h"
@@ -26,7 +27,7 @@ struct PlanMemoryPass : mlir::dist::impl::PlanMemoryPassBase<PlanMemoryPass> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isDeclaration() || func.isPrivate())
         continue;
-      if (failed(checkByteSizes(func)))
+      if (failed(verifyUnrolled(func)) || failed(checkByteSizes(func)))
         return signalPassFailure();
       MemoryLayout layout = layOutMemory(func, symbols);
       if (failed(emitProgram(func, layout, symbols)))

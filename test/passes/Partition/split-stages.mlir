@@ -7,7 +7,7 @@
 // SPLIT-LABEL: func @train_step_stage0
 // SPLIT-SAME: pipeline = {bubble =
 // SPLIT: %[[F:.+]] = graph.mul %{{.+}}, %{{.+}} {dist.microbatch} : tensor<2xf32>
-// SPLIT-NEXT: dist.send %[[F]] over @mesh ["stage"] to 1 tag 0 {{.*}}reason = "stage 1 of the pipeline reads mul '
+// SPLIT-NEXT: dist.send %[[F]] over @mesh ["stage"] to 1 tag 0 {dist.microbatch, {{.*}}reason = "stage 1 of the pipeline reads mul '
 // SPLIT-NOT: graph.mul
 // SPLIT: dist.recv over @mesh ["stage"] from 1 tag 1 {dist.microbatch,
 // SPLIT-NEXT: graph.mul %{{.+}} {dist.backward, dist.microbatch} : tensor<2xf32>
