@@ -39,19 +39,6 @@ Status checkCommunicator(const manifest::Manifest &manifest,
 
 namespace {
 
-/// The distribution of a variable over the ranks that hold it.
-Status distribute(const manifest::Manifest &manifest,
-                  const manifest::Variable &variable, const std::string &where,
-                  Distribution *out) {
-  DIST_RETURN_IF_ERROR(Distribution::create(
-      manifest.mesh(), variable.global_type(), variable.local_type(),
-      variable.sharding(), where, out));
-  if (!variable.programs().empty())
-    out->keepRanks(
-        [&](int rank) { return holdsVariable(manifest, variable, rank); });
-  return Status();
-}
-
 Status damaged(const std::string &where, const std::string &why) {
   return Status::error(StatusCode::InvalidInput, "the package is damaged",
                        where, why, "compile it again");
@@ -176,7 +163,45 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   return Status();
 }
 
+template <typename T>
+void meanRows(const char *rows, int64_t numRows, int64_t columns, char *out) {
+  const T *from = reinterpret_cast<const T *>(rows);
+  T *to = reinterpret_cast<T *>(out);
+  for (int64_t column = 0; column < columns; ++column) {
+    double sum = 0;
+    for (int64_t row = 0; row < numRows; ++row)
+      sum += from[row * columns + column];
+    to[column] = static_cast<T>(sum / numRows);
+  }
+}
+
 } // namespace
+
+Status distribute(const manifest::Manifest &manifest,
+                  const manifest::Variable &variable, const std::string &where,
+                  Distribution *out) {
+  DIST_RETURN_IF_ERROR(Distribution::create(
+      manifest.mesh(), variable.global_type(), variable.local_type(),
+      variable.sharding(), where, out));
+  if (!variable.programs().empty())
+    out->keepRanks(
+        [&](int rank) { return holdsVariable(manifest, variable, rank); });
+  return Status();
+}
+
+void readAsOneRow(const manifest::Variable &variable, Tensor *value) {
+  int64_t rows = value->shape[0];
+  int64_t columns = rows ? elementCount(value->shape) / rows : 0;
+  Buffer one(columns * byteSize(value->type));
+  if (variable.aggregation() != "mean")
+    std::copy_n(value->data.begin(), rows ? one.size() : 0, one.begin());
+  else if (value->type == manifest::F32)
+    meanRows<float>(value->data.data(), rows, columns, one.data());
+  else
+    meanRows<double>(value->data.data(), rows, columns, one.data());
+  value->data = std::move(one);
+  value->shape.erase(value->shape.begin());
+}
 
 Status readManifest(const std::string &folder, manifest::Manifest *out) {
   return readManifestFile(manifestPath(folder, ""), out);

@@ -62,6 +62,9 @@ inline bool isReadAsOneRow(const manifest::Variable &variable) {
           variable.global_type().type() == manifest::F64);
 }
 
+/// Makes of such rows the one that is read.
+void readAsOneRow(const manifest::Variable &variable, Tensor *value);
+
 /// The dims of its value as callers read and write it.
 inline std::vector<int64_t> valueShape(const manifest::Variable &variable) {
   const auto &shape = variable.global_type().shape();
@@ -76,6 +79,12 @@ inline bool holdsVariable(const manifest::Manifest &manifest,
          std::find(programs.begin(), programs.end(),
                    manifest.program_of_rank(rank)) != programs.end();
 }
+
+/// The distribution of a variable over the ranks that hold it; `where` names
+/// the manifest in errors.
+Status distribute(const manifest::Manifest &manifest,
+                  const manifest::Variable &variable, const std::string &where,
+                  Distribution *out);
 
 /// A package's code and its manifest: of the variant that fits best, or of the
 /// one for the CPU `wanted`.

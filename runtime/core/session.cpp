@@ -8,6 +8,7 @@
 #include "runtime/core/session.h"
 #include "runtime/comm/local/local.h"
 #include "runtime/comm/common/reduce.h"
+#include "runtime/core/agreement.h"
 #include "runtime/core/entry_plan.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/package.h"
@@ -33,6 +34,7 @@ public:
   std::unique_ptr<Package> package;
   std::shared_ptr<World> world;
   bool ownsWorld = false;
+  int processNumber = 0, processCount = 1;
   /// A failure ended it; only where the world is the caller's.
   bool generationEnded = false;
   /// By rank of the mesh; null where another process has it.
@@ -101,7 +103,11 @@ public:
     logFunction(level, text);
   }
 
+  int process() const override { return processNumber; }
+  int processes() const override { return processCount; }
   Status agree(bool here, bool *everywhere) override;
+  Status exchange(const std::string &mine,
+                  std::vector<std::string> *all) override;
   Status readVariable(int index, Tensor *out) override;
   Status writeVariable(int index, const TensorView &value) override {
     return store->write(index, value);
@@ -266,6 +272,8 @@ Status PackageSession::start(const SessionOptions &options) {
       options.placement.value_or(Placement::inOneProcess(m.ranks()));
   DIST_RETURN_IF_ERROR(checkPlacement(m, placement));
   local = placement.ranksOf(options.process);
+  processNumber = options.process;
+  processCount = placement.processes();
   bool reachesAll = local.size() == static_cast<size_t>(m.ranks());
   if (local.empty() || (!reachesAll && !options.world) ||
       (options.world && options.world->ranks() != m.ranks()))
@@ -352,27 +360,22 @@ Status PackageSession::agree(bool here, bool *everywhere) {
   if (isAlone())
     return Status();
   DIST_RETURN_IF_ERROR(checkGeneration());
-  // The mesh's host is in no group of the devices.
-  int devices = deviceCount(manifest().mesh());
-  if (local.front() >= devices)
-    return Status::error(StatusCode::InvalidArgument, "processes cannot agree",
-                         manifest().model_name(),
-                         "this one has the mesh's host alone",
-                         "place a device beside it");
-  std::vector<int32_t> flags(local.size(), here);
-  std::vector<Status> statuses(local.size());
-  uint32_t all = (1u << manifest().mesh().axes_size()) - 1;
-  Status status = threads->run([&](int number) {
-    if (local[number] < devices)
-      statuses[number] = ranks[local[number]]->communicator->allReduce(
-          sessionOp, &flags[number], 1, manifest::I32, Reduction::Min, all);
-  });
-  for (const Status &one : statuses)
-    if (status.ok())
-      status = one;
+  Status status =
+      Agreement(manifest(), ranks, local, *threads).agree(here, everywhere);
   if (!status.ok())
     endGeneration(status);
-  *everywhere = flags.front() != 0;
+  return status;
+}
+
+Status PackageSession::exchange(const std::string &mine,
+                                std::vector<std::string> *all) {
+  if (isAlone())
+    return Session::exchange(mine, all);
+  DIST_RETURN_IF_ERROR(checkGeneration());
+  Status status = Agreement(manifest(), ranks, local, *threads)
+                      .exchange(processNumber, processCount, mine, all);
+  if (!status.ok())
+    endGeneration(status);
   return status;
 }
 

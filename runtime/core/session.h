@@ -129,6 +129,15 @@ public:
     return Status();
   }
 
+  /// Which of how many processes this is; process 0 is the chief.
+  virtual int process() const { return 0; }
+  virtual int processes() const { return 1; }
+  /// Gives each process's text to all, by process; they call it together.
+  virtual Status exchange(const std::string &mine,
+                          std::vector<std::string> *all) {
+    *all = {mine};
+    return Status();
+  }
   /// Whether `here` is true in all processes, which ask together: what they
   /// decide by what only one of them sees.
   virtual Status agree(bool here, bool *everywhere) {

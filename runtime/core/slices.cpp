@@ -332,6 +332,41 @@ void Distribution::paste(const void *local, int rank, void *global) const {
              });
 }
 
+bool overlap(const Box &one, const Box &other) {
+  for (size_t dim = 0; dim < one.start.size(); ++dim)
+    if (std::max(one.start[dim], other.start[dim]) >=
+        std::min(one.start[dim] + one.shape[dim],
+                 other.start[dim] + other.shape[dim]))
+      return false;
+  return true;
+}
+
+void copyOverlap(const Box &fromBox, const void *from, const Box &toBox,
+                 void *to, int64_t elementBytes) {
+  if (!overlap(fromBox, toBox))
+    return;
+  // As a part of the box to copy from, and where that lies in the other.
+  Slice common;
+  std::vector<int64_t> place;
+  for (size_t dim = 0; dim < fromBox.start.size(); ++dim) {
+    int64_t first = std::max(fromBox.start[dim], toBox.start[dim]);
+    int64_t last = std::min(fromBox.start[dim] + fromBox.shape[dim],
+                            toBox.start[dim] + toBox.shape[dim]);
+    common.start.push_back(first - fromBox.start[dim]);
+    common.size.push_back(last - first);
+    place.push_back(first - toBox.start[dim]);
+  }
+  std::vector<int64_t> stride = byteStrides(toBox.shape, elementBytes);
+  int64_t base = 0;
+  for (size_t dim = 0; dim < place.size(); ++dim)
+    base += place[dim] * stride[dim + 1];
+  forEachRun(fromBox.shape, toBox.shape, common, elementBytes,
+             [&](int64_t offset, int64_t part, int64_t bytes) {
+               std::memcpy(static_cast<char *>(to) + base + part,
+                           static_cast<const char *>(from) + offset, bytes);
+             });
+}
+
 void addPartials(const Distribution &d,
                  const std::function<const void *(int rank)> &address,
                  void *global) {

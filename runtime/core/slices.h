@@ -86,6 +86,18 @@ private:
   void locate(Slice *slice) const;
 };
 
+/// A box of a tensor, dense in memory of its own.
+struct Box {
+  std::vector<int64_t> start, shape;
+};
+
+/// Whether both have an element.
+bool overlap(const Box &one, const Box &other);
+
+/// Copies what both have, if anything, from the one to the other.
+void copyOverlap(const Box &fromBox, const void *from, const Box &toBox,
+                 void *to, int64_t elementBytes);
+
 /// Adds up the ranks' partial sums, in rank order, into the whole tensor.
 /// `address(rank)` is where a rank's part lies.
 void addPartials(const Distribution &distribution,

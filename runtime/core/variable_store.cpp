@@ -44,18 +44,6 @@ void fillWith(DataType type, double value, char *data, int64_t count) {
   }
 }
 
-template <typename T>
-void meanRows(const char *rows, int64_t numRows, int64_t columns, char *out) {
-  const T *from = reinterpret_cast<const T *>(rows);
-  T *to = reinterpret_cast<T *>(out);
-  for (int64_t column = 0; column < columns; ++column) {
-    double sum = 0;
-    for (int64_t row = 0; row < numRows; ++row)
-      sum += from[row * columns + column];
-    to[column] = static_cast<T>(sum / numRows);
-  }
-}
-
 } // namespace
 
 VariableStore::VariableStore(
@@ -203,19 +191,8 @@ Status VariableStore::read(int index, Tensor *out, bool *met) const {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (d.slices[rank].firstCopy)
         d.paste(part(rank), rank, out->data.data());
-  if (isReadAsOneRow(package.manifest.variables(index))) {
-    int64_t rows = d.globalShape[0];
-    int64_t columns = rows ? elementCount(d.globalShape) / rows : 0;
-    Buffer one(columns * byteSize(d.type));
-    if (package.manifest.variables(index).aggregation() != "mean")
-      std::copy_n(out->data.begin(), rows ? one.size() : 0, one.begin());
-    else if (d.type == manifest::F32)
-      meanRows<float>(out->data.data(), rows, columns, one.data());
-    else
-      meanRows<double>(out->data.data(), rows, columns, one.data());
-    out->data = std::move(one);
-    out->shape.erase(out->shape.begin());
-  }
+  if (isReadAsOneRow(package.manifest.variables(index)))
+    readAsOneRow(package.manifest.variables(index), out);
   return Status();
 }
 
