@@ -45,14 +45,14 @@ static Status openCheckpoint(const char *folder, dist_session_t *session,
   if (options.keep > 0)
     out->keep = options.keep;
   out->session = session;
-  DIST_RETURN_IF_ERROR(
-      CheckpointFolder::open(folder, use, &out->folder, notes));
+  DIST_RETURN_IF_ERROR(CheckpointFolder::open(folder, use, *session->session,
+                                              &out->folder, notes));
   bool found = false;
   if (use == FolderUse::Resume)
     DIST_RETURN_IF_ERROR(
         out->folder->load(*session->session, &out->state, &found, notes));
   *step = found ? out->state.step : -1;
-  return out->folder->begin(session->session->manifest());
+  return out->folder->begin(*session->session);
 }
 
 dist_status_t *dist_checkpoint_open(const char *folder, dist_session_t *session,

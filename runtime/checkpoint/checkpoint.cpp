@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/values.h"
+#include "runtime/checkpoint/names.h"
+#include "runtime/checkpoint/state.h"
+#include "runtime/core/processes.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/file.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -27,21 +30,14 @@ using nlohmann::json;
 // Names in the folder
 //===----------------------------------------------------------------------===//
 
-/// Not yet or no longer states: what a kill leaves of them is removed when the
-/// folder is locked the next time.
-static constexpr const char *kSaving = ".saving-", *kRemoving = ".removing-";
-/// A state whose replacement was about to take its name.
-static constexpr const char *kReplaced = ".replaced-";
-static constexpr const char *kAside = "aside-";
-
-static std::string stateName(int64_t step) {
+std::string stateName(int64_t step) {
   char name[32];
   std::snprintf(name, sizeof name, "step-%012lld",
                 static_cast<long long>(step));
   return name;
 }
 
-static std::vector<std::string> listNames(const std::string &folder) {
+std::vector<std::string> listNames(const std::string &folder) {
   std::vector<std::string> names;
   if (DIR *handle = opendir(folder.c_str())) {
     while (dirent *item = readdir(handle))
@@ -51,8 +47,7 @@ static std::vector<std::string> listNames(const std::string &folder) {
   return names;
 }
 
-/// Steps of the folders `step-N`, newest first.
-static std::vector<int64_t> listStates(const std::string &folder) {
+std::vector<int64_t> listStates(const std::string &folder) {
   std::vector<int64_t> steps;
   for (const std::string &name : listNames(folder)) {
     long long step;
@@ -65,7 +60,7 @@ static std::vector<int64_t> listStates(const std::string &folder) {
   return steps;
 }
 
-static bool exists(const std::string &path) {
+bool exists(const std::string &path) {
   struct stat info;
   return lstat(path.c_str(), &info) == 0;
 }
@@ -154,6 +149,7 @@ static Status inUse(const std::string &path) {
 }
 
 CheckpointFolder::~CheckpointFolder() {
+  pending.reset(); // removes what it has written, under the lock
   if (lockFile >= 0)
     ::close(lockFile);
 }
@@ -261,14 +257,29 @@ Status CheckpointFolder::look() {
   return Status();
 }
 
-Status CheckpointFolder::open(const std::string &path, FolderUse use,
-                              std::unique_ptr<CheckpointFolder> *out,
-                              std::vector<std::string> *notes) {
+Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
+                                  std::unique_ptr<CheckpointFolder> *out,
+                                  std::vector<std::string> *notes) {
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
   DIST_RETURN_IF_ERROR(makeFolders(path));
   DIST_RETURN_IF_ERROR(folder->lock(notes));
   folder->sweep();
   DIST_RETURN_IF_ERROR(folder->look());
+  *out = std::move(folder);
+  return Status();
+}
+
+Status CheckpointFolder::open(const std::string &path, FolderUse use,
+                              Session &session,
+                              std::unique_ptr<CheckpointFolder> *out,
+                              std::vector<std::string> *notes) {
+  std::unique_ptr<CheckpointFolder> folder;
+  Status status;
+  if (session.process() == 0)
+    status = openHere(path, use, &folder, notes);
+  else
+    folder.reset(new CheckpointFolder(path, use));
+  DIST_RETURN_IF_ERROR(share(session, status));
   *out = std::move(folder);
   return Status();
 }
@@ -279,11 +290,15 @@ Status checkCheckpointFolder(const std::string &path, FolderUse use) {
     return Status();
   std::unique_ptr<CheckpointFolder> folder;
   std::vector<std::string> ignored;
-  return CheckpointFolder::open(path, use, &folder, &ignored);
+  return CheckpointFolder::openHere(path, use, &folder, &ignored);
 }
 
-Status CheckpointFolder::begin(const manifest::Manifest &manifest) {
-  model = manifest.model_name();
+Status CheckpointFolder::begin(Session &session) {
+  return share(session, session.process() == 0 ? beginHere(session) : Status());
+}
+
+Status CheckpointFolder::beginHere(const Session &session) {
+  model = session.manifest().model_name();
   if (use == FolderUse::Overwrite) {
     // The oldest first: a kill in between leaves a folder that its run can
     // still resume.
@@ -299,27 +314,6 @@ Status CheckpointFolder::begin(const manifest::Manifest &manifest) {
     run = newRunId();
   ++epoch;
   return writeRunFile();
-}
-
-//===----------------------------------------------------------------------===//
-// Saving
-//===----------------------------------------------------------------------===//
-
-/// Removes what lies in the folder, so that a kill leaves no half of a state.
-void CheckpointFolder::discard(const std::string &name) {
-  std::string from = path + "/" + name, to = path + "/" + kRemoving + name;
-  removeAll(to);
-  removeAll(::rename(from.c_str(), to.c_str()) == 0 ? to : from);
-}
-
-/// Gives a state a name that does not count as one; returns it.
-std::string CheckpointFolder::setAside(int64_t step) {
-  std::string name = kAside + stateName(step), free = name;
-  for (int i = 2; exists(path + "/" + free); ++i)
-    free = name + "." + std::to_string(i);
-  bool done = ::rename((path + "/" + stateName(step)).c_str(),
-                       (path + "/" + free).c_str()) == 0;
-  return done ? free : stateName(step);
 }
 
 /// Before each save: whether the folder is still this run's.
@@ -349,112 +343,6 @@ Status CheckpointFolder::keepHold() {
   if (file.run.empty())
     return writeRunFile();
   return file.run == run && file.epoch == epoch ? Status() : taken(file);
-}
-
-/// Gives the finished folder its name.
-Status CheckpointFolder::publish(const std::string &beside, int64_t step) {
-  std::string name = stateName(step), target = path + "/" + name;
-  auto failed = [&] {
-    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
-                         target, std::strerror(errno),
-                         "check the folder's permissions");
-  };
-  // A state that this run did not save belongs to another: it is not
-  // overwritten.
-  if (exists(target) && std::find(own.begin(), own.end(), step) == own.end())
-    setAside(step);
-  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, target.c_str(),
-                RENAME_EXCHANGE) == 0)
-    return Status(); // What was replaced is at `beside` now.
-  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
-    return failed();
-  // There is nothing to exchange with, or the file system cannot: then a kill
-  // between the two leaves the old one to be found by `sweep`.
-  std::string old = path + "/" + kReplaced + name;
-  bool replaces = exists(target);
-  if (replaces && ::rename(target.c_str(), old.c_str()) != 0)
-    return failed();
-  if (::rename(beside.c_str(), target.c_str()) != 0) {
-    Status status = failed();
-    if (replaces)
-      (void)::rename(old.c_str(), target.c_str());
-    return status;
-  }
-  if (replaces)
-    removeAll(old);
-  return Status();
-}
-
-Status CheckpointFolder::save(int64_t keep, Session &session,
-                              const TrainingState &state) {
-  DIST_RETURN_IF_ERROR(keepHold());
-  struct Remover {
-    std::string path;
-    ~Remover() { removeAll(path); }
-  } beside{path + "/" + kSaving + run + "-" + std::to_string(epoch)};
-  removeAll(beside.path);
-  DIST_RETURN_IF_ERROR(makeFolders(beside.path));
-  StateHeader header;
-  header.training = state;
-  header.run = run;
-  header.epoch = epoch;
-  DIST_RETURN_IF_ERROR(writeValues(beside.path, session, &header));
-  DIST_RETURN_IF_ERROR(writeHeader(beside.path, header));
-  DIST_RETURN_IF_ERROR(flushToDisk(beside.path));
-  DIST_RETURN_IF_ERROR(publish(beside.path, state.step));
-  DIST_RETURN_IF_ERROR(flushToDisk(path));
-  if (std::find(own.begin(), own.end(), state.step) == own.end())
-    own.push_back(state.step);
-  std::sort(own.rbegin(), own.rend());
-  while (int64_t(own.size()) > std::max<int64_t>(keep, 1)) {
-    discard(stateName(own.back()));
-    own.pop_back();
-  }
-  return Status();
-}
-
-//===----------------------------------------------------------------------===//
-// Loading
-//===----------------------------------------------------------------------===//
-
-Status CheckpointFolder::load(Session &session, TrainingState *state,
-                              bool *found, std::vector<std::string> *notes) {
-  *found = false;
-  std::vector<std::pair<int64_t, std::string>> passed; // damaged, and how
-  for (int64_t step : listStates(path)) {
-    std::string folder = path + "/" + stateName(step);
-    std::unique_ptr<SafetensorsFile> values;
-    StateHeader header;
-    bool damaged = false;
-    Status status = readHeader(folder, &header, &damaged);
-    if (status.ok())
-      status = readValues(folder, header, &values, &damaged);
-    if (!status.ok()) {
-      if (!damaged)
-        return status;
-      passed.emplace_back(step, status.message());
-      continue;
-    }
-    std::vector<std::string> anew;
-    DIST_RETURN_IF_ERROR(
-        restoreValues(folder, header, *values, session, state, &anew));
-    for (auto &[bad, why] : passed) {
-      std::string name = setAside(bad);
-      notes->push_back(why + "; going back to the one before (it is kept as " +
-                       name + ")");
-      own.erase(std::remove(own.begin(), own.end(), bad), own.end());
-    }
-    notes->insert(notes->end(), anew.begin(), anew.end());
-    *found = true;
-    return Status();
-  }
-  if (passed.empty())
-    return Status();
-  for (auto &[bad, why] : passed)
-    notes->push_back(why);
-  return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,
-                       passed.front().second,
-                       "start anew with --overwrite, or give another folder");
 }
 
 } // namespace dist

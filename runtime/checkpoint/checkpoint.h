@@ -7,9 +7,15 @@
 //
 // A folder of states is one run's. `run.json` names the run (an id) and how
 // often it was taken up (its epoch); `step-N` is a state, the variables
-// (safetensors) and the trainer's state (JSON), both checksummed, which appears
-// under its name only when it is complete on the disk. Who trains holds a lock
-// on `.lock`, which the kernel drops when the process is gone, however it went.
+// (safetensors), their index and the trainer's state (JSON), all checksummed,
+// which appears under its name only when it is complete on the disk. The run
+// holds a lock on `.lock`, which the kernel drops when the process is gone,
+// however it went.
+//
+// A run may have several processes, on hosts that share the folder. Each writes
+// what its ranks hold; process 0 alone locks, names, keeps and removes, and
+// makes the files a state when all have said that theirs are on the disk. Any
+// number of processes, in any strategy, takes up any state.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CHECKPOINT_CHECKPOINT_H
@@ -27,13 +33,14 @@ enum class FolderUse {
   Overwrite, // to begin; what states are there are removed
 };
 
-/// The folder of a run, held from `open` until the object goes.
+/// The folder of a run, held from `open` until the object goes. All processes
+/// of a session call it alike.
 class CheckpointFolder {
 public:
   /// Makes the folder if it is missing and locks it. Errors: another holds it,
   /// it has states of another run and `use` is New, it has states of several.
   /// `notes` tells what a user should know besides.
-  static Status open(const std::string &path, FolderUse use,
+  static Status open(const std::string &path, FolderUse use, Session &session,
                      std::unique_ptr<CheckpointFolder> *out,
                      std::vector<std::string> *notes);
   ~CheckpointFolder();
@@ -46,23 +53,41 @@ public:
   Status load(Session &session, TrainingState *state, bool *found,
               std::vector<std::string> *notes);
   /// Before the first step: the folder is this run's from now on.
-  Status begin(const manifest::Manifest &manifest);
+  Status begin(Session &session);
   /// Saves `step-N`, then removes all but the newest `keep` of the run's own
   /// states. A state of that step is replaced at once, never missing.
   Status save(int64_t keep, Session &session, const TrainingState &state);
 
+  /// The first half of a save. `beside`: takes a copy of what is written, by a
+  /// thread of its own, and the session may go on meanwhile. An error says that
+  /// the folder is no longer this run's.
+  Status beginSave(Session &session, const TrainingState &state, bool beside);
+  /// Behind `beginSave`: whether `finishSave` has nothing to wait for.
+  bool isWritten() const;
+  /// The other half. `failure`: why there is no new state, as a full disk; what
+  /// was saved before is as it was.
+  Status finishSave(int64_t keep, Session &session, Status *failure);
+
   const std::string &runId() const { return run; }
 
 private:
-  CheckpointFolder(const std::string &path, FolderUse use)
-      : path(path), use(use) {}
+  friend Status checkCheckpointFolder(const std::string &path, FolderUse use);
+  struct Save;
+
+  CheckpointFolder(const std::string &path, FolderUse use);
+  static Status openHere(const std::string &path, FolderUse use,
+                         std::unique_ptr<CheckpointFolder> *out,
+                         std::vector<std::string> *notes);
+  Status beginHere(const Session &session);
   Status lock(std::vector<std::string> *notes);
   bool holdsNamedLock() const;
   void sweep();
   Status look();
   Status keepHold();
   Status writeRunFile();
+  Status commit(const std::vector<std::string> &files);
   Status publish(const std::string &beside, int64_t step);
+  void retain(int64_t saved, int64_t keep);
   std::string setAside(int64_t step);
   void discard(const std::string &name);
 
@@ -74,6 +99,7 @@ private:
   std::string model;
   /// Steps of this run's sound states, the newest first: what retention counts.
   std::vector<int64_t> own;
+  std::shared_ptr<Save> pending; // null: none is under way
 };
 
 /// Whether `CheckpointFolder::open` would let a run begin, before work is put
@@ -87,7 +113,8 @@ enum class VariableSet {
   All
 };
 
-/// Variables by name as a safetensors file: global values.
+/// Variables by name as a safetensors file: global values, of which one at a
+/// time is in memory. All processes of a session call it; process 0 writes.
 Status saveVariables(const std::string &path, Session &session,
                      VariableSet set = VariableSet::OfModel);
 

@@ -15,7 +15,8 @@ namespace dist {
 
 using nlohmann::json;
 
-static constexpr int kVersion = 2;
+/// States of version 2 have one file of variables and no index of it.
+static constexpr int kVersion = 3, kWithoutIndex = 2;
 
 /// JSON has no numbers for NaN and infinities: they are written as words.
 static json fromDouble(double value) {
@@ -174,7 +175,8 @@ static bool fromJson(const json &content, StateHeader *header) {
   reader.integer("epoch_examples", &s->epochExamples);
   reader.number("epoch_seconds", &s->epochSeconds);
   reader.text("mesh", &header->mesh);
-  reader.integer("variables_crc32", &header->variablesCrc);
+  reader.integer(header->hasIndex ? "index_crc32" : "variables_crc32",
+                 &header->crc);
   if (reader.has("updates_from"))
     reader.integer("updates_from", &s->updatesFrom);
   if (const json *pending = reader.find("pending_epoch"))
@@ -207,7 +209,7 @@ Status writeHeader(const std::string &folder, const StateHeader &header) {
   json content = toJson(header.training);
   content["version"] = kVersion;
   content["mesh"] = header.mesh;
-  content["variables_crc32"] = header.variablesCrc;
+  content["index_crc32"] = header.crc;
   content["run"] = header.run;
   content["epoch"] = header.epoch;
   if (header.optimizer)
@@ -249,7 +251,8 @@ Status readHeader(const std::string &folder, StateHeader *out, bool *damaged) {
   auto version = content.find("version");
   if (version == content.end() || !version->is_number_integer())
     return wrong("state.json lacks a value");
-  if (version->get<int64_t>() != kVersion) {
+  out->hasIndex = version->get<int64_t>() != kWithoutIndex;
+  if (out->hasIndex && version->get<int64_t>() != kVersion) {
     *damaged = false;
     return Status::error(StatusCode::InvalidInput,
                          "the checkpoint is of another version", folder, "",

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // `state.json` of a state's folder: the trainer's state, whose it is, and what
-// the variables beside it are.
+// the variables beside it are. It is written when all else is on the disk: what
+// has none is no state.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CHECKPOINT_STATE_H
@@ -73,7 +74,9 @@ struct StateHeader {
   int64_t epoch = 0;
   /// Such as data=2,model=2: whose ranks slices are.
   std::string mesh;
-  uint32_t variablesCrc = 0;
+  /// Of `index.json`, in states from before there was one of their variables.
+  uint32_t crc = 0;
+  bool hasIndex = true;
   /// Of the program that saved it; nothing in older states.
   std::optional<std::string> optimizer; // its name, without keys
   std::optional<int64_t> accumulate;

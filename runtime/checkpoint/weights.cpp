@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/package.h"
+#include "runtime/core/processes.h"
 #include "runtime/formats/safetensors.h"
-#include <deque>
 #include <set>
 
 namespace dist {
@@ -22,19 +22,18 @@ Status saveVariables(const std::string &path, Session &session,
                      VariableSet set) {
   const manifest::Manifest &manifest = session.manifest();
   bool all = set == VariableSet::All;
-  std::deque<Tensor> values;
-  SafetensorsWriter writer(path);
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const Variable &variable = manifest.variables(i);
-    if (!all && !isOfModel(variable))
-      continue;
-    Tensor &value = values.emplace_back();
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    writer.add(all || variable.model_name().empty() ? variable.name()
-                                                    : variable.model_name(),
-               value.type, value.shape, value.data.data());
-  }
-  return writer.finish(/*durable=*/true);
+  return onChief(session, [&](const GlobalReader &read) {
+    SafetensorsWriter writer(path);
+    for (int i = 0; i < manifest.variables_size(); ++i) {
+      const Variable &variable = manifest.variables(i);
+      if (all || isOfModel(variable))
+        writer.add(all || variable.model_name().empty() ? variable.name()
+                                                        : variable.model_name(),
+                   variable.global_type().type(), valueShape(variable),
+                   [&read, i](Tensor *out) { return read(i, out); });
+    }
+    return writer.finish(/*durable=*/true);
+  });
 }
 
 Status loadVariables(const std::string &path, Session &session,

@@ -133,6 +133,7 @@ public:
   Status run(FitOutcome *outcome);
 
 private:
+  Status train(FitOutcome *outcome);
   Status prepare();
   Status checkMonitors() const;
   Status openFolder();
@@ -143,7 +144,10 @@ private:
                 const StepResult *applied);
   Status endEpoch();
   Status validateAndTell();
-  Status save();
+  enum class SaveAs { One, Last };
+  Status save(SaveAs which);
+  Status finishSave(Status *failure);
+  Status finishWritten();
 
   Session &session;
   const Dataset &data;
@@ -159,7 +163,8 @@ private:
   Monitors monitors;
   int64_t stepsPerEpoch = 0, lastStep = 0, epochs = 0;
   int64_t accumulate = 1;
-  int64_t savedStep = -1;
+  /// Of the newest state, and of the one that is being written; -1: none.
+  int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
   double epochBegan = 0, stepBegan = 0, stepSeconds = 0;
 
@@ -233,6 +238,10 @@ Status Trainer::checkMonitors() const {
 
 Status Trainer::openFolder() {
   if (options.checkpoint.empty()) {
+    if (options.asyncSave)
+      return Status::error(StatusCode::InvalidArgument, "nothing to save",
+                           "--async-save", "no folder is given",
+                           "add --checkpoint DIR");
     if (options.folderUse == FolderUse::New)
       return Status();
     bool resumes = options.folderUse == FolderUse::Resume;
@@ -242,14 +251,9 @@ Status Trainer::openFolder() {
                          resumes ? "--resume" : "--overwrite",
                          "no folder is given", "add --checkpoint DIR");
   }
-  if (int64_t(session.localRanks().size()) < session.manifest().ranks())
-    return Status::error(StatusCode::InvalidArgument, "states cannot be saved",
-                         options.checkpoint,
-                         "other ranks of the run are in other processes",
-                         "leave the folder out");
   std::vector<std::string> notes;
   Status status = CheckpointFolder::open(options.checkpoint, options.folderUse,
-                                         &folder, &notes);
+                                         session, &folder, &notes);
   for (const std::string &note : notes)
     observer.note(note);
   return status;
@@ -308,13 +312,49 @@ Status Trainer::resume() {
   return Status();
 }
 
-Status Trainer::save() {
-  if (!folder || savedStep == state.step)
+/// Waits for the state that is being written. `failure`: why it is none; null:
+/// that is told.
+Status Trainer::finishSave(Status *failure) {
+  Status why;
+  DIST_RETURN_IF_ERROR(folder->finishSave(options.keep, session, &why));
+  if (why.ok())
+    savedStep = savingStep;
+  else if (!failure)
+    observer.note("step " + std::to_string(savingStep) +
+                  " is not saved: " + why.message() + "; training goes on");
+  savingStep = -1;
+  if (failure)
+    *failure = std::move(why);
+  return Status();
+}
+
+/// Between steps: makes a state of what all processes have written meanwhile.
+Status Trainer::finishWritten() {
+  if (savingStep < 0)
+    return Status();
+  bool done = false;
+  DIST_RETURN_IF_ERROR(session.agree(folder->isWritten(), &done));
+  return done ? finishSave(nullptr) : Status();
+}
+
+/// Without the last state a run's end would be lost: that it cannot be saved is
+/// an error.
+Status Trainer::save(SaveAs which) {
+  if (!folder)
+    return Status();
+  if (savingStep >= 0)
+    DIST_RETURN_IF_ERROR(finishSave(nullptr));
+  if (savedStep == state.step)
     return Status();
   state.epochSeconds = now() - epochBegan;
-  DIST_RETURN_IF_ERROR(folder->save(options.keep, session, state));
-  savedStep = state.step;
-  return Status();
+  bool beside = options.asyncSave && which == SaveAs::One;
+  DIST_RETURN_IF_ERROR(folder->beginSave(session, state, beside));
+  savingStep = state.step;
+  if (beside)
+    return Status();
+  Status failure;
+  DIST_RETURN_IF_ERROR(finishSave(which == SaveAs::Last ? &failure : nullptr));
+  return failure;
 }
 
 /// Steps until the host has something to do between two of them.
@@ -449,13 +489,21 @@ Status Trainer::validateAndTell() {
 }
 
 Status Trainer::run(FitOutcome *outcome) {
+  Status status = train(outcome);
+  // What was saved before an error is as good as it was without one.
+  if (!status.ok() && savingStep >= 0)
+    (void)finishSave(nullptr);
+  return status;
+}
+
+Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(prepare());
   DIST_RETURN_IF_ERROR(openFolder());
   if (folder && options.folderUse == FolderUse::Resume)
     DIST_RETURN_IF_ERROR(resume());
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)
-    DIST_RETURN_IF_ERROR(folder->begin(session.manifest()));
+    DIST_RETURN_IF_ERROR(folder->begin(session));
   if (state.pendingEpoch)
     DIST_RETURN_IF_ERROR(validateAndTell());
   if (state.step >= lastStep || monitors.stop())
@@ -472,25 +520,27 @@ Status Trainer::run(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(session.agree(!observer.stops(), &goesOn));
     if (!goesOn)
       break;
+    DIST_RETURN_IF_ERROR(finishWritten());
     DIST_RETURN_IF_ERROR(
         launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
     bool stopsWithin =
         state.step == lastStep && state.step % stepsPerEpoch != 0;
     // Who resumes goes on with the sums of the epoch.
     if (stopsWithin)
-      DIST_RETURN_IF_ERROR(save());
+      DIST_RETURN_IF_ERROR(save(SaveAs::Last));
     bool epochEnds = state.step % stepsPerEpoch == 0 || stopsWithin;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());
     bool due =
         options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
-    if (due || state.step == lastStep || monitors.stop())
-      DIST_RETURN_IF_ERROR(save());
+    bool ends = state.step == lastStep || monitors.stop();
+    if (due || ends)
+      DIST_RETURN_IF_ERROR(save(ends ? SaveAs::Last : SaveAs::One));
   }
   bool isOver = state.step >= lastStep || monitors.stop();
   outcome->stopped = !isOver || state.pendingEpoch;
   if (outcome->stopped && state.step > 0)
-    DIST_RETURN_IF_ERROR(save());
+    DIST_RETURN_IF_ERROR(save(SaveAs::Last));
   outcome->step = state.step;
   outcome->lastStep = lastStep;
   outcome->saved = folder && savedStep == state.step;

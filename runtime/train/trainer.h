@@ -31,6 +31,9 @@ struct FitOptions {
   int64_t saveEvery = 0;  // steps; 0: each epoch
   int64_t keep = 3;
   FolderUse folderUse = FolderUse::New;
+  /// States are written while training goes on, from a copy of what this
+  /// process's ranks hold.
+  bool asyncSave = false;
   MonitorOptions monitors;
 };
 
@@ -66,7 +69,9 @@ public:
   virtual bool stops() { return false; }
 };
 
-/// Trains. `validation` may be null.
+/// Trains. `validation` may be null. A state that cannot be saved, as on a full
+/// disk, is a note, and an error only of the last one. All processes of a
+/// session call it alike.
 Status fit(Session &session, const Dataset &data, const Dataset *validation,
            const FitOptions &options, FitObserver &observer,
            FitOutcome *outcome = nullptr);

@@ -20,13 +20,14 @@ struct CheckpointTest : FolderTest {
   /// A run that begins, or resumes; null with an error of the test's.
   std::unique_ptr<CheckpointFolder> begin(Session &session, FolderUse use) {
     std::unique_ptr<CheckpointFolder> opened;
-    Status status = CheckpointFolder::open(folder, use, &opened, &notes);
+    Status status =
+        CheckpointFolder::open(folder, use, session, &opened, &notes);
     TrainingState ignored;
     bool found = false;
     if (status.ok() && use == FolderUse::Resume)
       status = opened->load(session, &ignored, &found, &notes);
     if (status.ok())
-      status = opened->begin(session.manifest());
+      status = opened->begin(session);
     EXPECT_TRUE(status.ok()) << status.message();
     return opened;
   }
@@ -39,8 +40,8 @@ struct CheckpointTest : FolderTest {
   Status load(Session &session, TrainingState *state, bool *found) {
     notes.clear();
     std::unique_ptr<CheckpointFolder> opened;
-    DIST_RETURN_IF_ERROR(
-        CheckpointFolder::open(folder, FolderUse::Resume, &opened, &notes));
+    DIST_RETURN_IF_ERROR(CheckpointFolder::open(folder, FolderUse::Resume,
+                                                session, &opened, &notes));
     return opened->load(session, state, found, &notes);
   }
   /// Why a run cannot begin; empty when it can.

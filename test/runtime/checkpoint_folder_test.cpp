@@ -133,6 +133,49 @@ TEST_F(CheckpointTest, ALockEndsWithItsProcess) {
   EXPECT_EQ(refusal(FolderUse::Resume), "");
 }
 
+// All files of a state are on the disk, but nothing says yet that they are one.
+TEST_F(CheckpointTest, AKillBeforeTheCommitLeavesTheStateBefore) {
+  FakeSession session(4, 4);
+  pid_t child = fork();
+  if (child == 0) {
+    auto run = begin(session, FolderUse::New);
+    (void)run->save(3, session, at(5));
+    (void)run->beginSave(session, at(6), /*beside=*/false);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  ASSERT_EQ(names().size(), 2u);
+  EXPECT_TRUE(fs::exists(folder / names()[0] / "variables.safetensors"));
+  TrainingState state;
+  bool found = false;
+  ASSERT_TRUE(load(session, &state, &found).ok());
+  EXPECT_EQ(state.step, 5);
+  EXPECT_EQ(names(), Names{named(5)});
+}
+
+// What is written beside is what was there when it was taken.
+TEST_F(CheckpointTest, ASaveBesideTakesACopy) {
+  FakeSession session(4, 4);
+  session.state[0][FakeSession::W] = 4.5;
+  {
+    auto run = begin(session, FolderUse::New);
+    ASSERT_TRUE(run->beginSave(session, at(5), /*beside=*/true).ok());
+    session.state[0][FakeSession::W] = 9;
+    EXPECT_EQ(names().size(), 1u); // not a state yet
+    Status failure;
+    ASSERT_TRUE(run->finishSave(3, session, &failure).ok());
+    EXPECT_TRUE(failure.ok()) << failure.message();
+    EXPECT_EQ(names(), Names{named(5)});
+    // One that nobody waits for leaves nothing.
+    ASSERT_TRUE(run->beginSave(session, at(6), /*beside=*/true).ok());
+  }
+  EXPECT_EQ(names(), Names{named(5)});
+  TrainingState state;
+  bool found = false;
+  ASSERT_TRUE(load(session, &state, &found).ok());
+  EXPECT_EQ(session.state[0][FakeSession::W], 4.5);
+}
+
 // A lock may fail to keep another out (a file system without locks): whoever
 // comes last has the folder.
 TEST_F(CheckpointTest, ATakenFolderIsNotWrittenTo) {

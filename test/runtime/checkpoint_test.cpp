@@ -169,7 +169,8 @@ TEST_F(CheckpointTest, AChangedByteIsFound) {
   FakeSession session(4, 4);
   save(session, {});
   std::filesystem::path state = folder / "step-000000000000";
-  for (const char *name : {"state.json", "variables.safetensors"}) {
+  for (const char *name :
+       {"state.json", "index.json", "variables.safetensors"}) {
     size_t size = std::filesystem::file_size(state / name);
     for (size_t at = 0; at < size; at += 7) {
       std::fstream file(state / name,
@@ -201,11 +202,12 @@ TEST_F(CheckpointTest, AChangedByteIsFound) {
 
 TEST_F(CheckpointTest, AFileInTheWayIsAnError) {
   std::ofstream(folder / "file") << "in the way";
+  FakeSession session(4, 4);
   std::unique_ptr<CheckpointFolder> opened;
-  EXPECT_EQ(
-      CheckpointFolder::open(folder / "file", FolderUse::New, &opened, &notes)
-          .code(),
-      StatusCode::Unavailable);
+  EXPECT_EQ(CheckpointFolder::open(folder / "file", FolderUse::New, session,
+                                   &opened, &notes)
+                .code(),
+            StatusCode::Unavailable);
 }
 
 TEST_F(CheckpointTest, VariablesByTheirModelNames) {

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "test/runtime/train_fixture.h"
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
 
 using namespace dist;
 
@@ -48,6 +50,103 @@ TEST_F(TrainTest, ResumingGivesTheUninterruptedCurve) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{".lock", "run.j", "step-", "step-",
                                              "step-"}));
+}
+
+// The states are those that are saved between steps; only that steps go on
+// while they are written.
+TEST_F(TrainTest, SavingBesideGivesTheSameStates) {
+  struct Watcher : Recorder {
+    std::filesystem::path folder;
+    int within = 0; // steps while a state was being written
+    Status step(const StepRow &row) override {
+      std::error_code ignored;
+      for (auto &item : std::filesystem::directory_iterator(folder, ignored))
+        if (item.path().filename().string().rfind(".saving-", 0) == 0) {
+          ++within;
+          break;
+        }
+      return Recorder::step(row);
+    }
+  };
+  FitOptions options;
+  options.epochs = 20;
+  options.saveEvery = 2;
+  options.keep = 100;
+  std::vector<std::string> values[2];
+  for (bool beside : {false, true}) {
+    FakeSession session(8, 8);
+    auto train = data(session, 21);
+    options.checkpoint = folder / (beside ? "beside" : "between");
+    options.asyncSave = beside;
+    Watcher watcher;
+    watcher.folder = options.checkpoint;
+    FitOutcome outcome;
+    Status status = fit(session, *train, nullptr, options, watcher, &outcome);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(outcome.saved);
+    EXPECT_TRUE(watcher.notes.empty());
+    EXPECT_EQ(watcher.within > 0, beside);
+    for (int64_t step = 2; step <= 60; step += 2) {
+      char name[64];
+      std::snprintf(name, sizeof name, "step-%012d/variables.safetensors",
+                    int(step));
+      std::ifstream file(options.checkpoint + "/" + name, std::ios::binary);
+      EXPECT_TRUE(file.good()) << name;
+      values[beside].emplace_back(std::istreambuf_iterator<char>(file),
+                                  std::istreambuf_iterator<char>());
+    }
+  }
+  EXPECT_EQ(values[0], values[1]);
+}
+
+TEST_F(TrainTest, AStateThatCannotBeSavedIsTold) {
+  struct Filler : Recorder {
+    bool frees = true;
+    static void limit(rlim_t bytes) {
+      rlimit now;
+      getrlimit(RLIMIT_FSIZE, &now);
+      now.rlim_cur = bytes == RLIM_INFINITY ? now.rlim_max : bytes;
+      setrlimit(RLIMIT_FSIZE, &now);
+    }
+    Status step(const StepRow &row) override {
+      if (row.step == 2)
+        limit(64);
+      return Recorder::step(row);
+    }
+    void note(const std::string &text) override {
+      if (frees)
+        limit(RLIM_INFINITY);
+      Recorder::note(text);
+    }
+    ~Filler() { limit(RLIM_INFINITY); }
+  };
+  signal(SIGXFSZ, SIG_IGN);
+  FitOptions options;
+  options.epochs = 4;
+  options.saveEvery = 4;
+  for (bool beside : {false, true})
+    for (bool frees : {true, false}) {
+      FakeSession session(8, 8);
+      auto train = data(session, 21);
+      options.asyncSave = beside;
+      options.checkpoint =
+          folder / (std::to_string(beside) + std::to_string(frees));
+      Filler filler;
+      filler.frees = frees;
+      Status status = fit(session, *train, nullptr, options, filler);
+      EXPECT_EQ(filler.steps.size(), 12u);
+      ASSERT_FALSE(filler.notes.empty());
+      EXPECT_EQ(
+          filler.notes[0].rfind("step 4 is not saved: cannot write file", 0),
+          0u)
+          << filler.notes[0];
+      EXPECT_NE(filler.notes[0].find("File too large"), std::string::npos);
+      // Only the end of a run cannot do without its state.
+      EXPECT_EQ(status.ok(), frees) << status.message();
+      EXPECT_EQ(
+          std::filesystem::exists(options.checkpoint + "/step-000000000008"),
+          frees);
+    }
 }
 
 TEST_F(TrainTest, ADamagedStateFallsBackToTheOneBefore) {

@@ -5,12 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fit_processes PACKAGE DATA EPOCHS PROCESS,PROCESS,... [STOP]: a session for
-// each process, with the ranks that the list gives to it by their numbers. They
-// reach each other through messages alone, and each trains on a thread of its
-// own. Prints what process 0 tells, and fails unless all tell the same.
+// fit_processes PACKAGE DATA EPOCHS PROCESS,PROCESS,... [OPTION...]: a session
+// for each process, with the ranks that the list gives to it by their numbers.
+// They reach each other through messages alone, and each trains on a thread of
+// its own. Prints what process 0 tells, and fails unless all tell the same.
 //
-// STOP: the last process is told to stop after so many steps.
+//   stop=N          the last process is told to stop after so many steps
+//   checkpoint=DIR  states are saved there, every=N steps apart (else epochs)
+//   resume, async   as dist-run fit has them
+//   kill            all die once there is a state and the files of the next one
+//                   are written, which is none yet
+//   best=FILE       the model of the epoch with the least loss
+//   output=FILE     the model at the end
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/message/memory/memory.h"
@@ -19,15 +25,41 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 using namespace dist;
 
 namespace {
 
+/// Whether there is a state, and the values of the next one, of all processes.
+bool isBetween(const std::string &checkpoint, int processes) {
+  std::error_code ignored;
+  char name[64];
+  bool hasState = false, hasValues = false;
+  for (auto &item : std::filesystem::directory_iterator(checkpoint, ignored)) {
+    hasState |= item.path().filename().string().rfind("step-", 0) == 0;
+    if (item.path().filename().string().rfind(".saving-", 0) != 0 ||
+        exists(item.path() / "state.json", ignored))
+      continue;
+    int written = 0;
+    for (int i = 1; i <= processes; ++i) {
+      std::snprintf(name, sizeof name, "variables-%05d-of-%05d.safetensors", i,
+                    processes);
+      written += exists(item.path() / name, ignored);
+    }
+    hasValues |= written == processes;
+  }
+  return hasState && hasValues;
+}
+
 struct Teller : FitObserver {
-  std::string text;
+  std::string text, notes;
+  Session *session = nullptr;
+  std::string best;  // the file of the best epoch's model
+  std::string dieIn; // a folder of states
   int64_t steps = 0, stopAfter = INT64_MAX;
 
   void add(const char *kind, int64_t number, const std::string &name,
@@ -40,6 +72,8 @@ struct Teller : FitObserver {
   Status step(const StepRow &row) override {
     add("step", row.step, "loss", row.loss);
     ++steps;
+    if (!dieIn.empty() && isBetween(dieIn, session->processes()))
+      raise(SIGKILL);
     return Status();
   }
   Status epoch(const EpochRow &row, int64_t) override {
@@ -47,6 +81,10 @@ struct Teller : FitObserver {
       add("epoch", row.epoch, name, value);
     return Status();
   }
+  Status improved(const EpochRow &) override {
+    return saveVariables(best, *session);
+  }
+  void note(const std::string &note) override { notes += note + "\n"; }
   bool stops() override { return steps >= stopAfter; }
 };
 
@@ -61,6 +99,7 @@ struct Process {
               const DataOptions &files) {
     options.world = world;
     DIST_RETURN_IF_ERROR(Session::open(package, options, &session));
+    teller.session = session.get();
     return Dataset::open(files, *trainingEntry(*session), &data);
   }
 };
@@ -103,11 +142,13 @@ static Status openAll(const std::string &package, const std::string &spec,
 }
 
 int main(int argc, char **argv) {
-  if (argc != 5 && argc != 6) {
+  if (argc < 5) {
     std::fprintf(stderr, "fit_processes PACKAGE DATA EPOCHS PROCESS,... "
-                         "[STOP]\n");
+                         "[OPTION...]\n");
     return 2;
   }
+  // A file at its size limit is an error like a full disk, as in dist-run.
+  std::signal(SIGXFSZ, SIG_IGN);
   FitOptions options;
   options.epochs = std::atoi(argv[3]);
   std::vector<int> processOf;
@@ -115,9 +156,37 @@ int main(int argc, char **argv) {
     processOf.push_back(int(std::strtol(at, &at, 10)));
   std::vector<Process> processes(
       1 + *std::max_element(processOf.begin(), processOf.end()));
-  if (argc == 6)
-    processes.back().teller.stopAfter = std::atoi(argv[5]);
-
+  std::string output;
+  for (int i = 5; i < argc; ++i) {
+    std::string key = argv[i], given;
+    if (size_t at = key.find('='); at != std::string::npos) {
+      given = key.substr(at + 1);
+      key.resize(at);
+    }
+    if (key == "stop")
+      processes.back().teller.stopAfter = std::stoll(given);
+    else if (key == "checkpoint")
+      options.checkpoint = given;
+    else if (key == "every")
+      options.saveEvery = std::stoll(given);
+    else if (key == "resume")
+      options.folderUse = FolderUse::Resume;
+    else if (key == "async")
+      options.asyncSave = true;
+    else if (key == "kill")
+      for (Process &process : processes)
+        process.teller.dieIn = options.checkpoint;
+    else if (key == "output")
+      output = given;
+    else if (key == "best") {
+      options.monitors.saveBest.metric = "loss";
+      for (Process &process : processes)
+        process.teller.best = given;
+    } else {
+      std::fprintf(stderr, "no option %s\n", argv[i]);
+      return 2;
+    }
+  }
   Status status = openAll(argv[1], argv[2], processOf, processes);
   std::vector<std::thread> threads;
   for (Process &process : processes)
@@ -125,21 +194,26 @@ int main(int argc, char **argv) {
       threads.emplace_back([&] {
         process.status = fit(*process.session, *process.data,
                              process.data.get(), options, process.teller);
+        if (process.status.ok() && !output.empty())
+          process.status = saveVariables(output, *process.session);
       });
   for (std::thread &thread : threads)
     thread.join();
   for (Process &process : processes)
     if (status.ok())
       status = process.status;
+  std::fputs(processes[0].teller.notes.c_str(), stderr);
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message().c_str());
     return 1;
   }
   for (Process &process : processes)
-    if (process.teller.text != processes[0].teller.text) {
-      std::fprintf(stderr, "the processes tell different things:\n%s\n%s",
+    if (process.teller.text != processes[0].teller.text ||
+        process.teller.notes != processes[0].teller.notes) {
+      std::fprintf(stderr, "the processes tell different things:\n%s%s\n%s%s",
                    processes[0].teller.text.c_str(),
-                   process.teller.text.c_str());
+                   processes[0].teller.notes.c_str(),
+                   process.teller.text.c_str(), process.teller.notes.c_str());
       return 1;
     }
   std::fputs(processes[0].teller.text.c_str(), stdout);

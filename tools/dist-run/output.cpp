@@ -7,6 +7,7 @@
 #include "tools/dist-run/output.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/processes.h"
 #include "runtime/core/variants.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/text.h"
@@ -17,7 +18,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -143,7 +143,9 @@ Status checkModelForm(const std::string &package,
 
 /// A copy of the package with the session's values in weights.safetensors.
 /// Values that a package fills by itself (slots, counters) start anew.
-static Status writePackage(const std::string &package, Session &session,
+static Status writePackage(const std::string &package,
+                           const manifest::Manifest &manifest,
+                           const GlobalReader &read,
                            const std::string &target) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -179,28 +181,27 @@ static Status writePackage(const std::string &package, Session &session,
   std::unique_ptr<SafetensorsFile> old;
   if (fs::exists(weights, error))
     DIST_RETURN_IF_ERROR(SafetensorsFile::open(weights, &old, FileAccess::Map));
-  std::deque<Tensor> values;
   SafetensorsWriter writer(beside + "/weights.safetensors");
-  const manifest::Manifest &manifest = session.manifest();
   std::map<std::string, bool> written;
   for (int i = 0; i < manifest.variables_size(); ++i) {
     const std::string &key = manifest.variables(i).weights_key();
     if (key.empty() || written[key])
       continue;
-    Tensor &value = values.emplace_back();
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    // What is read of all replicas becomes each replica's again.
     const auto &type = manifest.variables(i).global_type();
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
-    if (value.shape != shape && !value.data.empty()) {
-      Buffer one = value.data;
-      value.shape = shape;
-      value.data.clear();
-      while (value.data.size() < value.view().bytes())
-        value.data.insert(value.data.end(), one.begin(), one.end());
-    }
     written[key] = true;
-    writer.add(key, value.type, value.shape, value.data.data());
+    writer.add(key, type.type(), shape, [&read, i, shape](Tensor *value) {
+      DIST_RETURN_IF_ERROR(read(i, value));
+      // What is read of all replicas becomes each replica's again.
+      if (value->shape != shape && !value->data.empty()) {
+        Buffer one = value->data;
+        value->shape = shape;
+        value->data.clear();
+        while (value->data.size() < value->view().bytes())
+          value->data.insert(value->data.end(), one.begin(), one.end());
+      }
+      return Status();
+    });
   }
   if (old)
     for (auto &[key, view] : old->tensors())
@@ -270,15 +271,15 @@ findShards(const manifest::Manifest &manifest) {
 }
 
 /// The imported model with new weights, from the skeleton in the package.
-static Status writeOnnx(const std::string &package, Session &session,
-                        const std::string &target) {
+static Status writeOnnx(const std::string &package,
+                        const manifest::Manifest &manifest,
+                        const GlobalReader &read, const std::string &target) {
   std::string skeleton = package + "/" + kOnnxSkeletonName;
   std::error_code error;
   if (!std::filesystem::exists(skeleton, error))
     return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
                          "the package was made from no ONNX model",
                          "give a .safetensors file or a folder");
-  const manifest::Manifest &manifest = session.manifest();
   return writeOnnxModel(
       skeleton,
       [&](const std::string &name, Tensor *value) {
@@ -286,7 +287,7 @@ static Status writeOnnx(const std::string &package, Session &session,
           if (manifest.variables(i).model_name() == name ||
               (manifest.variables(i).model_name().empty() &&
                manifest.variables(i).name() == name))
-            return session.readVariable(i, value);
+            return read(i, value);
         return Status::error(StatusCode::Internal, "cannot write ONNX", target,
                              "the package has no variable '" + name + "'");
       },
@@ -299,9 +300,11 @@ Status writeModel(const std::string &package, Session &session,
   // A device has no name to tell the form by; what is written is lost anyway.
   if (endsWith(target, ".safetensors") || isDevice(target))
     return saveVariables(target, session);
-  if (endsWith(target, ".onnx"))
-    return writeOnnx(package, session, target);
-  return writePackage(package, session, target);
+  return onChief(session, [&](const GlobalReader &read) {
+    return endsWith(target, ".onnx")
+               ? writeOnnx(package, session.manifest(), read, target)
+               : writePackage(package, session.manifest(), read, target);
+  });
 }
 
 } // namespace dist::tools

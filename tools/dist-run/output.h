@@ -12,7 +12,8 @@
 namespace dist::tools {
 
 /// Writes the variables of a session by the target's ending: `.onnx` (the
-/// imported model with new weights), `.safetensors`, else a package folder.
+/// imported model with new weights), `.safetensors`, else a package folder. All
+/// processes of the session call it; process 0 writes.
 Status writeModel(const std::string &package, Session &session,
                   const std::string &target);
 

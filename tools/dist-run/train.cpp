@@ -266,6 +266,7 @@ int runFit(const Options &options) {
   fitOptions.checkpoint = options.checkpoint;
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
+  fitOptions.asyncSave = options.asyncSave;
   fitOptions.folderUse = use;
   fitOptions.monitors = options.monitors;
   for (const std::string &note : modelNotes(session->manifest()))

@@ -134,7 +134,7 @@ struct Options {
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;
   int64_t saveEvery = 0, keep = 3;
-  bool resume = false, overwrite = false;
+  bool resume = false, overwrite = false, asyncSave = false;
   MonitorOptions monitors;
   std::vector<std::string> inputs, outputs; // NAME=FILE; fit: one FILE
   std::string outputDir, cases, replay;

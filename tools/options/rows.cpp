@@ -487,6 +487,10 @@ static void addRunOptions(Table &table, Options &o) {
   table.integer("--save-every", "steps between saves (default: each epoch)", 1,
                 &o.saveEvery);
   table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
+  table.flag("--async-save",
+             "writes states while training goes on, from a copy in memory of "
+             "what the devices hold; the next save waits for it",
+             &o.asyncSave);
   table.flag("--resume",
              "goes on from the newest sound state; other metrics, another "
              "optimizer, compression or accumulation begin anew",

@@ -1,0 +1,119 @@
+//===- loading.cpp - Going back to a state -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/names.h"
+#include "runtime/checkpoint/values.h"
+#include "runtime/core/processes.h"
+#include <algorithm>
+#include <sstream>
+
+namespace dist {
+
+namespace {
+
+/// A state that is looked at.
+struct Candidate {
+  std::string folder;
+  StateHeader header;
+  std::unique_ptr<SavedValues> values;
+  std::unique_ptr<Restorer> restorer;
+
+  Status open(Session &session, bool *damaged) {
+    DIST_RETURN_IF_ERROR(readHeader(folder, &header, damaged));
+    DIST_RETURN_IF_ERROR(SavedValues::open(folder, header, &values, damaged));
+    restorer = std::make_unique<Restorer>(folder, header, *values, session);
+    return restorer->check(damaged);
+  }
+};
+
+} // namespace
+
+/// What `chief` says in process 0, a line each, to all.
+static Status tellAll(Session &session, std::vector<std::string> *lines) {
+  std::string text;
+  for (const std::string &line : *lines)
+    text += line + "\n";
+  std::vector<std::string> texts;
+  Status outcome;
+  DIST_RETURN_IF_ERROR(share(session, Status(), text, &texts, &outcome));
+  lines->clear();
+  std::istringstream stream(texts.front());
+  for (std::string line; std::getline(stream, line);)
+    lines->push_back(line);
+  return Status();
+}
+
+/// Opens a state in all processes. `damaged`: in one of them it is.
+static Status openState(Session &session, Candidate &candidate, bool *damaged) {
+  bool here = false;
+  Status mine;
+  if (session.process() > 0 && !exists(candidate.folder))
+    mine = Status::error(StatusCode::Unavailable, "cannot load checkpoint",
+                         candidate.folder,
+                         "process 0 has this folder, and here it is missing",
+                         "give a folder that all processes share");
+  else
+    mine = candidate.open(session, &here);
+  // What one cannot read counts more than what is damaged for another.
+  std::vector<std::string> kinds;
+  Status outcome;
+  DIST_RETURN_IF_ERROR(share(session, mine,
+                             mine.ok() ? ""
+                             : here    ? "d"
+                                       : "e",
+                             &kinds, &outcome));
+  *damaged = !outcome.ok() &&
+             std::find(kinds.begin(), kinds.end(), "e") == kinds.end();
+  return outcome;
+}
+
+Status CheckpointFolder::load(Session &session, TrainingState *state,
+                              bool *found, std::vector<std::string> *notes) {
+  *found = false;
+  std::vector<std::string> steps;
+  if (session.process() == 0)
+    for (int64_t step : listStates(path))
+      steps.push_back(std::to_string(step));
+  DIST_RETURN_IF_ERROR(tellAll(session, &steps));
+  std::vector<std::pair<int64_t, std::string>> passed; // damaged, and how
+  for (const std::string &text : steps) {
+    int64_t step = std::stoll(text);
+    Candidate candidate;
+    candidate.folder = path + "/" + stateName(step);
+    bool damaged = false;
+    Status status = openState(session, candidate, &damaged);
+    if (!status.ok() && !damaged)
+      return status;
+    if (damaged) {
+      passed.emplace_back(step, status.message());
+      continue;
+    }
+    std::vector<std::string> anew, aside;
+    DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
+    if (session.process() == 0)
+      for (auto &[bad, why] : passed) {
+        std::string name = setAside(bad);
+        aside.push_back(why + "; going back to the one before (it is kept as " +
+                        name + ")");
+        own.erase(std::remove(own.begin(), own.end(), bad), own.end());
+      }
+    DIST_RETURN_IF_ERROR(tellAll(session, &aside));
+    notes->insert(notes->end(), aside.begin(), aside.end());
+    notes->insert(notes->end(), anew.begin(), anew.end());
+    *found = true;
+    return Status();
+  }
+  if (passed.empty())
+    return Status();
+  for (auto &[bad, why] : passed)
+    notes->push_back(why);
+  return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,
+                       passed.front().second,
+                       "start anew with --overwrite, or give another folder");
+}
+
+} // namespace dist
