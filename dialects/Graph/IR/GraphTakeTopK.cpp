@@ -27,13 +27,14 @@ LogicalResult TakeTopKOp::inferReturnTypes(MLIRContext *context,
                                            SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   uint64_t k = adaptor.getK();
-  if (type.getRank() == 0 || k < 1 || k > uint64_t(type.getShape().back()) ||
-      type.getShape().back() > 32768)
-    return emitOptionalError(
-        loc,
-        "'graph.take_top_k' op expected k to be from 1 to the size of the last "
-        "dim, and that to be at most 32768, of ",
-        type, ", but got ", int64_t(k));
+  if (failed(verifyTopK(getOperationName(), loc, type, k)))
+    return failure();
+  // Positions are i16.
+  if (type.getShape().back() > 32768)
+    return emitOptionalError(loc, "'", getOperationName(),
+                             "' op expected a last dim of at most 32768 "
+                             "elements, but got ",
+                             type);
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = k;
   types.push_back(type.clone(shape));

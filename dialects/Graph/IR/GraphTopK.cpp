@@ -25,12 +25,8 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
                                        SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   uint64_t k = adaptor.getK();
-  if (type.getRank() == 0 || k < 1 || k > uint64_t(type.getShape().back()))
-    return emitOptionalError(
-        loc,
-        "'graph.top_k' op expected k to be from 1 to the size "
-        "of the last dim of ",
-        type, ", but got ", int64_t(k));
+  if (failed(verifyTopK(getOperationName(), loc, type, k)))
+    return failure();
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = k;
   types.push_back(type.clone(shape));

@@ -25,6 +25,17 @@ static constexpr int64_t kMultiple = 64;
 /// Maxima that stay in registers, as vectors.
 static constexpr int64_t kMostMaxima = 8;
 
+LogicalResult mlir::dist::graph::verifyTopK(StringRef name,
+                                            std::optional<Location> loc,
+                                            RankedTensorType type, uint64_t k) {
+  if (type.getRank() == 0 || k < 1 || k > uint64_t(type.getShape().back()))
+    return emitOptionalError(loc, "'", name,
+                             "' op expected k to be from 1 to the size of the "
+                             "last dim of ",
+                             type, ", but got ", int64_t(k));
+  return success();
+}
+
 RowSelector::RowSelector(OpBuilder &builder, Location loc, Type elementType,
                          int64_t size, int64_t k, RowOrder order)
     : builder(builder), loc(loc), elementType(elementType), size(size), k(k),

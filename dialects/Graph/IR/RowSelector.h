@@ -22,6 +22,11 @@
 
 namespace mlir::dist::graph {
 
+/// Checks that the last dim of `type` has the `k` elements to select from each
+/// row.
+LogicalResult verifyTopK(StringRef name, std::optional<Location> loc,
+                         RankedTensorType type, uint64_t k);
+
 /// How elements are ordered.
 struct RowOrder {
   bool largest = true;

@@ -16,6 +16,37 @@ namespace mlir::dist {
 } // namespace mlir::dist
 
 namespace {
+/// The variables that constants have become, by what they hold.
+class ConstantVariables {
+public:
+  explicit ConstantVariables(ModuleOp module)
+      : module(module), symbols(module) {
+    for (auto variable : module.getOps<graph::VariableOp>())
+      if (variable.getGroup() == "constant")
+        variables[variable.getInitialAttr()] = variable;
+  }
+  graph::VariableOp get(graph::ConstantOp constant) {
+    graph::VariableOp &variable = variables[constant.getValue()];
+    if (variable)
+      return variable;
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    OperationState state(constant.getLoc(),
+                         graph::VariableOp::getOperationName());
+    state.addAttribute("sym_name", builder.getStringAttr("constant"));
+    state.addAttribute("type", TypeAttr::get(constant.getType()));
+    state.addAttribute("initial", constant.getValue());
+    state.addAttribute("group", builder.getStringAttr("constant"));
+    variable = cast<graph::VariableOp>(builder.create(state));
+    symbols.insert(variable);
+    return variable;
+  }
+
+private:
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::DenseMap<Attribute, graph::VariableOp> variables;
+};
+
 /// Indices of constants among the arguments of entries whose programs differ:
 /// behind those that the entries have, one for each constant, whichever
 /// programs have it.
@@ -37,30 +68,15 @@ private:
 };
 } // namespace
 
-static LogicalResult bindConstants(func::FuncOp func, SymbolTable &symbols,
+static LogicalResult bindConstants(func::FuncOp func,
+                                   ConstantVariables &variables,
                                    ConstantIndices &indices) {
-  OpBuilder builder(func.getContext());
+  Builder builder(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
     auto constant = dyn_cast<graph::ConstantOp>(op);
     if (!constant)
       continue;
-    ModuleOp module = func->getParentOfType<ModuleOp>();
-    graph::VariableOp variable;
-    for (auto other : module.getOps<graph::VariableOp>())
-      if (other.getGroup() == "constant" &&
-          other.getInitial() == constant.getValue())
-        variable = other;
-    if (!variable) {
-      builder.setInsertionPointToStart(module.getBody());
-      OperationState state(constant.getLoc(),
-                           graph::VariableOp::getOperationName());
-      state.addAttribute("sym_name", builder.getStringAttr("constant"));
-      state.addAttribute("type", TypeAttr::get(constant.getType()));
-      state.addAttribute("initial", constant.getValue());
-      state.addAttribute("group", builder.getStringAttr("constant"));
-      variable = cast<graph::VariableOp>(builder.create(state));
-      symbols.insert(variable);
-    }
+    graph::VariableOp variable = variables.get(constant);
     unsigned number = func.getNumArguments();
     NamedAttrList attributes;
     attributes.set(kRoleAttr, builder.getStringAttr("variable"));
@@ -85,11 +101,11 @@ struct BindConstantsPass
     : mlir::dist::impl::BindConstantsPassBase<BindConstantsPass> {
   using Base::Base;
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
+    ConstantVariables variables(getOperation());
     ConstantIndices indices(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && !func.isPrivate() &&
-          failed(bindConstants(func, symbols, indices)))
+          failed(bindConstants(func, variables, indices)))
         return signalPassFailure();
   }
 };
