@@ -138,14 +138,23 @@ static std::string describeRun(const std::string &run,
          (model.empty() ? "" : " of " + model);
 }
 
+/// ` (epoch 2, process 71 on host)`; nothing of a run that has the folder's
+/// lock and has not written yet who it is.
+static std::string describeProcess(const RunFile &file) {
+  if (file.pid == 0)
+    return "";
+  return " (epoch " + std::to_string(file.epoch) + ", process " +
+         std::to_string(file.pid) +
+         (file.host.empty() ? ")" : " on " + file.host + ")");
+}
+
 static Status inUse(const std::string &path) {
   RunFile file = readRunFile(path);
-  return Status::error(
-      StatusCode::Unavailable, "checkpoint folder is in use", path,
-      describeRun(file.run, file.model) + " trains in it (epoch " +
-          std::to_string(file.epoch) + ", process " + std::to_string(file.pid) +
-          " on " + file.host + ")",
-      "wait until it ends, or give another folder");
+  return Status::error(StatusCode::Unavailable, "checkpoint folder is in use",
+                       path,
+                       describeRun(file.run, file.model) + " trains in it" +
+                           describeProcess(file),
+                       "wait until it ends, or give another folder");
 }
 
 CheckpointFolder::~CheckpointFolder() {

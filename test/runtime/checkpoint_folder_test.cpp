@@ -91,6 +91,17 @@ TEST_F(CheckpointTest, AnotherRunIsRefusedByName) {
   EXPECT_EQ(state.step, 1);
 }
 
+// Between the lock and the run's file nothing is known of who has the folder.
+TEST_F(CheckpointTest, ARunThatHasJustBegunHasNoEpoch) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  fs::remove(folder / "run.json");
+  std::string text = refusal(FolderUse::New);
+  EXPECT_NE(text.find(": a run trains in it; wait until it ends"),
+            std::string::npos)
+      << text;
+}
+
 TEST_F(CheckpointTest, AFolderWithoutStatesIsFree) {
   FakeSession session(4, 4);
   std::string id = begin(session, FolderUse::New)->runId();
