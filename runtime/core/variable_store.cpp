@@ -262,7 +262,10 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
 }
 
 Status VariableStore::reset(const std::string &folder, bool mapped) {
-  // Mapped only while it is read: its pages would count as ours.
+  // Mapped only while it is read, and what was read is let go: its pages would
+  // count as ours.
+  constexpr int64_t releasedBytes = 16 << 20;
+  int64_t bytesRead = 0;
   std::unique_ptr<SafetensorsFile> weights;
   for (int i = 0; i < package.manifest.variables_size(); ++i) {
     const manifest::Variable &variable = package.manifest.variables(i);
@@ -292,6 +295,11 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
                            path, "it has no tensor " + variable.weights_key(),
                            "compile it again");
     DIST_RETURN_IF_ERROR(write(i, *value));
+    bytesRead += value->bytes();
+    if (bytesRead >= releasedBytes) {
+      weights->file()->release();
+      bytesRead = 0;
+    }
   }
   return Status();
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures the memory that a large model file takes: large_model.py FOLDER FORM LAYERS.
-(`write PATH FORM WIDTH LAYERS` is how it has models written: by a process of its own,
+(`write PATH FORM WIDTH LAYERS`, or FORM `tables`, is how it has models written: by a process of its own,
 since a child's peak counts what its parent held when it began.)
 
 Writes a model of LAYERS dense layers of 2048 x 2048 (16 MiB each), its weights as FORM
 says (raw, external, float_data), and a small one of one narrow layer. Prints of each
 command by how many times the file's size its peak is above that for the small one:
-`output` is what writing the trained model adds to training it."""
+`output` is what writing the trained model adds to training it, `predict` is of a package
+that looks up rows of as large tables, which no kernel has in another layout."""
 import array
 import os
 import random
@@ -48,6 +49,15 @@ def write_model(path, form, width, layers):
         file.write(model(*parts))
 
 
+def write_tables(path, width, layers):
+    tables = [sub(5, num(1, width) + num(1, width) + num(2, 1) + sub(8, f"w{i}") + sub(9, weights(width, i)))
+              for i in range(layers)]
+    lookups = [node("Gather", [f"w{i}", "x"], [f"row{i}"]) for i in range(layers)]
+    sums = [node("Add", [f"row{i}", f"y{i - 1}" if i else "row0"], [f"y{i}"]) for i in range(layers)]
+    with open(path, "wb") as file:
+        file.write(model(*tables, *lookups, *sums, value(11, "x", ["N"], 7), value(12, f"y{layers - 1}", ["N", width])))
+
+
 def write_array(path, kind, shape, data):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     with open(path, "wb") as file:
@@ -61,6 +71,14 @@ def peak(*command):
     if status:
         sys.exit(f"{command}: status {status}")
     return usage.ru_maxrss * 1024
+
+
+def measure_predict(path, width, layers):
+    """Once the package is there."""
+    subprocess.run([sys.executable, __file__, "write", path, "tables", str(width), str(layers)], check=True)
+    subprocess.run(["dist-opt", path, "--batch-size", str(ROWS), "--emit=package", "-o", path + ".package"], check=True)
+    write_array(path + ".x.npy", "<i8", (ROWS,), bytes(8 * ROWS))
+    return peak("dist-run", "predict", path + ".package", "--input", f"x={path}.x.npy")
 
 
 def measure(path, form, width, layers):
@@ -79,10 +97,17 @@ def measure(path, form, width, layers):
 
 
 if sys.argv[1] == "write":
-    write_model(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    path, form, width, layers = sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+    if form == "tables":
+        write_tables(path, width, layers)
+    else:
+        write_model(path, form, width, layers)
     sys.exit()
 folder, form, layers = sys.argv[1], sys.argv[2], int(sys.argv[3])
 _, small = measure(os.path.join(folder, "small.onnx"), form, 16, 1)
 size, large = measure(os.path.join(folder, "large.onnx"), form, 2048, layers)
+if form == "raw":
+    small["predict"] = measure_predict(os.path.join(folder, "few.onnx"), 16, 1)
+    large["predict"] = measure_predict(os.path.join(folder, "many.onnx"), 2048, layers)
 for name, peaked in large.items():
     print(f"{name} {(peaked - small[name]) / size:.2f}")
