@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 
 #include "dialects/Interfaces/Decomposable.h.inc"
 

@@ -20,6 +20,13 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
       "::llvm::LogicalResult", "decompose",
       (ins "::mlir::OpBuilder &":$builder,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$replacements)>,
+    InterfaceMethod<[{
+        The dim of operand 0 of which the op needs a maximum and sums alone, so
+        that what it decomposes to takes the dim in parts; none where each
+        result needs all of the dim.
+      }],
+      "::std::optional<unsigned>", "getDimTakenInParts", (ins), "",
+      "return std::nullopt;">,
   ];
 }
 #endif

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Interfaces/ShardingRule.h"
 #include "passes/Analysis/IndexUses.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -70,22 +71,40 @@ static IndexCounts loosen(IndexCounts counts) {
   return counts;
 }
 
-/// Whether the op keeps its operand's last dim in place: what stands in a
+/// Whether the last dim of operand 0 is that of the result: what stands in a
 /// column there is in that column of the result.
 static bool keepsColumns(Operation *op) {
-  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto to = cast<RankedTensorType>(op->getResult(0).getType());
-  if (from.getRank() == 0 || to.getRank() == 0 ||
-      from.getShape().back() != to.getShape().back())
-    return false;
-  if (auto transpose = dyn_cast<TransposeOp>(op))
-    return transpose.getPermutation().back() == from.getRank() - 1;
-  if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return broadcast.getDims().back() == to.getRank() - 1;
-  return false;
+  ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  const TensorFactors &from = rule.operands.front(), &to = rule.results.front();
+  return !from.empty() && !to.empty() && !from.back().empty() &&
+         from.back() == to.back();
 }
 
 static IndexCounts findIndexCounts(Value value);
+
+/// Of the operand of an op whose result has all of its integers: what the
+/// result's index.
+static IndexCounts findPassedCounts(Operation *op) {
+  auto passed = [&] { return findIndexCounts(op->getResult(0)); };
+  if (isa<ConvertOp>(op))
+    return passed();
+  // What is computed says nothing, nor what is chosen of them: the others may
+  // be any number.
+  switch (findMovement(op).value_or(Movement::Select)) {
+  case Movement::View:
+  case Movement::Order:
+    return passed();
+  case Movement::Repeat:
+  case Movement::Permute:
+    return keepsColumns(op) ? passed() : loosen(passed());
+  case Movement::Generate:
+  case Movement::Load:
+  case Movement::Slice:
+  case Movement::Select:
+    return {};
+  }
+  llvm_unreachable("a movement");
+}
 
 /// Of what is joined along the last dim: the coordinates that it holds.
 static IndexCounts findJoinedCounts(ConcatOp op, OpOperand &use) {
@@ -117,13 +136,8 @@ static IndexCounts findIndexCounts(Value value) {
     IndexCounts found;
     if (auto concat = dyn_cast<ConcatOp>(user))
       found = findJoinedCounts(concat, use);
-    else if (isa<ConvertOp, ReshapeOp>(user))
-      found = findIndexCounts(user->getResult(0));
-    else if (isa<TransposeOp, BroadcastOp>(user)) {
-      found = findIndexCounts(user->getResult(0));
-      if (!keepsColumns(user))
-        found = loosen(found);
-    }
+    else if (use.getOperandNumber() == 0)
+      found = findPassedCounts(user);
     for (int64_t &count : found)
       if (!keepsIndices(getElementTypeOrSelf(value),
                         getElementTypeOrSelf(user->getResult(0)), count))

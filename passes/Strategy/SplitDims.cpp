@@ -33,6 +33,8 @@ private:
   void follow(Operation *op);
   Operation *rewriteLookup(graph::GatherOp op);
   Operation *rewriteGradient(graph::ScatterAddOp op);
+  /// Whether the op needs whole a split dim that it could take in parts.
+  bool joinsParts(Operation *op) const;
   FailureOr<Operation *> decompose(Operation *op);
 
   func::FuncOp function;
@@ -134,6 +136,14 @@ static bool computesSame(Value a, Value b, unsigned steps = 6) {
                       }));
 }
 
+bool Rewriter::joinsParts(Operation *op) const {
+  auto composite = dyn_cast<DecomposableOpInterface>(op);
+  if (!composite)
+    return false;
+  std::optional<unsigned> dim = composite.getDimTakenInParts();
+  return dim && isSplit(op->getOperand(0), *dim);
+}
+
 FailureOr<Operation *> Rewriter::decompose(Operation *op) {
   OpBuilder builder(op);
   Operation *before = op->getPrevNode();
@@ -162,17 +172,6 @@ FailureOr<Operation *> Rewriter::decompose(Operation *op) {
   return replace(op, made.front().getDefiningOp());
 }
 
-/// The dim that a softmax or loss needs whole; none of other ops.
-static std::optional<unsigned> findClasses(Operation *op) {
-  if (auto softmax = dyn_cast<graph::SoftmaxOp>(op))
-    return softmax.getAxis();
-  if (auto softmax = dyn_cast<graph::LogSoftmaxOp>(op))
-    return softmax.getAxis();
-  if (auto loss = dyn_cast<graph::CrossEntropyOp>(op))
-    return loss.getLogits().getType().getRank() - 1;
-  return std::nullopt;
-}
-
 LogicalResult Rewriter::run() {
   if (dims.empty())
     return success();
@@ -183,8 +182,7 @@ LogicalResult Rewriter::run() {
         op = rewriteLookup(lookup);
     } else if (auto gradient = dyn_cast<graph::ScatterAddOp>(op)) {
       op = rewriteGradient(gradient);
-    } else if (std::optional<unsigned> classes = findClasses(op);
-               classes && isSplit(op->getOperand(0), *classes)) {
+    } else if (joinsParts(op)) {
       SmallVector<unsigned, 2> before = dims.lookup(op->getOperand(0));
       auto made = decompose(op);
       if (failed(made))

@@ -14,10 +14,11 @@ class Graph_PoolOp<string mnemonic, list<Trait> traits = []>
         [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])>;
 
 // Composites are decomposed before code is generated, so they have none.
-class Graph_CompositeOp<string mnemonic, list<Trait> traits>
+class Graph_CompositeOp<string mnemonic, list<Trait> traits,
+                        list<string> decomposition = []>
     : Graph_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>]),
-        [DeclareOpInterfaceMethods<DecomposableOpInterface>]>;
+        [DeclareOpInterfaceMethods<DecomposableOpInterface, decomposition>]>;
 
 // A window is given over all dims of the tensor (size 1 where it does not
 // reach), so that pools need no layouts. Constraints of all pools: (C1) the
@@ -59,7 +60,8 @@ def Graph_AvgPoolGradOp : Graph_PoolOp<"avg_pool_grad"> {
   let hasVerifier = 1;
 }
 
-def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType, Graph_MovesChannels]> {
+def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType, Graph_MovesChannels],
+                                         ["getDimTakenInParts"]> {
   let summary = "exp(x - max) / sum over `axis`";
   let description = [{ Constraints: (C1) `axis` is a dim of the operand. }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$axis);
@@ -67,7 +69,8 @@ def Graph_SoftmaxOp : Graph_CompositeOp<"softmax", [SameOperandsAndResultType, G
   let assemblyFormat = "$operand attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_CompositeOp<"log_softmax", [SameOperandsAndResultType, Graph_MovesChannels]> {
+def Graph_LogSoftmaxOp : Graph_CompositeOp<"log_softmax", [SameOperandsAndResultType, Graph_MovesChannels],
+                                            ["getDimTakenInParts"]> {
   let summary = "x - max - log(sum(exp(x - max))) over `axis`";
   let description = [{ Constraints: (C1) `axis` is a dim of the operand. }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$axis);
@@ -121,7 +124,7 @@ def Graph_BatchNormInferenceOp : Graph_CompositeOp<"batch_norm_inference", [Infe
   let assemblyFormat = "$operand `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` functional-type(operands, $result)";
 }
 def Graph_CrossEntropyOp : Graph_CompositeOp<"cross_entropy", [InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<IndexingOpInterface>]> {
+    DeclareOpInterfaceMethods<IndexingOpInterface>], ["getDimTakenInParts"]> {
   let summary = "-log(softmax(logits))[label] over the last dim: one f32 (f64 for f64) loss a label";
   let description = [{
     Labels are integers of shape logits[:-1]. A label out of [0, C) gives NaN

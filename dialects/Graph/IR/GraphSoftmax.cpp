@@ -54,6 +54,9 @@ static Value emitShifted(GraphBuilder &g, Value x, int64_t axis) {
   return g.sub(wide, g.broadcastOver(max, shape, {axis}));
 }
 
+std::optional<unsigned> SoftmaxOp::getDimTakenInParts() { return getAxis(); }
+std::optional<unsigned> LogSoftmaxOp::getDimTakenInParts() { return getAxis(); }
+
 LogicalResult SoftmaxOp::decompose(OpBuilder &builder,
                                    SmallVectorImpl<Value> &replacements) {
   GraphBuilder g(builder, getLoc());
@@ -212,6 +215,10 @@ static Value emitIsLabel(GraphBuilder &g, Value labels,
   Value classes = g.broadcast(numbers, shape, {last});
   Value label = g.broadcastOver(g.convert(labels, i32), shape, {last});
   return g.compare(ComparePredicate::EQ, classes, label);
+}
+
+std::optional<unsigned> CrossEntropyOp::getDimTakenInParts() {
+  return getLogits().getType().getRank() - 1;
 }
 
 LogicalResult CrossEntropyOp::decompose(OpBuilder &builder,

@@ -49,9 +49,9 @@ static std::string describeWork(Operation *op) {
   }
   std::string text;
   int64_t count = 0;
-  for (Operation &inner : cast<rt::FusedOp>(op).getBody().front()) {
-    if (isa<rt::YieldOp, graph::ConstantOp, graph::BroadcastOp,
-            graph::ReshapeOp>(inner))
+  Block &body = cast<rt::FusedOp>(op).getBody().front();
+  for (Operation &inner : body.without_terminator()) {
+    if (isFreeToRepeat(&inner))
       continue;
     if (++count <= 6)
       text += (count > 1 ? ", " : "") + inner.getName().stripDialect().str();

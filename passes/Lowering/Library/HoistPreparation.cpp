@@ -83,7 +83,7 @@ void Hoister::findPrepared() {
     if (isUnchangedWeight(argument))
       keys[argument] = func.getArgAttr(argument.getArgNumber(), kVariableAttr);
   for (Operation &op : block.without_terminator()) {
-    if (!isa<rt::LibraryOp, rt::CallOp, graph::ReshapeOp>(op) ||
+    if ((!isa<rt::LibraryOp, rt::CallOp>(op) && !isAlias(&op)) ||
         op.getNumOperands() == 0)
       continue;
     SmallVector<Attribute> key{b.getStringAttr(op.getName().getStringRef())};
@@ -110,7 +110,7 @@ bool Hoister::isNeeded(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (!prepared.contains(user))
       return true;
-    return isa<graph::ReshapeOp>(user) && isNeeded(user->getResult(0));
+    return isAlias(user) && isNeeded(user->getResult(0));
   });
 }
 
@@ -175,8 +175,8 @@ LogicalResult Hoister::run() {
   SmallVector<Value> values;
   SmallVector<StringAttr> valueNames;
   for (Operation *op : prepared) {
-    if (isa<graph::ReshapeOp>(op))
-      continue; // a view costs nothing where it is
+    if (isAlias(op))
+      continue; // it costs nothing where it is
     for (Value result : op->getResults()) {
       if (!isNeeded(result))
         continue;

@@ -10,6 +10,27 @@ func.func @lookup(%ids: tensor<2x3xi32> {graph.role = "input"}, %table: tensor<8
   return %2 : tensor<6x4xf32>
 }
 
+// Held back until something else has run, they are the same numbers.
+// CHECK-LABEL: func @ordered
+// CHECK-SAME: %arg0: tensor<3xi64> {graph.index_count = array<i64: 8>, graph.role = "input"}
+func.func @ordered(%ids: tensor<3xi64> {graph.role = "input"}, %anchor: tensor<2xf32>, %table: tensor<8x4xf32>) -> tensor<3x4xf32> {
+  %0 = graph.after %ids, %anchor : tensor<3xi64>, tensor<2xf32>
+  %1 = graph.gather %table, %0 {axis = 0 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// Repeated, each coordinate stays in its column; a column for itself does not.
+// CHECK-LABEL: func @repeated
+// CHECK-SAME: %arg0: tensor<2xi64> {graph.index_count = array<i64: 2, 4>, graph.role = "input"}
+// CHECK-SAME: %arg1: tensor<5xi64> {graph.index_count = array<i64: 4>, graph.role = "input"}
+func.func @repeated(%a: tensor<2xi64> {graph.role = "input"}, %b: tensor<5xi64> {graph.role = "input"}, %y: tensor<2x4xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %0 = graph.broadcast %a {dims = array<i64: 1>} : (tensor<2xi64>) -> tensor<5x2xi64>
+  %1 = graph.gather_nd %y, %0 {batch_dims = 0 : i64} : (tensor<2x4xf32>, tensor<5x2xi64>) -> tensor<5xf32>
+  %2 = graph.broadcast %b {dims = array<i64: 0>} : (tensor<5xi64>) -> tensor<5x2xi64>
+  %3 = graph.gather_nd %y, %2 {batch_dims = 0 : i64} : (tensor<2x4xf32>, tensor<5x2xi64>) -> tensor<5xf32>
+  return %1, %3 : tensor<5xf32>, tensor<5xf32>
+}
+
 // Of two tables the smaller one, along the dim that is indexed.
 // CHECK-LABEL: func @smallest
 // CHECK-SAME: %arg0: tensor<3xi64> {graph.index_count = array<i64: 4>, graph.role = "input"}
