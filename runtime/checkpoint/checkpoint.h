@@ -99,6 +99,8 @@ private:
   std::string model;
   /// Steps of this run's sound states, the newest first: what retention counts.
   std::vector<int64_t> own;
+  /// What saves beside training copy; its memory stays for the next one.
+  std::vector<Tensor> copies;
   std::shared_ptr<Save> pending; // null: none is under way
 };
 

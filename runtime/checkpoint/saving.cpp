@@ -134,7 +134,7 @@ Status CheckpointFolder::beginSave(Session &session, const TrainingState &state,
   if (save->status.ok())
     save->status = save->values.plan(session, state);
   if (beside && save->status.ok())
-    save->status = save->values.copy();
+    save->status = save->values.copy(&copies);
   pending = std::move(save);
   Status started = withoutThrowing([&] {
     if (beside)

@@ -72,16 +72,15 @@ void ValuesFile::addBox(Session &session, int variable,
   part.entry.start = window.start;
   part.type = whole.type;
   part.shape = window.shape;
-  part.make = [&session, variable, box, ranks](Tensor *out) {
+  part.make = [&session, variable, box, ranks, slice = scratch](Tensor *out) {
     if (ranks.size() == 1 && box.localShape == box.globalShape)
       return session.readSlice(variable, ranks.front(), out);
     out->type = box.type;
     out->shape = box.globalShape;
     out->data.resize(box.globalBytes);
     for (int rank : ranks) {
-      Tensor slice;
-      DIST_RETURN_IF_ERROR(session.readSlice(variable, rank, &slice));
-      box.paste(slice.data.data(), rank, out->data.data());
+      DIST_RETURN_IF_ERROR(session.readSlice(variable, rank, slice.get()));
+      box.paste(slice->data.data(), rank, out->data.data());
     }
     return Status();
   };
@@ -149,17 +148,14 @@ Status ValuesFile::plan(Session &session, const TrainingState &state) {
   return Status();
 }
 
-Status ValuesFile::copy() {
-  for (Part &part : parts) {
+Status ValuesFile::copy(std::vector<Tensor> *memory) {
+  memory->resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
     // The best values change no more.
-    if (part.entry.kind == SavedPart::Kind::Best)
+    if (parts[i].entry.kind == SavedPart::Kind::Best)
       continue;
-    auto taken = std::make_shared<Tensor>();
-    DIST_RETURN_IF_ERROR(part.make(taken.get()));
-    part.make = [taken](Tensor *out) {
-      *out = std::move(*taken);
-      return Status();
-    };
+    DIST_RETURN_IF_ERROR(parts[i].make(&(*memory)[i]));
+    parts[i].copied = &(*memory)[i];
   }
   return Status();
 }
@@ -167,7 +163,12 @@ Status ValuesFile::copy() {
 Status ValuesFile::write(const std::string &folder, SavedFile *out) {
   SafetensorsWriter writer(folder + "/" + name);
   for (Part &part : parts)
-    writer.add(part.entry.tensor, part.type, part.shape, std::move(part.make));
+    if (part.copied)
+      writer.add(part.entry.tensor, part.type, part.shape,
+                 part.copied->data.data());
+    else
+      writer.add(part.entry.tensor, part.type, part.shape,
+                 std::move(part.make));
   SafetensorsSums sums;
   DIST_RETURN_IF_ERROR(writer.finish(/*durable=*/true, &sums));
   out->name = name;

@@ -44,7 +44,8 @@ class ValuesFile {
 public:
   Status plan(Session &session, const TrainingState &state);
   /// Takes now what `write` would take from the session, which may go on then.
-  Status copy();
+  /// `memory` must outlive it; its buffers are used again.
+  Status copy(std::vector<Tensor> *memory);
   /// Through the disk's cache; `out`: its entry of the index.
   Status write(const std::string &folder, SavedFile *out);
 
@@ -54,6 +55,7 @@ private:
     DataType type;
     std::vector<int64_t> shape;
     std::function<Status(Tensor *out)> make;
+    const Tensor *copied = nullptr; // instead, once it was
   };
   void addBox(Session &session, int variable, const Distribution &whole,
               const std::vector<int> &ranks);
@@ -62,6 +64,8 @@ private:
 
   std::string name;
   std::vector<Part> parts;
+  /// For slices that are put together: one memory for all variables.
+  std::shared_ptr<Tensor> scratch = std::make_shared<Tensor>();
 };
 
 /// The files of a state, to read from.

@@ -253,7 +253,6 @@ void SafetensorsWriter::add(const std::string &name, DataType type,
 
 Status SafetensorsWriter::writeData(const Item &item, FileSink &sink,
                                     uint32_t *crc) {
-  Tensor made;
   std::string_view rest(static_cast<const char *>(item.view.data),
                         item.view.bytes());
   if (item.make) {

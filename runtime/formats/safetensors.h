@@ -114,6 +114,7 @@ private:
   std::string path;
   std::vector<Item> items;
   std::map<std::string, std::string> notes;
+  Tensor made; // one memory for all, which the allocator does not scatter
   size_t every = 0, written = 0; // written: since the last call
   std::function<void()> afterEvery;
 };
