@@ -1,0 +1,97 @@
+//===- membership.h - How the processes of a cluster meet -------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The chief serves the store at its address. Every process registers there with
+// what the others must know of it, under a lease: who ends, or is frozen for
+// longer than the lease, is registered no more. Once all are there the roll is
+// closed, and the end of any of them is an error of the others.
+//
+// The store is for the start alone: what a step needs does not pass it, and
+// processes that have met go on without it.
+//
+// Connections are neither encrypted nor authenticated: networks are to be
+// trusted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
+#define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
+
+#include "runtime/cluster/cluster_spec.h"
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace dist::cluster {
+
+/// What a process tells the others of itself.
+struct MemberFacts {
+  /// The same for all processes that train the same by the same code.
+  std::string program;
+  /// Names of the package's CPUs that this machine can run.
+  std::vector<std::string> cpuVariants;
+};
+
+struct Member : MemberFacts {
+  Task task;
+  /// Processes of one machine have the same number; from 0 on, in the order of
+  /// the members.
+  int host = 0;
+  /// The machine's name.
+  std::string hostName;
+  int64_t process = 0;
+  /// CPUs that the process may use.
+  int cpus = 0;
+};
+
+struct MembershipOptions {
+  /// With `self`, one of those that train.
+  ClusterSpec spec;
+  MemberFacts facts;
+  int cpus = 1;
+  /// Seconds until all must be there; 0: however long it takes.
+  double timeout = 300;
+  /// Hears, now and then, who is waited for; one line at a time.
+  std::function<void(const std::string &)> note;
+};
+
+class Membership {
+public:
+  /// Returns when all are there. Errors: who is missing, and where it should
+  /// be; a task that another process has already; programs that differ.
+  static Status join(const MembershipOptions &options,
+                     std::unique_ptr<Membership> *out);
+  /// Leaves. A chief whose start has failed waits a moment first, so that the
+  /// others find out why.
+  ~Membership();
+  /// All have what they need of the store, as the first collective shows.
+  void endStart();
+
+  /// In the order of the cluster's trainers, and this process's place there.
+  const std::vector<Member> &members() const;
+  int self() const;
+  /// "worker 1"
+  std::string nameOf(int member) const { return members()[member].task.text(); }
+
+  /// Brings each member's texts to all; `all` has them by member. All call it
+  /// alike, with another `what` each time. Errors: a member that has ended, or
+  /// gives nothing in time.
+  Status exchange(const std::string &what, const std::vector<std::string> &own,
+                  std::vector<std::vector<std::string>> *all);
+  /// Whether what all must have alike is alike, each with its name, "--epochs":
+  /// "3". All give the same names, once; the error says who has what else.
+  Status
+  agreeOn(const std::vector<std::pair<std::string, std::string>> &settings);
+
+private:
+  struct Impl;
+  explicit Membership(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
