@@ -261,12 +261,58 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
   return Status();
 }
 
+namespace {
+
+/// A package's weights while variables get their values: never many of them
+/// beside the variables.
+class Weights {
+public:
+  static Status open(const std::string &path, bool mapped,
+                     std::unique_ptr<Weights> *out) {
+    auto weights = std::make_unique<Weights>();
+    weights->path = path;
+    DIST_RETURN_IF_ERROR(
+        mapped ? SafetensorsFile::open(path, &weights->map, FileAccess::Map)
+               : SafetensorsReader::open(path, &weights->reader));
+    *out = std::move(weights);
+    return Status();
+  }
+
+  /// Valid until the next call.
+  Status get(const std::string &key, TensorView *out) {
+    const auto &tensors = map ? map->tensors() : reader->tensors();
+    auto found = tensors.find(key);
+    if (found == tensors.end())
+      return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                           path, "it has no tensor " + key, "compile it again");
+    if (!map) {
+      DIST_RETURN_IF_ERROR(reader->read(key, &tensor));
+      *out = tensor.view();
+      return Status();
+    }
+    // Pages that were read count as ours.
+    if (mappedBytes >= releasedBytes) {
+      map->file()->release();
+      mappedBytes = 0;
+    }
+    *out = found->second;
+    mappedBytes += out->bytes();
+    return Status();
+  }
+
+private:
+  static constexpr int64_t releasedBytes = 16 << 20;
+  std::string path;
+  std::unique_ptr<SafetensorsFile> map; // or
+  std::unique_ptr<SafetensorsReader> reader;
+  Tensor tensor;
+  int64_t mappedBytes = 0; // since the last release
+};
+
+} // namespace
+
 Status VariableStore::reset(const std::string &folder, bool mapped) {
-  // Mapped only while it is read, and what was read is let go: its pages would
-  // count as ours.
-  constexpr int64_t releasedBytes = 16 << 20;
-  int64_t bytesRead = 0;
-  std::unique_ptr<SafetensorsFile> weights;
+  std::unique_ptr<Weights> weights;
   for (int i = 0; i < package.manifest.variables_size(); ++i) {
     const manifest::Variable &variable = package.manifest.variables(i);
     if (variable.weights_key().empty()) {
@@ -285,21 +331,12 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
       torn.erase(i);
       continue;
     }
-    std::string path = folder + "/weights.safetensors";
     if (!weights)
-      DIST_RETURN_IF_ERROR(SafetensorsFile::open(
-          path, &weights, mapped ? FileAccess::Map : FileAccess::Read));
-    const TensorView *value = weights->find(variable.weights_key());
-    if (!value)
-      return Status::error(StatusCode::InvalidInput, "the package is damaged",
-                           path, "it has no tensor " + variable.weights_key(),
-                           "compile it again");
-    DIST_RETURN_IF_ERROR(write(i, *value));
-    bytesRead += value->bytes();
-    if (bytesRead >= releasedBytes) {
-      weights->file()->release();
-      bytesRead = 0;
-    }
+      DIST_RETURN_IF_ERROR(
+          Weights::open(folder + "/weights.safetensors", mapped, &weights));
+    TensorView value;
+    DIST_RETURN_IF_ERROR(weights->get(variable.weights_key(), &value));
+    DIST_RETURN_IF_ERROR(write(i, value));
   }
   return Status();
 }

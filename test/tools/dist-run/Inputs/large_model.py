@@ -7,10 +7,12 @@ Writes a model of LAYERS dense layers of 2048 x 2048 (16 MiB each), its weights 
 says (raw, external, float_data), and a small one of one narrow layer. Prints of each
 command by how many times the file's size its peak is above that for the small one:
 `output` is what writing the trained model adds to training it, `predict` is of a package
-that looks up rows of as large tables, which no kernel has in another layout."""
+that looks up rows of as large tables, which no kernel has in another layout, and
+`embedded` is opening it through the C API, which maps no files."""
 import array
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -73,12 +75,22 @@ def peak(*command):
     return usage.ru_maxrss * 1024
 
 
-def measure_predict(path, width, layers):
-    """Once the package is there."""
+OPEN = """
+import ctypes, sys
+runtime, session = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
+runtime.dist_session_open.restype = ctypes.c_void_p
+sys.exit(1 if runtime.dist_session_open(sys.argv[2].encode(), None, ctypes.byref(session)) else 0)
+"""
+
+
+def measure_package(path, width, layers):
+    """What uses a package takes, once it is there."""
     subprocess.run([sys.executable, __file__, "write", path, "tables", str(width), str(layers)], check=True)
     subprocess.run(["dist-opt", path, "--batch-size", str(ROWS), "--emit=package", "-o", path + ".package"], check=True)
     write_array(path + ".x.npy", "<i8", (ROWS,), bytes(8 * ROWS))
-    return peak("dist-run", "predict", path + ".package", "--input", f"x={path}.x.npy")
+    runtime = os.path.join(os.path.dirname(shutil.which("dist-run")), "../lib/libdist_runtime.so")
+    return {"predict": peak("dist-run", "predict", path + ".package", "--input", f"x={path}.x.npy"),
+            "embedded": peak(sys.executable, "-c", OPEN, runtime, path + ".package")}
 
 
 def measure(path, form, width, layers):
@@ -107,7 +119,7 @@ folder, form, layers = sys.argv[1], sys.argv[2], int(sys.argv[3])
 _, small = measure(os.path.join(folder, "small.onnx"), form, 16, 1)
 size, large = measure(os.path.join(folder, "large.onnx"), form, 2048, layers)
 if form == "raw":
-    small["predict"] = measure_predict(os.path.join(folder, "few.onnx"), 16, 1)
-    large["predict"] = measure_predict(os.path.join(folder, "many.onnx"), 2048, layers)
+    small.update(measure_package(os.path.join(folder, "few.onnx"), 16, 1))
+    large.update(measure_package(os.path.join(folder, "many.onnx"), 2048, layers))
 for name, peaked in large.items():
     print(f"{name} {(peaked - small[name]) / size:.2f}")
