@@ -71,6 +71,7 @@ Status toFitOptions(const dist_fit_options_t &given,
   if (given.keep)
     out->keep = given.keep;
   out->saveEvery = given.save_every;
+  out->asyncSave = given.async_save;
   // As the program was compiled.
   auto found = manifest.options().find("on-nonfinite");
   if (found != manifest.options().end())

@@ -269,10 +269,11 @@ Status Restorer::reduceSlices(int index, Tensor *out) const {
   const Variable &variable = manifest.variables(index);
   std::vector<const SavedPart *> slices =
       values.find(variable.name(), Kind::Slice);
-  std::stable_sort(slices.begin(), slices.end(),
-                   [](const SavedPart *one, const SavedPart *other) {
-                     return one->partial < other->partial;
-                   });
+  // The order in which a session adds them up; equal places do not overlap.
+  std::sort(slices.begin(), slices.end(),
+            [](const SavedPart *one, const SavedPart *other) {
+              return one->partial < other->partial;
+            });
   out->type = values.viewOf(*slices.front()).type;
   out->shape = slices.front()->whole;
   Box whole = {std::vector<int64_t>(out->shape.size(), 0), out->shape};

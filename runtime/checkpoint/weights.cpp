@@ -39,40 +39,46 @@ Status saveVariables(const std::string &path, Session &session,
 Status loadVariables(const std::string &path, Session &session,
                      std::vector<std::string> *notes) {
   const manifest::Manifest &manifest = session.manifest();
-  std::unique_ptr<SafetensorsFile> file;
-  DIST_RETURN_IF_ERROR(SafetensorsFile::open(path, &file));
+  std::unique_ptr<SafetensorsReader> file;
+  DIST_RETURN_IF_ERROR(SafetensorsReader::open(path, &file));
   auto misfit = [&](const Variable &variable, const std::string &why) {
     return Status::error(StatusCode::InvalidInput,
                          "the file is of another model", path,
                          "variable '" + variable.name() + "' " + why,
                          "load what a session of this model has saved");
   };
-  std::vector<const TensorView *> values;
-  std::set<const TensorView *> used;
+  std::vector<std::string> names; // by variable; empty: there is none
+  std::set<std::string> used;
   for (const Variable &variable : manifest.variables()) {
-    const TensorView *value = file->find(variable.name());
-    if (!value && !variable.model_name().empty())
-      value = file->find(variable.model_name());
-    values.push_back(value);
-    used.insert(value);
-    if (!value && isOfModel(variable))
+    auto value = file->tensors().find(variable.name());
+    if (value == file->tensors().end() && !variable.model_name().empty())
+      value = file->tensors().find(variable.model_name());
+    bool found = value != file->tensors().end();
+    names.push_back(found ? value->first : "");
+    if (!found && isOfModel(variable))
       return misfit(variable, "is missing");
-    if (!value)
+    if (!found)
       continue;
+    used.insert(value->first);
+    const TensorView &there = value->second;
     DataType type = variable.global_type().type();
     std::vector<int64_t> shape = valueShape(variable);
-    if (value->type != type || value->shape != shape)
-      return misfit(variable, std::string("is ") + name(value->type) +
-                                  toString(value->shape) + " there, but " +
+    if (there.type != type || there.shape != shape)
+      return misfit(variable, std::string("is ") + name(there.type) +
+                                  toString(there.shape) + " there, but " +
                                   name(type) + toString(shape) + " here");
   }
-  for (size_t i = 0; i < values.size(); ++i)
-    if (values[i])
-      DIST_RETURN_IF_ERROR(session.writeVariable(i, *values[i]));
+  Tensor value;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty())
+      continue;
+    DIST_RETURN_IF_ERROR(file->read(names[i], &value));
+    DIST_RETURN_IF_ERROR(session.writeVariable(i, value.view()));
+  }
   int64_t others = 0;
   std::string first;
   for (const auto &[name, view] : file->tensors())
-    if (!used.count(&view) && others++ == 0)
+    if (!used.count(name) && others++ == 0)
       first = name;
   if (others > 0)
     notes->push_back(path + ": " + std::to_string(others) +

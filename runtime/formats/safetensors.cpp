@@ -185,7 +185,10 @@ Status SafetensorsReader::open(const std::string &path,
                          "cannot read file", path, std::strerror(errno),
                          "check the name and its permissions");
   file->fileBytes = info.st_size;
-  if (!S_ISREG(info.st_mode) || file->fileBytes < int64_t(kLengthBytes))
+  if (!S_ISREG(info.st_mode))
+    return Status::error(StatusCode::InvalidInput, "cannot read file", path,
+                         "it is no regular file", "give a safetensors file");
+  if (file->fileBytes < int64_t(kLengthBytes))
     return damaged(path, kTooShort);
   std::string prefix(kLengthBytes, '\0');
   DIST_RETURN_IF_ERROR(file->readBytes(0, kLengthBytes, prefix.data()));

@@ -105,6 +105,7 @@ int main(int argc, char **argv) {
   if (strcmp(argv[4], "-") != 0) {
     fit.checkpoint = argv[4];
     fit.use = DIST_CHECKPOINT_RESUME;
+    fit.async_save = 1;
   }
   fit.on_step = on_step;
   fit.on_epoch = on_epoch;

@@ -61,10 +61,12 @@ typedef struct dist_fit_options_t {
   int (*on_step)(void *data, const dist_step_t *step);
   int (*on_epoch)(void *data, const dist_epoch_t *epoch);
   void *data;
+  /* States are written while training goes on, from a copy in memory. */
+  int32_t async_save;
 } dist_fit_options_t;
 #define DIST_FIT_OPTIONS_INIT                                                  \
-  {sizeof(dist_fit_options_t), 0, 0, 0,    0,    0,   NULL,                    \
-   DIST_CHECKPOINT_NEW,        0, 0, NULL, NULL, NULL}
+  {sizeof(dist_fit_options_t), 0, 0, 0,    0,    0,    NULL,                   \
+   DIST_CHECKPOINT_NEW,        0, 0, NULL, NULL, NULL, 0}
 
 /* Trains on `columns`, one for each input and label of the training step in
    their order, all examples along dim 0; what is of another type is converted

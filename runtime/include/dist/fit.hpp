@@ -39,6 +39,8 @@ struct FitOptions {
   dist_checkpoint_use_t use = DIST_CHECKPOINT_NEW;
   int64_t keep = 3;
   int64_t saveEvery = 0; // steps; 0: each epoch
+  /// States are written while training goes on, from a copy in memory.
+  bool asyncSave = false;
   /// Between them the session is the app's. True ends the run; so does what
   /// they throw, which `fit` throws on. The state is saved in both cases.
   std::function<bool(const dist_step_t &)> onStep;
@@ -86,6 +88,7 @@ inline int64_t fit(Session &session, const std::vector<TensorView> &columns,
   options.use = given.use;
   options.keep = given.keep;
   options.save_every = given.saveEvery;
+  options.async_save = given.asyncSave;
   options.data = &listener;
   if (given.onStep)
     options.on_step = [](void *data, const dist_step_t *step) {
