@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/PipelineSchedule.h"
@@ -90,8 +91,10 @@ void EntryExplainer::addTransfer(CollectiveOpInterface op) {
   row.collective = op->getName().stripDialect().str();
   SmallVector<StringAttr> axes = op.getGroupAxes();
   int64_t size = mesh.getGroupSize(axes);
-  row.group = formatAxes(mergeParts(mesh, axes)) + " (" + std::to_string(size) +
-              " ranks" + (op.involvesHost() ? " and the host)" : ")");
+  row.axes = formatAxes(mergeParts(mesh, axes));
+  row.group = row.axes + " (" + std::to_string(size) + " ranks" +
+              (op.involvesHost() ? " and the host)" : ")");
+  row.crossesProcesses = crossesProcesses(mesh, axes);
   row.bytesSent = op.getBytesSent(size);
   row.steps = op.getSteps(size);
   AllReduceAlgorithm algorithm = op.getCall(size).algorithm;
@@ -311,6 +314,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
   MeshOp mesh = findMesh(module);
   if (mesh) {
     report.ranks = mesh.getNumRanks();
+    report.processes = getNumProcesses(mesh);
     report.host = mesh.getHost();
     for (auto [axis, size] : getWholeAxes(mesh))
       report.mesh += (report.mesh.empty() ? "" : ",") + axis.str() + "=" +

@@ -29,10 +29,12 @@ struct TransferRow {
   std::string collective; // all_reduce, ...
   std::string algorithm;  // ring, ...; empty: the communicator's choice
   std::string group;      // axes and size: data (2 ranks)
-  int64_t steps = 1;      // rounds of messages
-  int64_t bytes = 0;      // of one rank's operands
-  double bytesSent = 0;   // by one rank
-  std::string often;      // each step, each batch
+  std::string axes;       // these alone
+  bool crossesProcesses = false;
+  int64_t steps = 1;    // rounds of messages
+  int64_t bytes = 0;    // of one rank's operands
+  double bytesSent = 0; // by one rank
+  std::string often;    // each step, each batch
   std::string reason, place;
   /// Where what it moves, and what asked for it, came from: numbers of the
   /// report's sources, whose chains lead back to the user's decisions.
@@ -125,7 +127,7 @@ struct EntryReport {
 struct ExplainReport {
   /// Such as: data=2; empty for one device.
   std::string mesh;
-  int64_t ranks = 1;
+  int64_t ranks = 1, processes = 1;
   /// Whether a host has variables besides.
   bool host = false;
   std::vector<EntryReport> entries;

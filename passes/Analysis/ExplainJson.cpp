@@ -47,6 +47,8 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                              {"algorithm", row.algorithm},
                              {"steps", row.steps},
                              {"group", row.group},
+                             {"axes", row.axes},
+                             {"between_processes", row.crossesProcesses},
                              {"bytes", row.bytes},
                              {"bytes_sent", row.bytesSent},
                              {"often", row.often},
@@ -100,6 +102,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                  : llvm::json::Value(source.from)}});
   llvm::json::Value value = llvm::json::Object{{"devices", report.ranks},
                                                {"mesh", report.mesh},
+                                               {"processes", report.processes},
                                                {"entries", std::move(entries)},
                                                {"sources", std::move(sources)}};
   return llvm::formatv("{0:2}\n", value);

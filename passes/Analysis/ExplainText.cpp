@@ -65,6 +65,27 @@ static std::string describeCollective(const TransferRow &row) {
          std::to_string(row.steps) + " steps)";
 }
 
+/// What a rank sends over which axes, where there are several processes.
+static void writeAxes(const EntryReport &entry, llvm::raw_ostream &os) {
+  llvm::MapVector<StringRef, std::pair<double, bool>> axes;
+  for (const TransferRow &row : entry.transfers) {
+    auto &[sent, crosses] = axes[row.axes];
+    sent += row.bytesSent;
+    crosses = row.crossesProcesses;
+  }
+  if (llvm::none_of(axes, [](const auto &axis) { return axis.second.second; }))
+    return;
+  os << "  by axis: ";
+  llvm::interleave(
+      axes, os,
+      [&](const auto &axis) {
+        os << axis.first << " " << formatBytes(axis.second.first)
+           << (axis.second.second ? " (between processes)" : "");
+      },
+      ", ");
+  os << "\n";
+}
+
 static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   if (entry.transfers.empty()) {
     os << "  no transfers\n";
@@ -89,6 +110,7 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   os << "  " << count << (count == 1 ? " transfer" : " transfers")
      << ", of which " << (entry.onHost ? "the host" : "a rank") << " sends "
      << formatBytes(sent) << "\n";
+  writeAxes(entry, os);
 }
 
 static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
@@ -146,7 +168,11 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
   llvm::raw_string_ostream os(text);
   os << "devices: " << report.ranks << (report.host ? " and a host" : "");
   if (!report.mesh.empty())
-    os << " (mesh " << report.mesh << ")";
+    os << " (mesh " << report.mesh
+       << (report.processes > 1
+               ? "; " + std::to_string(report.processes) + " processes"
+               : std::string())
+       << ")";
   os << "\n";
   for (const EntryReport &entry : report.entries) {
     os << "\n@" << entry.name << "\n";

@@ -11,6 +11,15 @@
 
 namespace mlir::dist {
 
+/// What is between ranks: what one sends a second, and how long a message
+/// takes.
+struct Link {
+  double bytesPerSecond, latency;
+  double getSeconds(double bytesSent, int64_t steps) const {
+    return double(steps) * latency + bytesSent / bytesPerSecond;
+  }
+};
+
 /// What a device can do, for the predicted time: figures of one thread, and
 /// what several are together. The defaults are those of a server CPU, in f32.
 struct MachineModel {
@@ -25,8 +34,11 @@ struct MachineModel {
   double memoryBytesPerSecond = 1.2e10;
   double cacheBytesPerSecond = 2.5e10;
   double cacheBytes = 12 << 20;
-  double transferBytesPerSecond = 1e10;
-  double transferLatency = 1e-6;
+  /// Between ranks of a process, and between those of several.
+  Link link = {1e10, 1e-6};
+  Link processLink = {1e10, 1e-6};
+  /// That ranks are spread over evenly: those on one share its cores.
+  int64_t hosts = 1;
   /// Until a thread that sleeps goes on: the host's, or one that waits for it.
   double wakeSeconds = 3e-5;
   /// The threads of a device, and what each further one in use adds.
@@ -53,9 +65,6 @@ struct MachineModel {
   double getBytesPerSecond(double bytes, int64_t ranks) const {
     return bytes * double(ranks) <= cacheBytes ? cacheBytesPerSecond
                                                : memoryBytesPerSecond;
-  }
-  double getTransferSeconds(double bytesSent, int64_t steps) const {
-    return double(steps) * transferLatency + bytesSent / transferBytesPerSecond;
   }
 };
 

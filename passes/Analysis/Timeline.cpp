@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/Timeline.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/KnownValues.h"
@@ -62,7 +63,7 @@ public:
          PredictFunction predict)
       : mesh(mesh), machine(machine), messages(messages), meetings(meetings),
         details(details), predict(predict),
-        ranks(mesh ? mesh.getNumRanks() : 1) {
+        ranks(mesh ? llvm::divideCeil(mesh.getNumRanks(), machine.hosts) : 1) {
     if (auto number = function->getAttrOfType<IntegerAttr>(kStageAttr))
       stage = number.getInt();
     if (isOnHost(function)) {
@@ -144,9 +145,11 @@ private:
 
 double Runner::transfer(CollectiveOpInterface op) {
   double start = std::max(now, linkFree);
-  int64_t ranks = mesh.getGroupSize(op.getGroupAxes());
-  double seconds =
-      machine.getTransferSeconds(op.getBytesSent(ranks), op.getSteps(ranks));
+  SmallVector<StringAttr> axes = op.getGroupAxes();
+  int64_t ranks = mesh.getGroupSize(axes);
+  const Link &link =
+      crossesProcesses(mesh, axes) ? machine.processLink : machine.link;
+  double seconds = link.getSeconds(op.getBytesSent(ranks), op.getSteps(ranks));
   // The host has to come to its end, too.
   if (op.involvesHost())
     seconds = std::max(seconds, machine.wakeSeconds);

@@ -184,7 +184,9 @@ def FlattenKernelsPass : Pass<"rt-flatten-kernels", "::mlir::ModuleOp"> {
 def ReadPeersPass : Pass<"rt-read-peers", "::mlir::ModuleOp"> {
   let summary = "sums of gradients are computed where they are read";
   let description = [{
-    The devices of one process share memory. Where one kernel reads the result of
+    The devices of one process share memory; those of several (`processes` of the
+    mesh) publish nothing, not even within a process: their communicators move
+    bytes. Where one kernel reads the result of
     an `all_reduce` or a `reduce_scatter` element by element (an optimizer's
     update does), it reads what is to be added from all ranks itself: the ranks
     meet before it, and again at the function's end, when all have read. Published

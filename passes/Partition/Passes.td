@@ -480,6 +480,8 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       "gpipe, 1f1b or interleaved">,
     Option<"stages", "stages", "int64_t", "0",
       "Stages; 0: as many as the variables' largest says">,
+    Option<"processes", "processes", "int64_t", "1",
+      "Into how many processes the stages are cut">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -13,6 +13,7 @@
 #ifndef PASSES_PARTITION_RESHARDPLAN_H
 #define PASSES_PARTITION_RESHARDPLAN_H
 
+#include "dialects/Dist/IR/Processes.h"
 #include "passes/Partition/FactorSharding.h"
 #include <vector>
 
@@ -65,11 +66,8 @@ struct ReshardPlan {
 /// the shorter plan wins, and small tensors go in few steps.
 constexpr double kStepCost = 4096;
 
-/// The mesh's attribute `link_costs = {axis = 4.0}`: how many times dearer a
-/// byte along an axis is than along a plain one (1, where nothing is said).
-inline constexpr llvm::StringLiteral kLinkCosts = "link_costs";
-
-/// The cost of the slowest of `axes`.
+/// The cost of a byte along the slowest of `axes`, by the mesh's `link_costs`;
+/// 1 where nothing is said.
 double getLinkCost(MeshOp mesh, ArrayRef<StringAttr> axes);
 /// Emits an error if the mesh's `link_costs` cannot be used.
 LogicalResult verifyLinkCosts(MeshOp mesh);

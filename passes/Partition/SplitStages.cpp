@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Microbatch.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Graph/IR/Cotangent.h"
 #include "passes/Analysis/PipelineSchedule.h"
@@ -423,6 +424,7 @@ void SplitStagesPass::runOnOperation() {
   llvm::append_range(sizes, mesh.getAxisSizes());
   mesh.setAxisNamesAttr(builder.getArrayAttr(names));
   mesh.setAxisSizes(sizes);
+  setProcesses(mesh, kStageAxis, processes);
 
   std::vector<std::unique_ptr<Splitter>> splitters;
   Keepers keepers;

@@ -104,6 +104,8 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
   }
   CreateMeshPassOptions mesh;
   mesh.axes.assign(options.axes.begin(), options.axes.end());
+  mesh.processes.assign(options.processes.begin(), options.processes.end());
+  mesh.processLinkCost = options.processLinkCost;
   pm.addPass(createCreateMeshPass(mesh));
   // The batch first, whatever order is given: it is what inputs and outputs are
   // split by, and no strategy decides otherwise.
@@ -197,6 +199,7 @@ void mlir::dist::buildPartitionPipeline(
     SplitStagesPassOptions split;
     split.schedule = options.schedule;
     split.stages = options.stages;
+    split.processes = options.stageProcesses;
     pm.addPass(createSplitStagesPass(split));
   } else {
     // Behind the partitioner, which would give copies transfers of their own.

@@ -112,6 +112,10 @@ struct PartitionPipelineOptions
   Option<int64_t> stages{*this, "stages",
                          llvm::cl::desc("Stages of a pipeline; 0: none"),
                          llvm::cl::init(0)};
+  Option<int64_t> stageProcesses{
+      *this, "stage-processes",
+      llvm::cl::desc("Into how many processes the stages are cut"),
+      llvm::cl::init(1)};
   Option<std::string> portionAxis{*this, "portion-axis",
                                   llvm::cl::desc("Of weights: their mesh axis"),
                                   llvm::cl::init("data")};
@@ -148,6 +152,13 @@ struct PartitionPipelineOptions
 struct AnnotatePipelineOptions : PassPipelineOptions<AnnotatePipelineOptions> {
   ListOption<std::string> axes{*this, "axes",
                                llvm::cl::desc("Mesh axes, NAME:SIZE")};
+  ListOption<std::string> processes{
+      *this, "processes",
+      llvm::cl::desc("Into how many processes axes are cut, NAME:NUMBER")};
+  Option<double> processLinkCost{
+      *this, "process-link-cost",
+      llvm::cl::desc("Of a byte between processes, against one within"),
+      llvm::cl::init(1)};
   ListOption<std::string> strategies{
       *this, "strategies",
       llvm::cl::desc("In their order, each with its keys: mirrored, "

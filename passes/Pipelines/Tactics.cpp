@@ -109,6 +109,7 @@ const Tactic *mlir::dist::findTactic(StringRef name) {
   static const Tactic tactics[] = {
       {"one-device", false, false, nullptr},
       {"mirrored", true, false, nullptr},
+      {"multi-worker-mirrored", true, false, nullptr},
       {"central-storage", true, false, addCentralStorage},
       {"tensor-split", false, true, addTensorSplit},
       {"zero", true, true, addZero},

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Processes.h"
 #include "passes/Strategy/Annotate.h"
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Sources.h"
@@ -13,26 +14,50 @@ using namespace mlir;
 using namespace mlir::dist;
 
 FailureOr<MeshOp> mlir::dist::createMesh(ModuleOp module,
-                                         ArrayRef<std::string> axes) {
+                                         ArrayRef<std::string> axes,
+                                         ArrayRef<std::string> processes,
+                                         double processLinkCost) {
   Builder attributes(module.getContext());
   SmallVector<Attribute> names;
   SmallVector<int64_t> sizes;
-  for (const std::string &axis : axes) {
-    auto [name, sizeText] = StringRef(axis).rsplit(':');
-    int64_t size;
-    if (name.empty() || sizeText.getAsInteger(10, size) || size < 1)
-      return module.emitError() << "expected axes as NAME:SIZE with a size >= "
-                                   "1, but got '"
-                                << axis << "'";
-    names.push_back(attributes.getStringAttr(name));
-    sizes.push_back(size);
-  }
+  SmallVector<std::pair<StringRef, int64_t>> cuts;
+  auto parse = [&](StringRef text, StringRef what, StringRef form,
+                   auto add) -> LogicalResult {
+    auto [name, number] = text.rsplit(':');
+    int64_t value;
+    if (name.empty() || number.getAsInteger(10, value) || value < 1)
+      return module.emitError() << "expected " << what << " as " << form
+                                << " >= 1, but got '" << text << "'";
+    add(name, value);
+    return success();
+  };
+  for (const std::string &axis : axes)
+    if (failed(parse(axis, "axes", "NAME:SIZE with a size",
+                     [&](StringRef name, int64_t size) {
+                       names.push_back(attributes.getStringAttr(name));
+                       sizes.push_back(size);
+                     })))
+      return failure();
+  for (const std::string &cut : processes)
+    if (failed(parse(cut, "processes", "NAME:NUMBER with a number",
+                     [&](StringRef name, int64_t number) {
+                       cuts.emplace_back(name, number);
+                     })))
+      return failure();
   if (findMesh(module))
     return module.emitError() << "expected a module without a mesh";
   auto builder = OpBuilder::atBlockBegin(module.getBody());
-  return MeshOp::create(builder, module.getLoc(), "mesh",
-                        attributes.getArrayAttr(names),
-                        attributes.getDenseI64ArrayAttr(sizes));
+  auto mesh = MeshOp::create(builder, module.getLoc(), "mesh",
+                             attributes.getArrayAttr(names),
+                             attributes.getDenseI64ArrayAttr(sizes));
+  NamedAttrList costs;
+  for (auto [axis, number] : cuts) {
+    setProcesses(mesh, axis, number);
+    costs.set(axis, attributes.getF64FloatAttr(processLinkCost));
+  }
+  if (!cuts.empty() && processLinkCost != 1)
+    mesh->setAttr(kLinkCosts, costs.getDictionary(module.getContext()));
+  return mesh;
 }
 
 FailureOr<MeshOp> mlir::dist::getMesh(ModuleOp module, StringRef pass) {

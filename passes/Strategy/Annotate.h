@@ -19,8 +19,12 @@
 
 namespace mlir::dist {
 
-/// Adds `@mesh` with axes given as NAME:SIZE. Fails if there is one already.
-FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes);
+/// Adds `@mesh` with axes given as NAME:SIZE, some of which are cut into
+/// processes, given as NAME:NUMBER, which a byte passes at so many times the
+/// cost. Fails if there is a mesh already.
+FailureOr<MeshOp> createMesh(ModuleOp module, ArrayRef<std::string> axes,
+                             ArrayRef<std::string> processes = {},
+                             double processLinkCost = 1);
 
 /// The module's mesh; fails with an error that names `pass`.
 FailureOr<MeshOp> getMesh(ModuleOp module, StringRef pass);

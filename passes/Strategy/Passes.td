@@ -15,10 +15,18 @@ def CreateMeshPass : Pass<"dist-create-mesh", "::mlir::ModuleOp"> {
     ```mlir
     dist.mesh @mesh ["data"=2, "model"=2]
     ```
+    After `dist-create-mesh{axes=host:2,data:4 processes=host:2}`:
+    ```mlir
+    dist.mesh @mesh ["host"=2, "data"=4] {processes = {host = 2 : i64}}
+    ```
   }];
   let options = [
     ListOption<"axes", "axes", "std::string",
       "Mesh axes, major to minor, each NAME:SIZE">,
+    ListOption<"processes", "processes", "std::string",
+      "Into how many processes axes are cut, each NAME:NUMBER">,
+    Option<"processLinkCost", "process-link-cost", "double", "1",
+      "How many times dearer a byte is between processes than within one">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -211,9 +211,7 @@ private:
 double Cutter::getSeconds(size_t begin, size_t end) const {
   MachineModel machine;
   double moved =
-      begin == 0 ? 0
-                 : machine.transferLatency + segments[begin].bytesBefore /
-                                                 machine.transferBytesPerSecond;
+      begin == 0 ? 0 : machine.link.getSeconds(segments[begin].bytesBefore, 1);
   return sum[end] - sum[begin] + moved;
 }
 

@@ -20,7 +20,7 @@ namespace {
 struct CreateMeshPass : mlir::dist::impl::CreateMeshPassBase<CreateMeshPass> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(createMesh(getOperation(), *axes)))
+    if (failed(createMesh(getOperation(), *axes, *processes, processLinkCost)))
       signalPassFailure();
   }
 };

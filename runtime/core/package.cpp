@@ -91,6 +91,28 @@ Status checkBinding(const manifest::Manifest &manifest, int program,
   }
 }
 
+/// All ranks of one process, or each of one of as many ranks as all others.
+Status checkProcesses(const manifest::Manifest &manifest,
+                      const std::string &where) {
+  const auto &processes = manifest.process_of_rank();
+  if (processes.empty())
+    return Status();
+  std::vector<int> ranksOf(processes.size());
+  if (processes.size() != manifest.ranks() ||
+      std::any_of(processes.begin(), processes.end(), [&](int32_t process) {
+        return process < 0 || process >= processes.size();
+      }))
+    return damaged(where, "it has not one process a rank");
+  for (int32_t process : processes)
+    ++ranksOf[process];
+  while (ranksOf.back() == 0)
+    ranksOf.pop_back();
+  if (std::any_of(ranksOf.begin(), ranksOf.end(),
+                  [&](int ranks) { return ranks != ranksOf.front(); }))
+    return damaged(where, "its processes have not all as many ranks");
+  return Status();
+}
+
 Status check(const manifest::Manifest &manifest, const std::string &where) {
   if (manifest.abi_version() != DIST_RT_ABI_VERSION)
     return otherVersion(where, "its interface has version " +
@@ -112,6 +134,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
   ranks = rankCount(manifest.mesh());
   if (manifest.ranks() != ranks || manifest.program_of_rank_size() != ranks)
     return damaged(where, "it has not one program a rank");
+  DIST_RETURN_IF_ERROR(checkProcesses(manifest, where));
   for (int32_t program : manifest.program_of_rank())
     if (program < 0 || program >= manifest.programs_size())
       return damaged(where, "a rank's program is not there");

@@ -20,6 +20,25 @@ Placement Placement::inOneProcess(int ranks) {
   return placement;
 }
 
+Status Placement::ofPackage(const manifest::Manifest &manifest,
+                            const std::vector<int> &hosts, Placement *out) {
+  std::vector<RankPlacement> ranks(manifest.ranks());
+  std::map<int, int> devicesOf;
+  for (int rank = 0; rank < manifest.ranks(); ++rank) {
+    // None: all are of process 0.
+    int process =
+        manifest.process_of_rank().empty() ? 0 : manifest.process_of_rank(rank);
+    if (!hosts.empty() && process >= static_cast<int>(hosts.size()))
+      return Status::error(
+          StatusCode::InvalidArgument, "ranks cannot be placed so",
+          "rank " + std::to_string(rank),
+          "process " + std::to_string(process) + " has no host");
+    ranks[rank] = {process, hosts.empty() ? process : hosts[process],
+                   devicesOf[process]++, process};
+  }
+  return create(std::move(ranks), out);
+}
+
 Status Placement::create(std::vector<RankPlacement> ranks, Placement *out) {
   auto refuse = [](const std::string &what, const std::string &where) {
     return Status::error(StatusCode::InvalidArgument,

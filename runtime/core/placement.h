@@ -28,6 +28,11 @@ class Placement {
 public:
   /// All of them in one process, on one host.
   static Placement inOneProcess(int ranks);
+  /// As a package was compiled for: its processes, each of which is a memory
+  /// domain; process p is on host `hosts[p]`, or without `hosts` on host p.
+  /// Errors: too few hosts.
+  static Status ofPackage(const manifest::Manifest &manifest,
+                          const std::vector<int> &hosts, Placement *out);
   /// By rank. Errors: no rank, a process without ranks, two ranks that are one
   /// device of one process, a process or domain on two hosts.
   static Status create(std::vector<RankPlacement> ranks, Placement *out);

@@ -222,6 +222,33 @@ TEST_P(SessionProcesses, RefuseWrongPlacements) {
       << status.message();
 }
 
+// A package says which processes it is for; it runs in one as well.
+TEST(Placement, IsWhatThePackageSays) {
+  manifest::Manifest m;
+  m.set_ranks(4);
+  Placement placement;
+  ASSERT_TRUE(Placement::ofPackage(m, {}, &placement).ok());
+  EXPECT_EQ(placement.ranksOf(0), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_TRUE(placement.isOneDomain());
+  // Stages, which are the mesh's major axis, over the devices of each process.
+  for (int process : {0, 1, 0, 1})
+    m.add_process_of_rank(process);
+  ASSERT_TRUE(Placement::ofPackage(m, {}, &placement).ok());
+  EXPECT_EQ(placement.processes(), 2);
+  EXPECT_EQ(placement.ranksOf(1), (std::vector<int>{1, 3}));
+  EXPECT_EQ(placement.of(3).device, 1);
+  EXPECT_EQ(placement.of(3).host, 1);
+  EXPECT_EQ(placement.of(3).domain, 1);
+  EXPECT_FALSE(placement.isOneDomain());
+  ASSERT_TRUE(Placement::ofPackage(m, {7, 7}, &placement).ok());
+  EXPECT_EQ(placement.of(0).host, 7);
+  EXPECT_EQ(placement.of(1).host, 7);
+  EXPECT_EQ(placement.of(1).domain, 1);
+  Status status = Placement::ofPackage(m, {0}, &placement);
+  EXPECT_NE(status.message().find("process 1 has no host"), std::string::npos)
+      << status.message();
+}
+
 INSTANTIATE_TEST_SUITE_P(Between, SessionProcesses,
                          testing::Values(Between::Memory, Between::Messages),
                          nameOf);

@@ -190,6 +190,20 @@ TEST_F(SessionTest, RefusesDamage) {
   damage([](auto &m) { m.set_digest("12:00000000"); }, "not those of its");
   damage([](auto &m) { m.set_ranks(3); }, "one program a rank");
   damage([](auto &m) { m.set_program_of_rank(1, 4); }, "program is not there");
+  damage([](auto &m) { m.add_process_of_rank(0); }, "one process a rank");
+  for (int last : {-1, 2})
+    damage(
+        [last](auto &m) {
+          m.add_process_of_rank(0);
+          m.add_process_of_rank(last);
+        },
+        "one process a rank");
+  damage(
+      [](auto &m) {
+        m.add_process_of_rank(1);
+        m.add_process_of_rank(1);
+      },
+      "not all as many ranks");
   damage([](auto &m) { m.mutable_mesh()->mutable_axes(0)->set_size(-1); },
          "mesh has no size");
   damage([](auto &m) { m.set_threads_per_device(0); }, "number of threads");

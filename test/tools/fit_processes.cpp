@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // fit_processes PACKAGE DATA EPOCHS PROCESS,PROCESS,... [OPTION...]: a session
-// for each process, with the ranks that the list gives to it by their numbers.
-// They reach each other through messages alone, and each trains on a thread of
-// its own. Prints what process 0 tells, and fails unless all tell the same.
+// for each process, with the ranks that the list gives to it by their numbers,
+// or for `-` those that the package says. They reach each other through
+// messages alone, and each trains on a thread of its own. Prints what process 0
+// tells, and fails unless all tell the same.
 //
 //   stop=N          the last process is told to stop after so many steps
 //   checkpoint=DIR  states are saved there, every=N steps apart (else epochs)
@@ -21,13 +22,14 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/message/memory/memory.h"
 #include "runtime/comm/message/message.h"
+#include "runtime/core/package.h"
 #include "runtime/train/trainer.h"
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 using namespace dist;
@@ -106,28 +108,34 @@ struct Process {
 
 } // namespace
 
-static Status openAll(const std::string &package, const std::string &spec,
-                      const std::vector<int> &processOf,
+/// The processes that the list names by rank, or the package.
+static Status place(const manifest::Manifest &manifest, const std::string &list,
+                    Placement *out) {
+  if (list == "-")
+    return Placement::ofPackage(manifest, {}, out);
+  std::vector<RankPlacement> ranks;
+  std::istringstream pieces(list);
+  for (std::string piece; std::getline(pieces, piece, ',');) {
+    int process = std::stoi(piece);
+    ranks.push_back({process, 0, static_cast<int>(ranks.size()), process});
+  }
+  return Placement::create(std::move(ranks), out);
+}
+
+static Status openAll(const std::string &package,
+                      const manifest::Manifest &manifest,
+                      const std::string &spec, const Placement &placement,
                       std::vector<Process> &processes) {
-  // What the world needs of the mesh is in the package.
-  std::unique_ptr<Session> whole;
-  DIST_RETURN_IF_ERROR(Session::open(package, {}, &whole));
   MessageOptions options;
-  options.setMesh(whole->manifest().mesh());
-  if (int(processOf.size()) != whole->manifest().ranks())
+  options.setMesh(manifest.mesh());
+  SessionOptions session;
+  session.placement = placement;
+  if (placement.ranks() != manifest.ranks())
     return Status::error(StatusCode::InvalidArgument, "wrong number of ranks",
                          package, "", "give each rank a process");
-
-  std::vector<RankPlacement> ranks;
-  for (int process : processOf)
-    ranks.push_back({process, 0, static_cast<int>(ranks.size()), process});
-  SessionOptions session;
-  session.placement.emplace();
-  DIST_RETURN_IF_ERROR(
-      Placement::create(std::move(ranks), &*session.placement));
   std::vector<std::vector<std::unique_ptr<Transport>>> ends(processes.size());
-  for (auto &end : makeMemoryTransports(processOf.size()))
-    ends[processOf[end->rank()]].push_back(std::move(end));
+  for (auto &end : makeMemoryTransports(placement.ranks()))
+    ends[placement.of(end->rank()).process].push_back(std::move(end));
   DataOptions files;
   files.spec = spec;
   for (size_t i = 0; i < processes.size(); ++i) {
@@ -151,11 +159,17 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   FitOptions options;
   options.epochs = std::atoi(argv[3]);
-  std::vector<int> processOf;
-  for (char *at = argv[4]; *at; at += *at == ',')
-    processOf.push_back(int(std::strtol(at, &at, 10)));
-  std::vector<Process> processes(
-      1 + *std::max_element(processOf.begin(), processOf.end()));
+  // What the world needs of the mesh is in the package.
+  manifest::Manifest manifest;
+  Placement placement;
+  Status status = readManifest(argv[1], &manifest);
+  if (status.ok())
+    status = place(manifest, argv[4], &placement);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    return 1;
+  }
+  std::vector<Process> processes(placement.processes());
   std::string output;
   for (int i = 5; i < argc; ++i) {
     std::string key = argv[i], given;
@@ -187,7 +201,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
-  Status status = openAll(argv[1], argv[2], processOf, processes);
+  status = openAll(argv[1], manifest, argv[2], placement, processes);
   std::vector<std::thread> threads;
   for (Process &process : processes)
     if (status.ok())
@@ -217,7 +231,8 @@ int main(int argc, char **argv) {
       return 1;
     }
   std::fputs(processes[0].teller.text.c_str(), stdout);
-  for (size_t rank = 0; rank < processOf.size(); ++rank)
-    std::printf("rank %zu sent %" PRId64 " bytes\n", rank,
-                processes[processOf[rank]].world->traffic(int(rank)).bytes);
+  for (int rank = 0; rank < placement.ranks(); ++rank)
+    std::printf(
+        "rank %d sent %" PRId64 " bytes\n", rank,
+        processes[placement.of(rank).process].world->traffic(rank).bytes);
 }

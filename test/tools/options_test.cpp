@@ -206,6 +206,9 @@ TEST(Options, WordsOfOtherToolsSuggestOurs) {
   EXPECT_TRUE(names({"--strategy", "TPUStrategy"}, "'mirrored'?"));
   EXPECT_TRUE(names({"--strategy", "shard_map"}, "'tensor-split'?"));
   EXPECT_TRUE(names({"--strategy", "FSDP"}, "'zero'?"));
+  EXPECT_TRUE(names({"--strategy", "MultiWorkerMirroredStrategy"},
+                    "'multi-worker-mirrored'?"));
+  EXPECT_TRUE(names({"--nnodes", "2"}, "--workers?"));
   EXPECT_TRUE(names({"--devices", "gpu"}, "'cuda'?"));
   // What is near nothing suggests nothing.
   EXPECT_TRUE(names({"--frobnicate"}, "see --help"));

@@ -103,7 +103,10 @@ private:
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
   void fillTrainOptions(TrainPipelineOptions &train);
   void fillPartitionOptions(PartitionPipelineOptions &partition);
-  MachineModel getMachine() const { return trained.machine.getModel(threads); }
+  MachineModel getMachine() const {
+    return trained.machine.getModel(threads, strategy.workers,
+                                    std::max(1, options.hosts));
+  }
   bool freesGradients() const;
   LoweringOptions loweringOptions();
   /// The report gets the times of kernels while the module is lowered.

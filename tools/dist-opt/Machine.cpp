@@ -13,11 +13,13 @@ using namespace mlir::dist;
 ::dist::Status Machine::read(const ::dist::tools::Options &options) {
   model.cores = countUsableThreads();
   ::dist::MachineFigures figures;
+  setLinks(figures);
   if (::dist::Status status =
           ::dist::tools::readMachineFigures(options.machine, &figures);
       !status.ok())
     return options.machine.empty() ? ::dist::Status() : status;
   isMeasured = true;
+  setLinks(figures);
   model.flopsPerSecond = figures.flopsPerSecond;
   model.bf16FlopsPerSecond = figures.bf16FlopsPerSecond;
   model.convFlopsPerSecond = figures.convFlopsPerSecond;
@@ -28,15 +30,26 @@ using namespace mlir::dist;
   model.cacheBytes = figures.cacheBytes;
   model.threadEfficiency = figures.threadEfficiency;
   model.memoryThreadEfficiency = figures.memoryThreadEfficiency;
-  model.transferBytesPerSecond = figures.transferBytesPerSecond;
-  model.transferLatency = figures.transferLatency;
   model.wakeSeconds = figures.wakeSeconds;
   return ::dist::Status();
 }
 
-MachineModel Machine::getModel(int64_t threads) const {
+void Machine::setLinks(const ::dist::MachineFigures &figures) {
+  if (figures.transferBytesPerSecond > 0)
+    memory = {figures.transferBytesPerSecond, figures.transferLatency};
+  process = {figures.processBytesPerSecond, figures.processLatency};
+  network = {figures.networkBytesPerSecond, figures.networkLatency};
+}
+
+MachineModel Machine::getModel(int64_t threads, int64_t workers,
+                               int64_t hosts) const {
   MachineModel result = model;
   result.threads = threads;
+  result.hosts = hosts;
+  // A rank of several processes has one communicator for all its groups: it
+  // sends messages to those of its own process, too (see rt-read-peers).
+  result.link = workers > 1 ? process : memory;
+  result.processLink = hosts > 1 ? network : process;
   return result;
 }
 

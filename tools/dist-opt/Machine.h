@@ -8,6 +8,7 @@
 #define TOOLS_DIST_OPT_MACHINE_H
 
 #include "passes/Analysis/Explain.h"
+#include "runtime/core/machine_figures.h"
 #include "runtime/core/status.h"
 #include "tools/options/options.h"
 
@@ -21,14 +22,20 @@ public:
   /// Those that were asked for are not replaced by others unnoticed: an error.
   ::dist::Status read(const ::dist::tools::Options &options);
 
-  /// With devices of so many threads.
-  MachineModel getModel(int64_t threads) const;
+  /// With devices of so many threads, of so many processes on so many machines.
+  MachineModel getModel(int64_t threads, int64_t workers = 1,
+                        int64_t hosts = 1) const;
 
   /// Whose figures they are, for a heading.
   std::string describe() const;
 
 private:
+  void setLinks(const ::dist::MachineFigures &figures);
+
   MachineModel model;
+  /// Between devices of one process, processes on one machine, and machines:
+  /// all classes of links.
+  Link memory = MachineModel().link, process = memory, network = memory;
   bool isMeasured = false;
 };
 

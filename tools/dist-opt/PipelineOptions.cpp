@@ -38,7 +38,10 @@ Status Compilation::plan() {
     return status;
   if (Status status = checkEntries(); !status.ok())
     return status;
-  int64_t devices = options.devices.size();
+  // Those that share this machine's cores.
+  int64_t devices =
+      int64_t(options.devices.size()) *
+      llvm::divideCeil(strategy.workers, std::max(1, options.hosts));
   // A microbatch is a replica that runs after another.
   replicas = strategy.replicas * strategy.microbatches;
   batch = options.batchSize.global(strategy.replicas);
@@ -177,6 +180,12 @@ void Compilation::fillAnnotateOptions(AnnotatePipelineOptions &annotate) {
   for (const auto &[axis, size] : strategy.mesh)
     if (axis != strategy.stageAxis)
       annotate.axes.push_back(axis + ":" + std::to_string(size));
+  for (const auto &[axis, count] : strategy.processes)
+    if (axis != strategy.stageAxis)
+      annotate.processes.push_back(axis + ":" + std::to_string(count));
+  MachineModel machine = getMachine();
+  annotate.processLinkCost =
+      machine.link.bytesPerSecond / machine.processLink.bytesPerSecond;
   // Also a single one: ops have shardings only over some mesh.
   if (strategy.stages > 0)
     annotate.axes.push_back(std::string(kMicrobatchAxis) + ":" +
@@ -249,6 +258,9 @@ void Compilation::fillPartitionOptions(PartitionPipelineOptions &partition) {
   partition.allReduce = options.allReduce;
   partition.compress = options.compress;
   partition.stages = strategy.stages;
+  for (const auto &[axis, count] : strategy.processes)
+    if (axis == strategy.stageAxis)
+      partition.stageProcesses = count;
   partition.sources = explains();
   if (!strategy.weights.empty())
     partition.portionAxis = strategy.dataAxes.front();

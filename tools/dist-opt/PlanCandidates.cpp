@@ -41,7 +41,8 @@ class Lister {
 public:
   explicit Lister(const Options &options)
       : options(options),
-        batch(options.batchSize.global(int64_t(options.devices.size()))) {
+        batch(options.batchSize.global(int64_t(options.devices.size()) *
+                                       std::max(1, options.workers))) {
     if (batch == 0)
       batch = 32; // What the compiler takes then.
   }
@@ -50,6 +51,7 @@ public:
 private:
   void add(const Base &plan, const PlanSpace &space);
   void addAll(const PlanSpace &space);
+  void addArrangements(int64_t workers);
 
   const Options &options;
   int64_t batch;
@@ -65,13 +67,17 @@ void Lister::add(const Base &plan, const PlanSpace &space) {
   if (!plan.preset.empty())
     candidate.options.splitPreset = plan.preset;
   candidate.isVariant = plan.isVariant;
+  if (space.workers > 1)
+    candidate.options.mesh.emplace_back("host", space.workers);
+  else
+    candidate.options.workers = candidate.options.hosts = 0;
   if (space.data > 1)
     candidate.options.mesh.emplace_back("data", space.data);
   if (space.stage > 1)
     candidate.options.mesh.emplace_back("stage", space.stage);
   if (space.model > 1)
     candidate.options.mesh.emplace_back("model", space.model);
-  if (candidate.options.mesh.empty())
+  if (space.data * space.stage * space.model == 1)
     candidate.options.devices.resize(1);
   candidate.name = nameOf(candidate.options);
   list.push_back(std::move(candidate));
@@ -80,12 +86,18 @@ void Lister::add(const Base &plan, const PlanSpace &space) {
 /// Of each axis one of the strategies that work on it, in every composition.
 void Lister::addAll(const PlanSpace &space) {
   std::vector<Base> bases(1);
-  for (auto [axis, size] : {std::pair(StringRef("model"), space.model),
+  // Without an axis of their own, what is of the data's is along the workers.
+  int64_t data = space.data > 1 ? space.data : space.workers;
+  for (auto [axis, size] : {std::pair(StringRef("host"), space.workers),
+                            std::pair(StringRef("model"), space.model),
                             std::pair(StringRef("stage"), space.stage),
-                            std::pair(StringRef("data"), space.data)}) {
+                            std::pair(StringRef("data"), data)}) {
     if (size == 1)
       continue;
     std::vector<Base> longer;
+    // The batch is split by who splits it over the workers.
+    if (axis == "data" && space.workers > 1)
+      longer = bases;
     for (const Base &base : bases)
       for (const StrategyRow &row : ::dist::tools::strategyTable()) {
         if (row.axis != axis || !row.propose)
@@ -109,12 +121,21 @@ std::vector<Candidate> Lister::run() {
   bool splits = !options.split.empty() || !options.splitPreset.empty();
   if (!splits)
     add({{{"one-device", {}}}}, {options, 1, 1, 1, batch});
+  addArrangements(1);
+  if (options.workers > 1)
+    addArrangements(options.workers);
+  return std::move(list);
+}
+
+/// Every way to arrange the devices of a worker.
+void Lister::addArrangements(int64_t workers) {
+  bool splits = !options.split.empty() || !options.splitPreset.empty();
   int64_t devices = options.devices.size();
   for (int64_t stage = 1; stage <= devices; ++stage)
     for (int64_t model = splits ? 2 : 1; stage * model <= devices; ++model)
-      if (devices > 1 && devices % (stage * model) == 0)
-        addAll({options, devices / (stage * model), stage, model, batch});
-  return std::move(list);
+      if (devices * workers > 1 && devices % (stage * model) == 0)
+        addAll(
+            {options, devices / (stage * model), stage, model, batch, workers});
 }
 
 std::vector<Candidate> mlir::dist::listCandidates(const Options &options) {

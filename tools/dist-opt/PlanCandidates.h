@@ -46,7 +46,8 @@ struct Candidate {
 std::string nameOf(const ::dist::tools::Options &options);
 
 /// Every row of the strategies' table and their compositions, for each way to
-/// arrange the devices as data x stage x model.
+/// arrange the devices as data x stage x model, in one process and, with
+/// --workers, in so many.
 std::vector<Candidate> listCandidates(const ::dist::tools::Options &options);
 
 /// Compiles it as far as kernels, what a step runs or everything, and predicts

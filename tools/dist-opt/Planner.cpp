@@ -104,6 +104,10 @@ static Status save(const Options &options, const std::string &path) {
     text += "--mesh=" + ::dist::tools::formatMesh(options.mesh) + "\n";
   text += "--devices=" + options.devices.front().kind + ":" +
           std::to_string(options.devices.size()) + "\n";
+  if (options.workers > 0)
+    text += "--workers=" + std::to_string(options.workers) + "\n";
+  if (options.hosts > 0)
+    text += "--hosts=" + std::to_string(options.hosts) + "\n";
   for (const std::string &rule : options.split)
     text += "--split=" + rule + "\n";
   if (!options.splitPreset.empty())

@@ -12,6 +12,8 @@
 #include "runtime/core/text.h"
 #include "runtime/formats/file.h"
 #include "tools/options/strategies.h"
+#include "tools/options/values.h"
+#include <set>
 #include <unistd.h>
 
 namespace dist::tools {
@@ -52,16 +54,82 @@ static Status makeRequest(const Options &options,
   return Status();
 }
 
+/// The cluster, if there is one; what is wrong with it.
+static std::vector<Status> detect(const Options &options,
+                                  cluster::Detection *detection) {
+  cluster::ClusterRequest request;
+  if (Status status = makeRequest(options, &request); !status.ok())
+    return {status};
+  return cluster::detectCluster(request, readEnvironment(), detection);
+}
+
+static Status checkDevices(const cluster::ClusterSpec &spec,
+                           const Options &options) {
+  if (spec.devices == 0 || !options.devicesGiven ||
+      spec.devices == int(options.devices.size()))
+    return Status();
+  return Status::error(
+      StatusCode::InvalidInput, "two descriptions contradict each other",
+      spec.devicesSource + ", --devices",
+      "the first says " + std::to_string(spec.devices) +
+          " a worker, the second " + std::to_string(options.devices.size()),
+      "leave one of them out");
+}
+
+/// Tasks that tell their addresses when they join are each on a host of its
+/// own, as far as is known.
+static int countHosts(const cluster::ClusterSpec &spec) {
+  std::set<std::string> hosts;
+  int unknown = 0;
+  for (const cluster::Task &task : spec.trainers()) {
+    const cluster::Address *address = spec.find(task);
+    if (!address || address->host.empty())
+      ++unknown;
+    else
+      hosts.insert(cluster::isLoopback(address->host)
+                       ? "localhost"
+                       : cluster::canonicalHost(address->host));
+  }
+  return int(hosts.size()) + unknown;
+}
+
+Status findWorkers(Options *options) {
+  if (!hasProcesses(*options) || options->workers > 0)
+    return Status();
+  cluster::Detection detection;
+  for (const Status &fault : detect(*options, &detection))
+    return fault;
+  if (!detection.spec)
+    return Status();
+  const cluster::ClusterSpec &spec = *detection.spec;
+  DIST_RETURN_IF_ERROR(checkDevices(spec, *options));
+  if (!spec.of(cluster::Job::Ps).empty())
+    return Status::error(StatusCode::InvalidInput,
+                         "the cluster has parameter servers",
+                         spec.addressSource,
+                         "--strategy " + formatStrategies(options->strategies) +
+                             " has a copy of the variables on each worker",
+                         "leave \"ps\" out of the cluster");
+  auto tell = [&](const char *option, int number) {
+    options->compileArguments.push_back(std::string(option) + "=" +
+                                        std::to_string(number));
+    return number;
+  };
+  options->workers = tell("--workers", int(spec.trainers().size()));
+  if (options->hosts == 0)
+    options->hosts = tell("--hosts", countHosts(spec));
+  if (spec.devices > 0 && !options->devicesGiven) {
+    std::string devices = "cpu:" + std::to_string(spec.devices);
+    DIST_RETURN_IF_ERROR(parseDevices(devices, &options->devices));
+    options->compileArguments.push_back("--devices=" + devices);
+  }
+  return Status();
+}
+
 ClusterReport describeCluster(const Options &options) {
   ClusterReport report;
-  cluster::ClusterRequest request;
-  if (Status status = makeRequest(options, &request); !status.ok()) {
-    report.faults.push_back(status);
-    return report;
-  }
   cluster::Detection detection;
-  report.faults =
-      cluster::detectCluster(request, readEnvironment(), &detection);
+  report.faults = detect(options, &detection);
   report.notes = std::move(detection.notes);
   if (!detection.spec || !report.faults.empty())
     return report;
@@ -73,14 +141,8 @@ ClusterReport describeCluster(const Options &options) {
       isSaid                 ? spec.devicesSource
       : options.devicesGiven ? "--devices"
                              : "by default");
-  if (spec.devices > 0 && options.devicesGiven &&
-      spec.devices != int(options.devices.size()))
-    report.faults.push_back(Status::error(
-        StatusCode::InvalidInput, "two descriptions contradict each other",
-        spec.devicesSource + ", --devices",
-        "the first says " + std::to_string(spec.devices) +
-            " a worker, the second " + std::to_string(options.devices.size()),
-        "leave one of them out"));
+  if (Status status = checkDevices(spec, options); !status.ok())
+    report.faults.push_back(status);
   if (spec.self) {
     cluster::SystemNetwork network;
     for (Status &fault : cluster::checkNetwork(spec, network))

@@ -22,6 +22,12 @@ struct ClusterReport {
 };
 ClusterReport describeCluster(const Options &options);
 
+/// For a strategy that runs in several processes, where --workers does not say
+/// how many: as many as the cluster has chief and workers, on so many hosts,
+/// and the devices of each, if it says that and --devices do not. What was
+/// found is added to `compileArguments`: the compiler looks for no cluster.
+Status findWorkers(Options *options);
+
 /// One line for a run in one process that the environment describes several
 /// for; else empty.
 std::string unusedClusterNote(const Options &options);

@@ -43,6 +43,14 @@ constexpr Field fields[] = {
     {"transfer_latency_seconds", &MachineFigures::transferLatency},
     {"wake_seconds", &MachineFigures::wakeSeconds,
      &MachineFigures::wakeSeconds},
+    {"process_bytes_per_second", &MachineFigures::processBytesPerSecond,
+     &MachineFigures::processBytesPerSecond},
+    {"process_latency_seconds", &MachineFigures::processLatency,
+     &MachineFigures::processLatency},
+    {"network_bytes_per_second", &MachineFigures::networkBytesPerSecond,
+     &MachineFigures::networkBytesPerSecond},
+    {"network_latency_seconds", &MachineFigures::networkLatency,
+     &MachineFigures::networkLatency},
 };
 } // namespace
 

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "tools/options/cluster.h"
 #include "tools/options/strategies.h"
 #include "tools/options/help.h"
 #include "tools/options/options.h"
@@ -87,17 +88,29 @@ bool isPackage(const std::string &path) {
          S_ISREG(info.st_mode);
 }
 
-/// Only --print-cluster reads what is said of clusters.
+/// What is said of clusters, and who reads it.
 static Status checkCluster(const Options &o) {
+  if (o.servers > 0 && !o.printCluster)
+    return wrongValue("--servers", "it says what --print-cluster is to show",
+                      "add --print-cluster");
   const std::pair<const char *, bool> given[] = {
       {"--cluster", !o.cluster.empty()},
       {"--task", !o.task.empty()},
       {"--workers", o.workers > 0},
-      {"--servers", o.servers > 0}};
+      {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
-    if (isGiven && !o.printCluster)
-      return wrongValue(option, "it says what --print-cluster is to show",
-                        "add --print-cluster");
+    if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
+        // What it plans may have.
+        !(o.strategies.front().name == "auto" && o.workers > 0))
+      return wrongValue(option,
+                        "--strategy " + formatStrategies(o.strategies) +
+                            " runs in one process",
+                        "add --strategy multi-worker-mirrored");
+  if (o.hosts > o.workers && o.workers > 0)
+    return wrongValue("--hosts",
+                      "there are only " + std::to_string(o.workers) +
+                          " workers to be on them",
+                      "give at most as many as --workers");
   if (o.servers > 0 && o.workers == 0)
     return wrongValue("--servers", "parameter servers have workers",
                       "add --workers N");
@@ -109,12 +122,12 @@ static Status checkCluster(const Options &o) {
 
 static Status settle(Tool tool, Options &o) {
   DIST_RETURN_IF_ERROR(checkExplanations(o));
-  DIST_RETURN_IF_ERROR(checkCluster(o));
   // Each side is settled by itself.
   if (!o.diff.empty())
     return Status();
   if (o.strategies.empty())
     o.strategies.push_back({"one-device", {}});
+  DIST_RETURN_IF_ERROR(checkCluster(o));
   if (o.devices.empty())
     o.devices.push_back({"cpu", 0});
   int64_t ranks = 1;
@@ -149,8 +162,10 @@ static Status settle(Tool tool, Options &o) {
   // when it is opened.
   StrategyPlan plan;
   // A cluster is told of with any devices.
-  if (!o.printCluster && (tool != Tool::Run || !isPackage(o.model)))
+  if (!o.printCluster && (tool != Tool::Run || !isPackage(o.model))) {
+    DIST_RETURN_IF_ERROR(findWorkers(&o));
     DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
+  }
   if (tool == Tool::Run) {
     if (o.command.empty())
       return Status::error(StatusCode::InvalidArgument, "no command", "", "",

@@ -82,7 +82,7 @@ struct Options {
 
   // Strategy (both tools).
   std::vector<Strategy> strategies; // never empty after parsing
-  std::vector<Device> devices;      // never empty after parsing
+  std::vector<Device> devices;      // of a worker; never empty after parsing
   bool devicesGiven = false;
   int threads = 0; // per device; 0: the cores shared out
   /// Whose instructions code may use; code of its own for each.
@@ -103,6 +103,11 @@ struct Options {
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
   std::string machine; // file of measured figures; empty: the default place
+  std::string cluster, task; // where it is described; empty: found
+  /// Processes that train together, by --workers or, of a strategy that has
+  /// several, by the cluster; 0: not said.
+  int workers = 0;
+  int hosts = 0; // that they are spread over; 0: not said, one
 
   // dist-opt.
   std::string emit;                 // empty: package with -o, else graph
@@ -118,8 +123,7 @@ struct Options {
   std::string savePlan;     // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
   bool helpPasses = false;
-  std::string cluster, task;    // of --print-cluster; empty: found
-  int workers = 0, servers = 0; // of a cluster on this machine; 0: none
+  int servers = 0; // of --print-cluster; 0: none
 
   // dist-run.
   std::string data, validationData;
@@ -167,6 +171,9 @@ std::string nearestName(const std::string &given,
 
 /// Whether the path is a compiled package.
 bool isPackage(const std::string &path);
+
+/// Whether one of the strategies runs in several processes.
+bool hasProcesses(const Options &options);
 
 /// What --loss can be, as a list for people.
 extern const char *const kLossNames;

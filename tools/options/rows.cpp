@@ -185,8 +185,9 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.group("Strategy", true);
   table.usedBy("fit evaluate predict bench");
   table.value("--strategy", "NAME,...|@FILE",
-              "one-device (default), mirrored, central-storage, tensor-split, "
-              "zero:stage=1|2|3, pipeline, auto; "
+              "one-device (default), mirrored, multi-worker-mirrored, "
+              "central-storage, tensor-split, zero:stage=1|2|3, pipeline, "
+              "auto; "
               "see --print-strategies of dist-opt",
               [&](const std::string &given) { return parsePlan(given, &o); });
   table.value("--devices", "LIST",
@@ -200,6 +201,14 @@ static void addStrategyOptions(Table &table, Options &o) {
                 "threads of each device; of a package, at most those that it "
                 "was compiled for: they share so many CPUs, and bits stay",
                 1, &o.threads);
+  table.integer("--workers",
+                "multi-worker-mirrored: so many processes, each with "
+                "--devices, instead of those of a cluster described elsewhere",
+                1, &o.workers);
+  table.integer("--hosts",
+                "machines that the workers are spread over evenly (default 1): "
+                "how many share a machine's cores, and what links they have",
+                1, &o.hosts);
   table.value("--target-cpu", "NAME,...",
               "whose instructions the code may use: native (default: this "
               "machine's), x86-64-v3, x86-64-v4, or a CPU by LLVM's "
@@ -296,6 +305,15 @@ static void addStrategyOptions(Table &table, Options &o) {
              "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
   table.group("Strategy", false);
   table.usedBy("fit evaluate predict bench");
+  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
+             "where the cluster is described that multi-worker-mirrored runs "
+             "on (default: what is found, in this order); a file, or the text "
+             "itself, in TF_CONFIG's form",
+             &o.cluster);
+  table.text("--task", "TYPE:INDEX",
+             "which of its tasks this process is, if the cluster does not "
+             "say, as worker:0",
+             &o.task);
   table.number("--collective-timeout",
                "seconds a rank waits for others that show no progress; "
                "computing is progress (default 30)",
@@ -369,22 +387,9 @@ static void addCompilerOptions(Table &table, Options &o) {
              "Kubernetes) or --cluster describes: its tasks, addresses and "
              "replicas, and whence each is known; without one this machine",
              &o.printCluster);
-  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
-             "with --print-cluster: where the cluster is described (default: "
-             "what is found, in this order); a file, or the text itself, in "
-             "TF_CONFIG's form",
-             &o.cluster);
-  table.text("--task", "TYPE:INDEX",
-             "with --print-cluster: which task this process is, if the cluster "
-             "does not say, as worker:0",
-             &o.task);
-  table.integer("--workers",
-                "with --print-cluster: so many worker processes on this "
-                "machine, instead of a cluster described elsewhere",
-                1, &o.workers);
   table.integer("--servers",
-                "with --workers: so many parameter servers, and a chief that "
-                "coordinates",
+                "with --print-cluster and --workers: so many parameter "
+                "servers, and a chief that coordinates",
                 1, &o.servers);
 }
 

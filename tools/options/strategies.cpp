@@ -11,11 +11,14 @@
 namespace dist::tools {
 
 const std::vector<StrategyRow> &strategyTable() {
-  static const std::vector<StrategyRow> rows = {
-      oneDeviceStrategy(),   mirroredStrategy(),
-      zeroStrategy(),        centralStorageStrategy(),
-      tensorSplitStrategy(), pipelineStrategy(),
-      autoStrategy()};
+  static const std::vector<StrategyRow> rows = {oneDeviceStrategy(),
+                                                mirroredStrategy(),
+                                                multiWorkerMirroredStrategy(),
+                                                zeroStrategy(),
+                                                centralStorageStrategy(),
+                                                tensorSplitStrategy(),
+                                                pipelineStrategy(),
+                                                autoStrategy()};
   return rows;
 }
 
@@ -41,6 +44,12 @@ bool uses(const Options &options, const char *strategy) {
                      [&](const Strategy &one) { return one.name == strategy; });
 }
 
+bool hasProcesses(const Options &options) {
+  return std::any_of(
+      options.strategies.begin(), options.strategies.end(),
+      [](const Strategy &one) { return findStrategy(one.name)->hasProcesses; });
+}
+
 std::vector<const RefusedRow *> refusedTable() {
   std::vector<const RefusedRow *> all;
   for (const StrategyRow &row : strategyTable())
@@ -57,19 +66,33 @@ static Status refuse(const std::string &where, const std::string &why,
                        where, why, todo);
 }
 
-/// Without --mesh all devices form the one axis that the strategies work on.
-static Status chooseMesh(const Options &options,
-                         const std::vector<std::string> &axes,
+/// Without --mesh all devices form the one axis that the strategies work on,
+/// those of several processes with the axis `host` before it.
+static Status chooseMesh(const Options &options, std::vector<std::string> axes,
                          StrategyPlan *plan) {
   int64_t devices = options.devices.size();
   if (!options.mesh.empty()) {
     plan->mesh = options.mesh;
     return Status();
   }
+  std::string before;
+  if (hasProcesses(options)) {
+    before = "host=" + std::to_string(plan->workers);
+    axes.erase(std::remove(axes.begin(), axes.end(), "host"), axes.end());
+    if (plan->workers > 1)
+      plan->mesh = {{"host", plan->workers}};
+    // Alone it splits the batch over each worker's devices, too. One of a
+    // single position is no axis that another could split over.
+    if (axes.empty() && (devices > 1 || plan->workers == 1))
+      axes = {"data"};
+    else if (axes == std::vector<std::string>{"data"} && devices == 1 &&
+             plan->workers > 1)
+      axes.clear();
+  }
   if (axes.empty())
     return Status();
   if (axes.size() > 1) {
-    std::string example;
+    std::string example = before;
     for (const std::string &axis : axes)
       example += (example.empty() ? "" : ",") + axis + "=N";
     return Status::error(StatusCode::InvalidArgument, "no mesh was given",
@@ -77,7 +100,41 @@ static Status chooseMesh(const Options &options,
                          "its strategies work on several axes",
                          "add --mesh " + example);
   }
-  plan->mesh = {{axes.front(), devices}};
+  plan->mesh.emplace_back(axes.front(), devices);
+  return Status();
+}
+
+/// A worker's devices are a block of the mesh: whole axes from the last on, and
+/// of the next an equal part.
+static Status placeProcesses(const Options &options, StrategyPlan *plan) {
+  auto refuse = [&](const std::string &why, const std::string &todo) {
+    return Status::error(StatusCode::InvalidArgument,
+                         "the mesh does not fit the workers", "--mesh", why,
+                         todo);
+  };
+  int64_t devices = options.devices.size(), left = devices;
+  for (auto axis = plan->mesh.rbegin(); axis != plan->mesh.rend(); ++axis) {
+    auto [name, size] = *axis;
+    if (left % size == 0) {
+      left /= size;
+      continue;
+    }
+    if (size % left != 0)
+      return refuse("axis '" + name + "' has " + std::to_string(size) +
+                        " positions, and of a worker's " +
+                        std::to_string(devices) + " devices " +
+                        std::to_string(left) + " are left for it",
+                    "make one divide the other");
+    plan->processes.emplace_back(name, size / left);
+    left = 1;
+  }
+  std::reverse(plan->processes.begin(), plan->processes.end());
+  for (const auto &[name, size] : plan->mesh)
+    if (name == "host" &&
+        (size != plan->workers || plan->mesh[0].first != name))
+      return refuse("axis 'host' is of the " + std::to_string(plan->workers) +
+                        " workers",
+                    "begin it with host=" + std::to_string(plan->workers));
   return Status();
 }
 
@@ -159,6 +216,8 @@ private:
   bool uses(const char *axis) const {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   }
+  /// Whether the batch is split over what is no other's axis.
+  bool splitsBatch() const { return uses("data") || uses("host"); }
   Status assignStages(const std::string &axis, int64_t size);
   Status lacks(const std::string &why, const char *todo) const {
     return Status::error(StatusCode::InvalidArgument, "the mesh lacks an axis",
@@ -210,7 +269,7 @@ Status AxisUses::assign() {
     } else if (uses("model") && axis != "data" &&
                isNamedByRule(options, axis)) {
       plan->ruleAxes.push_back(axis);
-    } else if (uses("data")) {
+    } else if (splitsBatch()) {
       plan->dataAxes.push_back(axis);
       plan->replicas *= size;
     } else {
@@ -246,7 +305,7 @@ Status AxisUses::check() const {
 
 /// Whether there is a device for each position in the mesh.
 static Status checkDevices(const Options &options, const StrategyPlan &plan) {
-  int64_t devices = options.devices.size();
+  int64_t devices = options.devices.size() * plan.workers;
   if (plan.mesh.empty() || plan.ranks == devices)
     return Status();
   if (!options.planFile.empty())
@@ -256,12 +315,14 @@ static Status checkDevices(const Options &options, const StrategyPlan &plan) {
                              " devices, not " + std::to_string(devices),
                          "leave --devices out, or make another with --strategy "
                          "auto --save-plan");
-  return Status::error(StatusCode::InvalidArgument,
-                       "the mesh does not fit the devices", "--mesh",
-                       "it has " + std::to_string(plan.ranks) +
-                           " positions for " + std::to_string(devices) +
-                           " devices",
-                       "make the product of its axes equal");
+  return Status::error(
+      StatusCode::InvalidArgument, "the mesh does not fit the devices",
+      "--mesh",
+      "it has " + std::to_string(plan.ranks) + " positions for " +
+          std::to_string(devices) + " devices" +
+          (plan.workers > 1 ? " of " + std::to_string(plan.workers) + " workers"
+                            : std::string()),
+      "make the product of its axes equal");
 }
 
 Status planStrategies(const Options &options, StrategyPlan *plan) {
@@ -276,20 +337,26 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
   for (const RefusedRow *row : refusedTable())
     if (row->applies(options))
       return refuse(row->what, row->why, row->todo);
+  if (hasProcesses(options))
+    plan->workers = options.workers;
   DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
   AxisUses uses(options, std::move(axes), plan);
   DIST_RETURN_IF_ERROR(uses.assign());
   DIST_RETURN_IF_ERROR(uses.check());
   DIST_RETURN_IF_ERROR(checkDevices(options, *plan));
+  if (hasProcesses(options))
+    DIST_RETURN_IF_ERROR(placeProcesses(options, plan));
   return chooseWeights(options, plan);
 }
 
 std::string strategyGuide() {
   std::string text;
+  size_t width = 0;
+  for (const std::string &name : strategyNames())
+    width = std::max(width, name.size() + 1);
   auto line = [&](const std::string &name, const std::string &rest) {
     std::string padded = name;
-    // As wide as the longest name.
-    padded.resize(16, ' ');
+    padded.resize(width, ' ');
     text += padded + rest + "\n";
   };
   for (const StrategyRow &row : strategyTable()) {

@@ -29,9 +29,12 @@ struct RefusedRow {
 struct PlanSpace {
   const Options &options;
   int64_t data, stage, model;
-  int64_t batch; // of all devices
+  int64_t batch;       // of all devices
+  int64_t workers = 1; // processes, each with such devices
   /// Whether at most one of the axes has several places.
-  bool isAlone() const { return (data > 1) + (stage > 1) + (model > 1) <= 1; }
+  bool isAlone() const {
+    return (workers > 1) + (data > 1) + (stage > 1) + (model > 1) <= 1;
+  }
 };
 
 /// A strategy with its keys, as `auto` tries it.
@@ -48,8 +51,8 @@ struct StrategyRow {
   const char *name, *what, *when, *cost, *limits;
   /// What tf.distribute, PyTorch and JAX call it.
   const char *elsewhere;
-  /// The mesh axis it works on: `data` (it splits the batch), `model`, `stage`;
-  /// empty: none.
+  /// The mesh axis it works on: `data` (it splits the batch), `host` (the same,
+  /// over processes), `model`, `stage`; empty: none.
   const char *axis;
   struct Key {
     const char *name, *what;
@@ -62,6 +65,8 @@ struct StrategyRow {
   std::vector<RefusedRow> refused;
   /// What `auto` tries where the row's axis has several places; null: nothing.
   std::vector<Proposal> (*propose)(const PlanSpace &space);
+  /// Its devices are those of several processes, each of which has --devices.
+  bool hasProcesses = false;
 };
 
 /// Strategies that this build can compile, in the order they are shown: those
@@ -84,6 +89,11 @@ struct StrategyPlan {
   /// one data axis take. Empty: all are equal.
   std::vector<int64_t> weights;
   int64_t ranks = 1, replicas = 1;
+  /// Processes, each with a block of the mesh of as many ranks: into how many
+  /// each axis is cut, of those that are. Ranks are numbered by the mesh, but
+  /// for those of stages, which are the major axis then.
+  int64_t workers = 1;
+  std::vector<std::pair<std::string, int64_t>> processes;
   // Of a pipeline; no stages: none.
   int64_t stages = 0, microbatches = 1, chunks = 1;
   std::string schedule;

@@ -210,6 +210,10 @@ Status parsePlan(const std::string &given, Options *out) {
       DIST_RETURN_IF_ERROR(parseMesh(value, &out->mesh));
     } else if (name == "--devices") {
       DIST_RETURN_IF_ERROR(parseDevices(value, &out->devices));
+    } else if (name == "--workers" || name == "--hosts") {
+      int64_t number = 0;
+      DIST_RETURN_IF_ERROR(parseInteger(path + ": " + name, value, 1, &number));
+      (name == "--hosts" ? out->hosts : out->workers) = int(number);
     } else if (name == "--split") {
       out->split.push_back(value);
     } else if (name == "--split-preset") {
@@ -218,8 +222,8 @@ Status parsePlan(const std::string &given, Options *out) {
     } else {
       return Status::error(StatusCode::InvalidInput, "no line of a plan", path,
                            "'" + line + "'",
-                           "give --strategy=, --mesh=, --devices=, --split= or "
-                           "--split-preset=");
+                           "give --strategy=, --mesh=, --devices=, --workers=, "
+                           "--hosts=, --split= or --split-preset=");
     }
   }
   return parseStrategies(list, &out->strategies);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/AxisParts.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/MapVector.h"
@@ -255,10 +256,11 @@ LogicalResult Refinement::run(ModuleOp module) {
   collectNames(names, sizes);
   mesh.setAxisNamesAttr(ArrayAttr::get(context, names));
   mesh.setAxisSizes(sizes);
-  // Reasons and link costs, by axis.
+  // Reasons and link costs, by axis; processes are along whole ones.
   for (NamedAttribute attribute : llvm::to_vector(mesh->getDiscardableAttrs()))
     if (auto byAxis = dyn_cast<DictionaryAttr>(attribute.getValue());
-        byAxis && llvm::all_of(byAxis, [&](NamedAttribute entry) {
+        byAxis && attribute.getName() != kProcessesAttr &&
+        llvm::all_of(byAxis, [&](NamedAttribute entry) {
           return !findAxes(mesh, entry.getName()).empty();
         }))
       mesh->setDiscardableAttr(attribute.getName(), expandKeys(byAxis));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/AxisParts.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Portion.h"
@@ -239,7 +240,9 @@ LogicalResult MeshOp::verify() {
       return emitOpError() << "expected axis '" << name.getValue()
                            << "' to have a size >= 1, but got " << size;
   }
-  return verifyParts(*this);
+  if (failed(verifyParts(*this)))
+    return failure();
+  return verifyProcesses(*this);
 }
 
 int64_t MeshOp::getNumRanks() {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/GraphOrder.h"
 #include "passes/Lowering/Clusters/ClusterAnalysis.h"
@@ -88,6 +89,11 @@ static bool isWorthwhile(rt::CollectiveKind kind, int64_t peers) {
   return kind == rt::CollectiveKind::ReduceScatter || peers < 3;
 }
 
+/// Whether ranks may publish buffers for each other to read. A group of several
+/// processes has no memory in common; and a rank has one communicator for all
+/// its groups, which reaches all ranks by memory or all of them by messages.
+static bool haveCommonMemory(MeshOp mesh) { return getNumProcesses(mesh) == 1; }
+
 /// A collective that was started stays one: it overlaps with other work.
 static std::optional<rt::CollectiveKind> getPublishedKind(Operation *op) {
   if (isa<AllReduceOp>(op))
@@ -140,7 +146,10 @@ std::optional<Candidate> PeerReader::examine(int64_t id) {
     kind = getPublishedKind(op);
   if (!kind)
     return std::nullopt;
-  int64_t peers = findMesh(op).getGroupSize(op.getGroupAxes());
+  MeshOp mesh = findMesh(op);
+  if (!haveCommonMemory(mesh))
+    return std::nullopt;
+  int64_t peers = mesh.getGroupSize(op.getGroupAxes());
   Candidate candidate{op, op.getCall(peers), peers, {}};
   // Who asks for an algorithm gets its order of sums.
   if (!isWorthwhile(*kind, peers) ||

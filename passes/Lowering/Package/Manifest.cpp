@@ -9,6 +9,7 @@
 #include "passes/Lowering/Package/TargetCpu.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
@@ -380,6 +381,10 @@ LogicalResult Filler::run() {
         axis.mutable_weights()->Add(portion->weights.begin(),
                                     portion->weights.end());
   out->set_ranks(ranks);
+  out->clear_process_of_rank();
+  if (mesh && getNumProcesses(mesh) > 1)
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      out->add_process_of_rank(getProcessOfRank(mesh, rank));
   int64_t programs = state.programs.size();
   int64_t last = 0;
   out->clear_program_of_rank();

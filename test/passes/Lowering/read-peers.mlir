@@ -131,3 +131,26 @@ func.func @three(%w: tensor<49152xf32>, %v: tensor<16384xf32>, %x: tensor<49152x
   %3 = graph.mul %2, %v : tensor<16384xf32>
   return %1, %3 : tensor<49152xf32>, tensor<16384xf32>
 }
+
+// -----
+// Ranks of several processes have no memory in common; nor do those of one read
+// each other's while their communicator moves what goes to others.
+dist.mesh @mesh ["host"=2, "data"=2] {processes = {host = 2 : i64}}
+
+// CHECK-LABEL: func.func @processes
+// CHECK-NOT: rt.publish
+// CHECK: dist.all_reduce {{.*}} ["host"]
+// CHECK-NOT: rt.publish
+// CHECK: dist.all_reduce {{.*}} ["data"]
+// CHECK-NOT: rt.publish
+// CHECK: return
+// MOVED-LABEL: rt.program @processes
+func.func @processes(%w: tensor<32768xf32>, %x: tensor<32768xf32>, %y: tensor<32768xf32>) -> tensor<32768xf32> {
+  %g = graph.exp %x : tensor<32768xf32>
+  %h = graph.exp %y : tensor<32768xf32>
+  %s = dist.all_reduce %g over @mesh ["host"] {op_id = 3 : i64, reason = "r", origin = "o"} : (tensor<32768xf32>) -> tensor<32768xf32>
+  %t = dist.all_reduce %h over @mesh ["data"] {op_id = 4 : i64, reason = "r", origin = "o"} : (tensor<32768xf32>) -> tensor<32768xf32>
+  %0 = graph.sub %w, %s : tensor<32768xf32>
+  %1 = graph.sub %0, %t : tensor<32768xf32>
+  return %1 : tensor<32768xf32>
+}

@@ -10,7 +10,7 @@ namespace dist::tools {
 
 static std::vector<Proposal> propose(const PlanSpace &space) {
   // Composed with nothing.
-  if (!space.isAlone())
+  if (!space.isAlone() || space.workers > 1)
     return {};
   return {{{"central-storage", {}}}};
 }

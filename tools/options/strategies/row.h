@@ -20,6 +20,7 @@ namespace dist::tools {
 
 const StrategyRow &oneDeviceStrategy();
 const StrategyRow &mirroredStrategy();
+const StrategyRow &multiWorkerMirroredStrategy();
 const StrategyRow &centralStorageStrategy();
 const StrategyRow &tensorSplitStrategy();
 const StrategyRow &zeroStrategy();
