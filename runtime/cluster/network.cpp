@@ -50,17 +50,35 @@ std::vector<std::string> SystemNetwork::resolve(const std::string &host,
   return literals;
 }
 
-std::vector<std::string> SystemNetwork::localAddresses() {
-  std::vector<std::string> literals;
+/// Calls `use(name, literal)` for each address of this machine's interfaces.
+template <typename Use> static void forEachInterface(Use use) {
   ifaddrs *all = nullptr;
   if (getifaddrs(&all) != 0)
-    return literals;
+    return;
   for (const ifaddrs *one = all; one; one = one->ifa_next)
     if (one->ifa_addr)
       if (std::string literal = literalOf(one->ifa_addr); !literal.empty())
-        literals.push_back(literal);
+        use(one->ifa_name, literal);
   freeifaddrs(all);
+}
+
+std::vector<std::string> SystemNetwork::localAddresses() {
+  std::vector<std::string> literals;
+  forEachInterface([&](const char *, const std::string &literal) {
+    literals.push_back(literal);
+  });
   return literals;
+}
+
+std::string SystemNetwork::findInterface(const std::string &literal) {
+  std::string found;
+  forEachInterface([&](const char *name, const std::string &one) {
+    // All of 127.0.0.0/8 is the loopback interface's.
+    if (found.empty() &&
+        (one == literal || (isLoopback(one) && isLoopback(literal))))
+      found = name;
+  });
+  return found;
 }
 
 bool SystemNetwork::canListen(const std::string &literal, int port,

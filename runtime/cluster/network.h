@@ -34,6 +34,8 @@ public:
   std::vector<std::string> localAddresses() override;
   bool canListen(const std::string &literal, int port,
                  std::string *why) override;
+  /// The name of the interface that has the address, "eth0"; empty: none.
+  std::string findInterface(const std::string &literal);
 };
 
 /// Names that do not resolve, an own address that is another machine's, an own

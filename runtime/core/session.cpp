@@ -32,7 +32,6 @@ using TimePoint = std::chrono::steady_clock::time_point;
 class PackageSession : public Session {
 public:
   std::unique_ptr<Package> package;
-  std::shared_ptr<World> world;
   bool ownsWorld = false;
   int processNumber = 0, processCount = 1;
   /// A failure ended it; only where the world is the caller's.
@@ -55,6 +54,8 @@ public:
   std::mutex callMutex;
   bool running = false;
   std::atomic<bool> cancelled{false};
+  /// Goes first: threads of its own name ops and warn.
+  std::shared_ptr<World> world;
 
   Status start(const SessionOptions &options);
 
@@ -206,27 +207,34 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
     world = options.world;
     return Status();
   }
-  ownsWorld = true;
-  WorldOptions local;
-  local.setMesh(m.mesh());
-  local.timeout = options.collectiveTimeout;
-  local.spinMicroseconds = threads->spinMicroseconds();
-  local.spinForHostMicroseconds = threads->spinForAll();
-  local.giveCpu = [this](int rank, int to) {
-    return threads->giveSeat(rank, to);
-  };
-  local.sit = [this](int rank) { threads->sit(rank); };
-  local.parallelFor = cpu::parallelFor;
-  local.threadsPerRank = m.threads_per_device();
+  WorldOptions settings;
+  settings.setMesh(m.mesh());
+  settings.timeout = options.collectiveTimeout;
+  settings.spinMicroseconds = threads->spinMicroseconds();
+  settings.spinForHostMicroseconds = threads->spinForAll();
+  settings.parallelFor = cpu::parallelFor;
+  settings.threadsPerRank = m.threads_per_device();
   if (logFunction)
-    local.warn = [this](const std::string &text) {
+    settings.warn = [this](const std::string &text) {
       log(LogLevel::Warning, text);
     };
-  local.nameOp = [this](int rank, int32_t op) {
-    return transferName(ranks[rank]->entry, op);
+  // Ranks of one program are in the same entry, also those elsewhere.
+  settings.nameOp = [this, &m](int rank, int32_t op) {
+    const manifest::Entry *entry = nullptr;
+    for (int here : local)
+      if (ranks[here] && m.program_of_rank(here) == m.program_of_rank(rank))
+        entry = ranks[here]->entry;
+    return transferName(entry, op);
   };
+  if (options.makeWorld)
+    return options.makeWorld(settings, &world);
+  ownsWorld = true;
+  settings.giveCpu = [this](int rank, int to) {
+    return threads->giveSeat(rank, to);
+  };
+  settings.sit = [this](int rank) { threads->sit(rank); };
   std::unique_ptr<LocalWorld> made;
-  DIST_RETURN_IF_ERROR(LocalWorld::create(local, &made));
+  DIST_RETURN_IF_ERROR(LocalWorld::create(settings, &made));
   world = std::move(made);
   return Status();
 }
@@ -275,7 +283,8 @@ Status PackageSession::start(const SessionOptions &options) {
   processNumber = options.process;
   processCount = placement.processes();
   bool reachesAll = local.size() == static_cast<size_t>(m.ranks());
-  if (local.empty() || (!reachesAll && !options.world) ||
+  bool isGiven = options.world || options.makeWorld;
+  if (local.empty() || (!reachesAll && !isGiven) ||
       (options.world && options.world->ranks() != m.ranks()))
     return Status::error(
         StatusCode::InvalidArgument, "a session cannot start",
@@ -307,8 +316,8 @@ Status PackageSession::start(const SessionOptions &options) {
       cpu::runsOnOneTeam(m.kernels(), m.threads_per_device()));
   DIST_RETURN_IF_ERROR(threads->status());
   logFunction = options.log;
-  DIST_RETURN_IF_ERROR(makeWorld(options));
   ranks.resize(m.ranks());
+  DIST_RETURN_IF_ERROR(makeWorld(options));
   for (int rank : local)
     DIST_RETURN_IF_ERROR(makeRank(rank, library, options, origin));
   DIST_RETURN_IF_ERROR(checkCommunicator(m, communicator()));

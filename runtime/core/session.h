@@ -36,6 +36,7 @@ namespace dist {
 
 class ThreadTeam;
 class World;
+struct WorldOptions;
 
 struct SessionOptions {
   /// Seconds a collective waits for its peers before the step fails.
@@ -56,6 +57,9 @@ struct SessionOptions {
   int process = 0;
   /// Who they talk through; null: memory, where all of them are here.
   std::shared_ptr<World> world;
+  /// Or makes it, once the session knows how its ranks wait and name ops.
+  std::function<Status(const WorldOptions &, std::shared_ptr<World> *)>
+      makeWorld;
 };
 
 /// One timed span on one device, microseconds since the session was opened.

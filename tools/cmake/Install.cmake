@@ -103,7 +103,7 @@ endfunction()
 dist_install_package(DistRuntime runtime DistRuntimeTargets DistRuntimeStaticTargets)
 
 set(tools)
-foreach(tool dist-opt dist-run)
+foreach(tool dist-opt dist-run dist-run-cluster)
   if(TARGET ${tool})
     list(APPEND tools ${tool})
   endif()

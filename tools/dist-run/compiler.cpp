@@ -12,22 +12,34 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace dist::tools {
 
-std::string compilerPath() {
+std::string pathBeside(const std::string &program) {
   char self[4096];
   ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size > 0) {
-    std::string path(self, size);
-    path = path.substr(0, path.rfind('/')) + "/dist-opt";
-    if (access(path.c_str(), X_OK) == 0)
-      return path;
-  }
-  return "dist-opt";
+  std::string path(self, std::max<ssize_t>(size, 0));
+  return path.substr(0, path.rfind('/') + 1) + program;
+}
+
+std::string compilerPath() {
+  std::string path = pathBeside("dist-opt");
+  return access(path.c_str(), X_OK) == 0 ? path : "dist-opt";
+}
+
+std::vector<std::string> ownCommandLine() {
+  std::ostringstream text;
+  text << std::ifstream("/proc/self/cmdline", std::ios::binary).rdbuf();
+  std::vector<std::string> words;
+  std::istringstream rest(text.str());
+  for (std::string word; std::getline(rest, word, '\0');)
+    words.push_back(word);
+  return words;
 }
 
 /// The child's lines in this tool's name. Of a crash only errors are kept.

@@ -19,6 +19,11 @@ struct CompileFailure {
   std::string text; // lines for stderr, already in this tool's name
 };
 
+/// A program of the folder that this one is in.
+std::string pathBeside(const std::string &program);
+/// The words that this process was started with, its name first.
+std::vector<std::string> ownCommandLine();
+
 /// dist-opt beside this program, else the one on PATH.
 std::string compilerPath();
 

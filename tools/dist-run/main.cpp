@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/guard.h"
+#include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/launch.h"
+#include "tools/dist-run/program.h"
 #include "tools/dist-run/scratch.h"
-#include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/truncation.h"
 #include <cstdio>
@@ -40,9 +42,9 @@ static int run(int argc, char **argv) {
     return report(status);
   if (!answer.empty())
     return report(printResult(answer));
+  takeLaunched(&options);
   watchInterrupts("dist-run", removeScratchFolders);
-  if (std::string note = unusedClusterNote(options); !note.empty())
-    printNote("dist-run: note: " + note);
+  noteOneProcess(options);
   if (options.command == "fit")
     return runFit(options);
   if (options.command == "evaluate")
@@ -58,6 +60,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   waitBriefly(argv);
+  prepareCluster();
   guardMappedFiles("dist-run");
   reportFailedWrites();
   int code = 0;

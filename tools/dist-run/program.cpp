@@ -13,6 +13,8 @@
 #include "runtime/formats/foreign.h"
 #include "tools/dist-run/cache.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/launch.h"
+#include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/values.h"
 #include <algorithm>
@@ -146,6 +148,10 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
   // What an attempt before this one left.
   out->temporary.remove();
   out->cached = false;
+  if (std::string package = launchedPackage(); !package.empty()) {
+    out->folder = package;
+    return Status();
+  }
   if (isPackage(options.model)) {
     DIST_RETURN_IF_ERROR(checkCompiled(options));
     out->folder = options.model;
@@ -219,7 +225,7 @@ static Status checkMemory(const Options &options, const Program &program) {
 
 Status openSession(const Options &options, Program &program,
                    CompileFailure *failure, std::unique_ptr<Session> *session,
-                   double *loadSeconds) {
+                   double *loadSeconds, ClusterRun *cluster) {
   double begin = now();
   setActivity("loading the program");
   if (options.memoryLimitGiB > 0)
@@ -241,10 +247,19 @@ Status openSession(const Options &options, Program &program,
                            "--threads", std::strerror(errno),
                            "leave it out, or run with taskset");
   }
+  bool isCluster = cluster && cluster->isCluster();
+  if (isCluster) {
+    settings.log = [](LogLevel level, const std::string &text) {
+      if (level == LogLevel::Warning)
+        printNote("dist-run: warning: " + text);
+    };
+    DIST_RETURN_IF_ERROR(cluster->join(options, program.folder, &settings));
+    setActivity("loading the program");
+  }
   Status status = Session::open(program.folder, settings, session);
   bool damaged = status.code() == StatusCode::InvalidInput ||
                  status.code() == StatusCode::Internal;
-  if (!status.ok() && program.cached && damaged) {
+  if (!status.ok() && program.cached && damaged && !isCluster) {
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               program.folder + "): " + status.message() +
               "; it is removed, and the model compiled again");
@@ -259,15 +274,52 @@ Status openSession(const Options &options, Program &program,
   return status;
 }
 
-int openProgram(const Options &options, int64_t defaultBatch, Program *program,
-                std::unique_ptr<Session> *session, double *loadSeconds) {
-  CompileFailure failure;
-  std::vector<std::string> more;
+Status countProcesses(const Options &options, int *out) {
+  *out = 1;
+  if (!isPackage(options.model)) {
+    if (hasProcesses(options))
+      *out = options.workers;
+    return Status();
+  }
+  if (!describesCluster(options))
+    return Status();
+  manifest::Manifest manifest;
+  DIST_RETURN_IF_ERROR(readManifest(options.model, &manifest));
+  for (int process : manifest.process_of_rank())
+    *out = std::max(*out, process + 1);
+  return Status();
+}
+
+void noteOneProcess(const Options &options) {
+  int processes = 1;
+  if (!countProcesses(options, &processes).ok())
+    return; // told when it is opened
+  std::string note;
+  if (processes == 1)
+    note = unusedClusterNote(options);
+  else if (options.command == "predict" || options.command == "bench")
+    note = options.command + " runs the ranks of all " +
+           std::to_string(processes) + " workers in this process";
+  if (!note.empty())
+    printNote("dist-run: note: " + note);
+}
+
+std::vector<std::string> openingArguments(const Options &options,
+                                          int64_t defaultBatch) {
   if (options.batchSize.value == 0 && options.batchSizes.empty())
-    more.push_back("--batch-size=" + std::to_string(defaultBatch));
-  Status status = makeProgram(options, more, program, &failure);
+    return {"--batch-size=" + std::to_string(defaultBatch)};
+  return {};
+}
+
+int openProgram(const Options &options, int64_t defaultBatch, Program *program,
+                std::unique_ptr<Session> *session, double *loadSeconds,
+                ClusterRun *cluster) {
+  CompileFailure failure;
+  Status status = makeProgram(options, openingArguments(options, defaultBatch),
+                              program, &failure);
   if (status.ok())
-    status = openSession(options, *program, &failure, session, loadSeconds);
+    status =
+        openSession(options, *program, &failure, session, loadSeconds, cluster);
   if (failure.exitCode) {
     std::fputs(failure.text.c_str(), stderr);
     return failure.exitCode;

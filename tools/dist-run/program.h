@@ -13,6 +13,7 @@
 #define TOOLS_DIST_RUN_PROGRAM_H
 
 #include "runtime/core/session.h"
+#include "tools/dist-run/cluster.h"
 #include "tools/dist-run/compiler.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/options.h"
@@ -29,6 +30,19 @@ struct Program {
   std::vector<std::string> arguments;
 };
 
+/// Processes that a model file is to be compiled for, or a package was: one,
+/// where nothing says where others are, which runs all ranks.
+Status countProcesses(const Options &options, int *out);
+
+/// Says what a run in one process leaves aside: a cluster that the environment
+/// describes, or that the program is for.
+void noteOneProcess(const Options &options);
+
+/// What the compiler is told beside the user's options. `defaultBatch`: for a
+/// model's symbolic batch when the user gave none.
+std::vector<std::string> openingArguments(const Options &options,
+                                          int64_t defaultBatch);
+
 /// Makes the package of `options.model`. `arguments` go to dist-opt beside the
 /// user's. When the compiler itself reports, `failure` is filled and the
 /// status is an error without text.
@@ -37,14 +51,15 @@ Status makeProgram(const Options &options,
                    CompileFailure *failure);
 
 /// The same, then opens it; prints what failed and gives the exit code, or 0.
-/// `defaultBatch`: for a model's symbolic batch when the user gave none.
+/// With a `cluster` the session is one of those that its processes have.
 int openProgram(const Options &options, int64_t defaultBatch, Program *program,
-                std::unique_ptr<Session> *session, double *loadSeconds);
+                std::unique_ptr<Session> *session, double *loadSeconds,
+                ClusterRun *cluster = nullptr);
 /// Opens a made program under the options of this run. One from the cache that
 /// turns out to be damaged is made again.
 Status openSession(const Options &options, Program &program,
                    CompileFailure *failure, std::unique_ptr<Session> *session,
-                   double *loadSeconds);
+                   double *loadSeconds, ClusterRun *cluster = nullptr);
 
 /// What the import found that a user should know before training.
 std::vector<std::string> modelNotes(const manifest::Manifest &manifest);

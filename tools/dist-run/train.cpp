@@ -8,8 +8,10 @@
 #include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/writers.h"
 #include "runtime/train/trainer.h"
+#include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
@@ -23,6 +25,9 @@ namespace dist::tools {
 static constexpr int64_t kDefaultBatch = 32;
 /// Steps that a trace shows: the last ones, when everything is warm.
 static constexpr size_t kTracedSteps = 16;
+/// Of a process of a cluster that was stopped: with its state saved; without,
+/// because another one was told to.
+static constexpr int kResumableExit = 42, kStoppedExit = 3;
 
 static double now() {
   return std::chrono::duration<double>(
@@ -32,50 +37,61 @@ static double now() {
 
 namespace {
 
-/// Sends what the loop tells to terminal and files.
+/// Sends what the loop tells to terminal and files. Of a cluster's processes
+/// the chief alone does, but for files that each has for itself.
 class Reporter : public FitObserver {
 public:
-  Reporter(const Options &options, const Program &program, Session &session)
-      : options(options), program(program), session(session) {}
+  Reporter(const Options &options, const Program &program, Session &session,
+           ClusterRun &cluster)
+      : options(options), program(program), session(session), cluster(cluster),
+        isChief(cluster.isChief()),
+        hasHistory(!options.history.empty() && cluster.writes(options.history)),
+        hasTrace(!options.trace.empty() && cluster.writes(options.trace)),
+        hasEvents(!options.tensorboard.empty() && isChief),
+        hasPlot(!options.plot.empty() && isChief) {}
 
   Status begin(int64_t resumedStep, int64_t epochCount) override {
     epochs = epochCount;
     bar = std::make_unique<Bar>(terminalColumns(), epochs);
-    if (!options.history.empty())
+    if (hasHistory)
       DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep));
-    if (!options.tensorboard.empty())
+    if (hasEvents)
       DIST_RETURN_IF_ERROR(events.open(options.tensorboard));
     return Status();
   }
   Status step(const StepRow &row) override {
-    DIST_RETURN_IF_ERROR(history.add(row));
-    if (!options.tensorboard.empty())
+    cluster.endStart();
+    if (hasHistory)
+      DIST_RETURN_IF_ERROR(history.add(row));
+    if (hasEvents)
       DIST_RETURN_IF_ERROR(
           events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
-    if (!options.plot.empty())
+    if (hasPlot)
       steps.push_back(row);
-    if (!options.trace.empty()) {
+    if (hasTrace) {
       traces.push_back(session.takeTrace());
       if (traces.size() > kTracedSteps)
         traces.pop_front();
     }
-    if (hasTerminal())
+    if (isChief && hasTerminal())
       drawBar(bar->step(row, now()));
     lastStep = row.step;
     return Status();
   }
   Status epoch(const EpochRow &row, int64_t examples) override {
-    DIST_RETURN_IF_ERROR(history.add(row));
-    if (!options.tensorboard.empty()) {
+    if (hasHistory)
+      DIST_RETURN_IF_ERROR(history.add(row));
+    if (hasEvents) {
       std::vector<std::pair<std::string, double>> values;
       for (auto &[name, value] : row.values)
         values.emplace_back("epoch/" + name, value);
       DIST_RETURN_IF_ERROR(events.add(lastStep, values));
     }
     last = row;
-    if (!options.plot.empty())
+    if (hasPlot)
       rows.push_back(row);
-    printNote(epochLine(row, epochs, examples));
+    if (isChief)
+      printNote(epochLine(row, epochs, examples));
     return Status();
   }
   Status improved(const EpochRow &row) override {
@@ -83,22 +99,23 @@ public:
     return writeModel(program.folder, session, options.outputs[0]);
   }
   void note(const std::string &text) override {
-    printNote("dist-run: note: " + text);
+    if (isChief)
+      printNote("dist-run: note: " + text);
   }
   bool stops() override { return interruptedBy() != 0; }
 
   /// Writes what is written once. `whole`: the run was not interrupted.
   Status finish(bool whole) {
-    if (!options.trace.empty()) {
+    if (hasTrace) {
       std::vector<TraceEvent> all;
       for (auto &trace : traces)
         all.insert(all.end(), trace.begin(), trace.end());
       DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(all)));
     }
-    if (!options.plot.empty())
+    if (hasPlot)
       DIST_RETURN_IF_ERROR(writeFile(
           options.plot, plotSvg(steps, rows, session.manifest().model_name())));
-    if (!options.json || !whole)
+    if (!options.json || !whole || !isChief)
       return Status();
     return printResult(toJson(last) + "\n");
   }
@@ -109,6 +126,8 @@ private:
   const Options &options;
   const Program &program;
   Session &session;
+  ClusterRun &cluster;
+  const bool isChief, hasHistory, hasTrace, hasEvents, hasPlot;
   HistoryFile history;
   EventFile events;
   std::unique_ptr<Bar> bar;
@@ -150,9 +169,10 @@ static Status needs(const char *what, const char *option,
 static std::string describeStop(const Options &options,
                                 const FitOutcome &outcome) {
   std::string text = std::string("dist-run: note: ") +
-                     signalName(interruptedBy()) + ": stopped after step " +
-                     std::to_string(outcome.step) + " of " +
-                     std::to_string(outcome.lastStep);
+                     (interruptedBy() ? signalName(interruptedBy())
+                                      : "another worker was told to stop") +
+                     ": stopped after step " + std::to_string(outcome.step) +
+                     " of " + std::to_string(outcome.lastStep);
   if (outcome.saved)
     text += ", saved in " + options.checkpoint +
             "; the same command with --resume goes on";
@@ -187,6 +207,31 @@ static Status checkBest(const Options &options, const FitOutcome &outcome,
                        "give the --output of that time");
 }
 
+/// What the processes of a cluster must do alike, so that each step of one has
+/// its counterpart in the others.
+static std::vector<std::pair<std::string, std::string>>
+describeRun(const Options &options, const Dataset &data,
+            const Dataset *validation) {
+  auto number = [](int64_t value) { return std::to_string(value); };
+  return {
+      {"data", number(data.examples()) + " examples"},
+      {"validation data",
+       validation ? number(validation->examples()) + " examples" : "none"},
+      {"--epochs", number(options.epochs)},
+      {"--steps", number(options.steps)},
+      {"--steps-per-epoch", number(options.stepsPerEpoch)},
+      {"--steps-per-launch", number(options.stepsPerLaunch)},
+      {"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "off"},
+      {"--drop-remainder", options.dropRemainder ? "yes" : "no"},
+      {"--on-nonfinite", options.onNonfinite},
+      {"--checkpoint", options.checkpoint.empty() ? "none" : "given"},
+      {"--save-every", number(options.saveEvery)},
+      {"--resume", options.resume ? "yes" : "no"},
+      {"--early-stopping", options.monitors.earlyStopping.metric},
+      {"--save-best", options.monitors.saveBest.metric},
+      {"--reduce-lr-on-plateau", options.monitors.reduceOnPlateau.metric}};
+}
+
 static void noteWeights(const Session &session, const Dataset &data) {
   if (data.countsAlike())
     printNote("dist-run: note: what is evaluated has no '" +
@@ -211,20 +256,26 @@ int runFit(const Options &options) {
     status = checkModelName(options.outputs[0]);
   if (!status.ok())
     return report(status);
+  if (launchesWorkers(options))
+    return launchWorkers(options, kDefaultBatch);
+  ClusterRun cluster;
+  status = cluster.find(options);
+  if (!status.ok())
+    return report(status);
 
   FolderUse use = options.resume      ? FolderUse::Resume
                   : options.overwrite ? FolderUse::Overwrite
                                       : FolderUse::New;
   // Not after the model was compiled and the data were read.
-  if (!options.checkpoint.empty())
+  if (!options.checkpoint.empty() && cluster.isChief())
     if (Status status = checkCheckpointFolder(options.checkpoint, use);
         !status.ok())
       return report(status);
 
   Program program;
   std::unique_ptr<Session> session;
-  if (int code =
-          openProgram(options, kDefaultBatch, &program, &session, nullptr))
+  if (int code = openProgram(options, kDefaultBatch, &program, &session,
+                             nullptr, &cluster))
     return code;
   const manifest::Entry *entry = trainingEntry(*session);
   if (!entry)
@@ -249,7 +300,11 @@ int runFit(const Options &options) {
   if (!status.ok())
     return report(status);
 
-  if (validation)
+  status = cluster.agreeOn(describeRun(options, *data, validation.get()),
+                           {options.history, options.trace});
+  if (!status.ok())
+    return report(status);
+  if (validation && cluster.isChief())
     noteWeights(*session, *validation);
   FitOptions fitOptions;
   fitOptions.epochs = options.epochs;
@@ -269,28 +324,40 @@ int runFit(const Options &options) {
   fitOptions.asyncSave = options.asyncSave;
   fitOptions.folderUse = use;
   fitOptions.monitors = options.monitors;
-  for (const std::string &note : modelNotes(session->manifest()))
-    printNote("dist-run: warning: " + note);
+  if (cluster.isChief())
+    for (const std::string &note : modelNotes(session->manifest()))
+      printNote("dist-run: warning: " + note);
   Shield shield("finishing the step and saving");
-  Reporter reporter(options, program, *session);
+  Reporter reporter(options, program, *session, cluster);
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (status.ok())
     status = reporter.finish(!outcome.stopped);
-  if (status.ok() && outcome.endedAfter > 0)
+  if (status.ok() && outcome.endedAfter > 0 && cluster.isChief())
     printNote("dist-run: note: early stopping after epoch " +
               std::to_string(outcome.endedAfter) + ": " +
               options.monitors.earlyStopping.metric + " did not get better");
-  if (status.ok() && outcome.stopped)
+  bool isStopped = status.ok() && outcome.stopped;
+  if (isStopped && (cluster.isChief() || interruptedBy()))
     printNote(describeStop(options, outcome));
+  else if (isStopped)
+    ; // The others tell of it.
   else if (status.ok() && !options.monitors.saveBest.metric.empty())
     status = checkBest(options, outcome, reporter.wroteBest);
   else if (status.ok() && !options.outputs.empty())
     status = writeModel(program.folder, *session, options.outputs[0]);
+  if (status.ok() && cluster.isCluster())
+    printNote("dist-run: note: " + cluster.describeTraffic());
   shield.dismiss();
   int code = report(status);
-  return code == 0 && interruptedBy() ? 128 + interruptedBy() : code;
+  if (code != 0 || !(isStopped || interruptedBy()))
+    return code;
+  // All processes of a cluster have saved the same step: its job is to be
+  // started again.
+  if (cluster.isCluster() && outcome.saved)
+    return kResumableExit;
+  return interruptedBy() ? 128 + interruptedBy() : kStoppedExit;
 }
 
 int runEvaluate(const Options &options) {
@@ -298,10 +365,15 @@ int runEvaluate(const Options &options) {
     return report(needs("no data", "--data"));
   if (!isPackage(options.model) && options.losses.empty())
     return report(needs("no loss", "--loss", kLossNames));
+  if (launchesWorkers(options))
+    return launchWorkers(options, kDefaultBatch);
+  ClusterRun cluster;
+  if (Status status = cluster.find(options); !status.ok())
+    return report(status);
   Program program;
   std::unique_ptr<Session> session;
-  if (int code =
-          openProgram(options, kDefaultBatch, &program, &session, nullptr))
+  if (int code = openProgram(options, kDefaultBatch, &program, &session,
+                             nullptr, &cluster))
     return code;
   const manifest::Entry *entry = session->findEntry("eval_step");
   if (!entry)
@@ -317,11 +389,17 @@ int runEvaluate(const Options &options) {
       &data);
   Evaluation result;
   setActivity("evaluating");
+  if (status.ok())
+    status = cluster.agreeOn(
+        {{"data", std::to_string(data->examples()) + " examples"}}, {});
   if (status.ok()) {
-    noteWeights(*session, *data);
+    if (cluster.isChief())
+      noteWeights(*session, *data);
     status = evaluate(*session, *data, options.prefetch, &result);
   }
-  if (!status.ok())
+  if (status.ok())
+    cluster.endStart();
+  if (!status.ok() || !cluster.isChief())
     return report(status);
   std::string text;
   if (options.json) {

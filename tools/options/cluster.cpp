@@ -31,7 +31,9 @@ static cluster::Variables readEnvironment() {
 /// --cluster is one of the known words, JSON, or else a file.
 static Status makeRequest(const Options &options,
                           cluster::ClusterRequest *request) {
-  request->workers = options.workers;
+  // What was found before says how many they are, too.
+  if (!options.clusterFound)
+    request->workers = options.workers;
   request->servers = options.servers;
   if (!options.task.empty()) {
     cluster::Task task;
@@ -115,6 +117,7 @@ Status findWorkers(Options *options) {
                                         std::to_string(number));
     return number;
   };
+  options->clusterFound = true;
   options->workers = tell("--workers", int(spec.trainers().size()));
   if (options->hosts == 0)
     options->hosts = tell("--hosts", countHosts(spec));
@@ -124,6 +127,34 @@ Status findWorkers(Options *options) {
     options->compileArguments.push_back("--devices=" + devices);
   }
   return Status();
+}
+
+static void addNetworkFaults(const cluster::ClusterSpec &spec,
+                             std::vector<Status> &faults) {
+  cluster::SystemNetwork network;
+  for (Status &fault : cluster::checkNetwork(spec, network))
+    faults.push_back(std::move(fault));
+}
+
+bool describesCluster(const Options &options) {
+  cluster::Detection detection;
+  return !detect(options, &detection).empty() || detection.spec;
+}
+
+std::vector<Status> findCluster(const Options &options,
+                                cluster::ClusterSpec *spec) {
+  cluster::Detection detection;
+  std::vector<Status> faults = detect(options, &detection);
+  if (faults.empty() && !detection.spec)
+    faults.push_back(Status::error(
+        StatusCode::InvalidArgument, "several processes train this",
+        options.model, "nothing says where the others are",
+        "add --workers N, set TF_CONFIG, or give --cluster"));
+  if (!faults.empty())
+    return faults;
+  *spec = std::move(*detection.spec);
+  addNetworkFaults(*spec, faults);
+  return faults;
 }
 
 ClusterReport describeCluster(const Options &options) {
@@ -143,13 +174,15 @@ ClusterReport describeCluster(const Options &options) {
                              : "by default");
   if (Status status = checkDevices(spec, options); !status.ok())
     report.faults.push_back(status);
-  if (spec.self) {
-    cluster::SystemNetwork network;
-    for (Status &fault : cluster::checkNetwork(spec, network))
-      report.faults.push_back(std::move(fault));
-  }
-  report.text += "this build trains in one process: dist-run starts none of "
-                 "these tasks yet\n";
+  if (spec.self)
+    addNetworkFaults(spec, report.faults);
+  report.text +=
+      spec.of(cluster::Job::Ps).empty()
+          ? "to train: dist-run fit MODEL ... --strategy "
+            "multi-worker-mirrored, "
+            "the same for each of them\n"
+          : "this build has no parameter-server strategy: dist-run starts none "
+            "of these tasks\n";
   return report;
 }
 

@@ -9,6 +9,10 @@
 
 #include "tools/options/options.h"
 
+namespace dist::cluster {
+struct ClusterSpec;
+}
+
 namespace dist::tools {
 
 /// `--print-cluster`: the cluster that the command line, TF_CONFIG or a
@@ -27,6 +31,14 @@ ClusterReport describeCluster(const Options &options);
 /// and the devices of each, if it says that and --devices do not. What was
 /// found is added to `compileArguments`: the compiler looks for no cluster.
 Status findWorkers(Options *options);
+
+/// Whether anything describes a cluster, soundly or not.
+bool describesCluster(const Options &options);
+
+/// The cluster that this process is of, checked against the network as far as
+/// one process can; what is wrong with it. There is none: that is wrong, too.
+std::vector<Status> findCluster(const Options &options,
+                                cluster::ClusterSpec *spec);
 
 /// One line for a run in one process that the environment describes several
 /// for; else empty.

@@ -102,12 +102,14 @@ struct Options {
   bool errorOnImplicitReshard = false, allowReplicate = false;
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
+  double startTimeout = 300; // 0: none
   std::string machine; // file of measured figures; empty: the default place
   std::string cluster, task; // where it is described; empty: found
   /// Processes that train together, by --workers or, of a strategy that has
   /// several, by the cluster; 0: not said.
   int workers = 0;
-  int hosts = 0; // that they are spread over; 0: not said, one
+  bool clusterFound = false; // elsewhere than in --workers
+  int hosts = 0;             // that they are spread over; 0: not said, one
 
   // dist-opt.
   std::string emit;                 // empty: package with -o, else graph

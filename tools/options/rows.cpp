@@ -314,6 +314,10 @@ static void addStrategyOptions(Table &table, Options &o) {
              "which of its tasks this process is, if the cluster does not "
              "say, as worker:0",
              &o.task);
+  table.number("--start-timeout",
+               "seconds that the workers wait for each other at the start; 0: "
+               "however long it takes (default 300)",
+               false, [&](double x) { o.startTimeout = x; });
   table.number("--collective-timeout",
                "seconds a rank waits for others that show no progress; "
                "computing is progress (default 30)",

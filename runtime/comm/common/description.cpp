@@ -11,6 +11,11 @@
 
 namespace dist {
 
+std::string rankName(const WorldOptions &options, int rank) {
+  return options.nameRank ? options.nameRank(rank)
+                          : "rank " + std::to_string(rank);
+}
+
 std::string opName(const WorldOptions &options, int rank, int32_t op) {
   return options.nameOp ? options.nameOp(rank, op) : "op " + std::to_string(op);
 }

@@ -51,10 +51,15 @@ struct WorldOptions {
   /// How errors name an op of a rank's program; null: by its id. Any thread
   /// asks, while the rank works.
   std::function<std::string(int rank, int32_t op)> nameOp;
+  /// How errors call a rank, "rank 3 of worker 1"; null: by its number.
+  std::function<std::string(int rank)> nameRank;
   /// Hears of ranks that hang before the timeout is over; null: they are not
   /// told.
   std::function<void(const std::string &)> warn;
 };
+
+/// By `options.nameRank`, else "rank 7".
+std::string rankName(const WorldOptions &options, int rank);
 
 /// By `options.nameOp`, else "op 7".
 std::string opName(const WorldOptions &options, int rank, int32_t op);

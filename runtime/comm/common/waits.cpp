@@ -44,10 +44,16 @@ Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks) {
   return result;
 }
 
-static std::string list(const std::vector<int> &ranks, const char *between) {
-  std::string text;
-  for (int rank : ranks)
-    text += (text.empty() ? "" : between) + std::to_string(rank);
+/// "rank 1", "ranks 1, 2"; where ranks have names, those.
+static std::string list(const WorldOptions &options,
+                        const std::vector<int> &ranks, const char *between) {
+  std::string text = options.nameRank   ? ""
+                     : ranks.size() > 1 ? "ranks "
+                                        : "rank ";
+  for (size_t i = 0; i < ranks.size(); ++i)
+    text +=
+        (i == 0 ? "" : between) + (options.nameRank ? options.nameRank(ranks[i])
+                                                    : std::to_string(ranks[i]));
   return text;
 }
 
@@ -63,10 +69,10 @@ Blame blame(const WorldOptions &options, const Dependence &dependence) {
     if (missing.empty())
       continue;
     bool one = missing.size() == 1;
-    std::string why = (one ? "rank " : "ranks ") + list(missing, ", ");
+    std::string why = list(options, missing, ", ");
     if (wait.forMessage)
       why += " sent nothing with tag " + std::to_string(wait.tag) + within +
-             " of its last progress, and rank " + std::to_string(wait.rank) +
+             " of its last progress, and " + rankName(options, wait.rank) +
              " waits for it";
     else
       why += " did not arrive" + within + " of " + (one ? "its" : "their") +
@@ -76,10 +82,10 @@ Blame blame(const WorldOptions &options, const Dependence &dependence) {
   const Wait &first = dependence.waits.front();
   std::string why = "ranks wait for each other" + within + ":";
   for (const Wait &wait : dependence.waits)
-    why += std::string(&wait == &first ? " rank " : ", rank ") +
-           std::to_string(wait.rank) + " at " + name(wait.kind) + " of " +
-           opName(options, wait.rank, wait.op) + " for rank " +
-           list(wait.missing, " ");
+    why += (&wait == &first ? " " : ", ") + rankName(options, wait.rank) +
+           " at " + name(wait.kind) + " of " +
+           opName(options, wait.rank, wait.op) + " for " +
+           list(options, wait.missing, " ");
   return {first.rank, first.kind, first.op, why};
 }
 
@@ -88,9 +94,9 @@ std::string warnOf(const WorldOptions &options, const Wait &wait,
   char seconds[64];
   std::snprintf(seconds, sizeof seconds, ", which shows no progress for %.3g s",
                 std::chrono::duration<double>(since).count());
-  return "rank " + std::to_string(wait.rank) + " waits at " + name(wait.kind) +
-         " of " + opName(options, wait.rank, wait.op) + " for rank " +
-         list(wait.missing, " ") + seconds;
+  return rankName(options, wait.rank) + " waits at " + name(wait.kind) +
+         " of " + opName(options, wait.rank, wait.op) + " for " +
+         list(options, wait.missing, " ") + seconds;
 }
 
 bool Watch::sawProgress(const Dependence &dependence, Clock::duration elapsed,

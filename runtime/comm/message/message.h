@@ -30,9 +30,6 @@ struct MessageOptions : WorldOptions {
   /// Of the world's beginning; `reset` begins the next. Messages of an older
   /// one are dropped.
   uint32_t generation = 0;
-  /// How errors call a rank that is lost, "rank 3 of worker 1"; null: by its
-  /// number.
-  std::function<std::string(int rank)> nameRank;
 };
 
 /// What a rank has sent, without headers.

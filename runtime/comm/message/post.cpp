@@ -456,10 +456,8 @@ void Post::failOnLostRank(const CallOnWire &call) {
   };
   for (int lost : lostRanks)
     if (waitsFor(lost)) {
-      std::string who = options.nameRank ? options.nameRank(lost)
-                                         : "rank " + std::to_string(lost);
       fail(StatusCode::Unavailable, rank(), call.call.kind, call.call.op,
-           who + " was lost: " + peers[lost].lost, "");
+           rankName(options, lost) + " was lost: " + peers[lost].lost, "");
       return;
     }
 }

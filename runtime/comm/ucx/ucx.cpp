@@ -41,9 +41,7 @@ std::string nameHost() {
 std::atomic<bool> isPrepared{false};
 
 Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
-  // An app that is embedded in has handlers of its own, and a standard output.
-  for (int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE})
-    ucs_debug_disable_signal(number);
+  // An app that is embedded in has a standard output of its own.
   ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 
   ucp_config_t *config = nullptr;
@@ -83,6 +81,9 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
 } // namespace
 
 void prepareUcx(std::pair<int, int> ports) {
+  // Loading it has taken them; those that the process sets later are its own.
+  for (int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE})
+    ucs_debug_disable_signal(number);
   std::vector<std::pair<const char *, std::string>> settings = {
       // Else UCX leaves shared memory alone where it is to tell of failures.
       {"UCX_POSIX_ERROR_HANDLING", "y"},

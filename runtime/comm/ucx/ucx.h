@@ -44,7 +44,9 @@ struct UcxOptions {
 
 /// Sets what UCX 1.13 takes from the environment alone, once, before the
 /// process has a second thread and before any of the ends; what stands there
-/// already is the user's choice. `ports`: first and last to listen on; 0: any.
+/// already is the user's choice. Gives back the signals that UCX takes when it
+/// is loaded: before the process sets handlers of its own. `ports`: first and
+/// last to listen on; 0: any.
 void prepareUcx(std::pair<int, int> ports = {0, 0});
 
 /// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network

@@ -1,0 +1,90 @@
+//===- world.cpp - The ranks of a cluster's processes ---------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/membership/world.h"
+#include "runtime/comm/ucx/ucx.h"
+#include <algorithm>
+#include <unistd.h>
+
+namespace dist::cluster {
+
+/// Seconds until all ranks have reached each other, once all addresses are
+/// known.
+static constexpr double kConnectSeconds = 30;
+
+Status chooseCpuVariant(const Membership &membership, std::string *out) {
+  const std::vector<Member> &members = membership.members();
+  for (const std::string &name : members.front().cpuVariants) {
+    bool all = true;
+    for (const Member &member : members)
+      all &= std::count(member.cpuVariants.begin(), member.cpuVariants.end(),
+                        name) > 0;
+    if (!all)
+      continue;
+    *out = name;
+    return Status();
+  }
+  std::string text;
+  for (const Member &member : members) {
+    text += (text.empty() ? "" : "; ") + member.task.text() + " can run";
+    for (const std::string &name : member.cpuVariants)
+      text += " " + name;
+  }
+  return Status::error(StatusCode::InvalidInput,
+                       "the package has no code that all machines can run", "",
+                       text, "compile it with a --target-cpu for all of them");
+}
+
+/// Whether processes of this machine may use the same CPUs: who waits then must
+/// not keep one from working.
+static bool sharesCpus(const Membership &membership) {
+  const std::vector<Member> &members = membership.members();
+  int64_t cpus = 0;
+  for (const Member &member : members)
+    if (member.host == members[membership.self()].host)
+      cpus += member.cpus;
+  return cpus > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+Status makeClusterWorld(Membership &membership, const Placement &placement,
+                        const WorldOptions &options,
+                        const std::string &networkDevices,
+                        std::shared_ptr<MessageWorld> *out) {
+  UcxOptions ucx;
+  ucx.ranks = placement.ranks();
+  ucx.ranksHere = placement.ranksOf(membership.self());
+  ucx.networkDevices = networkDevices;
+  ucx.timeout = kConnectSeconds;
+  ucx.exchange = [&](const std::vector<std::string> &own,
+                     std::vector<std::string> *all) {
+    std::vector<std::vector<std::string>> ofMembers;
+    DIST_RETURN_IF_ERROR(membership.exchange("addresses", own, &ofMembers));
+    all->assign(placement.ranks(), "");
+    for (int member = 0; member < int(ofMembers.size()); ++member) {
+      std::vector<int> ranks = placement.ranksOf(member);
+      for (size_t i = 0; i < ranks.size() && i < ofMembers[member].size(); ++i)
+        (*all)[ranks[i]] = ofMembers[member][i];
+    }
+    return Status();
+  };
+  std::vector<std::unique_ptr<Transport>> ends;
+  DIST_RETURN_IF_ERROR(makeUcxTransports(ucx, &ends));
+  MessageOptions message;
+  static_cast<WorldOptions &>(message) = options;
+  if (sharesCpus(membership))
+    message.spinMicroseconds = message.spinForHostMicroseconds = 0;
+  std::vector<std::string> names;
+  for (int rank = 0; rank < placement.ranks(); ++rank)
+    names.push_back("rank " + std::to_string(rank) + " of " +
+                    membership.nameOf(placement.of(rank).process));
+  message.nameRank = [names](int rank) { return names[rank]; };
+  std::unique_ptr<MessageWorld> made;
+  DIST_RETURN_IF_ERROR(MessageWorld::create(message, std::move(ends), &made));
+  *out = std::move(made);
+  return Status();
+}
+
+} // namespace dist::cluster

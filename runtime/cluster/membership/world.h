@@ -1,0 +1,30 @@
+//===- world.h - The ranks of a cluster's processes -------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_MEMBERSHIP_WORLD_H
+#define RUNTIME_CLUSTER_MEMBERSHIP_WORLD_H
+
+#include "runtime/cluster/membership/membership.h"
+#include "runtime/comm/message/message.h"
+#include "runtime/core/placement.h"
+
+namespace dist::cluster {
+
+/// The first of the CPUs that a member's package has code for, in the chief's
+/// order, that all machines can run: replicas that run different code would
+/// differ by rounding, and then more and more.
+Status chooseCpuVariant(const Membership &membership, std::string *out);
+
+/// Connects this process's ranks to all others by UCX, whose addresses pass
+/// the store. `networkDevices`: interfaces that it may use; empty: all.
+Status makeClusterWorld(Membership &membership, const Placement &placement,
+                        const WorldOptions &options,
+                        const std::string &networkDevices,
+                        std::shared_ptr<MessageWorld> *out);
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_MEMBERSHIP_WORLD_H

@@ -1,0 +1,258 @@
+//===- cluster.cpp - This process's part in a cluster ---------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/cluster.h"
+#include "runtime/cluster/membership/world.h"
+#include "runtime/cluster/network.h"
+#include "runtime/comm/ucx/ucx.h"
+#include "runtime/core/variants.h"
+#include "runtime/device/cpu/cpus.h"
+#include "runtime/device/cpu/features.h"
+#include "runtime/formats/file.h"
+#include "runtime/formats/sha256.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/program.h"
+#include "tools/options/cluster.h"
+#include "tools/options/interrupt.h"
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sched.h>
+#include <unistd.h>
+
+namespace dist::tools {
+
+using cluster::ClusterSpec;
+using cluster::Membership;
+
+struct ClusterRun::Impl {
+  ClusterSpec spec;
+  std::unique_ptr<Membership> membership;
+  std::weak_ptr<MessageWorld> world; // the session's
+  Placement placement;
+};
+
+ClusterRun::ClusterRun() = default;
+ClusterRun::~ClusterRun() = default;
+
+bool ClusterRun::isChief() const {
+  return !impl || *impl->spec.self == impl->spec.chief();
+}
+
+void prepareCluster() { prepareUcx(); }
+
+/// Whether the process may use what its parent may: a launcher, or taskset, has
+/// bound it to CPUs of its own otherwise.
+static bool isUnbound() {
+  cpu_set_t own, parents;
+  return sched_getaffinity(0, sizeof own, &own) == 0 &&
+         sched_getaffinity(getppid(), sizeof parents, &parents) == 0 &&
+         CPU_EQUAL(&own, &parents);
+}
+
+/// Workers on one machine take equal parts of its CPUs, in their order: else
+/// the threads of all would be in each other's way.
+static void takePart(const ClusterSpec &spec) {
+  auto hostOf = [&](const cluster::Task &task) {
+    const std::string &host = spec.find(task)->host;
+    return cluster::isLoopback(host) ? "localhost"
+                                     : cluster::canonicalHost(host);
+  };
+  const std::string here = hostOf(*spec.self);
+  if (here.empty() || !isUnbound())
+    return;
+  int count = 0, self = 0;
+  for (const cluster::Task &task : spec.trainers())
+    if (hostOf(task) == here) {
+      if (task == *spec.self)
+        self = count;
+      ++count;
+    }
+  std::vector<int> cpus = cpu::usableCpus();
+  int each = std::max(1, int(cpus.size()) / count);
+  cpu_set_t part;
+  CPU_ZERO(&part);
+  for (int i = 0; i < each; ++i)
+    CPU_SET(cpus[(self * each + i) % cpus.size()], &part);
+  // Where it is refused they are slower, and no less right.
+  (void)sched_setaffinity(0, sizeof part, &part);
+}
+
+Status ClusterRun::find(const Options &options) {
+  int processes = 1;
+  DIST_RETURN_IF_ERROR(countProcesses(options, &processes));
+  if (processes < 2)
+    return Status();
+  auto found = std::make_unique<Impl>();
+  for (const Status &fault : findCluster(options, &found->spec))
+    return fault;
+  int trainers = int(found->spec.trainers().size());
+  if (trainers != processes)
+    return Status::error(
+        StatusCode::InvalidInput, "the package is for another cluster",
+        options.model,
+        "it is for " + std::to_string(processes) + " workers, and " +
+            found->spec.addressSource + " has " + std::to_string(trainers),
+        "compile it with --workers " + std::to_string(trainers));
+  std::vector<cluster::Task> tasks = found->spec.trainers();
+  if (std::find(tasks.begin(), tasks.end(), *found->spec.self) == tasks.end())
+    return Status::error(
+        StatusCode::InvalidInput, "this process is none of those that train",
+        found->spec.selfSource, "it is " + found->spec.self->text(),
+        "start it as one of the workers");
+  takePart(found->spec);
+  impl = std::move(found);
+  return Status();
+}
+
+/// What the processes compare: code, weights, and all that programs say of
+/// themselves. How the package came to be is no part of it.
+static Status describeProgram(const Options &options,
+                              const std::string &package,
+                              cluster::MemberFacts *out) {
+  manifest::Manifest first;
+  DIST_RETURN_IF_ERROR(readManifest(package, &first));
+  std::vector<std::string> names;
+  DIST_RETURN_IF_ERROR(listVariants(first, package, &names));
+  Sha256 hash;
+  // Those of most features first.
+  std::multimap<int, std::string> runnable;
+  for (const std::string &name : names) {
+    manifest::Manifest m;
+    DIST_RETURN_IF_ERROR(readVariant(package, name, &m));
+    bool isWanted =
+        options.cpuVariant.empty() || m.target_cpu() == options.cpuVariant;
+    if (isWanted &&
+        cpu::missingFeatures({m.cpu_features().begin(), m.cpu_features().end()},
+                             cpu::hostFeatures())
+            .empty())
+      runnable.emplace(-m.cpu_features_size(), m.target_cpu());
+    m.clear_options();
+    hash.addPiece(m.SerializeAsString());
+  }
+  out->program = hash.hex();
+  for (auto &[features, cpu] : runnable)
+    out->cpuVariants.push_back(cpu);
+  // Its error says what is lacking.
+  Variant variant;
+  return chooseVariant(package, {cpu::hostFeatures()}, options.cpuVariant,
+                       &variant);
+}
+
+/// Interfaces by which ranks reach each other: the one that the cluster knows
+/// this process by, unless the user has chosen.
+static std::string chooseInterface(const ClusterSpec &spec) {
+  const cluster::Address *own = spec.find(*spec.self);
+  if (std::getenv("UCX_NET_DEVICES") || !own || own->host.empty())
+    return "";
+  cluster::SystemNetwork network;
+  std::string why;
+  for (const std::string &literal : network.resolve(own->host, &why))
+    if (std::string name = network.findInterface(literal); !name.empty())
+      // A name that means this machine alone, here, is another's elsewhere.
+      return name != "lo" || cluster::isLoopback(own->host) ? name : "";
+  return "";
+}
+
+Status ClusterRun::join(const Options &options, const std::string &package,
+                        SessionOptions *settings) {
+  setActivity("waiting for the other workers");
+  cluster::MembershipOptions joining;
+  joining.spec = impl->spec;
+  joining.timeout = options.startTimeout;
+  joining.cpus = int(cpu::usableCpus().size());
+  joining.note = [](const std::string &line) {
+    printNote("dist-run: note: " + line);
+  };
+  DIST_RETURN_IF_ERROR(describeProgram(options, package, &joining.facts));
+  DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
+  Membership &membership = *impl->membership;
+  DIST_RETURN_IF_ERROR(
+      cluster::chooseCpuVariant(membership, &settings->cpuVariant));
+  Variant variant;
+  DIST_RETURN_IF_ERROR(chooseVariant(package, {cpu::hostFeatures()},
+                                     settings->cpuVariant, &variant));
+  std::vector<int> hosts;
+  for (const cluster::Member &member : membership.members())
+    hosts.push_back(member.host);
+  DIST_RETURN_IF_ERROR(
+      Placement::ofPackage(variant.manifest, hosts, &impl->placement));
+  settings->placement = impl->placement;
+  settings->process = membership.self();
+  settings->makeWorld = [this](const WorldOptions &world,
+                               std::shared_ptr<World> *out) {
+    setActivity("connecting to the other workers");
+    std::shared_ptr<MessageWorld> made;
+    DIST_RETURN_IF_ERROR(
+        cluster::makeClusterWorld(*impl->membership, impl->placement, world,
+                                  chooseInterface(impl->spec), &made));
+    impl->world = made;
+    *out = std::move(made);
+    return Status();
+  };
+  if (!isChief())
+    return Status();
+  std::set<int> distinct(hosts.begin(), hosts.end());
+  printNote("dist-run: note: " + std::to_string(hosts.size()) + " workers on " +
+            std::to_string(distinct.size()) +
+            (distinct.size() == 1 ? " host" : " hosts") + ", " +
+            std::to_string(impl->placement.ranks()) + " ranks");
+  for (const cluster::Task &task : impl->spec.trainers())
+    if (!cluster::isLoopback(impl->spec.find(task)->host)) {
+      printNote("dist-run: note: the workers' connections are neither "
+                "encrypted nor authenticated: use a network that you trust");
+      break;
+    }
+  return Status();
+}
+
+Status ClusterRun::agreeOn(
+    const std::vector<std::pair<std::string, std::string>> &what,
+    const std::vector<std::string> &files) {
+  if (!impl)
+    return Status();
+  Membership &membership = *impl->membership;
+  DIST_RETURN_IF_ERROR(membership.agreeOn(what));
+  std::vector<std::string> paths;
+  for (const std::string &file : files) {
+    std::error_code error;
+    paths.push_back(std::filesystem::weakly_canonical(
+                        std::filesystem::absolute(file, error), error)
+                        .string());
+  }
+  std::vector<std::vector<std::string>> all;
+  DIST_RETURN_IF_ERROR(membership.exchange("files", paths, &all));
+  for (size_t i = 0; i < files.size(); ++i) {
+    bool isTaken = false;
+    for (int before = 0; before < membership.self(); ++before)
+      isTaken |=
+          std::count(all[before].begin(), all[before].end(), paths[i]) > 0;
+    if (!isTaken)
+      mine.insert(files[i]);
+  }
+  return Status();
+}
+
+void ClusterRun::endStart() {
+  if (impl)
+    impl->membership->endStart();
+}
+
+std::string ClusterRun::describeTraffic() const {
+  Traffic sum;
+  std::shared_ptr<MessageWorld> world = impl->world.lock();
+  for (int rank : impl->placement.ranksOf(impl->membership->self())) {
+    Traffic one = world ? world->traffic(rank) : Traffic();
+    sum.bytes += one.bytes;
+    sum.messages += one.messages;
+  }
+  return impl->membership->nameOf(impl->membership->self()) + " (process " +
+         std::to_string(getpid()) + ") sent " + std::to_string(sum.messages) +
+         " messages, " + std::to_string(sum.bytes) + " bytes";
+}
+
+} // namespace dist::tools

@@ -1,0 +1,66 @@
+//===- cluster.h - This process's part in a cluster -------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run under a strategy of several processes: each of them is a dist-run of
+// its own, started by `--workers N` or by who set TF_CONFIG. They compile, or
+// open, the same program, meet, and train in step. The chief alone tells of the
+// training and writes what it gives.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_CLUSTER_H
+#define TOOLS_DIST_RUN_CLUSTER_H
+
+#include "runtime/core/session.h"
+#include "tools/options/options.h"
+#include <memory>
+#include <set>
+
+namespace dist::tools {
+
+/// Before the process has a second thread, and handlers of signals.
+void prepareCluster();
+
+class ClusterRun {
+public:
+  ClusterRun();
+  ~ClusterRun();
+
+  /// Reads who is in the cluster and which of them this is, where the strategy
+  /// has several processes: nothing is compiled before it is known to be sound.
+  /// Workers of one machine that nothing has bound to CPUs take a part of them
+  /// each.
+  Status find(const Options &options);
+  bool isCluster() const { return impl != nullptr; }
+  /// Who tells and writes; alone, this process.
+  bool isChief() const;
+
+  /// Waits for the others, which must have the same program, and gives what a
+  /// session of all of them needs.
+  Status join(const Options &options, const std::string &package,
+              SessionOptions *settings);
+  /// Whether all are about to do the same. `files`: those that each process
+  /// writes of its own, if another one before it does not write there, too.
+  Status agreeOn(const std::vector<std::pair<std::string, std::string>> &what,
+                 const std::vector<std::string> &files);
+  /// Whether a file of `agreeOn` is this process's to write.
+  bool writes(const std::string &file) const {
+    return !isCluster() || mine.count(file) > 0;
+  }
+  /// All have begun, as a first step has shown.
+  void endStart();
+  /// What this process's ranks have sent to others, for the log.
+  std::string describeTraffic() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+  std::set<std::string> mine;
+};
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_CLUSTER_H

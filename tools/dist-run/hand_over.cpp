@@ -1,0 +1,72 @@
+//===- hand_over.cpp - dist-run without a cluster's engines ---------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loading gRPC and UCX takes three times as long as dist-run takes to start
+// without: runs in one process do not pay for it. Where a run has several, this
+// program becomes dist-run-cluster, the same with cluster.cpp and launch.cpp in
+// this file's place.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/cluster.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/launch.h"
+#include "tools/dist-run/program.h"
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace dist::tools {
+
+struct ClusterRun::Impl {};
+ClusterRun::ClusterRun() = default;
+ClusterRun::~ClusterRun() = default;
+void prepareCluster() {}
+
+/// Returns only where that is impossible.
+static Status becomeCluster() {
+  std::string path = pathBeside("dist-run-cluster");
+  std::vector<std::string> words = ownCommandLine();
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(path.c_str(), argv.data());
+  return Status::error(
+      StatusCode::Unavailable, "cannot train in several processes", path,
+      std::strerror(errno),
+      errno == ENOENT ? "this build has no cluster: build it with libucx-dev "
+                        "and libgrpc++-dev"
+                      : "");
+}
+
+Status ClusterRun::find(const Options &options) {
+  int processes = 1;
+  DIST_RETURN_IF_ERROR(countProcesses(options, &processes));
+  return processes > 1 ? becomeCluster() : Status();
+}
+int launchWorkers(const Options &, int64_t) { return report(becomeCluster()); }
+bool launchesWorkers(const Options &options) {
+  return options.workers > 0 && !options.clusterFound;
+}
+
+// Of a process that is alone:
+bool ClusterRun::isChief() const { return true; }
+Status ClusterRun::join(const Options &, const std::string &,
+                        SessionOptions *) {
+  return Status();
+}
+Status
+ClusterRun::agreeOn(const std::vector<std::pair<std::string, std::string>> &,
+                    const std::vector<std::string> &) {
+  return Status();
+}
+void ClusterRun::endStart() {}
+std::string ClusterRun::describeTraffic() const { return ""; }
+std::string launchedPackage() { return ""; }
+void takeLaunched(Options *) {}
+
+} // namespace dist::tools

@@ -1,0 +1,324 @@
+//===- launch.cpp - Workers of this machine -------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each worker is this program once more, with the same command line and a
+// TF_CONFIG of its own. Worker 0, the chief, has this process's terminal and
+// standard output; what the others say comes through pipes, and is passed on
+// with their names before it.
+//
+// Their ports are bound here, and kept, before they start: no other program can
+// be given one in between. A server may listen at a port that another socket is
+// bound to but does not listen at, where both allow it (SO_REUSEADDR).
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/launch.h"
+#include "runtime/device/cpu/cpus.h"
+#include "runtime/formats/file.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/program.h"
+#include "tools/options/interrupt.h"
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dist::tools {
+
+/// Names the package to the workers.
+static const char *const kPackageVariable = "DIST_RUN_PACKAGE";
+/// How long the others may take to end after one has failed.
+static constexpr std::chrono::seconds kGrace{5};
+static constexpr int kPollMilliseconds = 20;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A port of 127.0.0.1 that is this process's.
+class Port {
+public:
+  Port() = default;
+  Port(const Port &) = delete;
+  Port &operator=(const Port &) = delete;
+  ~Port() {
+    if (socket >= 0)
+      close(socket);
+  }
+  Status reserve() {
+    socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto *any = reinterpret_cast<sockaddr *>(&address);
+    if (socket < 0 ||
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(socket, any, size) != 0 || getsockname(socket, any, &size) != 0)
+      return Status::error(StatusCode::Unavailable, "cannot reserve a port",
+                           "--workers", std::strerror(errno));
+    number = ntohs(address.sin_port);
+    return Status();
+  }
+  int number = 0;
+
+private:
+  int socket = -1;
+};
+
+struct Worker {
+  std::string name;
+  pid_t process = 0;
+  int pipe = -1;          // what it says
+  std::string unfinished; // line
+  bool hasEnded = false;
+  int status = 0; // waitpid's
+};
+
+class Workers {
+public:
+  ~Workers();
+  Status start(int count, const std::string &package);
+  /// Until all have ended.
+  int wait();
+
+private:
+  Status startOne(int index, const std::string &config,
+                  const std::string &package);
+  void passOn(Worker &worker);
+  void reap();
+  void signalAll(int signal);
+
+  std::vector<Port> ports;
+  std::vector<Worker> workers;
+  pid_t group = 0; // of all of them
+  int firstFailed = -1;
+};
+
+} // namespace
+
+std::string launchedPackage() {
+  const char *package = std::getenv(kPackageVariable);
+  return package ? package : "";
+}
+
+void takeLaunched(Options *options) {
+  if (launchedPackage().empty())
+    return;
+  options->cluster = "TF_CONFIG";
+  options->clusterFound = true;
+}
+
+bool launchesWorkers(const Options &options) {
+  return options.workers > 0 && !options.clusterFound &&
+         launchedPackage().empty();
+}
+
+Status Workers::startOne(int index, const std::string &config,
+                         const std::string &package) {
+  Worker &worker = workers[index];
+  worker.name = "worker " + std::to_string(index);
+  bool isChief = index == 0;
+  int ends[2] = {-1, -1};
+  if (!isChief && pipe2(ends, O_CLOEXEC) != 0)
+    return Status::error(StatusCode::Unavailable, "cannot start a worker",
+                         worker.name, std::strerror(errno));
+  std::vector<std::string> words = ownCommandLine();
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t parent = getpid();
+  worker.process = fork();
+  if (worker.process == 0) {
+    // A group of their own: the terminal's signals come here, and go to them
+    // once. With this process they end, however it does.
+    setpgid(0, group);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+      _exit(3);
+    setenv("TF_CONFIG", config.c_str(), 1);
+    setenv(kPackageVariable, package.c_str(), 1);
+    int null = open("/dev/null", O_RDONLY);
+    dup2(null, STDIN_FILENO);
+    if (!isChief) {
+      dup2(ends[1], STDOUT_FILENO);
+      dup2(ends[1], STDERR_FILENO);
+    }
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  int error = errno;
+  if (ends[1] >= 0)
+    close(ends[1]);
+  worker.pipe = ends[0];
+  if (worker.process < 0) {
+    worker.hasEnded = true;
+    return Status::error(StatusCode::Unavailable, "cannot start a worker",
+                         worker.name, std::strerror(error));
+  }
+  if (worker.pipe >= 0)
+    fcntl(worker.pipe, F_SETFL, O_NONBLOCK);
+  setpgid(worker.process, group);
+  if (group == 0)
+    group = worker.process;
+  setChildGroup(group);
+  return Status();
+}
+
+Status Workers::start(int count, const std::string &package) {
+  ports = std::vector<Port>(count);
+  std::string addresses;
+  for (Port &port : ports) {
+    DIST_RETURN_IF_ERROR(port.reserve());
+    addresses += std::string(addresses.empty() ? "" : ", ") +
+                 "\"127.0.0.1:" + std::to_string(port.number) + "\"";
+  }
+  workers.resize(count);
+  for (int i = 0; i < count; ++i)
+    DIST_RETURN_IF_ERROR(
+        startOne(i,
+                 "{\"cluster\": {\"worker\": [" + addresses +
+                     "]}, \"task\": {\"type\": \"worker\", \"index\": " +
+                     std::to_string(i) + "}}",
+                 package));
+  return Status();
+}
+
+void Workers::signalAll(int signal) {
+  for (const Worker &worker : workers)
+    if (worker.process > 0 && !worker.hasEnded)
+      kill(worker.process, signal);
+}
+
+Workers::~Workers() {
+  signalAll(SIGKILL);
+  for (Worker &worker : workers) {
+    while (worker.process > 0 && !worker.hasEnded &&
+           waitpid(worker.process, &worker.status, 0) < 0 && errno == EINTR)
+      ;
+    if (worker.pipe >= 0)
+      close(worker.pipe);
+  }
+  setChildGroup(0);
+}
+
+/// Whole lines, with the worker's name before each.
+void Workers::passOn(Worker &worker) {
+  char block[4096];
+  while (worker.pipe >= 0) {
+    ssize_t got = read(worker.pipe, block, sizeof block);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+      break;
+    if (got <= 0) {
+      close(worker.pipe);
+      worker.pipe = -1;
+      if (!worker.unfinished.empty())
+        worker.unfinished += "\n";
+    } else {
+      worker.unfinished.append(block, got);
+    }
+  }
+  for (size_t end; (end = worker.unfinished.find('\n')) != std::string::npos;) {
+    // The chief's bar may stand there.
+    printNote((hasTerminal() ? "\r\x1b[K" : "") + worker.name + ": " +
+              worker.unfinished.substr(0, end));
+    worker.unfinished.erase(0, end + 1);
+  }
+}
+
+void Workers::reap() {
+  for (Worker &worker : workers) {
+    if (worker.hasEnded ||
+        waitpid(worker.process, &worker.status, WNOHANG) != worker.process)
+      continue;
+    worker.hasEnded = true;
+    if (worker.status != 0 && firstFailed < 0)
+      firstFailed = int(&worker - workers.data());
+  }
+}
+
+int Workers::wait() {
+  bool isForwarded = false;
+  Clock::time_point last;
+  while (true) {
+    std::vector<pollfd> pipes;
+    for (const Worker &worker : workers)
+      if (worker.pipe >= 0)
+        pipes.push_back({worker.pipe, POLLIN, 0});
+    poll(pipes.data(), pipes.size(), kPollMilliseconds);
+    bool hadFailed = firstFailed >= 0;
+    reap();
+    for (Worker &worker : workers)
+      passOn(worker);
+    if (std::all_of(workers.begin(), workers.end(),
+                    [](const Worker &worker) { return worker.hasEnded; }))
+      break;
+    if (firstFailed >= 0 && !hadFailed)
+      last = Clock::now() + kGrace;
+    if (firstFailed >= 0 && !interruptedBy() && Clock::now() > last)
+      signalAll(SIGKILL);
+    if (interruptedBy() && !isForwarded) {
+      isForwarded = true;
+      signalAll(interruptedBy());
+    }
+  }
+  setChildGroup(0);
+  if (firstFailed < 0)
+    return 0;
+  const Worker &failed = workers[firstFailed];
+  bool isKilled = WIFSIGNALED(failed.status);
+  int code = isKilled ? 3 : WEXITSTATUS(failed.status);
+  // The chief's own error is there to read, and who has interrupted knows.
+  if (!interruptedBy() && (isKilled || firstFailed != 0) && code <= 3)
+    (void)report(Status::error(
+        StatusCode::Unavailable, failed.name + " failed", "--workers",
+        isKilled ? std::string("it was ended by SIG") +
+                       sigabbrev_np(WTERMSIG(failed.status))
+                 : "it ended with exit code " + std::to_string(code),
+        isKilled ? "" : "its error is above"));
+  return code;
+}
+
+int launchWorkers(const Options &options, int64_t defaultBatch) {
+  if (std::getenv("TF_CONFIG"))
+    printNote("dist-run: note: TF_CONFIG is set: --workers makes a cluster of "
+              "its own, and does not use it");
+  std::vector<std::string> more = openingArguments(options, defaultBatch);
+  // Each takes its part of the CPUs (see ClusterRun::find).
+  int cpus = int(cpu::usableCpus().size());
+  int each = std::max(1, cpus / options.workers);
+  if (options.threads == 0 && !isPackage(options.model))
+    more.push_back("--threads=" +
+                   std::to_string(std::max<int>(
+                       1, each / std::max<size_t>(1, options.devices.size()))));
+  Program program;
+  CompileFailure failure;
+  Status status = makeProgram(options, more, &program, &failure);
+  if (failure.exitCode) {
+    std::fputs(failure.text.c_str(), stderr);
+    return failure.exitCode;
+  }
+  if (!status.ok())
+    return report(status);
+  Shield shield("telling the workers");
+  Workers workers;
+  status = workers.start(options.workers, program.folder);
+  int code = status.ok() ? workers.wait() : report(status);
+  shield.dismiss();
+  return code;
+}
+
+} // namespace dist::tools
