@@ -126,23 +126,34 @@ void EntryCall::widenRows(int64_t *first, int64_t *end) const {
 
 StepResult EntryCall::read(const std::vector<Tensor> &outputs) const {
   StepResult result;
+  auto isHere = [&](int position) {
+    return position >= 0 && !outputs[position].data.empty();
+  };
   auto value = [&](int position) {
     const Tensor &tensor = outputs[position];
     return elementAsDouble(tensor.type, tensor.data.data(), 0);
   };
-  if (loss >= 0) {
+  if (isHere(loss)) {
     result.hasLoss = true;
     result.loss = float(value(loss));
     result.finite = std::isfinite(result.loss);
   }
-  if (finite >= 0)
+  if (isHere(finite))
     // The program's word counts: with a loss scale above 1 it skips the step.
     result.finite = value(finite) != 0;
-  if (learningRate >= 0) {
+  if (isHere(learningRate)) {
     result.hasLearningRate = true;
     result.learningRate = float(value(learningRate));
   }
   return result;
+}
+
+bool EntryCall::hasResults() const {
+  for (int position : {loss, finite, learningRate})
+    if (position >= 0 &&
+        !session->outputWindow(*manifestEntry, position).present)
+      return false;
+  return true;
 }
 
 Status EntryCall::run(const Batch &batch, StepResult *result) {

@@ -13,6 +13,7 @@
 namespace dist {
 
 /// What a step says of itself.
+/// Plain bytes: processes send it.
 struct StepResult {
   float loss = 0;
   bool hasLoss = false;
@@ -33,7 +34,10 @@ public:
   Status run(const Batch &batch, StepResult *result);
   /// The same in two halves, for calls of several batches at once.
   void fill(const Batch &batch, std::vector<TensorView> *inputs) const;
+  /// What this process has of them (see hasResults).
   StepResult read(const std::vector<Tensor> &outputs) const;
+  /// Whether its ranks give the loss and what belongs to it.
+  bool hasResults() const;
   /// Adds the rows of a batch that this process's ranks have to [first, end).
   void widenRows(int64_t *first, int64_t *end) const;
   const manifest::Entry &entry() const { return *manifestEntry; }
@@ -68,6 +72,7 @@ public:
   /// does not take. `advice` goes before "a batch size that divides them".
   Status checkLast(const manifest::Manifest &manifest, int64_t examples,
                    const BatchPlan &plan, const std::string &advice) const;
+  std::vector<const EntryCall *> calls() const { return {&full, &partial}; }
   /// The batch as the program wants it.
   BatchPlan plan(const manifest::Manifest &manifest) const;
 

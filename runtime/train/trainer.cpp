@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/train/result_teller.h"
 #include "runtime/core/number_text.h"
 #include "runtime/core/learning_rate.h"
 #include "runtime/formats/convert.h"
@@ -82,8 +83,11 @@ static Status nonfinite(Session &session, const Dataset &data,
 
 /// What evaluates `data`, if the program can.
 static Status prepareEvaluation(Session &session, const Dataset &data,
-                                EntryPair *entries, BatchPlan *plan) {
-  DIST_RETURN_IF_ERROR(EntryPair::create(session, "eval_step", entries));
+                                EntryPair *entries, BatchPlan *plan,
+                                ResultTeller *teller) {
+  Status created = EntryPair::create(session, "eval_step", entries);
+  DIST_RETURN_IF_ERROR(
+      ResultTeller::create(session, created, entries->calls(), teller));
   *plan = entries->plan(session.manifest());
   plan->endBatch = BatchStream::batchesPerPass(data.examples(), *plan);
   return entries->checkLast(session.manifest(), data.examples(), *plan,
@@ -94,7 +98,9 @@ Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
                 Evaluation *out, const std::function<bool()> &stops) {
   EntryPair entries;
   BatchPlan plan;
-  DIST_RETURN_IF_ERROR(prepareEvaluation(session, data, &entries, &plan));
+  ResultTeller teller;
+  DIST_RETURN_IF_ERROR(
+      prepareEvaluation(session, data, &entries, &plan, &teller));
   plan.prefetch = prefetch;
   Metrics metrics(session);
   DIST_RETURN_IF_ERROR(metrics.reset());
@@ -109,9 +115,10 @@ Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
       out->stopped = true;
       return metrics.reset();
     }
-    StepResult result;
-    DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
-    loss += double(result.loss) * double(batch->examples);
+    std::vector<StepResult> result(1);
+    DIST_RETURN_IF_ERROR(entries.run(*batch, result.data()));
+    DIST_RETURN_IF_ERROR(teller.tell(&result));
+    loss += double(result[0].loss) * double(batch->examples);
     out->examples += batch->examples;
   }
   if (!metrics.has("loss"))
@@ -177,16 +184,20 @@ private:
   };
   std::vector<Call> calls; // kept, with their tensors
   std::vector<StepCall> stepCalls;
+  ResultTeller teller;
 };
 
 } // namespace
 
 Status Trainer::prepare() {
   accumulate = std::max(session.manifest().accumulate_steps(), 1);
-  DIST_RETURN_IF_ERROR(EntryPair::create(
-      session, accumulate > 1 ? "gradients" : "train_step", &entries));
-  if (accumulate > 1)
-    DIST_RETURN_IF_ERROR(EntryCall::create(session, "apply", &apply));
+  Status created = EntryPair::create(
+      session, accumulate > 1 ? "gradients" : "train_step", &entries);
+  if (created.ok() && accumulate > 1)
+    created = EntryCall::create(session, "apply", &apply);
+  std::vector<const EntryCall *> made = entries.calls();
+  made.push_back(&apply);
+  DIST_RETURN_IF_ERROR(ResultTeller::create(session, created, made, &teller));
   plan = entries.plan(session.manifest());
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
@@ -212,8 +223,9 @@ Status Trainer::prepare() {
     // Not after an epoch's work.
     EntryPair evaluating;
     BatchPlan whole;
+    ResultTeller ofIts;
     DIST_RETURN_IF_ERROR(
-        prepareEvaluation(session, *validation, &evaluating, &whole));
+        prepareEvaluation(session, *validation, &evaluating, &whole, &ofIts));
   }
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
   plan.hold = std::min({options.stepsPerLaunch, lastStep, stepsPerEpoch});
@@ -403,8 +415,15 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   double time = now();
   stepSeconds = (time - stepBegan) / double(count);
   stepBegan = time;
+  std::vector<StepResult> results;
+  for (size_t i = 0; i < done; ++i)
+    results.push_back(calls[i].entry->read(calls[i].outputs));
+  if (status.ok())
+    DIST_RETURN_IF_ERROR(teller.tell(&results));
+  else if (teller.isTold())
+    return status; // what the steps before gave stays untold
   for (size_t i = 0; i < done; ++i) {
-    StepResult result = calls[i].entry->read(calls[i].outputs), applied;
+    StepResult result = results[i], applied;
     const Batch &batch = *calls[i].batch;
     // A step counts when its update, which with accumulation is a call of its
     // own, is done. One whose numbers are not finite is recorded all the same:
@@ -414,7 +433,7 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
     if (hasUpdate && !updated && result.finite)
       break;
     if (updated)
-      applied = calls[++i].entry->read(calls[i].outputs);
+      applied = results[++i];
     DIST_RETURN_IF_ERROR(record(batch, result, updated ? &applied : nullptr));
   }
   return status;

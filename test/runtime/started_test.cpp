@@ -150,7 +150,7 @@ TEST_F(StartedTest, SlicesLeaveItAlone) {
       // Some of it before, and some while the others are met and read.
       for (int i = 0; i < 2000; ++i) {
         void *at = nullptr, *start = values;
-        ASSERT_TRUE(world->rank(rank).share(slice, &start, &at).ok());
+        ASSERT_TRUE(world->rank(rank).publish(slice, &start, &at).ok());
         ASSERT_EQ(at, values + place);
       }
       Status status = started[rank].wait(1);
