@@ -79,6 +79,12 @@ EtcdClient::EtcdClient(const std::string &address, int64_t timeout)
     : impl(std::make_unique<Impl>(address, timeout)) {}
 EtcdClient::~EtcdClient() = default;
 
+void EtcdClient::waitForConnection(int64_t milliseconds) {
+  (void)impl->channel->WaitForConnected(
+      std::chrono::system_clock::now() +
+      std::chrono::milliseconds(milliseconds));
+}
+
 StoreResult EtcdClient::range(const RangeRequest &request,
                               RangeResponse *response) {
   return impl->call(*impl->kv, &KV::Stub::Range, request, response);

@@ -27,6 +27,11 @@ public:
   explicit EtcdClient(const std::string &address, int64_t timeout = 5000);
   ~EtcdClient();
 
+  /// Returns when there is a connection, or after so many milliseconds. Calls
+  /// fail at once while there is none, and a connection is made only while
+  /// something waits for it.
+  void waitForConnection(int64_t milliseconds);
+
   StoreResult range(const etcdserverpb::RangeRequest &request,
                     etcdserverpb::RangeResponse *response);
   StoreResult put(const etcdserverpb::PutRequest &request,

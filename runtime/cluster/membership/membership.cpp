@@ -287,6 +287,7 @@ Status Membership::Impl::registerSelf() {
     }
     if (Status status = wait({chief}); !status.ok())
       return Status::error(status.code(), status.message(), "", result.message);
+    client->waitForConnection(kLongestPause.count());
   }
   renewal = std::thread([this] { renew(); });
 
