@@ -38,21 +38,22 @@ Status ResultTeller::create(Session &session, const Status &mine,
   return Status();
 }
 
-Status ResultTeller::tell(std::vector<StepResult> *results) const {
+Status ResultTeller::tell(StepResult *results, size_t count) const {
   if (source < 0)
     return Status();
   std::string mine;
   if (session->process() == source)
-    mine.assign(reinterpret_cast<const char *>(results->data()),
-                results->size() * sizeof(StepResult));
+    mine.assign(reinterpret_cast<const char *>(results),
+                count * sizeof(StepResult));
   std::vector<std::string> texts;
   DIST_RETURN_IF_ERROR(session->exchange(mine, &texts));
   const std::string &told = texts[source];
-  if (told.size() != results->size() * sizeof(StepResult))
+  if (told.size() != count * sizeof(StepResult))
     return Status::error(StatusCode::Internal, "processes cannot agree",
                          "process " + std::to_string(source),
                          "it made another number of steps");
-  std::memcpy(results->data(), told.data(), told.size());
+  if (count > 0)
+    std::memcpy(results, told.data(), told.size());
   return Status();
 }
 

@@ -23,7 +23,7 @@ public:
                        ResultTeller *out);
   /// The results of calls that all processes have made, as EntryCall::read
   /// gives them where the loss is. Moves nothing where each process has them.
-  Status tell(std::vector<StepResult> *results) const;
+  Status tell(StepResult *results, size_t count) const;
   /// Whether this process learns results by `tell` alone.
   bool isTold() const;
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace dist {
 
@@ -115,10 +116,10 @@ Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
       out->stopped = true;
       return metrics.reset();
     }
-    std::vector<StepResult> result(1);
-    DIST_RETURN_IF_ERROR(entries.run(*batch, result.data()));
-    DIST_RETURN_IF_ERROR(teller.tell(&result));
-    loss += double(result[0].loss) * double(batch->examples);
+    StepResult result;
+    DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
+    DIST_RETURN_IF_ERROR(teller.tell(&result, 1));
+    loss += double(result.loss) * double(batch->examples);
     out->examples += batch->examples;
   }
   if (!metrics.has("loss"))
@@ -327,14 +328,15 @@ Status Trainer::resume() {
 /// Waits for the state that is being written. `failure`: why it is none; null:
 /// that is told.
 Status Trainer::finishSave(Status *failure) {
+  // Whatever comes of it, it is not waited for again.
+  int64_t step = std::exchange(savingStep, -1);
   Status why;
   DIST_RETURN_IF_ERROR(folder->finishSave(options.keep, session, &why));
   if (why.ok())
-    savedStep = savingStep;
+    savedStep = step;
   else if (!failure)
-    observer.note("step " + std::to_string(savingStep) +
+    observer.note("step " + std::to_string(step) +
                   " is not saved: " + why.message() + "; training goes on");
-  savingStep = -1;
   if (failure)
     *failure = std::move(why);
   return Status();
@@ -419,7 +421,7 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   for (size_t i = 0; i < done; ++i)
     results.push_back(calls[i].entry->read(calls[i].outputs));
   if (status.ok())
-    DIST_RETURN_IF_ERROR(teller.tell(&results));
+    DIST_RETURN_IF_ERROR(teller.tell(results.data(), results.size()));
   else if (teller.isTold())
     return status; // what the steps before gave stays untold
   for (size_t i = 0; i < done; ++i) {

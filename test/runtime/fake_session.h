@@ -172,7 +172,9 @@ public:
     return all;
   }
   Window outputWindow(const manifest::Entry &, size_t) const override {
-    return {};
+    Window all;
+    all.present = all.whole = true;
+    return all;
   }
   Status rebuild(std::shared_ptr<World>) override {
     return Status::error(StatusCode::InvalidArgument, "one process");

@@ -52,6 +52,51 @@ TEST_F(TrainTest, ResumingGivesTheUninterruptedCurve) {
                                              "step-"}));
 }
 
+// What two processes tell each other may fail at any time, also while a state
+// is saved: the run ends with that error, and leaves whole states only.
+TEST_F(TrainTest, ALostProcessEndsTheRunWhereverItIs) {
+  struct Torn : FakeSession {
+    explicit Torn(int left) : FakeSession(8, 8), left(left) {}
+    int processes() const override { return 2; }
+    Status exchange(const std::string &mine,
+                    std::vector<std::string> *all) override {
+      if (left-- == 0)
+        return Status::error(StatusCode::Unavailable, "the peer is lost");
+      *all = {mine, mine};
+      return Status();
+    }
+    int left;
+  };
+  for (bool beside : {false, true}) {
+    FitOptions options;
+    options.epochs = 2;
+    options.saveEvery = 2;
+    options.asyncSave = beside;
+    options.folderUse = FolderUse::Resume;
+    int cut = 0;
+    for (bool isOver = false; !isOver; ++cut) {
+      options.checkpoint =
+          folder / ("ck" + std::to_string(beside) + std::to_string(cut));
+      Torn session(cut);
+      auto train = data(session, 21);
+      Recorder recorder;
+      Status status = fit(session, *train, nullptr, options, recorder);
+      isOver = session.left >= 0;
+      EXPECT_EQ(status.ok(), isOver);
+      if (isOver)
+        continue;
+      EXPECT_EQ(status.message(), "the peer is lost");
+      if (!std::filesystem::exists(options.checkpoint))
+        continue;
+      for (auto &item : std::filesystem::directory_iterator(options.checkpoint))
+        if (item.is_directory())
+          EXPECT_TRUE(std::filesystem::exists(item.path() / "state.json"))
+              << item.path();
+    }
+    EXPECT_GT(cut, 8);
+  }
+}
+
 // The states are those that are saved between steps; only that steps go on
 // while they are written.
 TEST_F(TrainTest, SavingBesideGivesTheSameStates) {
