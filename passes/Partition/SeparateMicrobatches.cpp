@@ -105,6 +105,24 @@ private:
                                        like.getCollectiveOrigin(), args...);
   }
 
+  /// Part after part along `dim`: of the outer ranks' by OpTy, of the
+  /// microbatches', and of the inner ranks' by OpTy again.
+  template <typename OpTy, typename... Args>
+  Value takeParts(Operation *op, Value value, const SplitAxes &axes,
+                  int64_t dim, Args... args) {
+    auto takeOver = [&](ArrayRef<StringAttr> names) {
+      Type part = scale(value.getType(), dim, 1, whole.getGroupSize(names));
+      value =
+          apply<OpTy>(op, value, names, part, ArrayRef<int64_t>{dim}, args...);
+    };
+    takeOver(axes.outer);
+    value = applyOverMicrobatches<AllSliceOp>(
+        op, value, scale(value.getType(), dim, 1, count),
+        ArrayRef<int64_t>{dim});
+    takeOver(axes.inner);
+    return value;
+  }
+
   func::FuncOp function;
   MeshOp whole;
   StringAttr axis;
@@ -294,20 +312,10 @@ Value Separator::separate(Operation *op, unsigned operand,
     return applyOverMicrobatches<AllReduceOp>(op, value, type,
                                               reduce.getReduction());
   if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
-    int64_t dim = scatter.getDims()[operand];
-    auto scatterOver = [&](Value value, ArrayRef<StringAttr> names) {
-      Type part = scale(value.getType(), dim, 1, whole.getGroupSize(names));
-      return apply<ReduceScatterOp>(op, value, names, part,
-                                    ArrayRef<int64_t>{dim},
-                                    scatter.getReduction());
-    };
     value = applyOverMicrobatches<AllReduceOp>(op, value, type,
                                                scatter.getReduction());
-    value = scatterOver(value, axes.outer);
-    value = applyOverMicrobatches<AllSliceOp>(
-        op, value, scale(value.getType(), dim, 1, count),
-        ArrayRef<int64_t>{dim});
-    return scatterOver(value, axes.inner);
+    return takeParts<ReduceScatterOp>(
+        op, value, axes, scatter.getDims()[operand], scatter.getReduction());
   }
   if (auto gather = dyn_cast<AllGatherOp>(op)) {
     int64_t dim = gather.getDims()[operand];
@@ -323,18 +331,8 @@ Value Separator::separate(Operation *op, unsigned operand,
         ArrayRef<int64_t>{dim});
     return gatherOver(value, axes.outer);
   }
-  if (auto slice = dyn_cast<AllSliceOp>(op)) {
-    int64_t dim = slice.getDims()[operand];
-    auto sliceOver = [&](Value value, ArrayRef<StringAttr> names) {
-      Type part = scale(value.getType(), dim, 1, whole.getGroupSize(names));
-      return apply<AllSliceOp>(op, value, names, part, ArrayRef<int64_t>{dim});
-    };
-    value = sliceOver(value, axes.outer);
-    value = applyOverMicrobatches<AllSliceOp>(
-        op, value, scale(value.getType(), dim, 1, count),
-        ArrayRef<int64_t>{dim});
-    return sliceOver(value, axes.inner);
-  }
+  if (auto slice = dyn_cast<AllSliceOp>(op))
+    return takeParts<AllSliceOp>(op, value, axes, slice.getDims()[operand]);
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     int64_t inner = whole.getGroupSize(axes.inner);
     int64_t place = broadcast.getRoot();

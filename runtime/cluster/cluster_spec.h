@@ -93,6 +93,9 @@ struct ClusterSpec {
   Task chief() const;
 };
 
+/// The place of `spec.self` among the trainers; an error if it is none of them.
+Status findTrainer(const ClusterSpec &spec, int *place);
+
 /// What is wrong with the cluster as a whole: its jobs and their counts, tasks
 /// without a place, addresses that two tasks have. Says all of it, each with
 /// the place it is from. Asks no network.

@@ -7,18 +7,12 @@
 #include "runtime/data/file_list.h"
 #include "runtime/core/text.h"
 #include <glob.h>
-#include <sys/stat.h>
 
 namespace dist {
 
 Status wrongSpec(const std::string &spec, const std::string &why) {
   return Status::error(StatusCode::InvalidInput, "cannot read data", spec, why,
                        "write NAME=FILE,label=FILE, a folder, or one file");
-}
-
-static bool exists(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0;
 }
 
 static Status readList(const std::string &path, std::vector<std::string> *out) {
@@ -44,9 +38,9 @@ static Status readList(const std::string &path, std::vector<std::string> *out) {
 
 Status listFiles(const std::string &name, std::vector<std::string> *out) {
   out->clear();
-  if (startsWith(name, "@") && !exists(name))
+  if (startsWith(name, "@") && !pathExists(name))
     return readList(name.substr(1), out);
-  if (name.find_first_of("*?[") == std::string::npos || exists(name)) {
+  if (name.find_first_of("*?[") == std::string::npos || pathExists(name)) {
     out->push_back(name);
     return Status();
   }

@@ -149,9 +149,8 @@ static std::vector<bool> chooseFor(const std::string &name,
 /// Cuts `#ARRAY` off the name of a file that holds several arrays: which of
 /// them is meant. A file whose own name has a # in it is the file.
 static std::string splitMember(std::string &file) {
-  struct stat info;
   size_t hash = file.rfind('#');
-  if (hash == std::string::npos || stat(file.c_str(), &info) == 0)
+  if (hash == std::string::npos || pathExists(file))
     return "";
   std::string member = file.substr(hash + 1);
   file.resize(hash);

@@ -135,6 +135,8 @@ std::string parentFolder(const std::string &path);
 /// the rights of a folder that a user makes.
 Status makeFolderBeside(const std::string &path, std::string *out);
 
+/// Whether there is something of that name, through links.
+bool pathExists(const std::string &path);
 /// Creates a folder and those above it, as far as they are missing.
 Status makeFolders(const std::string &path);
 /// Removes a folder with all in it, or a file; nothing there is fine.

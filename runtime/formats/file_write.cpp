@@ -145,6 +145,11 @@ Status makeFolderBeside(const std::string &path, std::string *out) {
   return Status();
 }
 
+bool pathExists(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
 Status makeFolders(const std::string &path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);

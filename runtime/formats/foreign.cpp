@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/foreign.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/file.h"
 #include "runtime/formats/varint.h"
 #include <algorithm>
 #include <cctype>
-#include <sys/stat.h>
 
 using namespace dist;
 using std::string_view;
@@ -65,11 +65,6 @@ bool isSavedModel(string_view bytes) {
   return takeVarint(&bytes, &tag) && tag == (1 << 3) &&
          takeVarint(&bytes, &version) && takeField(&bytes, 2, &metaGraph) &&
          takeField(&metaGraph, 1, &info) && !info.empty();
-}
-
-bool exists(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0;
 }
 
 constexpr string_view kBytecode = "ML\xefR";
@@ -133,11 +128,12 @@ Status dist::checkForeignFile(string_view bytes, const std::string &where) {
 }
 
 Status dist::checkForeignFolder(const std::string &where) {
-  if (exists(where + "/saved_model.pb") || exists(where + "/saved_model.pbtxt"))
+  if (pathExists(where + "/saved_model.pb") ||
+      pathExists(where + "/saved_model.pbtxt"))
     return refuse(where, "a TensorFlow SavedModel",
                   "convert it to ONNX, e.g. with python -m tf2onnx.convert "
                   "--saved-model");
-  if (exists(where + "/checkpoint"))
+  if (pathExists(where + "/checkpoint"))
     return refuse(where, "a TensorFlow checkpoint",
                   "it has values without a graph: convert the model to ONNX, "
                   "e.g. with python -m tf2onnx.convert");

@@ -252,17 +252,22 @@ TEST(LibraryFaults, FilterGradientsOfFewChannelsThatSkipPixels) {
     }
 }
 
+/// The gradient of a packed filter, of channels-last memories.
+Spec filterGradient(const ConvCase &c, DataType type) {
+  Spec spec = c.spec(Spec::CONV_FILTER_GRAD);
+  Dims src = c.srcDims(), dst = c.dstDims();
+  *spec.add_memories() = memory(src, channelsLast(src), type);
+  *spec.add_memories() = memory(dst, channelsLast(dst), type);
+  *spec.add_memories() = memory(c.weightDims(), {}, type);
+  return spec;
+}
+
 // Columns of filters that meet pads alone are left as they were.
 TEST(LibraryFaults, NarrowFilterGradientsOfColumnsWithoutPixels) {
   auto make = [](int64_t width, int64_t stride) {
     ConvCase c{2, 1, 8, 8, {4, width}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     c.strides[1] = stride;
-    Spec spec = c.spec(Spec::CONV_FILTER_GRAD);
-    Dims src = c.srcDims(), dst = c.dstDims(), weights = c.weightDims();
-    *spec.add_memories() = memory(src, channelsLast(src), manifest::BF16);
-    *spec.add_memories() = memory(dst, channelsLast(dst), manifest::BF16);
-    *spec.add_memories() = memory(weights, {}, manifest::BF16);
-    return spec;
+    return filterGradient(c, manifest::BF16);
   };
   const char *faulty = "jit_bf16:avx512_core_bf16";
   EXPECT_TRUE(isFaulty(make(1, 2), faulty));
@@ -283,12 +288,7 @@ TEST(LibraryFaults, NarrowFilterGradientsDeeperThanTheImage) {
                {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
     c.dilations[0] = dilation;
     c.low[0] = c.high[0] = dilation;
-    Spec spec = c.spec(Spec::CONV_FILTER_GRAD);
-    Dims src = c.srcDims(), dst = c.dstDims(), weights = c.weightDims();
-    *spec.add_memories() = memory(src, channelsLast(src), manifest::BF16);
-    *spec.add_memories() = memory(dst, channelsLast(dst), manifest::BF16);
-    *spec.add_memories() = memory(weights, {}, manifest::BF16);
-    return spec;
+    return filterGradient(c, manifest::BF16);
   };
   const char *faulty = "jit_bf16:avx512_core_bf16";
   EXPECT_TRUE(isFaulty(make(2, 1), faulty));

@@ -63,8 +63,7 @@ static std::string findListenAddress(const Address &address) {
   std::string why;
   Address listen{"0.0.0.0", address.port};
   for (const std::string &literal : network.resolve(address.host, &why)) {
-    bool isMeant = isLoopback(address.host) || address.host == "localhost";
-    if (isLoopback(literal) && !isMeant)
+    if (isLoopback(literal) && !isLoopback(address.host))
       continue;
     listen.host = literal;
     break;
@@ -117,7 +116,9 @@ struct Membership::Impl {
 
   const MembershipOptions options;
   const std::vector<Task> trainers;
-  int self = 0, chief = 0;
+  /// The chief is the first of those that train.
+  static constexpr int chief = 0;
+  int self = 0;
   std::unique_ptr<EtcdServer> server;
   std::unique_ptr<EtcdClient> client;
   int64_t lease = 0;
@@ -140,19 +141,7 @@ struct Membership::Impl {
 };
 
 Status Membership::Impl::open() {
-  auto place = [&](const Task &task) {
-    return int(std::find(trainers.begin(), trainers.end(), task) -
-               trainers.begin());
-  };
-  self = options.spec.self ? place(*options.spec.self) : int(trainers.size());
-  chief = place(options.spec.chief());
-  if (self == int(trainers.size()) || chief == int(trainers.size()))
-    return Status::error(
-        StatusCode::InvalidInput, "this process is none of those that train",
-        options.spec.selfSource,
-        options.spec.self ? "it is " + options.spec.self->text()
-                          : "nothing says which it is",
-        "start it as one of the workers");
+  DIST_RETURN_IF_ERROR(findTrainer(options.spec, &self));
   const Address &address = *options.spec.find(trainers[chief]);
   std::string store = address.text();
   if (self == chief) {
