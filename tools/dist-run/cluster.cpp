@@ -98,12 +98,8 @@ Status ClusterRun::find(const Options &options) {
         "it is for " + std::to_string(processes) + " workers, and " +
             found->spec.addressSource + " has " + std::to_string(trainers),
         "compile it with --workers " + std::to_string(trainers));
-  std::vector<cluster::Task> tasks = found->spec.trainers();
-  if (std::find(tasks.begin(), tasks.end(), *found->spec.self) == tasks.end())
-    return Status::error(
-        StatusCode::InvalidInput, "this process is none of those that train",
-        found->spec.selfSource, "it is " + found->spec.self->text(),
-        "start it as one of the workers");
+  int self = 0;
+  DIST_RETURN_IF_ERROR(cluster::findTrainer(found->spec, &self));
   takePart(found->spec);
   impl = std::move(found);
   return Status();
@@ -234,6 +230,16 @@ Status ClusterRun::agreeOn(
     if (!isTaken)
       mine.insert(files[i]);
   }
+  return Status();
+}
+
+Status ClusterRun::askChief(const std::string &what, bool *mine) {
+  if (!impl)
+    return Status();
+  std::vector<std::vector<std::string>> all;
+  DIST_RETURN_IF_ERROR(
+      impl->membership->exchange(what, {*mine ? "yes" : "no"}, &all));
+  *mine = !all.front().empty() && all.front().front() == "yes";
   return Status();
 }
 

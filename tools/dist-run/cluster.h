@@ -46,6 +46,9 @@ public:
   /// writes of its own, if another one before it does not write there, too.
   Status agreeOn(const std::vector<std::pair<std::string, std::string>> &what,
                  const std::vector<std::string> &files);
+  /// What the chief says of something that it alone decides, and the others
+  /// take part in; `mine` becomes that.
+  Status askChief(const std::string &what, bool *mine);
   /// Whether a file of `agreeOn` is this process's to write.
   bool writes(const std::string &file) const {
     return !isCluster() || mine.count(file) > 0;

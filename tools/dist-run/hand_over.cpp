@@ -64,6 +64,7 @@ ClusterRun::agreeOn(const std::vector<std::pair<std::string, std::string>> &,
                     const std::vector<std::string> &) {
   return Status();
 }
+Status ClusterRun::askChief(const std::string &, bool *) { return Status(); }
 void ClusterRun::endStart() {}
 std::string ClusterRun::describeTraffic() const { return ""; }
 std::string launchedPackage() { return ""; }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
+#include "runtime/core/number_text.h"
 #include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/writers.h"
 #include "runtime/train/trainer.h"
@@ -207,14 +208,44 @@ static Status checkBest(const Options &options, const FitOutcome &outcome,
                        "give the --output of that time");
 }
 
-/// What the processes of a cluster must do alike, so that each step of one has
-/// its counterpart in the others.
-static std::vector<std::pair<std::string, std::string>>
-describeRun(const Options &options, const Dataset &data,
-            const Dataset *validation) {
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+static std::string describe(const NamedValues &values) {
+  std::string all;
+  for (auto &[name, value] : values)
+    all += (all.empty() ? "" : " ") + name + "=" + value;
+  return all.empty() ? "none" : all;
+}
+
+/// A watch and what its keys are.
+static std::string describe(const Watch &watch,
+                            const std::vector<double> &keys = {}) {
+  if (watch.metric.empty())
+    return "none";
+  std::string all = watch.metric + " min-delta=" + numberText(watch.minDelta);
+  for (double key : keys)
+    all += " " + numberText(key);
+  return all;
+}
+
+/// What the processes of a cluster must read alike: each takes its rows of it.
+static Settings describeData(const Options &options, const Dataset &data) {
+  return {{"data", std::to_string(data.examples()) + " examples"},
+          {"--scale", describe(options.scale)},
+          {"--mean", describe(options.mean)},
+          {"--std", describe(options.std)},
+          {"--layout", describe(options.layout)}};
+}
+
+/// What they must do alike, so that each step of one has its counterpart in the
+/// others.
+static Settings describeRun(const Options &options, const Dataset &data,
+                            const Dataset *validation) {
   auto number = [](int64_t value) { return std::to_string(value); };
-  return {
-      {"data", number(data.examples()) + " examples"},
+  const EarlyStopping &stopping = options.monitors.earlyStopping;
+  const ReduceOnPlateau &plateau = options.monitors.reduceOnPlateau;
+  Settings settings = describeData(options, data);
+  Settings more = {
       {"validation data",
        validation ? number(validation->examples()) + " examples" : "none"},
       {"--epochs", number(options.epochs)},
@@ -226,10 +257,17 @@ describeRun(const Options &options, const Dataset &data,
       {"--on-nonfinite", options.onNonfinite},
       {"--checkpoint", options.checkpoint.empty() ? "none" : "given"},
       {"--save-every", number(options.saveEvery)},
+      {"--async-save", options.asyncSave ? "yes" : "no"},
       {"--resume", options.resume ? "yes" : "no"},
-      {"--early-stopping", options.monitors.earlyStopping.metric},
-      {"--save-best", options.monitors.saveBest.metric},
-      {"--reduce-lr-on-plateau", options.monitors.reduceOnPlateau.metric}};
+      {"--early-stopping", describe(stopping, {double(stopping.patience),
+                                               double(stopping.restoreBest)})},
+      {"--save-best", describe(options.monitors.saveBest)},
+      {"--reduce-lr-on-plateau",
+       describe(plateau,
+                {plateau.factor, plateau.minRate, double(plateau.patience),
+                 double(plateau.cooldown)})}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
 }
 
 static void noteWeights(const Session &session, const Dataset &data) {
@@ -256,21 +294,20 @@ int runFit(const Options &options) {
     status = checkModelName(options.outputs[0]);
   if (!status.ok())
     return report(status);
-  if (launchesWorkers(options))
-    return launchWorkers(options, kDefaultBatch);
-  ClusterRun cluster;
-  status = cluster.find(options);
-  if (!status.ok())
-    return report(status);
-
   FolderUse use = options.resume      ? FolderUse::Resume
                   : options.overwrite ? FolderUse::Overwrite
                                       : FolderUse::New;
-  // Not after the model was compiled and the data were read.
-  if (!options.checkpoint.empty() && cluster.isChief())
-    if (Status status = checkCheckpointFolder(options.checkpoint, use);
-        !status.ok())
-      return report(status);
+  bool launches = launchesWorkers(options);
+  ClusterRun cluster;
+  if (!launches)
+    status = cluster.find(options);
+  // Not after the model was compiled, workers were started and the data read.
+  if (status.ok() && !options.checkpoint.empty() && cluster.isChief())
+    status = checkCheckpointFolder(options.checkpoint, use);
+  if (!status.ok())
+    return report(status);
+  if (launches)
+    return launchWorkers(options, kDefaultBatch);
 
   Program program;
   std::unique_ptr<Session> session;
@@ -302,6 +339,9 @@ int runFit(const Options &options) {
 
   status = cluster.agreeOn(describeRun(options, *data, validation.get()),
                            {options.history, options.trace});
+  bool writesModel = !options.outputs.empty();
+  if (status.ok())
+    status = cluster.askChief("--output", &writesModel);
   if (!status.ok())
     return report(status);
   if (validation && cluster.isChief())
@@ -345,8 +385,9 @@ int runFit(const Options &options) {
     ; // The others tell of it.
   else if (status.ok() && !options.monitors.saveBest.metric.empty())
     status = checkBest(options, outcome, reporter.wroteBest);
-  else if (status.ok() && !options.outputs.empty())
-    status = writeModel(program.folder, *session, options.outputs[0]);
+  else if (status.ok() && writesModel)
+    status = writeModel(program.folder, *session,
+                        options.outputs.empty() ? "" : options.outputs[0]);
   if (status.ok() && cluster.isCluster())
     printNote("dist-run: note: " + cluster.describeTraffic());
   shield.dismiss();
@@ -390,8 +431,7 @@ int runEvaluate(const Options &options) {
   Evaluation result;
   setActivity("evaluating");
   if (status.ok())
-    status = cluster.agreeOn(
-        {{"data", std::to_string(data->examples()) + " examples"}}, {});
+    status = cluster.agreeOn(describeData(options, *data), {});
   if (status.ok()) {
     if (cluster.isChief())
       noteWeights(*session, *data);

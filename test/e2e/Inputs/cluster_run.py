@@ -92,7 +92,9 @@ elif case == "stop":
 elif case == "missing":
     finish([start(0, ports), start(1, ports)])
 elif case == "unlike":
-    finish([start(0, ports), start(1, ports, "--epochs", "7"), start(2, ports)])
+    finish([start(0, ports), start(1, ports, *os.environ["WORKER_1"].split()), start(2, ports)])
+elif case == "chief":
+    finish([start(0, ports, *os.environ["CHIEF"].split()), start(1, ports), start(2, ports)])
 elif case == "port":
     held[0].listen()
     finish([start(0, ports)])
