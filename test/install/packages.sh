@@ -59,7 +59,7 @@ inside() {
   [ ! -e "$build/CMakeCache.txt" ] && [ ! -e "$source/CMakeLists.txt" ]
   local root=$1 missing
   cd "$out"
-  missing=$(ldd "$root"/bin/dist-opt "$root"/bin/dist-run "$root"/lib*/libdist_runtime.so | grep 'not found') &&
+  missing=$(ldd "$root"/bin/* "$root"/lib*/libdist_runtime.so | grep 'not found') &&
     { echo "$missing"; return 1; }
   # A cache of its own, so that dist-run compiles, with the dist-opt beside it.
   XDG_CACHE_HOME=$root-cache "$root/bin/dist-run" fit digits-mlp.onnx --data digits --scale x=1/16 \
@@ -67,6 +67,10 @@ inside() {
     --strategy mirrored --devices cpu:2 --output "$root-trained.onnx" > "$root-log" 2>&1 || { cat "$root-log"; return 1; }
   tail -n 1 "$root-log"
   [ -s "$root-trained.onnx" ]
+  # Several processes want the executable of a cluster's engines, where there is one.
+  [ ! -e "$root/bin/dist-run-cluster" ] ||
+    XDG_CACHE_HOME=$root-cache "$root/bin/dist-run" fit digits-mlp.onnx --data digits --scale x=1/16 \
+      --loss sparse-categorical-crossentropy --strategy multi-worker-mirrored --workers 2 > "$root-log" 2>&1 || { cat "$root-log"; return 1; }
   # The shared library needs no other package, installed for development or not.
   { cmake -G Ninja -S app -B "$root-app" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$root" \
       -DCMAKE_DISABLE_FIND_PACKAGE_{Protobuf,ZLIB,dnnl,nlohmann_json}=ON -DMODEL="$out/digits-mlp.onnx" && cmake --build "$root-app"; } > "$root-log" 2>&1 || { cat "$root-log"; return 1; }
