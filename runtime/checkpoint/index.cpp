@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/index.h"
+#include "runtime/checkpoint/state.h"
 #include "runtime/formats/file.h"
-#include <cerrno>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 namespace dist {
 
 using nlohmann::json;
 
-static constexpr const char *kIndex = "/index.json";
+static constexpr const char *kIndex = "index.json";
 
 static const char *nameOf(SavedPart::Kind kind) {
   switch (kind) {
@@ -118,24 +117,18 @@ Status writeIndex(const std::string &folder,
     text += (&file == &files.front() ? "\n" : ",\n") + file;
   text += "\n]}\n";
   *crc = crc32Of(text);
-  return writeFile(folder + kIndex, text, true);
+  return writeFile(folder + "/" + kIndex, text, true);
 }
 
 Status readIndex(const std::string &folder, uint32_t crc,
                  std::vector<SavedFile> *out, bool *damaged) {
   auto wrong = [&](const char *why) {
     *damaged = true;
-    return Status::error(StatusCode::InvalidInput, "damaged checkpoint", folder,
-                         why);
+    return damagedState(folder, why);
   };
-  *damaged = false;
   out->clear();
-  std::string path = folder + kIndex;
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
-    return wrong("index.json is missing");
   std::shared_ptr<const FileBytes> bytes;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &bytes));
+  DIST_RETURN_IF_ERROR(openStateFile(folder, kIndex, &bytes, damaged));
   std::string_view text = bytes->bytes();
   if (crc32Of(text) != crc)
     return wrong("the checksum of index.json is wrong");

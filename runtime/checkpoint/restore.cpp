@@ -128,8 +128,7 @@ Status Restorer::checkComplete(const Variable &variable,
   *damaged = !boxes.empty() && elements != elementCount(boxes.front()->whole);
   if (!*damaged)
     return Status();
-  return Status::error(StatusCode::InvalidInput, "damaged checkpoint", folder,
-                       "a part of '" + variable.name() + "' is missing");
+  return damagedState(folder, "a part of '" + variable.name() + "' is missing");
 }
 
 Status Restorer::check(bool *damaged) {

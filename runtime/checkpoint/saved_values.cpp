@@ -14,8 +14,7 @@
 namespace dist {
 
 Status SavedValues::wrong(const std::string &why) const {
-  return Status::error(StatusCode::InvalidInput, "damaged checkpoint", folder,
-                       why);
+  return damagedState(folder, why);
 }
 
 /// A file that cannot be read now may be sound all the same.

@@ -224,20 +224,25 @@ Status writeHeader(const std::string &folder, const StateHeader &header) {
       file.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true);
 }
 
+Status damagedState(const std::string &folder, const std::string &why) {
+  return Status::error(StatusCode::InvalidInput, "damaged checkpoint", folder,
+                       why);
+}
+
+Status openStateFile(const std::string &folder, const std::string &name,
+                     std::shared_ptr<const FileBytes> *out, bool *damaged) {
+  std::string path = folder + "/" + name;
+  struct stat info;
+  *damaged = stat(path.c_str(), &info) != 0 && errno == ENOENT;
+  return *damaged ? damagedState(folder, name + " is missing")
+                  : FileBytes::open(path, out);
+}
+
 Status readHeader(const std::string &folder, StateHeader *out, bool *damaged) {
   *out = StateHeader();
-  *damaged = true;
-  auto wrong = [&](const char *why) {
-    return Status::error(StatusCode::InvalidInput, "damaged checkpoint", folder,
-                         why);
-  };
-  std::string path = folder + "/state.json";
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
-    return wrong("state.json is missing");
+  auto wrong = [&](const char *why) { return damagedState(folder, why); };
   std::shared_ptr<const FileBytes> bytes;
-  *damaged = false;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &bytes));
+  DIST_RETURN_IF_ERROR(openStateFile(folder, "state.json", &bytes, damaged));
   *damaged = true;
   std::string_view text = bytes->bytes();
   json file = json::parse(text.begin(), text.end(), nullptr, false);

@@ -15,6 +15,7 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include "runtime/formats/file.h"
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -85,6 +86,14 @@ struct StateHeader {
 
 /// `folder`/state.json, through the disk's cache.
 Status writeHeader(const std::string &folder, const StateHeader &header);
+
+/// The error of a state that is not as it was saved.
+Status damagedState(const std::string &folder, const std::string &why);
+
+/// The bytes of a file of a state. `damaged`: it is missing; one that cannot be
+/// read now may be sound.
+Status openStateFile(const std::string &folder, const std::string &name,
+                     std::shared_ptr<const FileBytes> *out, bool *damaged);
 
 /// `damaged` tells what is wrong with the state itself (it is no use to anyone)
 /// from what keeps this program from reading it.
