@@ -185,6 +185,7 @@ private:
   };
   std::vector<Call> calls; // kept, with their tensors
   std::vector<StepCall> stepCalls;
+  std::vector<StepResult> results; // of a launch
   ResultTeller teller;
 };
 
@@ -417,7 +418,7 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   double time = now();
   stepSeconds = (time - stepBegan) / double(count);
   stepBegan = time;
-  std::vector<StepResult> results;
+  results.clear();
   for (size_t i = 0; i < done; ++i)
     results.push_back(calls[i].entry->read(calls[i].outputs));
   if (status.ok())
