@@ -7,6 +7,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/servers.h"
 #include "runtime/core/variants.h"
 #include <algorithm>
 #include <cerrno>
@@ -183,7 +184,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
           DIST_RETURN_IF_ERROR(checkBinding(manifest, number, binding, place));
     }
   }
-  return Status();
+  return checkServers(manifest, where);
 }
 
 template <typename T>

@@ -21,6 +21,11 @@ inline std::string programPath(const std::string &folder,
   return folder + "/program" + (variant.empty() ? "" : "." + variant) + ".so";
 }
 
+/// The package of a parameter server, within that of its workers.
+inline std::string serverPath(const std::string &folder, int server) {
+  return folder + "/servers/" + std::to_string(server);
+}
+
 } // namespace dist
 
 #endif // RUNTIME_CORE_PACKAGE_FILES_H

@@ -30,6 +30,10 @@ std::string commonPart(const manifest::Manifest &manifest) {
     variable.clear_state_offset();
     *common.add_variables() = variable;
   }
+  for (manifest::Server server : manifest.servers()) {
+    server.clear_digest();
+    *common.add_servers() = server;
+  }
   auto addBindings = [](const auto &from, auto *to) {
     for (const manifest::Binding &binding : from) {
       if (binding.role() == manifest::Binding::PREPARED)

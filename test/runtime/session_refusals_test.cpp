@@ -86,6 +86,20 @@ TEST_F(VariantsTest, TheBestThatFitsRuns) {
     EXPECT_NE(why.find(part), std::string::npos) << why;
 }
 
+// Of parameter servers each variant has its own program.
+TEST_F(VariantsTest, HaveTheSameServers) {
+  for (manifest::Manifest *one : {&m, &others["foreign"], &others["large"]})
+    one->add_servers()->set_digest(one->target_cpu());
+  others["middle"].add_servers();
+  write();
+  EXPECT_EQ(chosen(), "large");
+  others["foreign"].mutable_servers(0)->add_parts()->set_name_there("w");
+  others["foreign"].mutable_servers(0)->mutable_parts(0)->set_size(2);
+  write();
+  EXPECT_NE(chosen().find("is not of the program that the others are"),
+            std::string::npos);
+}
+
 TEST_F(VariantsTest, AreOfOneProgram) {
   others["foreign"].mutable_variables(0)->set_name("v");
   write();
