@@ -21,6 +21,12 @@ std::chrono::steady_clock::duration toDuration(double seconds) {
       std::chrono::duration<double>(std::min(seconds, longest)));
 }
 
+std::chrono::steady_clock::duration
+countedTime(std::chrono::steady_clock::duration between,
+            std::chrono::steady_clock::duration slice) {
+  return std::min(between, slice);
+}
+
 Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks) {
   Dependence result;
   std::vector<bool> done(ranks);

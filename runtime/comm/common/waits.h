@@ -71,6 +71,13 @@ private:
   std::vector<LifeSign> seen; // by rank
 };
 
+/// What counts of the time between two looks at the others that were to be
+/// `slice` apart. Who looks late had no CPU, or was suspended: so may they have
+/// been, and nothing could have come.
+std::chrono::steady_clock::duration
+countedTime(std::chrono::steady_clock::duration between,
+            std::chrono::steady_clock::duration slice);
+
 /// What a clock of nanoseconds can count, with room for the time of day.
 std::chrono::steady_clock::duration toDuration(double seconds);
 

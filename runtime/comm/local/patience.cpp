@@ -83,7 +83,7 @@ std::string Patience::makeWarning() {
   return warnOf(shared.options, mine.report(), timeout - left);
 }
 
-bool Patience::look(Clock::duration suspended) {
+bool Patience::look() {
   Clock::time_point now = Clock::now();
   std::unique_lock<std::mutex> lock(shared.waitingMutex);
   if (!known) {
@@ -94,12 +94,12 @@ bool Patience::look(Clock::duration suspended) {
     last = now;
     return true;
   }
-  Clock::duration elapsed = now - last - suspended;
+  Clock::duration between = now - last;
   last = now;
-  if (sawProgress(elapsed))
+  if (sawProgress(between))
     left = timeout;
   else
-    left -= elapsed;
+    left -= countedTime(between, slice);
   std::string warning = makeWarning();
   lock.unlock();
   if (!warning.empty())

@@ -42,14 +42,14 @@ public:
       gave = giveCpu();
     }
     while (true) {
-      Clock::time_point planned = Clock::now() + slice, until = planned;
+      Clock::time_point until = Clock::now() + slice;
       if (point.waitUntil(ready, until, gave ? 0 : spinMicroseconds)) {
         if (gave)
           shared.options.sit(mine.rank);
         return true;
       }
       spinMicroseconds = 0;
-      if (!look(until - planned))
+      if (!look())
         return false;
     }
   }
@@ -65,9 +65,8 @@ private:
   void watchLate();
   /// Whether it has had no CPU since, and got this one.
   bool giveCpu();
-  /// Between two slices; false: the deadline has passed. `suspended`: how long
-  /// the whole process was.
-  bool look(Clock::duration suspended);
+  /// Between two slices; false: the deadline has passed.
+  bool look();
   /// Under the lock: what to say of those that are waited for, once, when half
   /// of the time is over; else empty.
   std::string makeWarning();

@@ -169,7 +169,7 @@ private:
     const CallOnWire &call;
     bool warned = false;
     int spins = 0, looks = 0;
-    Transport::Clock::duration slice, timeout, left, suspended{};
+    Transport::Clock::duration slice, timeout, left;
     Transport::Clock::time_point awake, last, next;
     Watch watch;
   };

@@ -21,9 +21,6 @@ namespace {
 using Clock = Transport::Clock;
 /// How often a waiting rank looks at the others.
 constexpr std::chrono::milliseconds longestSlice{200};
-/// A sleep that lasts so much longer than planned: the process was suspended,
-/// and no message could have come.
-constexpr std::chrono::seconds suspension{1};
 
 void relax() {
 #if defined(__x86_64__)
@@ -67,12 +64,7 @@ Status Post::Waiting::pass() {
   spins = spinsPerLook;
   if (now >= next)
     return look(now);
-  post.transport->sleepUntil(next);
-  Clock::duration late = post.transport->now() - next;
-  if (late > suspension) {
-    suspended += late;
-    next += late;
-  }
+  post.transport->sleepUntil(next); // what came meanwhile is taken first
   return Status();
 }
 
@@ -110,14 +102,13 @@ Status Post::Waiting::look(Clock::time_point now) {
     all.insert(all.end(), peer.waits.begin(), peer.waits.end());
   }
   Dependence dependence = follow(own, all, ranks);
-  Clock::duration elapsed = looks ? now - last - suspended : slice;
-  bool moved = watch.sawProgress(dependence, elapsed, signs);
+  Clock::duration between = looks ? now - last : slice;
+  bool moved = watch.sawProgress(dependence, between, signs);
   // The first look asks; the second has the answers to compare others with.
-  left = moved && looks > 1 ? timeout : left - elapsed;
+  left = moved && looks > 1 ? timeout : left - countedTime(between, slice);
   ++looks;
   last = now;
   next = now + slice;
-  suspended = {};
   post.waiting = this;
   const MessageOptions &options = post.options;
   if (!warned && options.warn && timeout.count() > 0 && left <= timeout / 2) {
