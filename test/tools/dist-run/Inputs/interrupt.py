@@ -19,6 +19,18 @@ def until(done, what):
         time.sleep(0.01)
 
 
+def catches(pid, number):
+    """Whether the process has a handler for the signal by now."""
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("SigCgt:"):
+            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+
+
+def cpu_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def lines(path):
     return open(path).read().count("\n") if os.path.exists(path) else 0
 
@@ -54,7 +66,8 @@ elif case == "second":
     run = start(FIT + ["--on-nonfinite", "continue", "--steps-per-epoch", "12000", "--steps-per-launch", "12000",
                        "--output", f"{folder}/model.onnx", "--history", f"{folder}/h.jsonl"])
     until(lambda: os.path.exists(f"{folder}/h.jsonl"), "the training")
-    time.sleep(0.5)
+    before = cpu_seconds(run.pid)
+    until(lambda: cpu_seconds(run.pid) > before + 0.5, "steps")
     run.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     print("after the first:", run.poll())
@@ -78,7 +91,8 @@ elif case in ("compile", "kill"):
         print("left:", left)
 elif case == "bench":
     run = start(["dist-run", "bench", model, "--loss", "sparse-categorical-crossentropy", "--seconds", "100"])
-    time.sleep(1.5)
+    until(lambda: catches(run.pid, signal.SIGINT), "the handler")
+    time.sleep(1)
     run.send_signal(signal.SIGINT)
     print("exit", run.wait(), run.stderr.read().strip())
 elif case == "ignored":
