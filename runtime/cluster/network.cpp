@@ -109,6 +109,15 @@ bool SystemNetwork::canListen(const std::string &literal, int port,
   return isFree;
 }
 
+std::string listenLiteral(const std::string &host) {
+  SystemNetwork network;
+  std::string why;
+  for (const std::string &literal : network.resolve(host, &why))
+    if (!isLoopback(literal) || isLoopback(host))
+      return literal;
+  return "0.0.0.0";
+}
+
 static void checkOwnAddress(const ClusterSpec &spec, const Address &address,
                             const std::vector<std::string> &literals,
                             Network &network, std::vector<Status> &faults) {

@@ -38,6 +38,10 @@ public:
   std::string findInterface(const std::string &literal);
 };
 
+/// Where a server listens that others reach at `host`: its literal or, where
+/// the name means this machine alone here, all addresses.
+std::string listenLiteral(const std::string &host);
+
 /// Names that do not resolve, an own address that is another machine's, an own
 /// port that is taken. Nothing is sent to a peer.
 std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network);

@@ -7,13 +7,15 @@
 //
 // Deadlines of collectives are about ranks that hang, not about ranks that
 // compute for long: a rank that waits asks here whether the other one still
-// moves.
+// moves. What it waits for others is counted, too: who waits least of all in a
+// step is who the others wait for.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_PROGRESS_H
 #define RUNTIME_CORE_PROGRESS_H
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <pthread.h>
@@ -48,11 +50,39 @@ public:
     return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
   }
 
+  /// The rank's own thread is at the collective of an op, for as long as this
+  /// lives.
+  class Waiting {
+  public:
+    explicit Waiting(Progress &progress)
+        : progress(progress), begin(std::chrono::steady_clock::now()) {}
+    Waiting(Progress &progress, int32_t op) : Waiting(progress) {
+      progress.lastOp.store(op, std::memory_order_relaxed);
+    }
+    ~Waiting() {
+      std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+      progress.waited.fetch_add(time.count(), std::memory_order_relaxed);
+    }
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+
+  private:
+    Progress &progress;
+    const std::chrono::steady_clock::time_point begin;
+  };
+  /// Nanoseconds that the rank's own thread has spent in collectives.
+  int64_t waitTime() const { return waited.load(std::memory_order_relaxed); }
+  /// Of the collective that it began last; `noOp`: of none yet.
+  static constexpr int32_t noOp = INT32_MIN;
+  int32_t op() const { return lastOp.load(std::memory_order_relaxed); }
+
 private:
   // The clocks of threads are negative numbers.
   static constexpr clockid_t noThread = CLOCK_REALTIME;
   std::atomic<uint64_t> count{0};
   std::atomic<clockid_t> thread{noThread};
+  std::atomic<int64_t> waited{0};
+  std::atomic<int32_t> lastOp{noOp};
 };
 
 } // namespace dist

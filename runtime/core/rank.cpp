@@ -115,6 +115,14 @@ void **writtenBuffers(const Collective &call, void **buffers) {
   return buffers + (call.gives ? call.pieces.size : 0);
 }
 
+/// All ranks of a group make their calls in one order.
+Status waitForStarted(dist_rt_context *context) {
+  if (context->started.idle())
+    return Status();
+  Progress::Waiting waiting(context->communicator->progress);
+  return context->started.waitForAll();
+}
+
 int32_t rt_collective(dist_rt_context *context,
                       const dist_rt_collective *description, void **buffers) {
   return guarded(context, [&] {
@@ -126,9 +134,7 @@ int32_t rt_collective(dist_rt_context *context,
                 : slices ? "slice"
                          : "collective",
                 nullptr, static_cast<int32_t>(description->op));
-    // All ranks of a group make their calls in one order.
-    if (!context->started.idle())
-      DIST_RETURN_IF_ERROR(context->started.waitForAll());
+    DIST_RETURN_IF_ERROR(waitForStarted(context));
     Collective call = Collective::fromAbi(*description);
     return context->communicator->run(call, buffers,
                                       writtenBuffers(call, buffers));
@@ -144,8 +150,7 @@ int32_t rt_publish(dist_rt_context *context,
     if (call.kind == CollectiveKind::AllSlice)
       return context->communicator->publish(call, buffers, addresses);
     Timed timed(context, "collective", nullptr, call.op);
-    if (!context->started.idle())
-      DIST_RETURN_IF_ERROR(context->started.waitForAll());
+    DIST_RETURN_IF_ERROR(waitForStarted(context));
     return context->communicator->publish(call, buffers, addresses);
   });
 }
@@ -163,6 +168,7 @@ int32_t rt_collective_start(dist_rt_context *context,
 int32_t rt_collective_wait(dist_rt_context *context, int32_t op) {
   return guarded(context, [&] {
     Timed timed(context, "wait", nullptr, op);
+    Progress::Waiting waiting(context->communicator->progress, op);
     return context->started.wait(op);
   });
 }

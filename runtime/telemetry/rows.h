@@ -27,6 +27,7 @@ struct StepRow {
   float learningRate = 0; // NaN: not known yet
   double seconds = 0;
   int64_t stepOfEpoch = 0, stepsOfEpoch = 0; // for the bar
+  double inputSeconds = 0; // of `seconds`, until the batch was there
 };
 
 struct EpochRow {

@@ -174,7 +174,7 @@ private:
   /// Of the newest state, and of the one that is being written; -1: none.
   int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
-  double epochBegan = 0, stepBegan = 0, stepSeconds = 0;
+  double epochBegan = 0, stepBegan = 0, stepSeconds = 0, inputSeconds = 0;
 
   /// A call of a launch: of a batch, or of `apply` behind it.
   struct Call {
@@ -392,8 +392,11 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
     call.entry = &entry;
     entry.fill(*batch, &call.inputs);
   };
+  double waited = 0;
   for (int64_t i = 1; i <= count; ++i) {
+    double asked = now();
     const Batch *batch = stream.next();
+    waited += now() - asked;
     EntryCall *entry = nullptr;
     DIST_RETURN_IF_ERROR(entries.choose(*batch, &entry));
     add(batch, *entry);
@@ -417,6 +420,7 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   Status status = session.runSteps(stepCalls, goOn, &done);
   double time = now();
   stepSeconds = (time - stepBegan) / double(count);
+  inputSeconds = waited / double(count);
   stepBegan = time;
   results.clear();
   for (size_t i = 0; i < done; ++i)
@@ -465,6 +469,7 @@ Status Trainer::record(const Batch &batch, const StepResult &result,
   row.loss = result.loss;
   row.learningRate = learningRate;
   row.seconds = stepSeconds;
+  row.inputSeconds = inputSeconds;
   row.stepOfEpoch = (state.step - 1) % stepsPerEpoch + 1;
   row.stepsOfEpoch =
       std::min(stepsPerEpoch, lastStep - (row.epoch - 1) * stepsPerEpoch);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/cluster.h"
+#include "runtime/cluster/heartbeat/heartbeat.h"
 #include "runtime/cluster/membership/world.h"
 #include "runtime/cluster/network.h"
 #include "runtime/comm/ucx/ucx.h"
@@ -32,8 +33,12 @@ using cluster::Membership;
 struct ClusterRun::Impl {
   ClusterSpec spec;
   std::unique_ptr<Membership> membership;
+  std::unique_ptr<cluster::Heartbeat> heartbeat;
   std::weak_ptr<MessageWorld> world; // the session's
   Placement placement;
+
+  /// From now on processes that end, or are frozen, are lost to the others.
+  Status watchEachOther(const Options &options);
 };
 
 ClusterRun::ClusterRun() = default;
@@ -154,6 +159,31 @@ static std::string chooseInterface(const ClusterSpec &spec) {
   return "";
 }
 
+Status ClusterRun::Impl::watchEachOther(const Options &options) {
+  cluster::HeartbeatOptions watching;
+  watching.self = membership->self();
+  watching.patience = options.heartbeatTimeout;
+  for (const cluster::Member &member : membership->members()) {
+    const cluster::Address *address = spec.find(member.task);
+    watching.members.push_back(
+        {member.task.text(),
+         address && !address->host.empty() ? address->text() : "",
+         member.hostName, member.process});
+  }
+  const cluster::Address &chief = *spec.find(spec.chief());
+  std::string endpoint;
+  bool serves = watching.self == 0;
+  if (serves)
+    DIST_RETURN_IF_ERROR(cluster::Heartbeat::serve(
+        watching, cluster::listenLiteral(chief.host), &heartbeat, &endpoint));
+  std::vector<std::vector<std::string>> all;
+  DIST_RETURN_IF_ERROR(
+      membership->exchange(cluster::kControlEndpoint, {endpoint}, &all));
+  return serves ? Status()
+                : cluster::Heartbeat::join(watching, chief.host, all[0].at(0),
+                                           &heartbeat);
+}
+
 Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
@@ -166,6 +196,7 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   };
   DIST_RETURN_IF_ERROR(describeProgram(options, package, &joining.facts));
   DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
+  DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(
       cluster::chooseCpuVariant(membership, &settings->cpuVariant));
@@ -187,7 +218,17 @@ Status ClusterRun::join(const Options &options, const std::string &package,
         cluster::makeClusterWorld(*impl->membership, impl->placement, world,
                                   chooseInterface(impl->spec), &made));
     impl->world = made;
-    *out = std::move(made);
+    std::vector<Communicator *> ranks;
+    for (int rank : impl->placement.ranksOf(impl->membership->self()))
+      ranks.push_back(&made->rank(rank));
+    impl->heartbeat->attach(std::move(ranks), world.nameOp);
+    // What names ops, and the ranks, are the session's.
+    World *shown = made.get();
+    *out = std::shared_ptr<World>(
+        shown, [made = std::move(made), this](World *) mutable {
+          impl->heartbeat->detach();
+          made.reset();
+        });
     return Status();
   };
   if (!isChief())
@@ -246,6 +287,24 @@ Status ClusterRun::askChief(const std::string &what, bool *mine) {
 void ClusterRun::endStart() {
   if (impl)
     impl->membership->endStart();
+}
+
+void ClusterRun::done(const StepRow &row) {
+  if (!impl)
+    return;
+  impl->heartbeat->done(
+      {row.epoch, row.step, row.examples, row.seconds, row.inputSeconds});
+  for (const std::string &line : impl->heartbeat->takeNotes())
+    if (isChief())
+      printNote("dist-run: note: " + line);
+}
+
+Status ClusterRun::check() const {
+  return impl ? impl->heartbeat->check() : Status();
+}
+
+Status ClusterRun::explain(const Status &failed) const {
+  return impl && impl->heartbeat ? impl->heartbeat->explain(failed) : failed;
 }
 
 std::string ClusterRun::describeTraffic() const {

@@ -15,6 +15,7 @@
 #define TOOLS_DIST_RUN_CLUSTER_H
 
 #include "runtime/core/session.h"
+#include "runtime/telemetry/rows.h"
 #include "tools/options/options.h"
 #include <memory>
 #include <set>
@@ -55,6 +56,13 @@ public:
   }
   /// All have begun, as a first step has shown.
   void endStart();
+  /// Tells the others of a step; the chief prints what it has noticed of them.
+  void done(const StepRow &row);
+  /// Whether this process may go on, and write what is its to write: none of
+  /// the others is lost, nor is it to them.
+  Status check() const;
+  /// What an error comes from, where the cluster knows it better.
+  Status explain(const Status &failed) const;
   /// What this process's ranks have sent to others, for the log.
   std::string describeTraffic() const;
 

@@ -66,6 +66,9 @@ ClusterRun::agreeOn(const std::vector<std::pair<std::string, std::string>> &,
 }
 Status ClusterRun::askChief(const std::string &, bool *) { return Status(); }
 void ClusterRun::endStart() {}
+void ClusterRun::done(const StepRow &) {}
+Status ClusterRun::check() const { return Status(); }
+Status ClusterRun::explain(const Status &failed) const { return failed; }
 std::string ClusterRun::describeTraffic() const { return ""; }
 std::string launchedPackage() { return ""; }
 void takeLaunched(Options *) {}

@@ -62,6 +62,8 @@ public:
   }
   Status step(const StepRow &row) override {
     cluster.endStart();
+    DIST_RETURN_IF_ERROR(cluster.check());
+    cluster.done(row);
     if (hasHistory)
       DIST_RETURN_IF_ERROR(history.add(row));
     if (hasEvents)
@@ -373,6 +375,8 @@ int runFit(const Options &options) {
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (status.ok())
+    status = cluster.check();
+  if (status.ok())
     status = reporter.finish(!outcome.stopped);
   if (status.ok() && outcome.endedAfter > 0 && cluster.isChief())
     printNote("dist-run: note: early stopping after epoch " +
@@ -391,7 +395,7 @@ int runFit(const Options &options) {
   if (status.ok() && cluster.isCluster())
     printNote("dist-run: note: " + cluster.describeTraffic());
   shield.dismiss();
-  int code = report(status);
+  int code = report(cluster.explain(status));
   if (code != 0 || !(isStopped || interruptedBy()))
     return code;
   // All processes of a cluster have saved the same step: its job is to be

@@ -102,7 +102,8 @@ struct Options {
   bool errorOnImplicitReshard = false, allowReplicate = false;
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
-  double startTimeout = 300; // 0: none
+  double startTimeout = 300;     // 0: none
+  double heartbeatTimeout = 0.9; // 0: none
   std::string machine; // file of measured figures; empty: the default place
   std::string cluster, task; // where it is described; empty: found
   /// Processes that train together, by --workers or, of a strategy that has

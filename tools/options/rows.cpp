@@ -318,6 +318,11 @@ static void addStrategyOptions(Table &table, Options &o) {
                "seconds that the workers wait for each other at the start; 0: "
                "however long it takes (default 300)",
                false, [&](double x) { o.startTimeout = x; });
+  table.number("--heartbeat-timeout",
+               "seconds without a sign of life after which a process of the "
+               "cluster is lost, and the run ends; being slow is none of it; "
+               "0: never (default 0.9)",
+               false, [&](double x) { o.heartbeatTimeout = x; });
   table.number("--collective-timeout",
                "seconds a rank waits for others that show no progress; "
                "computing is progress (default 30)",

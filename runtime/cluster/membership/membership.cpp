@@ -56,21 +56,6 @@ static std::string nameHost() {
   return name;
 }
 
-/// Where the chief's server listens: at the address that the others were given,
-/// or, where that name means this machine alone here, on all of its addresses.
-static std::string findListenAddress(const Address &address) {
-  SystemNetwork network;
-  std::string why;
-  Address listen{"0.0.0.0", address.port};
-  for (const std::string &literal : network.resolve(address.host, &why)) {
-    if (isLoopback(literal) && !isLoopback(address.host))
-      continue;
-    listen.host = literal;
-    break;
-  }
-  return listen.text();
-}
-
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
       : options(options), trainers(options.spec.trainers()) {}
@@ -146,7 +131,7 @@ Status Membership::Impl::open() {
   std::string store = address.text();
   if (self == chief) {
     EtcdServerOptions serving;
-    serving.address = findListenAddress(address);
+    serving.address = Address{listenLiteral(address.host), address.port}.text();
     DIST_RETURN_IF_ERROR(EtcdServer::start(serving, &server));
     if (serving.address.rfind("0.0.0.0:", 0) != 0)
       store = serving.address;

@@ -58,6 +58,10 @@ struct MembershipOptions {
   std::function<void(const std::string &)> note;
 };
 
+/// What the chief gives in an exchange of this name: how its heartbeat
+/// (heartbeat.h) is reached.
+inline constexpr char kControlEndpoint[] = "control";
+
 class Membership {
 public:
   /// Returns when all are there. Errors: who is missing, and where it should

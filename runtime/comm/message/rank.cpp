@@ -7,6 +7,7 @@
 
 #include "runtime/comm/message/rank.h"
 #include <algorithm>
+#include <optional>
 
 namespace dist::message {
 
@@ -37,6 +38,10 @@ Status MessageCommunicator::run(const Collective &what, void *const *from,
       worker.pull(what.pieces[i], from[i], description.position, to[i], 0);
     return Status();
   }
+  // Of a started one the rank's own thread counts what it waits for.
+  std::optional<Progress::Waiting> waiting;
+  if (!what.background)
+    waiting.emplace(progress, what.op);
   Post::Inside inside(post);
   Operation operation(post, groups, worker, scratch, description, from, to);
   Status status = operation.run();

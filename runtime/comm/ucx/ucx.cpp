@@ -8,11 +8,10 @@
 #include "runtime/comm/ucx/ucx.h"
 #include "runtime/comm/common/waits.h"
 #include "runtime/comm/ucx/end.h"
+#include "runtime/core/process_space.h"
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <sys/stat.h>
 #include <thread>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
@@ -27,15 +26,6 @@ using namespace ucx;
 Status refuse(const std::string &why) {
   return Status::error(StatusCode::Unavailable, "cannot open the network", "",
                        why);
-}
-
-/// Processes that see each other by their numbers have the same.
-std::string nameHost() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  struct stat space{};
-  stat("/proc/self/ns/pid", &space);
-  return boot + "-" + std::to_string(space.st_ino);
 }
 
 std::atomic<bool> isPrepared{false};
@@ -121,7 +111,7 @@ Status makeUcxTransports(const UcxOptions &options,
     DIST_RETURN_IF_ERROR(
         End::create(context, options.ranksHere[i], options.ranks, &ends[i]));
     Address address;
-    address.host = nameHost();
+    address.host = processSpace();
     address.process = getpid();
     DIST_RETURN_IF_ERROR(ends[i]->address(&address));
     own.push_back(address.toText());

@@ -5,6 +5,7 @@
 Runs `dist-run ARGUMENTS...` as so many workers as the case has, in FOLDER, does what
 the case says, and prints what becomes of each, for FileCheck.
 """
+import ctypes
 import json
 import os
 import signal
@@ -48,6 +49,13 @@ def finish(workers, limit=60):
     return time.time() - begin
 
 
+def finish_within(limit, workers):
+    """The same, and whether they were over by then: generous, since the machine may be
+    busy; the time itself is printed for who reads the log."""
+    seconds = finish(workers)
+    print(f"{'all over within' if seconds < limit else 'NOT over within'} {limit} s: {seconds:.2f} s")
+
+
 def steps_done():
     path = f"{folder}/history.jsonl"
     return sum(1 for _ in open(path)) if os.path.exists(path) else 0
@@ -64,6 +72,19 @@ def wait_for_steps(count):
     raise SystemExit("the cluster never trained")
 
 
+def stop_threads(process, but):
+    """Stops a process's threads, as a debugger does, for as long as this one lives."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
+    for thread in map(int, os.listdir(f"/proc/{process}/task")):
+        if open(f"/proc/{process}/task/{thread}/comm").read().strip() == but:
+            continue
+        for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+            if libc.ptrace(request, thread, None, None) != 0:
+                raise OSError(ctypes.get_errno(), "ptrace")
+
+
 ports = [reserve() for _ in range(3)]
 if case == "train":
     # Started one after the other, as one types them; the last first.
@@ -74,16 +95,40 @@ elif case == "kill":
     workers = [start(index, ports) for index in range(3)]
     wait_for_steps(5)
     workers[2].kill()
-    seconds = finish(workers)
-    print("all over within 3 s" if seconds < 3 else f"{seconds:.1f} s")
+    finish_within(3, workers)
 elif case == "freeze":
+    # The process WHO is stopped; when the others are over, it is woken.
+    who = int(os.environ["WHO"])
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(5)
+    time.sleep(0.5)  # beats tell of these steps
+    workers[who].send_signal(signal.SIGSTOP)
+    finish_within(8, [worker for worker in workers if worker is not workers[who]])
+    written = steps_done()
+    workers[who].send_signal(signal.SIGCONT)
+    finish_within(8, [workers[who]])
+    print(f"{steps_done() - written} steps written by who was woken")
+elif case == "stuck":
+    # All threads of worker 2 but that of its heartbeat are stopped.
     workers = [start(index, ports, "--collective-timeout", "2") for index in range(3)]
     wait_for_steps(5)
-    workers[2].send_signal(signal.SIGSTOP)
-    seconds = finish(workers[:2])
+    stop_threads(workers[2].pid, but="heartbeat")
+    finish_within(8, workers[:2])
     workers[2].kill()
-    workers[2].communicate()
-    print("all over within 8 s" if seconds < 8 else f"{seconds:.1f} s")
+    # Its threads are this process's to reap, which its own end does.
+    sys.stdout.flush()
+    os._exit(0)
+elif case == "nap":
+    # Worker 2 is stopped for so many seconds.
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(5)
+    workers[2].send_signal(signal.SIGSTOP)
+    time.sleep(float(os.environ["SECONDS"]))
+    workers[2].send_signal(signal.SIGCONT)
+    napped = steps_done()
+    wait_for_steps(napped + 50)
+    workers[1].send_signal(signal.SIGTERM)
+    finish(workers)
 elif case == "stop":
     workers = [start(index, ports) for index in range(3)]
     wait_for_steps(5)

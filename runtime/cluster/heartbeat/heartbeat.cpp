@@ -1,0 +1,261 @@
+//===- heartbeat.cpp - Processes that watch each other --------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/heartbeat/heartbeat_impl.h"
+#include "runtime/core/process_space.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace dist::cluster {
+
+/// To reach the chief, and until it has answered.
+static constexpr int kConnectMilliseconds = 5000;
+/// What a process has not told of yet, at most.
+static constexpr int kMostSteps = 4096;
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+static Status makeSecret(std::string *out) {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
+    return Status::error(StatusCode::Unavailable,
+                         "the system has no random numbers", "",
+                         std::strerror(errno));
+  static const char digits[] = "0123456789abcdef";
+  for (unsigned char byte : bytes) {
+    *out += digits[byte >> 4];
+    *out += digits[byte & 15];
+  }
+  return Status();
+}
+
+/// "PORT SECRET"
+static Status readEndpoint(const std::string &host, const std::string &endpoint,
+                           Address *address, std::string *secret) {
+  size_t blank = endpoint.find(' ');
+  address->host = host;
+  address->port = std::atoi(endpoint.c_str());
+  if (blank == std::string::npos || address->port <= 0 || address->port > 65535)
+    return Status::error(StatusCode::Unavailable,
+                         "the store holds what no chief wrote", host,
+                         "its endpoint", "start all of one version");
+  *secret = endpoint.substr(blank + 1);
+  return Status();
+}
+
+Heartbeat::Heartbeat(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Heartbeat::~Heartbeat() = default;
+
+Status Heartbeat::serve(const HeartbeatOptions &options,
+                        const std::string &literal,
+                        std::unique_ptr<Heartbeat> *out,
+                        std::string *endpoint) {
+  std::string secret;
+  DIST_RETURN_IF_ERROR(makeSecret(&secret));
+  Socket listener;
+  int port = 0;
+  DIST_RETURN_IF_ERROR(Socket::listen(literal, &listener, &port));
+  auto impl = std::make_unique<Impl>(options, secret);
+  impl->start(std::move(listener));
+  *endpoint = std::to_string(port) + " " + secret;
+  out->reset(new Heartbeat(std::move(impl)));
+  return Status();
+}
+
+Status Heartbeat::join(const HeartbeatOptions &options,
+                       const std::string &chiefHost,
+                       const std::string &endpoint,
+                       std::unique_ptr<Heartbeat> *out) {
+  Address address;
+  std::string secret;
+  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &secret));
+  Socket socket;
+  DIST_RETURN_IF_ERROR(Socket::connect(address, kConnectMilliseconds, &socket));
+  auto impl = std::make_unique<Impl>(options, secret);
+  impl->start(std::make_unique<Connection>(std::move(socket)));
+  out->reset(new Heartbeat(std::move(impl)));
+  return Status();
+}
+
+Heartbeat::Impl::Impl(const HeartbeatOptions &options, std::string secret)
+    : options(options), secret(std::move(secret)), space(processSpace()),
+      wakeEvents(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      detector(int(options.members.size()),
+               std::chrono::duration_cast<Clock::duration>(
+                   std::chrono::duration<double>(options.patience))),
+      peers(options.members.size()), monitor(options.members) {}
+
+void Heartbeat::Impl::start(Socket newListener) {
+  listener = std::move(newListener);
+  thread = std::thread([this] { run(); });
+}
+
+void Heartbeat::Impl::start(std::unique_ptr<Connection> toChief) {
+  toChief->trust();
+  peers[0].connection = std::move(toChief);
+  thread = std::thread([this] { run(); });
+}
+
+Heartbeat::Impl::~Impl() {
+  isStopping = true;
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t bytes = write(wakeEvents.get(), &one, sizeof one);
+  thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// What the process's other threads say and ask
+//===----------------------------------------------------------------------===//
+
+void Heartbeat::attach(std::vector<Communicator *> ranks, OpName nameOp) {
+  impl->attach(std::move(ranks), std::move(nameOp));
+}
+void Heartbeat::detach() { impl->detach(); }
+void Heartbeat::done(const StepDone &step) { impl->done(step); }
+Status Heartbeat::check() { return impl->check(); }
+Status Heartbeat::explain(const Status &failed) {
+  return impl->explain(failed);
+}
+std::vector<std::string> Heartbeat::takeNotes() { return impl->takeNotes(); }
+proto::ClusterStatus Heartbeat::status() { return impl->status(); }
+
+void Heartbeat::Impl::attach(std::vector<Communicator *> newRanks,
+                             OpName newNameOp) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ranks = std::move(newRanks);
+  nameOp = std::move(newNameOp);
+  waited.clear();
+  for (Communicator *rank : ranks) {
+    waited.push_back(rank->progress.waitTime());
+    if (!failure.empty())
+      rank->abort(failure);
+  }
+}
+
+void Heartbeat::Impl::detach() {
+  std::lock_guard<std::mutex> lock(mutex);
+  ranks.clear();
+  nameOp = nullptr;
+}
+
+void Heartbeat::Impl::done(const StepDone &step) {
+  std::lock_guard<std::mutex> lock(mutex);
+  place.set_epoch(step.epoch);
+  place.set_step(step.step + 1);
+  int64_t least = -1;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    int64_t now = ranks[i]->progress.waitTime();
+    int64_t wait = now - std::exchange(waited[i], now);
+    if (least < 0 || wait < least)
+      least = wait;
+  }
+  if (least < 0 || place.steps_size() >= kMostSteps)
+    return;
+  proto::StepTimes &times = *place.add_steps();
+  times.set_step(step.step);
+  times.set_examples(step.examples);
+  times.set_seconds(step.seconds);
+  times.set_input_seconds(step.inputSeconds);
+  times.set_wait_seconds(double(least) * 1e-9);
+}
+
+void Heartbeat::Impl::catchUp(std::unique_lock<std::mutex> &lock) {
+  // The thread of the beats has slept as long as this one: what came meanwhile
+  // is read by the second look from now, the first may be at its end.
+  if (options.patience <= 0 ||
+      Clock::now() - lastLook <=
+          std::chrono::duration<double>(options.patience / 2))
+    return;
+  uint64_t second = looks + 2;
+  looked.wait(lock, [&] { return looks >= second; });
+}
+
+Status Heartbeat::Impl::check() {
+  std::unique_lock<std::mutex> lock(mutex);
+  catchUp(lock);
+  if (failure.empty())
+    return Status();
+  return Status::error(StatusCode::Unavailable,
+                       isGivenUp
+                           ? "this process is none of the cluster any more"
+                           : "a process of the cluster is lost",
+                       "", failure);
+}
+
+Status Heartbeat::Impl::explain(const Status &failed) {
+  if (failed.code() != StatusCode::Unavailable)
+    return failed;
+  Status known = check();
+  std::lock_guard<std::mutex> lock(mutex);
+  return isGivenUp ? known : failed;
+}
+
+std::vector<std::string> Heartbeat::Impl::takeNotes() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return monitor.takeNotes();
+}
+
+proto::ClusterStatus Heartbeat::Impl::status() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return monitor.status(Clock::now());
+}
+
+void Heartbeat::Impl::fail(const std::string &why, bool isSelf) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (isGivenUp || (!failure.empty() && !isSelf))
+    return;
+  isGivenUp = isSelf;
+  failure = why;
+  for (Communicator *rank : ranks)
+    rank->abort(why);
+}
+
+void Heartbeat::Impl::setState(int member, Monitor::State state) {
+  std::lock_guard<std::mutex> lock(mutex);
+  monitor.setState(member, state);
+}
+
+//===----------------------------------------------------------------------===//
+// Asking from outside
+//===----------------------------------------------------------------------===//
+
+Status askForStatus(const std::string &chiefHost, const std::string &endpoint,
+                    proto::ClusterStatus *out) {
+  Address address;
+  std::string secret;
+  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &secret));
+  Socket socket;
+  DIST_RETURN_IF_ERROR(Socket::connect(address, kConnectMilliseconds, &socket));
+  Connection connection(std::move(socket));
+  connection.trust();
+  proto::Control request;
+  request.mutable_status_request()->set_secret(secret);
+  bool isOpen = connection.send(request);
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::milliseconds(kConnectMilliseconds);
+  std::vector<proto::Control> answers;
+  while (isOpen && std::chrono::steady_clock::now() < end) {
+    pollfd polled = connection.polled();
+    (void)poll(&polled, 1, 100);
+    isOpen = connection.flush() && connection.receive(&answers);
+    for (const proto::Control &answer : answers)
+      if (answer.has_status()) {
+        *out = answer.status();
+        return Status();
+      }
+  }
+  return Status::error(
+      StatusCode::Unavailable, "the chief does not answer", address.text(),
+      isOpen ? "it is busy, or was stopped" : "it has closed the connection");
+}
+
+} // namespace dist::cluster

@@ -1,0 +1,108 @@
+//===- heartbeat_impl.h - The thread of the beats ---------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_HEARTBEAT_HEARTBEAT_IMPL_H
+#define RUNTIME_CLUSTER_HEARTBEAT_HEARTBEAT_IMPL_H
+
+#include "runtime/cluster/heartbeat/connection.h"
+#include "runtime/cluster/heartbeat/detector.h"
+#include "runtime/cluster/heartbeat/heartbeat.h"
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace dist::cluster {
+
+class Heartbeat::Impl {
+public:
+  using Clock = Detector::Clock;
+
+  Impl(const HeartbeatOptions &options, std::string secret);
+  ~Impl();
+  /// As the chief, or connected to it.
+  void start(Socket listener);
+  void start(std::unique_ptr<Connection> toChief);
+
+  // Any thread:
+  void attach(std::vector<Communicator *> ranks, OpName nameOp);
+  void detach();
+  void done(const StepDone &step);
+  Status check();
+  Status explain(const Status &failed);
+  std::vector<std::string> takeNotes();
+  proto::ClusterStatus status();
+
+private:
+  /// Another process: of a member that is not the chief, the chief alone has a
+  /// connection.
+  struct Peer {
+    std::unique_ptr<Connection> connection;
+    /// Its thread of the beats, where this machine has it.
+    int64_t process = 0, thread = 0;
+    bool isNear = false;
+  };
+  /// A connection that has not said yet what it is.
+  struct Stranger {
+    std::unique_ptr<Connection> connection;
+    Clock::time_point since;
+    bool isAnswered = false;
+  };
+  bool isChief() const { return options.self == 0; }
+
+  // The thread's own:
+  void run();
+  void wait(Clock::time_point until);
+  void acceptStrangers(Clock::time_point now);
+  void hearStrangers(Clock::time_point now);
+  /// False: the connection is to be closed. `entered`: it is a member's now.
+  bool meet(Stranger &stranger, const proto::Control &message,
+            Clock::time_point now, bool *entered);
+  void hearPeers(Clock::time_point now);
+  void hear(int member, const proto::Control &message, Clock::time_point now);
+  void look(Clock::time_point now, Clock::time_point planned);
+  void sendBeat(Clock::time_point now);
+  void sendHello(Connection &to) const;
+  void tellAll(const proto::Control &message);
+  ThreadState ask(int member) const;
+  /// `how`: "has ended".
+  void lose(int member, const std::string &how);
+  void hearOfLoss(const proto::Loss &loss);
+  void setState(int member, Monitor::State state);
+
+  /// Ends the work here. `isSelf`: this process is the one that was lost.
+  void fail(const std::string &why, bool isSelf);
+  /// Waits until what came while the process slept is heard.
+  void catchUp(std::unique_lock<std::mutex> &lock);
+
+  const HeartbeatOptions options;
+  const std::string secret, space;
+  Socket listener, wakeEvents;
+  Detector detector;
+  std::vector<Peer> peers; // by member
+  std::vector<Stranger> strangers;
+  Clock::time_point nextBeat;
+
+  std::mutex mutex; // of what follows
+  std::condition_variable looked;
+  Monitor monitor;
+  std::vector<Communicator *> ranks;
+  OpName nameOp;
+  /// The newest step's end, and what the ranks had waited by then.
+  proto::Beat place;
+  std::vector<int64_t> waited;
+  std::string failure;
+  bool isGivenUp = false; // by the others
+  uint64_t looks = 0;
+  Clock::time_point lastLook;
+
+  std::atomic<bool> isStopping{false};
+  std::thread thread;
+};
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_HEARTBEAT_HEARTBEAT_IMPL_H
