@@ -69,7 +69,7 @@ class Run:
 run = Run("kill.jsonl")
 os.kill(run.workers[2], signal.SIGKILL)
 left = run.end()
-named = "worker 2 is named" if re.search(r"error: .* of worker 2 ", run.errors) else run.errors
+named = "worker 2 is named" if re.search(r"error: .*worker 2\b.* has ended", run.errors) else run.errors
 print(f"kill: exit {run.process.returncode}, {named}, {left}")
 run = Run("stop.jsonl")
 run.process.send_signal(signal.SIGTERM)
