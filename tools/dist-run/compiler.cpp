@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,12 +77,13 @@ Status runCompiler(const std::vector<std::string> &words,
   {
     // Until it is known which process to kill.
     Shield shield("starting the compiler");
+    pid_t parent = getpid();
     child = fork();
     if (child == 0) {
       // A group of its own: with the compiler goes what it has started.
       // And with this process goes the compiler, however that ends.
       setpgid(0, 0);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      dieWith(parent);
       int null = open("/dev/null", O_RDWR);
       dup2(null, STDIN_FILENO);
       dup2(null, STDOUT_FILENO);

@@ -29,7 +29,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,9 +145,7 @@ Status Workers::startOne(int index, const std::string &config,
     // A group of their own: the terminal's signals come here, and go to them
     // once. With this process they end, however it does.
     setpgid(0, group);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-      _exit(3);
+    dieWith(parent);
     setenv("TF_CONFIG", config.c_str(), 1);
     setenv(kPackageVariable, package.c_str(), 1);
     int null = open("/dev/null", O_RDONLY);

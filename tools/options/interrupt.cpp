@@ -21,6 +21,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,12 @@ void watchInterrupts(const char *tool, std::function<void()> clean) {
 void setActivity(const char *what) {
   std::lock_guard<std::mutex> lock(mutex);
   activity = what;
+}
+
+void dieWith(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(128 + SIGKILL);
 }
 
 void setChildGroup(pid_t group) {

@@ -1,5 +1,5 @@
 """Sends signals to running commands and tells how they end. interrupt.py CASE FOLDER MODEL DATA"""
-import json, os, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys, time
 
 case, folder, model, data = sys.argv[1:]
 FIT = ["dist-run", "fit", model, "--data", data, "--scale", "x=1/16", "--loss", "sparse-categorical-crossentropy",
@@ -40,6 +40,31 @@ def losses(path):
     return [row["loss"] for row in rows if row["kind"] == "step"]
 
 
+def packages():
+    return [name for name in os.listdir(folder) if os.path.exists(f"{folder}/{name}/package")]
+
+
+def start_compiler():
+    """A run, and its compiler, which stands still in the middle of its work."""
+    for _ in range(20):
+        run = start(FIT + ["--no-compile-cache"], env={**os.environ, "TMPDIR": folder})
+        children = f"/proc/{run.pid}/task/{run.pid}/children"
+        until(lambda: open(children).read().strip() and os.listdir(folder), "the compiler")
+        words = open(children).read().split()
+        if words:
+            child = int(words[0])
+            os.kill(child, signal.SIGSTOP)
+            if not packages():
+                return run, child
+            os.kill(child, signal.SIGCONT)
+        # It was over before this process had a CPU.
+        run.send_signal(signal.SIGTERM)
+        run.communicate()
+        for name in os.listdir(folder):
+            shutil.rmtree(f"{folder}/{name}")
+    raise SystemExit("no compiler was seen at work")
+
+
 if case == "fit":
     # Twice ended in the middle of an epoch, then resumed: the curve of a run that was left alone.
     curve = []
@@ -76,19 +101,16 @@ elif case == "second":
     print("after the second:", run.returncode, "said:", "a second one ends at once" in text, "finished:",
           "stopped after" in text, os.listdir(folder))
 elif case in ("compile", "kill"):
-    run = start(FIT + ["--no-compile-cache"], env={**os.environ, "TMPDIR": folder})
-    children = f"/proc/{run.pid}/task/{run.pid}/children"
-    until(lambda: open(children).read().strip() and os.listdir(folder), "the compiler")
-    child = int(open(children).read().split()[0])
+    run, child = start_compiler()
     run.send_signal(signal.SIGTERM if case == "compile" else signal.SIGKILL)
+    os.kill(child, signal.SIGCONT)
     text = run.communicate()[1]
     print("exit", run.returncode, text.strip())
     until(lambda: not os.path.exists(f"/proc/{child}"), "the compiler's end")
-    left = os.listdir(folder)
     # A compiler that was left alone would have finished its package.
-    print("packages:", [name for name in left if os.path.exists(f"{folder}/{name}/package")])
+    print("packages:", packages())
     if case == "compile":
-        print("left:", left)
+        print("left:", os.listdir(folder))
 elif case == "bench":
     run = start(["dist-run", "bench", model, "--loss", "sparse-categorical-crossentropy", "--seconds", "100"])
     until(lambda: catches(run.pid, signal.SIGINT), "the handler")
