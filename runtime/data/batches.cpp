@@ -40,8 +40,7 @@ int64_t BatchStream::rowsOf(const BatchPlan &plan, int64_t r) {
 }
 
 BatchStream::BatchStream(const Dataset &data, const BatchPlan &plan)
-    : data(data), plan(plan),
-      perPass(std::max<int64_t>(batchesPerPass(data.examples(), plan), 1)) {
+    : plan(plan), maker(data, plan) {
   // Some batches are in the caller's hands while the others are made.
   ring.resize(plan.prefetch + plan.hold);
   if (plan.prefetch > 0)
@@ -58,7 +57,12 @@ BatchStream::~BatchStream() {
     producer.join();
 }
 
-void BatchStream::make(int64_t number, Batch *batch) {
+BatchMaker::BatchMaker(const Dataset &data, const BatchPlan &plan)
+    : data(data), plan(plan),
+      perPass(std::max<int64_t>(
+          BatchStream::batchesPerPass(data.examples(), plan), 1)) {}
+
+void BatchMaker::make(int64_t number, Batch *batch) {
   int64_t pass = number / perPass, inPass = number % perPass;
   if (pass != orderedPass) {
     if (plan.shuffle) {
@@ -86,7 +90,8 @@ void BatchStream::make(int64_t number, Batch *batch) {
   if (batch->partial) {
     int64_t next = 0;
     for (int64_t r = 0; r < plan.replicas; ++r) {
-      int64_t portion = portionOf(count, plan, r), room = rowsOf(plan, r);
+      int64_t portion = BatchStream::portionOf(count, plan, r);
+      int64_t room = BatchStream::rowsOf(plan, r);
       // A replica without examples copies another's.
       int64_t copied = batch->indices[portion > 0 ? next : 0];
       for (int64_t i = 0; i < room; ++i) {
@@ -136,7 +141,7 @@ void BatchStream::produce() {
     }
     std::exception_ptr thrown;
     try {
-      make(number, slot);
+      maker.make(number, slot);
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -157,7 +162,7 @@ const Batch *BatchStream::next() {
     return nullptr;
   if (plan.prefetch == 0) {
     Batch *batch = &ring[taken++ % ring.size()];
-    make(number, batch);
+    maker.make(number, batch);
     return batch;
   }
   std::unique_lock<std::mutex> lock(mutex);

@@ -54,6 +54,21 @@ struct Batch {
   std::vector<Buffer> memory; // behind `tensors`
 };
 
+/// Makes batches by their numbers, in any order.
+class BatchMaker {
+public:
+  BatchMaker(const Dataset &data, const BatchPlan &plan);
+  /// Reuses the batch's memory.
+  void make(int64_t number, Batch *batch);
+
+private:
+  const Dataset &data;
+  const BatchPlan plan;
+  const int64_t perPass;
+  std::vector<int64_t> order; // of the pass of the batch made last
+  int64_t orderedPass = -1;
+};
+
 class BatchStream {
 public:
   BatchStream(const Dataset &data, const BatchPlan &plan);
@@ -71,15 +86,10 @@ public:
   static int64_t rowsOf(const BatchPlan &plan, int64_t r);
 
 private:
-  void make(int64_t number, Batch *batch);
   void produce();
 
-  const Dataset &data;
   BatchPlan plan;
-  int64_t perPass;
-  std::vector<int64_t> order;
-  int64_t orderedPass = -1;
-
+  BatchMaker maker;
   std::vector<Batch> ring;
   int64_t made = 0, taken = 0; // batches put into and handed out of the ring
   bool stopping = false;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/train/nonfinite.h"
 #include "runtime/train/result_teller.h"
 #include "runtime/core/number_text.h"
 #include "runtime/core/learning_rate.h"
@@ -28,58 +29,6 @@ const manifest::Entry *trainingEntry(Session &session) {
     if (const manifest::Entry *entry = session.findEntry(name))
       return entry;
   return nullptr;
-}
-
-/// Says what is not finite first: an example, a variable, or the loss.
-static Status nonfinite(Session &session, const Dataset &data,
-                        const Batch &batch, const StepResult &result,
-                        const BatchPlan &plan) {
-  std::string where = "step " + std::to_string(batch.number + 1);
-  std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
-                                                : "the loss is not finite";
-  auto stop = [&](const std::string &why, const std::string &todo) {
-    return Status::error(StatusCode::InvalidInput, what, where, why, todo);
-  };
-  for (size_t c = 0; c < data.columns().size(); ++c) {
-    int64_t index = data.findNonfinite(c, batch.indices);
-    if (index < 0)
-      continue;
-    int64_t position =
-        std::find(batch.indices.begin(), batch.indices.end(), index) -
-        batch.indices.begin();
-    int64_t rank = 0;
-    while (rank + 1 < plan.replicas) {
-      position -= BatchStream::portionOf(batch.examples, plan, rank);
-      if (position < 0)
-        break;
-      ++rank;
-    }
-    return stop("tensor '" + data.columns()[c].name +
-                    "' holds NaN or infinity "
-                    "in example " +
-                    std::to_string(index) + " (rank " + std::to_string(rank) +
-                    ")",
-                "clean the data");
-  }
-  const manifest::Manifest &manifest = session.manifest();
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const manifest::Variable &variable = manifest.variables(i);
-    if (!isFloat(variable.global_type().type()) ||
-        variable.group() == "metric" || variable.group() == "accumulator")
-      continue;
-    Tensor value;
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    for (int64_t k = 0; k < elementCount(value.shape); ++k)
-      if (!std::isfinite(elementAsDouble(value.type, value.data.data(), k)))
-        return stop("tensor '" + variable.name() +
-                        "' holds NaN or infinity "
-                        "after the update (all ranks)",
-                    "lower the learning rate or give --clip-norm; "
-                    "--on-nonfinite=continue goes on");
-  }
-  return stop("data and variables are finite (all ranks)",
-              "lower the learning rate or give --clip-norm; "
-              "--on-nonfinite=continue goes on");
 }
 
 /// What evaluates `data`, if the program can.
@@ -148,6 +97,10 @@ private:
   Status resume();
   int64_t stepsUntilDue() const;
   Status launch(BatchStream &stream, int64_t count);
+  Status runElsewhere(int64_t count);
+  bool stops() {
+    return observer.stops() || (options.runner && options.runner->stops());
+  }
   Status record(const Batch &batch, const StepResult &result,
                 const StepResult *applied);
   Status endEpoch();
@@ -193,8 +146,14 @@ private:
 
 Status Trainer::prepare() {
   accumulate = std::max(session.manifest().accumulate_steps(), 1);
+  if (accumulate > 1 && options.runner)
+    return Status::error(StatusCode::InvalidArgument,
+                         "batches are not accumulated in other processes",
+                         "--accumulate", "each makes an update of its own",
+                         "leave it out");
+  bool isWhole = accumulate == 1 && !options.runner;
   Status created = EntryPair::create(
-      session, accumulate > 1 ? "gradients" : "train_step", &entries);
+      session, isWhole ? "train_step" : "gradients", &entries);
   if (created.ok() && accumulate > 1)
     created = EntryCall::create(session, "apply", &apply);
   std::vector<const EntryCall *> made = entries.calls();
@@ -446,6 +405,36 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
   return status;
 }
 
+/// The same by the runner, which tells of each when it ends.
+Status Trainer::runElsewhere(int64_t count) {
+  StepRunner &runner = *options.runner;
+  DIST_RETURN_IF_ERROR(runner.begin(state.step, count));
+  while (!runner.isDone()) {
+    if (stops())
+      runner.cancel();
+    std::optional<StepDone> done;
+    DIST_RETURN_IF_ERROR(runner.next(&done));
+    if (!done)
+      continue;
+    double time = now();
+    stepSeconds = time - stepBegan;
+    stepBegan = time;
+    Batch batch;
+    batch.number = done->batch;
+    batch.examples = done->examples;
+    if (!done->result.finite && options.onNonfinite == OnNonfinite::Stop) {
+      // Its error asks what the batch had, and what the variables hold, which
+      // no step may change meanwhile.
+      BatchMaker(data, plan).make(done->batch, &batch);
+      runner.cancel();
+      for (std::optional<StepDone> other; !runner.isDone();)
+        DIST_RETURN_IF_ERROR(runner.next(&other));
+    }
+    DIST_RETURN_IF_ERROR(record(batch, done->result, nullptr));
+  }
+  return Status();
+}
+
 Status Trainer::record(const Batch &batch, const StepResult &result,
                        const StepResult *applied) {
   for (const StepResult *part : {&result, applied}) {
@@ -538,18 +527,25 @@ Status Trainer::train(FitOutcome *outcome) {
                   " steps are done");
   plan.firstBatch = state.step;
   plan.endBatch = std::max(lastStep, state.step);
-  BatchStream stream(data, plan);
+  std::optional<BatchStream> stream;
+  if (!options.runner)
+    stream.emplace(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
   while (state.step < lastStep && !monitors.stop()) {
     // One that is told to stop stops all.
     bool goesOn = true;
-    DIST_RETURN_IF_ERROR(session.agree(!observer.stops(), &goesOn));
+    DIST_RETURN_IF_ERROR(session.agree(!stops(), &goesOn));
     if (!goesOn)
       break;
     DIST_RETURN_IF_ERROR(finishWritten());
+    int64_t before = state.step;
     DIST_RETURN_IF_ERROR(
-        launch(stream, std::min(options.stepsPerLaunch, stepsUntilDue())));
+        stream
+            ? launch(*stream, std::min(options.stepsPerLaunch, stepsUntilDue()))
+            : runElsewhere(stepsUntilDue()));
+    if (state.step == before)
+      continue; // stopped before the first
     bool stopsWithin =
         state.step == lastStep && state.step % stepsPerEpoch != 0;
     // Who resumes goes on with the sums of the epoch.

@@ -16,6 +16,29 @@ namespace dist {
 
 enum class OnNonfinite { Continue, Skip, Stop };
 
+/// A step that was run elsewhere.
+struct StepDone {
+  int64_t batch = 0; // its number
+  int64_t examples = 0;
+  StepResult result;
+};
+
+/// Runs steps in other processes, several at once: they end in any order, each
+/// with the gradients that it found. One thread uses it.
+class StepRunner {
+public:
+  virtual ~StepRunner() = default;
+  /// Of so many batches from `first` on; all before are done.
+  virtual Status begin(int64_t first, int64_t count) = 0;
+  /// Of those that have not begun none is run.
+  virtual void cancel() = 0;
+  virtual bool isDone() const = 0;
+  /// The next one that has ended; none: not yet.
+  virtual Status next(std::optional<StepDone> *out) = 0;
+  /// Whether one of the processes was told to stop.
+  virtual bool stops() = 0;
+};
+
 struct FitOptions {
   int64_t epochs = 1;
   int64_t steps = 0;         // 0: as many as the epochs have
@@ -35,6 +58,8 @@ struct FitOptions {
   /// process's ranks hold.
   bool asyncSave = false;
   MonitorOptions monitors;
+  /// Who runs the steps, of the session's variables; null: the session.
+  StepRunner *runner = nullptr;
 };
 
 /// How a run ended that gave no error.

@@ -45,6 +45,26 @@ TEST_F(BatchTest, FullBatchesPointIntoTheFile) {
   EXPECT_EQ(stream.next(), nullptr);
 }
 
+TEST_F(BatchTest, ByNumberTheyAreThoseOfTheStream) {
+  auto data = numbers(10);
+  BatchPlan plan;
+  plan.batch = plan.rows = 4;
+  plan.shuffle = 7;
+  plan.endBatch = 9;
+  std::vector<std::vector<int64_t>> inOrder;
+  for (BatchStream stream(*data, plan); const Batch *batch = stream.next();)
+    inOrder.push_back(batch->indices);
+  ASSERT_EQ(inOrder.size(), 9u);
+  BatchMaker maker(*data, plan);
+  Batch batch;
+  for (int64_t number : {8, 0, 3, 2, 5, 1, 7, 6, 4}) {
+    maker.make(number, &batch);
+    EXPECT_EQ(batch.number, number);
+    EXPECT_EQ(batch.indices, inOrder[number]);
+    EXPECT_EQ(rows(batch)[0], float(inOrder[number][0]));
+  }
+}
+
 TEST_F(BatchTest, ShortBatchIsSharedOutAndMasked) {
   auto data = numbers(7);
   BatchPlan plan;

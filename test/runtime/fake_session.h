@@ -61,6 +61,11 @@ public:
     entries->rbegin()->set_seconds(seconds);
   }
 
+  /// Other than what its entries are for.
+  void setAccumulateSteps(int steps) {
+    description.set_accumulate_steps(steps);
+  }
+
   /// As --settable-lr compiles it: `rate` is a variable from now on.
   void makeRateSettable() {
     variable("optimizer/learning_rate", manifest::F32, "counter");

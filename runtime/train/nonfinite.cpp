@@ -1,0 +1,64 @@
+//===- nonfinite.cpp - Where NaN or infinity came from --------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/nonfinite.h"
+#include "runtime/formats/convert.h"
+#include <algorithm>
+#include <cmath>
+
+namespace dist {
+
+Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
+                 const StepResult &result, const BatchPlan &plan) {
+  std::string where = "step " + std::to_string(batch.number + 1);
+  std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
+                                                : "the loss is not finite";
+  auto stop = [&](const std::string &why, const std::string &todo) {
+    return Status::error(StatusCode::InvalidInput, what, where, why, todo);
+  };
+  for (size_t c = 0; c < data.columns().size(); ++c) {
+    int64_t index = data.findNonfinite(c, batch.indices);
+    if (index < 0)
+      continue;
+    int64_t position =
+        std::find(batch.indices.begin(), batch.indices.end(), index) -
+        batch.indices.begin();
+    int64_t rank = 0;
+    while (rank + 1 < plan.replicas) {
+      position -= BatchStream::portionOf(batch.examples, plan, rank);
+      if (position < 0)
+        break;
+      ++rank;
+    }
+    return stop("tensor '" + data.columns()[c].name +
+                    "' holds NaN or infinity "
+                    "in example " +
+                    std::to_string(index) + " (rank " + std::to_string(rank) +
+                    ")",
+                "clean the data");
+  }
+  const manifest::Manifest &manifest = session.manifest();
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    const manifest::Variable &variable = manifest.variables(i);
+    if (!isFloat(variable.global_type().type()) ||
+        variable.group() == "metric" || variable.group() == "accumulator")
+      continue;
+    Tensor value;
+    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
+    for (int64_t k = 0; k < elementCount(value.shape); ++k)
+      if (!std::isfinite(elementAsDouble(value.type, value.data.data(), k)))
+        return stop("tensor '" + variable.name() +
+                        "' holds NaN or infinity "
+                        "after the update (all ranks)",
+                    "lower the learning rate or give --clip-norm; "
+                    "--on-nonfinite=continue goes on");
+  }
+  return stop("data and variables are finite (all ranks)",
+              "lower the learning rate or give --clip-norm; "
+              "--on-nonfinite=continue goes on");
+}
+
+} // namespace dist
