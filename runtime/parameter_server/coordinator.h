@@ -1,0 +1,106 @@
+//===- coordinator.h - Who hands out the steps ------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A queue of closures, which workers run: any that is free takes the next one.
+// A closure is run at least once, and counts once: that of a lost worker goes
+// back to the end of the queue, servers take each closure's gradients once, and
+// the first report of a closure is the one that is told.
+//
+// One thread uses it; letters are read while it is in a call.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_PARAMETER_SERVER_COORDINATOR_H
+#define RUNTIME_PARAMETER_SERVER_COORDINATOR_H
+
+#include "runtime/parameter_server/protocol.h"
+#include <optional>
+#include <set>
+
+namespace dist::ps {
+
+struct CoordinatorOptions {
+  Cast cast;
+  /// A closure begins when all are done that are more than so many before it;
+  /// none: at once.
+  std::optional<int64_t> staleness;
+  /// Hears of lost workers; one line at a time.
+  std::function<void(const std::string &)> note;
+};
+
+/// A closure that is done.
+struct Completion {
+  int64_t closure = 0;
+  int worker = 0;
+  ReportBody report;
+  Buffer metrics;
+};
+
+class Coordinator {
+public:
+  Coordinator(Mail &mail, const CoordinatorOptions &options);
+
+  /// To the end of the queue. Each number once, ascending from `first` on
+  /// without a gap: all below are taken for done.
+  void begin(int64_t first);
+  void schedule(int64_t closure);
+  /// Those that no worker has begun are not run any more. The numbers that are
+  /// done have no gap when the others are.
+  void cancel();
+  /// Nothing is in the queue, under way or untold.
+  bool isDone() const;
+  /// The next one that is done, in the order of their ends; none by `until`, or
+  /// when nothing is under way. After the error of a closure the others that
+  /// are under way end first, and then the error comes, once: the queue is
+  /// empty then. Errors besides: a server is lost, or the last worker.
+  Status next(Mail::Clock::time_point until, std::optional<Completion> *out);
+  /// Whether one of the others was told to stop.
+  bool isToldToStop() const { return wasTold; }
+
+  // Between closures, of one server:
+  Status readState(int server, Buffer *out);
+  Status writeState(int server, Buffer state);
+
+  /// The run is over, for all; `why`: the error that ended it.
+  void end(const Status &why, Ending ending = Ending::Done);
+
+private:
+  struct Worker {
+    bool isLost = false;
+    int64_t closure = -1; // under way; -1: none
+  };
+
+  void handOut();
+  /// The place in the queue of what may begin.
+  std::deque<int64_t>::iterator findReady();
+  Status hear(Mail::Event event, Letter &letter);
+  Status hearReport(Letter &letter);
+  Status loseWorker(int index);
+  void settle(int64_t closure);
+  bool isSettled(int64_t closure) const {
+    return closure < lowest || above.count(closure) > 0;
+  }
+  bool isUnderWay() const;
+  Status ask(int server, Kind kind, Buffer question, Letter *answer);
+
+  Mail &mail;
+  const CoordinatorOptions options;
+  const Cast &cast;
+  std::vector<Worker> workers;
+  std::deque<int64_t> queue;
+  /// What is done: all below `lowest`, and these.
+  int64_t lowest = 0;
+  std::set<int64_t> above;
+  std::deque<Completion> completions; // untold
+  Status failure;                     // of the first closure that had one
+  uint64_t questions = 0;
+  std::optional<Letter> answer; // to the last question
+  bool wasTold = false;
+};
+
+} // namespace dist::ps
+
+#endif // RUNTIME_PARAMETER_SERVER_COORDINATOR_H

@@ -1,0 +1,94 @@
+//===- layout.cpp - Where variables lie in letters ------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/parameter_server/layout.h"
+#include "runtime/core/package_files.h"
+#include "runtime/core/servers.h"
+#include "runtime/core/variants.h"
+#include "runtime/device/cpu/features.h"
+#include <algorithm>
+#include <numeric>
+
+namespace dist::ps {
+
+/// Bodies of reports, and what errors say.
+static constexpr size_t kSmallLetter = size_t(1) << 20;
+
+static size_t align(size_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+static size_t sizeOf(const manifest::TensorType &type) {
+  return byteSize(type.type()) *
+         size_t(std::accumulate(type.shape().begin(), type.shape().end(),
+                                int64_t(1), std::multiplies<int64_t>()));
+}
+
+static Status placeParts(const manifest::Manifest &worker, int number,
+                         ServerLayout *out) {
+  for (const manifest::ServerPart &part : worker.servers(number).parts()) {
+    const manifest::Variable &variable = worker.variables(part.variable());
+    if (variable.on_read() ||
+        sizeOf(variable.local_type()) != sizeOf(variable.global_type()))
+      return Status::error(StatusCode::InvalidInput,
+                           "a variable of parameter servers is in parts",
+                           variable.name(),
+                           "a worker's devices hold different parts of it",
+                           "compile the model with whole variables");
+    PlacedPart placed;
+    placed.variable = part.variable();
+    const auto &known = out->manifest.variables();
+    auto there = std::find_if(known.begin(), known.end(), [&](const auto &one) {
+      return one.name() == part.name_there();
+    });
+    placed.there = int(there - known.begin());
+    placed.begin = part.begin();
+    placed.type = there->global_type().type();
+    placed.shape.assign(there->global_type().shape().begin(),
+                        there->global_type().shape().end());
+    placed.bytes = sizeOf(there->global_type());
+    placed.offset = out->partBytes;
+    if (part.size() > 0)
+      placed.offsetInWhole = placed.bytes / part.size() * part.begin();
+    out->partBytes += align(placed.bytes);
+    out->parts.push_back(std::move(placed));
+  }
+  return Status();
+}
+
+Status Layout::read(const std::string &package, const std::string &cpu,
+                    Layout *out) {
+  *out = Layout();
+  Variant variant;
+  DIST_RETURN_IF_ERROR(
+      chooseVariant(package, {cpu::hostFeatures()}, cpu, &variant));
+  out->manifest = std::move(variant.manifest);
+  for (int number = 0; number < out->manifest.servers_size(); ++number) {
+    ServerLayout &server = out->servers.emplace_back();
+    std::string folder = serverPath(package, number);
+    DIST_RETURN_IF_ERROR(readVariant(folder, variant.name, &server.manifest));
+    DIST_RETURN_IF_ERROR(
+        checkServer(out->manifest, number, server.manifest, folder));
+    DIST_RETURN_IF_ERROR(placeParts(out->manifest, number, &server));
+    for (const manifest::Variable &variable : server.manifest.variables()) {
+      server.stateOffsets.push_back(server.stateBytes);
+      server.stateBytes += align(sizeOf(variable.global_type()));
+    }
+  }
+  return Status();
+}
+
+size_t Layout::largestLetter() const {
+  size_t largest = kSmallLetter;
+  for (const ServerLayout &server : servers)
+    largest = std::max({largest, server.partBytes, server.stateBytes});
+  for (const manifest::Variable &variable : manifest.variables())
+    if (variable.group() == "metric")
+      largest += sizeOf(variable.global_type());
+  return largest;
+}
+
+} // namespace dist::ps

@@ -1,0 +1,62 @@
+//===- layout.h - Where variables lie in letters ----------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A package of a worker says which parts of its variables servers hold; each
+// server has a package of its own. From both follows where a part lies in the
+// bytes of a letter: all processes make this of the same packages.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_PARAMETER_SERVER_LAYOUT_H
+#define RUNTIME_PARAMETER_SERVER_LAYOUT_H
+
+#include "runtime/core/manifest.pb.h"
+#include "runtime/core/status.h"
+#include "runtime/core/types.h"
+#include <string>
+#include <vector>
+
+namespace dist::ps {
+
+/// A server's part of a variable, as a value and as a gradient.
+struct PlacedPart {
+  int variable = 0; // of the worker
+  int there = 0;    // the server's variable
+  int64_t begin = 0;
+  std::vector<int64_t> shape; // the part's
+  DataType type = manifest::DATA_TYPE_UNKNOWN;
+  size_t offset = 0, bytes = 0;
+  /// Before it in the whole variable.
+  size_t offsetInWhole = 0;
+  TensorView view(const Buffer &letter) const {
+    return {type, shape, letter.data() + offset};
+  }
+};
+
+struct ServerLayout {
+  manifest::Manifest manifest;
+  std::vector<PlacedPart> parts;
+  size_t partBytes = 0; // of all parts, in Parameters and Push
+  /// Of each of the server's variables, in State.
+  std::vector<size_t> stateOffsets;
+  size_t stateBytes = 0;
+};
+
+struct Layout {
+  manifest::Manifest manifest; // the worker's
+  std::vector<ServerLayout> servers;
+
+  /// Of the code for `cpu` (SessionOptions::cpuVariant). Errors: damaged
+  /// packages; variables that the mesh splits.
+  static Status read(const std::string &package, const std::string &cpu,
+                     Layout *out);
+  /// No letter has more bytes.
+  size_t largestLetter() const;
+};
+
+} // namespace dist::ps
+
+#endif // RUNTIME_PARAMETER_SERVER_LAYOUT_H

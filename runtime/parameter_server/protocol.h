@@ -1,0 +1,144 @@
+//===- protocol.h - What letters of parameter servers hold ---*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bytes behind a letter's numbers, as they lie in memory: all processes run on
+// machines of one byte order, of one version.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_PARAMETER_SERVER_PROTOCOL_H
+#define RUNTIME_PARAMETER_SERVER_PROTOCOL_H
+
+#include "runtime/core/status.h"
+#include "runtime/parameter_server/mail.h"
+#include <cstring>
+#include <functional>
+#include <string>
+
+namespace dist::ps {
+
+/// The ranks of a cluster: the coordinator, then workers, then servers.
+struct Cast {
+  int workers = 0, servers = 0;
+  /// "worker 1", by rank.
+  std::vector<std::string> names;
+
+  static constexpr int coordinator = 0;
+  int ranks() const { return 1 + workers + servers; }
+  int worker(int index) const { return 1 + index; }
+  int server(int index) const { return 1 + workers + index; }
+  /// Which one a rank is; -1: none.
+  int serverOf(int rank) const {
+    return rank > workers && rank < ranks() ? rank - workers - 1 : -1;
+  }
+  int workerOf(int rank) const {
+    return rank >= 1 && rank <= workers ? rank - 1 : -1;
+  }
+};
+
+/// What a server did with a push.
+struct AppliedBody {
+  /// A StatusCode; other than Ok, the error's text follows.
+  int32_t code = 0;
+  /// The closure's gradients had come before: these were left aside.
+  uint32_t isRepeated = 0;
+  uint32_t hasLearningRate = 0;
+  float learningRate = 0;
+};
+
+/// What a closure gave.
+struct ReportBody {
+  /// A StatusCode; other than Ok, the error's text follows, else the metrics.
+  int32_t code = 0;
+  uint32_t isFinite = 1;
+  uint32_t hasLearningRate = 0;
+  float learningRate = 0;
+  float loss = 0;
+  uint32_t unused = 0;
+  int64_t examples = 0;
+};
+
+/// How a run that had no error ended.
+enum class Ending : int32_t {
+  Done,
+  Stopped, // before its last step
+  Saved    // the same, and it can be taken up again
+};
+
+/// Why a run is over; other than Ok, the error's text follows.
+struct EndBody {
+  int32_t code = 0;
+  Ending ending = Ending::Done;
+};
+
+/// A body, and bytes behind it.
+template <typename Body>
+Buffer pack(const Body &body, const void *more = nullptr, size_t bytes = 0) {
+  Buffer packed(sizeof(Body) + bytes);
+  std::memcpy(packed.data(), &body, sizeof(Body));
+  if (bytes)
+    std::memcpy(packed.data() + sizeof(Body), more, bytes);
+  return packed;
+}
+template <typename Body> Buffer pack(Body body, const Status &status) {
+  body.code = int32_t(status.code());
+  return pack(body, status.message().data(), status.message().size());
+}
+
+/// False: these bytes are none.
+template <typename Body> bool unpack(const Buffer &bytes, Body *body) {
+  if (bytes.size() < sizeof(Body))
+    return false;
+  std::memcpy(body, bytes.data(), sizeof(Body));
+  return body->code >= 0 && body->code <= int32_t(StatusCode::Cancelled);
+}
+/// The error of a body whose code is one.
+template <typename Body>
+Status unpackError(const Buffer &bytes, const Body &body) {
+  return body.code == 0
+             ? Status()
+             : Status::error(StatusCode(body.code),
+                             std::string(bytes.data() + sizeof(Body),
+                                         bytes.size() - sizeof(Body)));
+}
+
+/// How a process other than the coordinator takes part.
+struct TaskOptions {
+  Cast cast;
+  /// Asked now and then: whether this process was told to stop, which the
+  /// coordinator is told then. It goes on until the run is over.
+  std::function<bool()> stops;
+};
+
+/// How often `stops` is asked.
+constexpr std::chrono::milliseconds kLook{50};
+
+/// Tells the coordinator, once, that this process was told to stop.
+class StopTeller {
+public:
+  StopTeller(Mail &mail, const std::function<bool()> &stops)
+      : mail(mail), stops(stops) {}
+  void look() {
+    if (isTold || !stops || !stops())
+      return;
+    Letter letter;
+    letter.kind = Kind::Stop;
+    mail.send(Cast::coordinator, std::move(letter));
+    isTold = true;
+  }
+
+private:
+  Mail &mail;
+  const std::function<bool()> &stops;
+  bool isTold = false;
+};
+
+/// What a peer's loss means to a process that is not to outlive it.
+Status lostPeer(const Cast &cast, const Mail &mail, int rank);
+
+} // namespace dist::ps
+
+#endif // RUNTIME_PARAMETER_SERVER_PROTOCOL_H

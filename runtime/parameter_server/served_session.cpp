@@ -1,0 +1,298 @@
+//===- served_session.cpp - A session whose variables servers hold --------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/parameter_server/served_session.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace dist::ps {
+
+static size_t sizeOf(const manifest::TensorType &type) {
+  return byteSize(type.type()) *
+         size_t(std::accumulate(type.shape().begin(), type.shape().end(),
+                                int64_t(1), std::multiplies<int64_t>()));
+}
+
+static Tensor makeTensor(const manifest::TensorType &type) {
+  Tensor tensor;
+  tensor.type = type.type();
+  tensor.shape.assign(type.shape().begin(), type.shape().end());
+  tensor.data.assign(tensor.view().bytes(), 0);
+  return tensor;
+}
+
+static bool isEqual(const manifest::TensorType &a,
+                    const manifest::TensorType &b) {
+  return a.type() == b.type() && std::equal(a.shape().begin(), a.shape().end(),
+                                            b.shape().begin(), b.shape().end());
+}
+
+Status ServedSession::create(std::unique_ptr<Session> worker,
+                             const Layout &layout, Coordinator &coordinator,
+                             std::unique_ptr<ServedSession> *out) {
+  std::unique_ptr<ServedSession> made(
+      new ServedSession(std::move(worker), layout, coordinator));
+  DIST_RETURN_IF_ERROR(made->place());
+  *out = std::move(made);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Where variables are
+//===----------------------------------------------------------------------===//
+
+int ServedSession::findMerged(const std::string &name) const {
+  for (int i = 0; i < merged.variables_size(); ++i)
+    if (merged.variables(i).name() == name)
+      return i;
+  return -1;
+}
+
+/// A server's variable that is no part of a worker's: what its optimizer knows
+/// of a part, which is a part of what it knows of the whole, or what each
+/// server has of its own and all have alike.
+Status ServedSession::placeState(int server, int number) {
+  const ServerLayout &of = layout.servers[server];
+  const manifest::Variable &there = of.manifest.variables(number);
+  Piece piece;
+  piece.server = server;
+  piece.offset = of.stateOffsets[number];
+  piece.bytes = sizeOf(there.global_type());
+  manifest::Variable variable = there;
+  variable.set_weights_key("");
+  bool isCommon = true;
+  for (const PlacedPart &part : of.parts) {
+    const std::string &name = of.manifest.variables(part.there).name();
+    if (there.slot_of() != name)
+      continue;
+    const manifest::Variable &whole = merged.variables(part.variable);
+    isCommon = false;
+    variable.set_slot_of(whole.name());
+    if (size_t at = there.name().find(name); at != std::string::npos)
+      variable.set_name(
+          std::string(there.name()).replace(at, name.size(), whole.name()));
+    bool isCut = part.bytes != sizeOf(whole.global_type());
+    const auto &shape = there.global_type().shape();
+    if (!isCut)
+      break;
+    if (shape.empty() || shape[0] != part.shape[0])
+      return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                           there.name(), "it has no rows of its variable's",
+                           "compile it again");
+    piece.offsetInWhole = piece.bytes / shape[0] * part.begin;
+    for (auto *type :
+         {variable.mutable_global_type(), variable.mutable_local_type()})
+      type->set_shape(0, whole.global_type().shape(0));
+  }
+  int index = findMerged(variable.name());
+  if (index < 0) {
+    index = merged.variables_size();
+    *merged.add_variables() = variable;
+    places.emplace_back();
+  }
+  Place &place = places[index];
+  if (!isEqual(merged.variables(index).global_type(), variable.global_type()) ||
+      (!place.pieces.empty() && place.isCommon != isCommon))
+    return Status::error(StatusCode::InvalidInput, "the package is damaged",
+                         variable.name(), "servers have different ones",
+                         "compile it again");
+  place.isCommon = isCommon;
+  place.pieces.push_back(piece);
+  return Status();
+}
+
+Status ServedSession::place() {
+  merged = worker->manifest();
+  own = merged.variables_size();
+  places.resize(own);
+  states.resize(layout.servers.size());
+  for (int server = 0; server < int(layout.servers.size()); ++server) {
+    const ServerLayout &of = layout.servers[server];
+    std::vector<bool> isPart(of.manifest.variables_size());
+    for (const PlacedPart &part : of.parts) {
+      isPart[part.there] = true;
+      places[part.variable].pieces.push_back({server,
+                                              of.stateOffsets[part.there],
+                                              part.offsetInWhole, part.bytes});
+    }
+    for (int i = 0; i < of.manifest.variables_size(); ++i)
+      if (!isPart[i])
+        DIST_RETURN_IF_ERROR(placeState(server, i));
+  }
+  for (int i = 0; i < own; ++i)
+    if (merged.variables(i).group() == "metric")
+      gains.emplace_back(i, makeTensor(merged.variables(i).global_type()));
+  for (auto &[index, gain] : gains)
+    if (gain.type != manifest::F32)
+      return Status::error(StatusCode::InvalidInput,
+                           "metrics cannot be added up",
+                           merged.variables(index).name(),
+                           std::string("it is ") + name(gain.type) +
+                               ", and workers' sums are f32",
+                           "leave that metric out");
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Status ServedSession::fetch(int server) {
+  State &state = states[server];
+  if (!state.bytes.empty())
+    return Status();
+  DIST_RETURN_IF_ERROR(coordinator.readState(server, &state.bytes));
+  if (state.bytes.size() == layout.servers[server].stateBytes)
+    return Status();
+  state.bytes.clear();
+  return Status::error(StatusCode::Unavailable, "a server has another package",
+                       "server " + std::to_string(server), "",
+                       "start the cluster anew");
+}
+
+Status ServedSession::readVariable(int index, Tensor *out) {
+  const Place &place = places[index];
+  if (place.pieces.empty()) {
+    if (merged.variables(index).group() == "metric")
+      DIST_RETURN_IF_ERROR(settleMetrics());
+    return worker->readVariable(index, out);
+  }
+  *out = makeTensor(merged.variables(index).global_type());
+  for (const Piece &piece : place.pieces) {
+    DIST_RETURN_IF_ERROR(fetch(piece.server));
+    std::memcpy(out->data.data() + piece.offsetInWhole,
+                states[piece.server].bytes.data() + piece.offset, piece.bytes);
+    if (place.isCommon)
+      break;
+  }
+  return Status();
+}
+
+Status ServedSession::writeVariable(int index, const TensorView &value) {
+  const Place &place = places[index];
+  if (place.pieces.empty()) {
+    for (auto &[metric, gain] : gains)
+      if (metric == index)
+        std::fill(gain.data.begin(), gain.data.end(), 0);
+    return worker->writeVariable(index, value);
+  }
+  const manifest::TensorType &type = merged.variables(index).global_type();
+  if (value.type != type.type() || value.bytes() != sizeOf(type))
+    return Status::error(StatusCode::InvalidArgument,
+                         "a value of another type or shape",
+                         merged.variables(index).name(),
+                         std::string(name(value.type)) + toString(value.shape));
+  for (const Piece &piece : place.pieces) {
+    DIST_RETURN_IF_ERROR(fetch(piece.server));
+    State &state = states[piece.server];
+    std::memcpy(state.bytes.data() + piece.offset,
+                static_cast<const char *>(value.data) + piece.offsetInWhole,
+                piece.bytes);
+    state.isChanged = true;
+  }
+  isLoaded = false;
+  return Status();
+}
+
+/// Servers' variables are whole on each rank.
+Status ServedSession::readSlice(int index, int rank, Tensor *out) {
+  bool isServed = !places[index].pieces.empty();
+  return isServed || merged.variables(index).group() == "metric"
+             ? readVariable(index, out)
+             : worker->readSlice(index, rank, out);
+}
+
+Status ServedSession::writeSlice(int index, int rank, const TensorView &value) {
+  return places[index].pieces.empty() ? worker->writeSlice(index, rank, value)
+                                      : writeVariable(index, value);
+}
+
+Status ServedSession::load() {
+  if (isLoaded)
+    return Status();
+  Tensor value;
+  for (int i = 0; i < own; ++i) {
+    if (places[i].pieces.empty())
+      continue;
+    DIST_RETURN_IF_ERROR(readVariable(i, &value));
+    DIST_RETURN_IF_ERROR(worker->writeVariable(i, value.view()));
+  }
+  isLoaded = true;
+  return Status();
+}
+
+Status ServedSession::run(const manifest::Entry &entry,
+                          const std::vector<TensorView> &inputs,
+                          std::vector<Tensor> *outputs) {
+  DIST_RETURN_IF_ERROR(load());
+  DIST_RETURN_IF_ERROR(settleMetrics());
+  return worker->run(entry, inputs, outputs);
+}
+
+Status ServedSession::resetVariables() {
+  return Status::error(StatusCode::InvalidArgument,
+                       "variables of parameter servers cannot be reset", "",
+                       "they have the package's values when they start",
+                       "start the cluster anew");
+}
+
+Status ServedSession::rebuild(std::shared_ptr<World>) {
+  return Status::error(StatusCode::InvalidArgument,
+                       "a session of parameter servers has no world");
+}
+
+//===----------------------------------------------------------------------===//
+// Closures
+//===----------------------------------------------------------------------===//
+
+Status ServedSession::beginClosures() {
+  for (int server = 0; server < int(states.size()); ++server) {
+    State &state = states[server];
+    if (state.isChanged)
+      DIST_RETURN_IF_ERROR(
+          coordinator.writeState(server, std::move(state.bytes)));
+    state = State();
+  }
+  isLoaded = false;
+  return Status();
+}
+
+Status ServedSession::addMetrics(const Buffer &gained) {
+  size_t at = 0;
+  for (auto &[index, gain] : gains) {
+    if (gained.size() - at < gain.data.size())
+      return Status::error(
+          StatusCode::Unavailable, "a worker has another package",
+          merged.variables(index).name(), "", "start the cluster anew");
+    float *sums = reinterpret_cast<float *>(gain.data.data());
+    for (size_t i = 0; i < gain.data.size() / sizeof(float); ++i) {
+      float more;
+      std::memcpy(&more, gained.data() + at + i * sizeof more, sizeof more);
+      sums[i] += more;
+    }
+    at += gain.data.size();
+  }
+  hasGains = true;
+  return Status();
+}
+
+Status ServedSession::settleMetrics() {
+  if (!std::exchange(hasGains, false))
+    return Status();
+  for (auto &[index, gain] : gains) {
+    Tensor value;
+    DIST_RETURN_IF_ERROR(worker->readVariable(index, &value));
+    float *sums = reinterpret_cast<float *>(value.data.data());
+    float *more = reinterpret_cast<float *>(gain.data.data());
+    for (size_t i = 0; i < gain.data.size() / sizeof(float); ++i)
+      sums[i] += std::exchange(more[i], 0.0f);
+    DIST_RETURN_IF_ERROR(worker->writeVariable(index, value.view()));
+  }
+  return Status();
+}
+
+} // namespace dist::ps

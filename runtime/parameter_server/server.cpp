@@ -1,0 +1,145 @@
+//===- server.cpp - A parameter server ------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/parameter_server/server.h"
+#include <set>
+
+namespace dist::ps {
+
+Status lostPeer(const Cast &cast, const Mail &mail, int rank) {
+  return Status::error(StatusCode::Unavailable, cast.names[rank] + " is lost",
+                       "", mail.why(rank),
+                       "look there why it ended; --resume goes on from the "
+                       "last saved state");
+}
+
+namespace {
+
+class Server {
+public:
+  Server(Mail &mail, Shard &shard, const TaskOptions &options)
+      : mail(mail), shard(shard), options(options) {}
+  Status run(Ending *ending);
+
+private:
+  Status answer(Letter &letter);
+  Status answerPush(const Letter &letter, Letter *reply);
+
+  Mail &mail;
+  Shard &shard;
+  const TaskOptions &options;
+  /// What `readParameters` gave since the last change; null: nothing.
+  std::shared_ptr<const Buffer> parameters;
+  /// Closures whose gradients are in the variables, from `settled` on: of those
+  /// below it all are.
+  std::set<int64_t> applied;
+  int64_t settled = 0;
+};
+
+} // namespace
+
+Status Server::answerPush(const Letter &letter, Letter *reply) {
+  if (letter.settled > settled) {
+    settled = letter.settled;
+    applied.erase(applied.begin(), applied.lower_bound(settled));
+  }
+  AppliedBody body;
+  body.isRepeated =
+      letter.closure < settled || applied.count(letter.closure) > 0;
+  Status status;
+  if (!body.isRepeated) {
+    parameters.reset();
+    status = shard.apply(letter.bytes, &body);
+    // An update that failed is not made again: it may be half made.
+    applied.insert(letter.closure);
+  }
+  reply->kind = Kind::Applied;
+  reply->bytes = pack(body, status);
+  return Status();
+}
+
+Status Server::answer(Letter &letter) {
+  Letter reply;
+  reply.question = letter.question;
+  reply.closure = letter.closure;
+  bool isCoordinator = letter.from == Cast::coordinator;
+  bool isWorker = options.cast.workerOf(letter.from) >= 0;
+  auto refuse = [&] {
+    mail.drop(letter.from, "it sent a letter that is not for a server");
+    return Status();
+  };
+  switch (letter.kind) {
+  case Kind::Pull: {
+    if (!isWorker || !letter.bytes.empty())
+      return refuse();
+    if (!parameters) {
+      Buffer bytes;
+      DIST_RETURN_IF_ERROR(shard.readParameters(&bytes));
+      parameters = std::make_shared<const Buffer>(std::move(bytes));
+    }
+    reply.kind = Kind::Parameters;
+    mail.send(letter.from, reply, parameters);
+    return Status();
+  }
+  case Kind::Push:
+    if (!isWorker || letter.closure < 0 ||
+        letter.bytes.size() != shard.gradientBytes())
+      return refuse();
+    DIST_RETURN_IF_ERROR(answerPush(letter, &reply));
+    break;
+  case Kind::ReadState:
+    if (!isCoordinator || !letter.bytes.empty())
+      return refuse();
+    reply.kind = Kind::State;
+    DIST_RETURN_IF_ERROR(shard.readState(&reply.bytes));
+    break;
+  case Kind::WriteState:
+    if (!isCoordinator || letter.bytes.size() != shard.stateBytes())
+      return refuse();
+    parameters.reset();
+    DIST_RETURN_IF_ERROR(shard.writeState(letter.bytes));
+    reply.kind = Kind::StateWritten;
+    break;
+  default:
+    return refuse();
+  }
+  mail.send(letter.from, std::move(reply));
+  return Status();
+}
+
+Status Server::run(Ending *ending) {
+  StopTeller teller(mail, options.stops);
+  while (true) {
+    Letter letter;
+    switch (mail.wait(mail.now() + kLook, &letter)) {
+    case Mail::Event::Nothing:
+      break;
+    case Mail::Event::Lost:
+      // Workers come and go.
+      if (letter.from == Cast::coordinator)
+        return lostPeer(options.cast, mail, letter.from);
+      break;
+    case Mail::Event::Letter: {
+      EndBody end;
+      if (letter.kind == Kind::End && letter.from == Cast::coordinator &&
+          unpack(letter.bytes, &end)) {
+        *ending = end.ending;
+        return unpackError(letter.bytes, end);
+      }
+      DIST_RETURN_IF_ERROR(answer(letter));
+      break;
+    }
+    }
+    teller.look();
+  }
+}
+
+Status serve(Mail &mail, Shard &shard, const TaskOptions &options,
+             Ending *ending) {
+  return Server(mail, shard, options).run(ending);
+}
+
+} // namespace dist::ps
