@@ -263,18 +263,17 @@ static void checkAddresses(const ClusterSpec &spec,
               "write the host's address in the network"));
 }
 
-Status findTrainer(const ClusterSpec &spec, int *place) {
-  std::vector<Task> trainers = spec.trainers();
-  auto found = spec.self
-                   ? std::find(trainers.begin(), trainers.end(), *spec.self)
-                   : trainers.end();
-  if (found == trainers.end())
+Status findMember(const ClusterSpec &spec, int *place) {
+  std::vector<Task> tasks = spec.tasks();
+  auto found = spec.self ? std::find(tasks.begin(), tasks.end(), *spec.self)
+                         : tasks.end();
+  if (found == tasks.end())
     return Status::error(
         StatusCode::InvalidInput, "this process is none of those that train",
         spec.selfSource,
         spec.self ? "it is " + spec.self->text() : "nothing says which it is",
         "start it as one of the workers");
-  *place = int(found - trainers.begin());
+  *place = int(found - tasks.begin());
   return Status();
 }
 

@@ -93,8 +93,8 @@ struct ClusterSpec {
   Task chief() const;
 };
 
-/// The place of `spec.self` among the trainers; an error if it is none of them.
-Status findTrainer(const ClusterSpec &spec, int *place);
+/// The place of `spec.self` among the tasks; an error if it is none of them.
+Status findMember(const ClusterSpec &spec, int *place);
 
 /// What is wrong with the cluster as a whole: its jobs and their counts, tasks
 /// without a place, addresses that two tasks have. Says all of it, each with

@@ -57,7 +57,9 @@ private:
 
 struct TrainElsewhereTest : TrainTest {
   // Gradients and no step, as a worker's package has; three steps an epoch.
-  TrainElsewhereTest() : session(4, 4, 2) {
+  TrainElsewhereTest() : session(4, 4, 2) {}
+  void SetUp() override {
+    TrainTest::SetUp();
     session.setAccumulateSteps(1);
     examples = data(session, 12);
     options.runner = &runner;

@@ -16,6 +16,7 @@
 #include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
@@ -36,6 +37,7 @@ struct ClusterRun::Impl {
   std::unique_ptr<cluster::Heartbeat> heartbeat;
   std::weak_ptr<MessageWorld> world; // the session's
   Placement placement;
+  std::unique_ptr<ServedRun> served; // null: all train in step
 
   /// From now on processes that end, or are frozen, are lost to the others.
   Status watchEachOther(const Options &options);
@@ -43,6 +45,10 @@ struct ClusterRun::Impl {
 
 ClusterRun::ClusterRun() = default;
 ClusterRun::~ClusterRun() = default;
+
+ServedRun *ClusterRun::served() const {
+  return impl ? impl->served.get() : nullptr;
+}
 
 bool ClusterRun::isChief() const {
   return !impl || *impl->spec.self == impl->spec.chief();
@@ -60,7 +66,8 @@ static bool isUnbound() {
 }
 
 /// Workers on one machine take equal parts of its CPUs, in their order: else
-/// the threads of all would be in each other's way.
+/// the threads of all would be in each other's way. Parameter servers and their
+/// chief take what workers leave: most of the time they wait for them.
 static void takePart(const ClusterSpec &spec) {
   auto hostOf = [&](const cluster::Task &task) {
     const std::string &host = spec.find(task)->host;
@@ -68,10 +75,12 @@ static void takePart(const ClusterSpec &spec) {
                                      : cluster::canonicalHost(host);
   };
   const std::string here = hostOf(*spec.self);
-  if (here.empty() || !isUnbound())
+  std::vector<cluster::Task> trainers = spec.trainers();
+  bool trains = std::count(trainers.begin(), trainers.end(), *spec.self) > 0;
+  if (here.empty() || !isUnbound() || !trains)
     return;
   int count = 0, self = 0;
-  for (const cluster::Task &task : spec.trainers())
+  for (const cluster::Task &task : trainers)
     if (hostOf(task) == here) {
       if (task == *spec.self)
         self = count;
@@ -88,15 +97,26 @@ static void takePart(const ClusterSpec &spec) {
 }
 
 Status ClusterRun::find(const Options &options) {
-  int processes = 1;
-  DIST_RETURN_IF_ERROR(countProcesses(options, &processes));
-  if (processes < 2)
+  int processes = 1, servers = 0;
+  DIST_RETURN_IF_ERROR(countProcesses(options, &processes, &servers));
+  if (processes < 2 && servers == 0)
     return Status();
   auto found = std::make_unique<Impl>();
   for (const Status &fault : findCluster(options, &found->spec))
     return fault;
+  int others = int(found->spec.of(cluster::Job::Ps).size());
+  if (others != servers)
+    return Status::error(
+        StatusCode::InvalidInput, "the package is for another cluster",
+        options.model,
+        "it is for " + std::to_string(servers) + " parameter servers, and " +
+            found->spec.addressSource + " has " + std::to_string(others),
+        others == 0    ? "add \"ps\": [\"HOST:PORT\", ...] to the cluster"
+        : servers == 0 ? "leave \"ps\" out of the cluster"
+                       : "compile it with --servers " + std::to_string(others));
   int trainers = int(found->spec.trainers().size());
-  if (trainers != processes)
+  // Any number of workers runs the same steps of parameter servers.
+  if (trainers != processes && servers == 0)
     return Status::error(
         StatusCode::InvalidInput, "the package is for another cluster",
         options.model,
@@ -104,7 +124,7 @@ Status ClusterRun::find(const Options &options) {
             found->spec.addressSource + " has " + std::to_string(trainers),
         "compile it with --workers " + std::to_string(trainers));
   int self = 0;
-  DIST_RETURN_IF_ERROR(cluster::findTrainer(found->spec, &self));
+  DIST_RETURN_IF_ERROR(cluster::findMember(found->spec, &self));
   takePart(found->spec);
   impl = std::move(found);
   return Status();
@@ -184,6 +204,27 @@ Status ClusterRun::Impl::watchEachOther(const Options &options) {
                                            &heartbeat);
 }
 
+/// What the chief says of who has met.
+static void noteCluster(const ClusterSpec &spec, const std::vector<int> &hosts,
+                        const std::string &more) {
+  std::set<int> distinct(hosts.begin(), hosts.end());
+  size_t servers = spec.of(cluster::Job::Ps).size();
+  printNote("dist-run: note: " + std::to_string(spec.trainers().size()) +
+            (spec.trainers().size() == 1 ? " worker" : " workers") +
+            (servers == 0 ? ""
+             : servers == 1
+                 ? " and 1 parameter server"
+                 : " and " + std::to_string(servers) + " parameter servers") +
+            " on " + std::to_string(distinct.size()) +
+            (distinct.size() == 1 ? " host" : " hosts") + more);
+  for (const cluster::Task &task : spec.tasks())
+    if (!cluster::isLoopback(spec.find(task)->host)) {
+      printNote("dist-run: note: the processes' connections are neither "
+                "encrypted nor authenticated: use a network that you trust");
+      break;
+    }
+}
+
 Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
@@ -196,7 +237,6 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   };
   DIST_RETURN_IF_ERROR(describeProgram(options, package, &joining.facts));
   DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
-  DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(
       cluster::chooseCpuVariant(membership, &settings->cpuVariant));
@@ -206,6 +246,13 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   std::vector<int> hosts;
   for (const cluster::Member &member : membership.members())
     hosts.push_back(member.host);
+  if (variant.manifest.servers_size() > 0) {
+    if (isChief())
+      noteCluster(impl->spec, hosts, "");
+    return joinServed(package, settings->cpuVariant);
+  }
+  // Who trains in step ends with the first that is lost.
+  DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   DIST_RETURN_IF_ERROR(
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
@@ -231,20 +278,24 @@ Status ClusterRun::join(const Options &options, const std::string &package,
         });
     return Status();
   };
-  if (!isChief())
-    return Status();
-  std::set<int> distinct(hosts.begin(), hosts.end());
-  printNote("dist-run: note: " + std::to_string(hosts.size()) + " workers on " +
-            std::to_string(distinct.size()) +
-            (distinct.size() == 1 ? " host" : " hosts") + ", " +
-            std::to_string(impl->placement.ranks()) + " ranks");
-  for (const cluster::Task &task : impl->spec.trainers())
-    if (!cluster::isLoopback(impl->spec.find(task)->host)) {
-      printNote("dist-run: note: the workers' connections are neither "
-                "encrypted nor authenticated: use a network that you trust");
-      break;
-    }
+  if (isChief())
+    noteCluster(impl->spec, hosts,
+                ", " + std::to_string(impl->placement.ranks()) + " ranks");
   return Status();
+}
+
+Status ClusterRun::joinServed(const std::string &package,
+                              const std::string &cpu) {
+  setActivity("connecting to the other processes");
+  std::unique_ptr<Transport> end;
+  DIST_RETURN_IF_ERROR(cluster::makeClusterTransport(
+      *impl->membership, chooseInterface(impl->spec), &end));
+  ps::Cast cast;
+  cast.workers = int(impl->spec.of(cluster::Job::Worker).size());
+  cast.servers = int(impl->spec.of(cluster::Job::Ps).size());
+  for (const cluster::Member &member : impl->membership->members())
+    cast.names.push_back(member.task.text());
+  return ServedRun::create(package, cpu, cast, std::move(end), &impl->served);
 }
 
 Status ClusterRun::agreeOn(
@@ -290,7 +341,7 @@ void ClusterRun::endStart() {
 }
 
 void ClusterRun::done(const StepRow &row) {
-  if (!impl)
+  if (!impl || !impl->heartbeat)
     return;
   impl->heartbeat->done(
       {row.epoch, row.step, row.examples, row.seconds, row.inputSeconds});
@@ -300,7 +351,7 @@ void ClusterRun::done(const StepRow &row) {
 }
 
 Status ClusterRun::check() const {
-  return impl ? impl->heartbeat->check() : Status();
+  return impl && impl->heartbeat ? impl->heartbeat->check() : Status();
 }
 
 Status ClusterRun::explain(const Status &failed) const {
@@ -308,6 +359,8 @@ Status ClusterRun::explain(const Status &failed) const {
 }
 
 std::string ClusterRun::describeTraffic() const {
+  if (impl->served)
+    return impl->served->describeTraffic();
   Traffic sum;
   std::shared_ptr<MessageWorld> world = impl->world.lock();
   for (int rank : impl->placement.ranksOf(impl->membership->self())) {

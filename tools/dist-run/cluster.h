@@ -10,6 +10,9 @@
 // open, the same program, meet, and train in step. The chief alone tells of the
 // training and writes what it gives.
 //
+// Under parameter-server the chief tells workers and servers what to do (see
+// served.h); they meet in the same way.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TOOLS_DIST_RUN_CLUSTER_H
 #define TOOLS_DIST_RUN_CLUSTER_H
@@ -21,6 +24,8 @@
 #include <set>
 
 namespace dist::tools {
+
+class ServedRun;
 
 /// Before the process has a second thread, and handlers of signals.
 void prepareCluster();
@@ -43,7 +48,11 @@ public:
   /// session of all of them needs.
   Status join(const Options &options, const std::string &package,
               SessionOptions *settings);
-  /// Whether all are about to do the same. `files`: those that each process
+  /// Where parameter servers hold the variables: this process's part in that;
+  /// null: all train in step. From `join` on.
+  ServedRun *served() const;
+  /// Whether all are about to do the same, as far as they do it: a process that
+  /// says nothing of it has no part in it. `files`: those that each process
   /// writes of its own, if another one before it does not write there, too.
   Status agreeOn(const std::vector<std::pair<std::string, std::string>> &what,
                  const std::vector<std::string> &files);
@@ -67,6 +76,8 @@ public:
   std::string describeTraffic() const;
 
 private:
+  Status joinServed(const std::string &package, const std::string &cpu);
+
   struct Impl;
   std::unique_ptr<Impl> impl;
   std::set<std::string> mine;

@@ -11,6 +11,10 @@
 
 namespace dist::tools {
 
+/// Exit codes of a process of a cluster that was stopped: with its state saved;
+/// without, because another one was told to.
+constexpr int kResumableExit = 42, kStoppedExit = 3;
+
 /// Each reports its errors and gives the exit code.
 int runFit(const Options &options);
 int runEvaluate(const Options &options);

@@ -44,9 +44,9 @@ static Status becomeCluster() {
 }
 
 Status ClusterRun::find(const Options &options) {
-  int processes = 1;
-  DIST_RETURN_IF_ERROR(countProcesses(options, &processes));
-  return processes > 1 ? becomeCluster() : Status();
+  int processes = 1, servers = 0;
+  DIST_RETURN_IF_ERROR(countProcesses(options, &processes, &servers));
+  return processes > 1 || servers > 0 ? becomeCluster() : Status();
 }
 int launchWorkers(const Options &, int64_t) { return report(becomeCluster()); }
 bool launchesWorkers(const Options &options) {
@@ -55,6 +55,7 @@ bool launchesWorkers(const Options &options) {
 
 // Of a process that is alone:
 bool ClusterRun::isChief() const { return true; }
+ServedRun *ClusterRun::served() const { return nullptr; }
 Status ClusterRun::join(const Options &, const std::string &,
                         SessionOptions *) {
   return Status();

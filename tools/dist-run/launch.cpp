@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Each worker is this program once more, with the same command line and a
-// TF_CONFIG of its own. Worker 0, the chief, has this process's terminal and
-// standard output; what the others say comes through pipes, and is passed on
-// with their names before it.
+// TF_CONFIG of its own. The chief, worker 0 where parameter servers want none
+// beside the workers, has this process's terminal and standard output; what the
+// others say comes through pipes, and is passed on with their names before it.
 //
 // Their ports are bound here, and kept, before they start: no other program can
 // be given one in between. A server may listen at a port that another socket is
@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/launch.h"
+#include "runtime/core/package.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-run/console.h"
@@ -89,13 +90,16 @@ struct Worker {
 class Workers {
 public:
   ~Workers();
-  Status start(int count, const std::string &package);
+  /// `servers` of them hold variables, and a chief more tells all what to do.
+  Status start(int count, int servers, const std::string &package);
   /// Until all have ended.
   int wait();
 
 private:
   Status startOne(int index, const std::string &config,
                   const std::string &package);
+  /// Whether the run is over with this one's failure.
+  bool isFatal(size_t worker) const;
   void passOn(Worker &worker);
   void reap();
   void signalAll(int signal);
@@ -103,6 +107,8 @@ private:
   std::vector<Port> ports;
   std::vector<Worker> workers;
   pid_t group = 0; // of all of them
+  /// With parameter servers a worker more or less is the chief's concern.
+  bool isCoordinated = false;
   int firstFailed = -1;
 };
 
@@ -128,7 +134,6 @@ bool launchesWorkers(const Options &options) {
 Status Workers::startOne(int index, const std::string &config,
                          const std::string &package) {
   Worker &worker = workers[index];
-  worker.name = "worker " + std::to_string(index);
   bool isChief = index == 0;
   int ends[2] = {-1, -1};
   if (!isChief && pipe2(ends, O_CLOEXEC) != 0)
@@ -175,23 +180,42 @@ Status Workers::startOne(int index, const std::string &config,
   return Status();
 }
 
-Status Workers::start(int count, const std::string &package) {
-  ports = std::vector<Port>(count);
-  std::string addresses;
-  for (Port &port : ports) {
-    DIST_RETURN_IF_ERROR(port.reserve());
-    addresses += std::string(addresses.empty() ? "" : ", ") +
-                 "\"127.0.0.1:" + std::to_string(port.number) + "\"";
+Status Workers::start(int count, int servers, const std::string &package) {
+  isCoordinated = servers > 0;
+  const std::pair<const char *, int> jobs[] = {
+      {"chief", isCoordinated ? 1 : 0}, {"worker", count}, {"ps", servers}};
+  struct Task {
+    const char *job;
+    int index;
+  };
+  std::vector<Task> tasks;
+  for (auto [job, size] : jobs)
+    for (int i = 0; i < size; ++i)
+      tasks.push_back({job, i});
+  ports = std::vector<Port>(tasks.size());
+  workers.resize(tasks.size());
+  std::string cluster;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    DIST_RETURN_IF_ERROR(ports[i].reserve());
+    workers[i].name =
+        std::string(tasks[i].job) + " " + std::to_string(tasks[i].index);
+    cluster += tasks[i].index > 0 ? ", "
+                                  : std::string(i == 0 ? "" : "], ") + "\"" +
+                                        tasks[i].job + "\": [";
+    cluster += "\"127.0.0.1:" + std::to_string(ports[i].number) + "\"";
   }
-  workers.resize(count);
-  for (int i = 0; i < count; ++i)
+  for (size_t i = 0; i < tasks.size(); ++i)
     DIST_RETURN_IF_ERROR(
-        startOne(i,
-                 "{\"cluster\": {\"worker\": [" + addresses +
-                     "]}, \"task\": {\"type\": \"worker\", \"index\": " +
-                     std::to_string(i) + "}}",
+        startOne(int(i),
+                 "{\"cluster\": {" + cluster + "]}, \"task\": {\"type\": \"" +
+                     tasks[i].job +
+                     "\", \"index\": " + std::to_string(tasks[i].index) + "}}",
                  package));
   return Status();
+}
+
+bool Workers::isFatal(size_t worker) const {
+  return !isCoordinated || worker == 0;
 }
 
 void Workers::signalAll(int signal) {
@@ -222,7 +246,7 @@ void Workers::passOn(Worker &worker) {
     if (got <= 0) {
       close(worker.pipe);
       worker.pipe = -1;
-      if (!worker.unfinished.empty())
+      if (!worker.unfinished.empty() && worker.unfinished.back() != '\n')
         worker.unfinished += "\n";
     } else {
       worker.unfinished.append(block, got);
@@ -242,8 +266,9 @@ void Workers::reap() {
         waitpid(worker.process, &worker.status, WNOHANG) != worker.process)
       continue;
     worker.hasEnded = true;
-    if (worker.status != 0 && firstFailed < 0)
-      firstFailed = int(&worker - workers.data());
+    size_t number = size_t(&worker - workers.data());
+    if (worker.status != 0 && firstFailed < 0 && isFatal(number))
+      firstFailed = int(number);
   }
 }
 
@@ -312,7 +337,11 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
     return report(status);
   Shield shield("telling the workers");
   Workers workers;
-  status = workers.start(options.workers, program.folder);
+  manifest::Manifest manifest;
+  status = readManifest(program.folder, &manifest);
+  if (status.ok())
+    status =
+        workers.start(options.workers, manifest.servers_size(), program.folder);
   int code = status.ok() ? workers.wait() : report(status);
   shield.dismiss();
   return code;

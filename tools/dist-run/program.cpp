@@ -14,6 +14,7 @@
 #include "tools/dist-run/cache.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
+#include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/values.h"
@@ -68,6 +69,9 @@ static Status checkCompiled(const Options &options) {
       continue;
     if (name == "--threads" && options.threads <= manifest.threads_per_device())
       continue; // see openSession
+    // Any number of workers runs the same steps.
+    if (name == "--workers" && manifest.servers_size() > 0)
+      continue;
     if (name == "--devices" || name == "--threads")
       return Status::error(
           StatusCode::InvalidArgument, "a package is compiled already", name,
@@ -256,7 +260,10 @@ Status openSession(const Options &options, Program &program,
     DIST_RETURN_IF_ERROR(cluster->join(options, program.folder, &settings));
     setActivity("loading the program");
   }
-  Status status = Session::open(program.folder, settings, session);
+  ServedRun *served = isCluster ? cluster->served() : nullptr;
+  Status status = Session::open(served ? served->ownPackage(program.folder)
+                                       : program.folder,
+                                settings, session);
   bool damaged = status.code() == StatusCode::InvalidInput ||
                  status.code() == StatusCode::Internal;
   if (!status.ok() && program.cached && damaged && !isCluster) {
@@ -274,11 +281,16 @@ Status openSession(const Options &options, Program &program,
   return status;
 }
 
-Status countProcesses(const Options &options, int *out) {
+Status countProcesses(const Options &options, int *out, int *servers) {
   *out = 1;
+  *servers = 0;
+  bool trains = options.command == "fit";
   if (!isPackage(options.model)) {
-    if (hasProcesses(options))
+    bool isServed = hasServers(options) && trains;
+    if (hasProcesses(options) || isServed)
       *out = options.workers;
+    if (isServed)
+      *servers = options.servers;
     return Status();
   }
   if (!describesCluster(options))
@@ -287,15 +299,17 @@ Status countProcesses(const Options &options, int *out) {
   DIST_RETURN_IF_ERROR(readManifest(options.model, &manifest));
   for (int process : manifest.process_of_rank())
     *out = std::max(*out, process + 1);
+  if (trains)
+    *servers = manifest.servers_size();
   return Status();
 }
 
 void noteOneProcess(const Options &options) {
-  int processes = 1;
-  if (!countProcesses(options, &processes).ok())
+  int processes = 1, servers = 0;
+  if (!countProcesses(options, &processes, &servers).ok())
     return; // told when it is opened
   std::string note;
-  if (processes == 1)
+  if (processes == 1 && servers == 0)
     note = unusedClusterNote(options);
   else if (options.command == "predict" || options.command == "bench")
     note = options.command + " runs the ranks of all " +

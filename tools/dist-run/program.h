@@ -31,8 +31,10 @@ struct Program {
 };
 
 /// Processes that a model file is to be compiled for, or a package was: one,
-/// where nothing says where others are, which runs all ranks.
-Status countProcesses(const Options &options, int *out);
+/// where nothing says where others are, which runs all ranks. `servers`:
+/// processes beside those workers that hold variables, if this run has use of
+/// them.
+Status countProcesses(const Options &options, int *out, int *servers);
 
 /// Says what a run in one process leaves aside: a cluster that the environment
 /// describes, or that the program is for.

@@ -15,6 +15,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/served.h"
 #include "tools/options/interrupt.h"
 #include <chrono>
 #include <deque>
@@ -26,9 +27,6 @@ namespace dist::tools {
 static constexpr int64_t kDefaultBatch = 32;
 /// Steps that a trace shows: the last ones, when everything is warm.
 static constexpr size_t kTracedSteps = 16;
-/// Of a process of a cluster that was stopped: with its state saved; without,
-/// because another one was told to.
-static constexpr int kResumableExit = 42, kStoppedExit = 3;
 
 static double now() {
   return std::chrono::duration<double>(
@@ -279,6 +277,15 @@ static void noteWeights(const Session &session, const Dataset &data) {
               "': its examples count alike");
 }
 
+/// A parameter server reads no data, and asks nothing of what is agreed on.
+static int serve(ClusterRun &cluster, Session &session) {
+  bool ignored = false;
+  Status status = cluster.agreeOn({}, {});
+  if (status.ok())
+    status = cluster.askChief("--output", &ignored);
+  return status.ok() ? cluster.served()->serve(session) : report(status);
+}
+
 int runFit(const Options &options) {
   if (options.data.empty())
     return report(needs("no training data", "--data"));
@@ -299,6 +306,10 @@ int runFit(const Options &options) {
   FolderUse use = options.resume      ? FolderUse::Resume
                   : options.overwrite ? FolderUse::Overwrite
                                       : FolderUse::New;
+  if (hasServers(options))
+    status = checkServed(options);
+  if (!status.ok())
+    return report(status);
   bool launches = launchesWorkers(options);
   ClusterRun cluster;
   if (!launches)
@@ -316,6 +327,9 @@ int runFit(const Options &options) {
   if (int code = openProgram(options, kDefaultBatch, &program, &session,
                              nullptr, &cluster))
     return code;
+  ServedRun *served = cluster.served();
+  if (served && served->isServer())
+    return serve(cluster, *session);
   const manifest::Entry *entry = trainingEntry(*session);
   if (!entry)
     return report(Status::error(
@@ -366,6 +380,14 @@ int runFit(const Options &options) {
   fitOptions.asyncSave = options.asyncSave;
   fitOptions.folderUse = use;
   fitOptions.monitors = options.monitors;
+  if (served && served->isWorker())
+    return served->work(*session, *data, fitOptions);
+  if (served) {
+    status = served->coordinate(options.staleness, &session);
+    if (!status.ok())
+      return report(status);
+    fitOptions.runner = served->runner();
+  }
   if (cluster.isChief())
     for (const std::string &note : modelNotes(session->manifest()))
       printNote("dist-run: warning: " + note);
@@ -374,6 +396,8 @@ int runFit(const Options &options) {
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
+  if (served && !status.ok())
+    served->end(status, outcome);
   if (status.ok())
     status = cluster.check();
   if (status.ok())
@@ -392,6 +416,9 @@ int runFit(const Options &options) {
   else if (status.ok() && writesModel)
     status = writeModel(program.folder, *session,
                         options.outputs.empty() ? "" : options.outputs[0]);
+  // What is written at the end is the servers' until now.
+  if (served && status.ok())
+    served->end(status, outcome);
   if (status.ok() && cluster.isCluster())
     printNote("dist-run: note: " + cluster.describeTraffic());
   shield.dismiss();

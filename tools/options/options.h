@@ -137,6 +137,7 @@ struct Options {
   int64_t epochs = 1, steps = 0, stepsPerEpoch = 0; // 0: not given
   int64_t stepsPerLaunch = 1;
   bool epochsGiven = false;
+  std::optional<int64_t> staleness;    // parameter-server; none: no bound
   std::optional<uint64_t> shuffle = 0; // none: file order
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;
@@ -177,6 +178,9 @@ bool isPackage(const std::string &path);
 
 /// Whether one of the strategies runs in several processes.
 bool hasProcesses(const Options &options);
+
+/// Whether the strategy is that of parameter servers.
+bool hasServers(const Options &options);
 
 /// What --loss can be, as a list for people.
 extern const char *const kLossNames;

@@ -44,6 +44,12 @@ bool uses(const Options &options, const char *strategy) {
                      [&](const Strategy &one) { return one.name == strategy; });
 }
 
+bool hasServers(const Options &options) {
+  return std::any_of(
+      options.strategies.begin(), options.strategies.end(),
+      [](const auto &one) { return one.name == "parameter-server"; });
+}
+
 bool hasProcesses(const Options &options) {
   return std::any_of(
       options.strategies.begin(), options.strategies.end(),

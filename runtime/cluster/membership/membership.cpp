@@ -58,7 +58,7 @@ static std::string nameHost() {
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
-      : options(options), trainers(options.spec.trainers()) {}
+      : options(options), tasks(options.spec.tasks()) {}
   ~Impl();
 
   Status open();
@@ -83,8 +83,8 @@ struct Membership::Impl {
   void linger();
 
   std::string where(int member) const {
-    const Address *address = options.spec.find(trainers[member]);
-    return trainers[member].text() +
+    const Address *address = options.spec.find(tasks[member]);
+    return tasks[member].text() +
            (address && !address->host.empty() ? " at " + address->text() : "");
   }
   Status chiefIsGone(const StoreResult &result) const {
@@ -100,8 +100,8 @@ struct Membership::Impl {
   }
 
   const MembershipOptions options;
-  const std::vector<Task> trainers;
-  /// The chief is the first of those that train.
+  const std::vector<Task> tasks;
+  /// The chief is the first of the tasks.
   static constexpr int chief = 0;
   int self = 0;
   std::unique_ptr<EtcdServer> server;
@@ -126,8 +126,8 @@ struct Membership::Impl {
 };
 
 Status Membership::Impl::open() {
-  DIST_RETURN_IF_ERROR(findTrainer(options.spec, &self));
-  const Address &address = *options.spec.find(trainers[chief]);
+  DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
+  const Address &address = *options.spec.find(tasks[chief]);
   std::string store = address.text();
   if (self == chief) {
     EtcdServerOptions serving;
@@ -216,7 +216,7 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
   values->clear();
   for (const mvccpb::KeyValue &one : response.kvs()) {
     const std::string name = one.key().substr(folder.size());
-    for (int member = 0; member < int(trainers.size()); ++member)
+    for (int member = 0; member < int(tasks.size()); ++member)
       if (name == std::to_string(member))
         values->emplace(member, one.value());
   }
@@ -284,7 +284,7 @@ Status Membership::Impl::registerSelf() {
   (void)other.ParseFromString(*kept);
   return Status::error(
       StatusCode::InvalidInput, "the task is another process's already",
-      trainers[self].text(),
+      tasks[self].text(),
       "process " + std::to_string(other.process()) + " on " +
           inQuotes(other.name()) + " has joined as it",
       "give this one another index, or end that one (one that was killed is "
@@ -305,7 +305,7 @@ Status Membership::Impl::callRoll() {
       result = list(kPresent, true, &present);
     if (!result.ok())
       return chiefIsGone(result);
-    if (present.size() == trainers.size()) {
+    if (present.size() == tasks.size()) {
       proto::Texts roll;
       for (auto &[member, value] : present)
         roll.add_text(value);
@@ -316,7 +316,7 @@ Status Membership::Impl::callRoll() {
                          : chiefIsGone(result);
     }
     std::vector<int> missing;
-    for (int member = 0; member < int(trainers.size()); ++member)
+    for (int member = 0; member < int(tasks.size()); ++member)
       if (!present.count(member))
         missing.push_back(member);
     DIST_RETURN_IF_ERROR(wait(missing));
@@ -326,7 +326,7 @@ Status Membership::Impl::callRoll() {
 Status Membership::Impl::readMembers(const std::string &roll) {
   proto::Texts texts;
   bool isSound =
-      texts.ParseFromString(roll) && texts.text_size() == int(trainers.size());
+      texts.ParseFromString(roll) && texts.text_size() == int(tasks.size());
   std::vector<std::string> hosts;
   for (const std::string &text : texts.text()) {
     proto::Member told;
@@ -337,7 +337,7 @@ Status Membership::Impl::readMembers(const std::string &roll) {
     member.program = told.program();
     member.cpuVariants = {told.cpu_variants().begin(),
                           told.cpu_variants().end()};
-    member.task = trainers[members.size()];
+    member.task = tasks[members.size()];
     auto known = std::find(hosts.begin(), hosts.end(), told.host());
     member.host = int(known - hosts.begin());
     if (known == hosts.end())
@@ -358,14 +358,14 @@ Status Membership::Impl::waitForAll(const std::string &folder,
     StoreResult result = list(kPresent, false, &present);
     if (result.ok())
       result = list(folder, false, &found);
-    if (result.ok() && found.size() == trainers.size())
+    if (result.ok() && found.size() == tasks.size())
       result = list(folder, true, values);
     if (!result.ok())
       return chiefIsGone(result);
-    if (values->size() == trainers.size())
+    if (values->size() == tasks.size())
       return Status();
     std::vector<int> missing;
-    for (int member = 0; member < int(trainers.size()); ++member) {
+    for (int member = 0; member < int(tasks.size()); ++member) {
       if (found.count(member))
         continue;
       missing.push_back(member);
@@ -466,10 +466,13 @@ Status Membership::agreeOn(
     own.push_back(value);
   std::vector<std::vector<std::string>> all;
   DIST_RETURN_IF_ERROR(exchange("settings", own, &all));
-  for (size_t i = 0; i < settings.size(); ++i) {
+  const size_t count = std::min(settings.size(), all[impl->chief].size());
+  for (size_t i = 0; i < count; ++i) {
     std::vector<std::string> values;
     for (const std::vector<std::string> &one : all)
-      values.push_back(i < one.size() ? one[i] : "missing");
+      values.push_back(i < one.size() ? one[i]
+                       : one.empty()  ? all[impl->chief][i]
+                                      : "missing");
     std::string common;
     std::vector<int> differing = findDiffering(values, impl->chief, &common);
     if (!differing.empty())

@@ -48,7 +48,7 @@ struct Member : MemberFacts {
 };
 
 struct MembershipOptions {
-  /// With `self`, one of those that train.
+  /// With `self`, one of the tasks.
   ClusterSpec spec;
   MemberFacts facts;
   int cpus = 1;
@@ -74,7 +74,7 @@ public:
   /// All have what they need of the store, as the first collective shows.
   void endStart();
 
-  /// In the order of the cluster's trainers, and this process's place there.
+  /// In the order of the cluster's tasks, and this process's place there.
   const std::vector<Member> &members() const;
   int self() const;
   /// "worker 1"
@@ -86,7 +86,8 @@ public:
   Status exchange(const std::string &what, const std::vector<std::string> &own,
                   std::vector<std::vector<std::string>> *all);
   /// Whether what all must have alike is alike, each with its name, "--epochs":
-  /// "3". All give the same names, once; the error says who has what else.
+  /// "3". All call it, once, with the same names, or none where a process has
+  /// no part in it; the error says who has what else.
   Status
   agreeOn(const std::vector<std::pair<std::string, std::string>> &settings);
 

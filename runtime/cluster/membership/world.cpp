@@ -49,10 +49,9 @@ static bool sharesCpus(const Membership &membership) {
   return cpus > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-Status makeClusterWorld(Membership &membership, const Placement &placement,
-                        const WorldOptions &options,
-                        const std::string &networkDevices,
-                        std::shared_ptr<MessageWorld> *out) {
+static Status makeEnds(Membership &membership, const Placement &placement,
+                       const std::string &networkDevices,
+                       std::vector<std::unique_ptr<Transport>> *out) {
   UcxOptions ucx;
   ucx.ranks = placement.ranks();
   ucx.ranksHere = placement.ranksOf(membership.self());
@@ -70,8 +69,31 @@ Status makeClusterWorld(Membership &membership, const Placement &placement,
     }
     return Status();
   };
+  return makeUcxTransports(ucx, out);
+}
+
+Status makeClusterTransport(Membership &membership,
+                            const std::string &networkDevices,
+                            std::unique_ptr<Transport> *out) {
+  std::vector<RankPlacement> ranks;
+  for (const Member &member : membership.members()) {
+    int number = int(ranks.size());
+    ranks.push_back({number, member.host, 0, number});
+  }
+  Placement placement;
+  DIST_RETURN_IF_ERROR(Placement::create(std::move(ranks), &placement));
   std::vector<std::unique_ptr<Transport>> ends;
-  DIST_RETURN_IF_ERROR(makeUcxTransports(ucx, &ends));
+  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices, &ends));
+  *out = std::move(ends.front());
+  return Status();
+}
+
+Status makeClusterWorld(Membership &membership, const Placement &placement,
+                        const WorldOptions &options,
+                        const std::string &networkDevices,
+                        std::shared_ptr<MessageWorld> *out) {
+  std::vector<std::unique_ptr<Transport>> ends;
+  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices, &ends));
   MessageOptions message;
   static_cast<WorldOptions &>(message) = options;
   if (sharesCpus(membership))

@@ -18,8 +18,14 @@ namespace dist::cluster {
 /// differ by rounding, and then more and more.
 Status chooseCpuVariant(const Membership &membership, std::string *out);
 
-/// Connects this process's ranks to all others by UCX, whose addresses pass
-/// the store. `networkDevices`: interfaces that it may use; empty: all.
+/// This process's end of messages between all members, by UCX, whose addresses
+/// pass the store: a rank is a member. `networkDevices`: interfaces that it may
+/// use; empty: all.
+Status makeClusterTransport(Membership &membership,
+                            const std::string &networkDevices,
+                            std::unique_ptr<Transport> *out);
+
+/// Connects this process's ranks to all others in the same way.
 Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const WorldOptions &options,
                         const std::string &networkDevices,

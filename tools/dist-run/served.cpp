@@ -1,0 +1,120 @@
+//===- served.cpp - A run whose variables servers hold --------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/served.h"
+#include "runtime/core/package_files.h"
+#include "runtime/parameter_server/session_replica.h"
+#include "runtime/parameter_server/session_shard.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/options/interrupt.h"
+#include <unistd.h>
+
+namespace dist::tools {
+
+Status checkServed(const Options &options) {
+  const std::pair<const char *, bool> given[] = {
+      {"--steps-per-launch", options.stepsPerLaunch > 1},
+      {"--trace", !options.trace.empty()}};
+  for (auto [option, isGiven] : given)
+    if (isGiven)
+      return Status::error(
+          StatusCode::InvalidArgument, "not under parameter-server", option,
+          "workers run steps one by one, in any order", "leave it out");
+  return Status();
+}
+
+Status ServedRun::create(const std::string &package, const std::string &cpu,
+                         const ps::Cast &cast, std::unique_ptr<Transport> end,
+                         std::unique_ptr<ServedRun> *out) {
+  auto made = std::make_unique<ServedRun>();
+  made->cast = cast;
+  DIST_RETURN_IF_ERROR(ps::Layout::read(package, cpu, &made->layout));
+  made->mail =
+      std::make_unique<ps::Mail>(std::move(end), made->layout.largestLetter());
+  *out = std::move(made);
+  return Status();
+}
+
+std::string ServedRun::ownPackage(const std::string &package) const {
+  int server = cast.serverOf(mail->rank());
+  return server >= 0 ? serverPath(package, server) : package;
+}
+
+static bool isTold() { return interruptedBy() != 0; }
+
+int ServedRun::finish(const Status &status, ps::Ending ending) const {
+  if (!status.ok())
+    return report(status);
+  printNote("dist-run: note: " + describeTraffic());
+  switch (ending) {
+  case ps::Ending::Saved:
+    return kResumableExit;
+  case ps::Ending::Stopped:
+    return interruptedBy() ? 128 + interruptedBy() : kStoppedExit;
+  case ps::Ending::Done:
+    break;
+  }
+  return 0;
+}
+
+int ServedRun::serve(Session &session) {
+  Shield shield("serving variables until the chief has saved them");
+  std::unique_ptr<ps::SessionShard> shard;
+  ps::Ending ending = ps::Ending::Done;
+  Status status = ps::SessionShard::create(
+      session, layout.servers[cast.serverOf(mail->rank())], &shard);
+  if (status.ok())
+    status = ps::serve(*mail, *shard, {cast, isTold}, &ending);
+  shield.dismiss();
+  return finish(status, ending);
+}
+
+int ServedRun::work(Session &session, const Dataset &data,
+                    const FitOptions &options) {
+  Shield shield("finishing the step");
+  std::unique_ptr<ps::SessionReplica> replica;
+  ps::Ending ending = ps::Ending::Done;
+  Status status = ps::SessionReplica::create(
+      session, layout, data,
+      {options.shuffle, options.dropRemainder, options.onNonfinite}, &replica);
+  if (status.ok())
+    status = ps::work(*mail, *replica, {cast, isTold}, &ending);
+  shield.dismiss();
+  return finish(status, ending);
+}
+
+Status ServedRun::coordinate(std::optional<int64_t> staleness,
+                             std::unique_ptr<Session> *session) {
+  ps::CoordinatorOptions options;
+  options.cast = cast;
+  options.staleness = staleness;
+  options.note = [](const std::string &line) {
+    printNote("dist-run: note: " + line);
+  };
+  coordinator = std::make_unique<ps::Coordinator>(*mail, options);
+  std::unique_ptr<ps::ServedSession> served;
+  DIST_RETURN_IF_ERROR(ps::ServedSession::create(std::move(*session), layout,
+                                                 *coordinator, &served));
+  steps = std::make_unique<ps::ClosureRunner>(*coordinator, *served);
+  *session = std::move(served);
+  return Status();
+}
+
+void ServedRun::end(const Status &why, const FitOutcome &outcome) {
+  coordinator->end(why, !outcome.stopped ? ps::Ending::Done
+                        : outcome.saved  ? ps::Ending::Saved
+                                         : ps::Ending::Stopped);
+}
+
+std::string ServedRun::describeTraffic() const {
+  Traffic sent = mail->traffic();
+  return cast.names[mail->rank()] + " (process " + std::to_string(getpid()) +
+         ") sent " + std::to_string(sent.messages) + " messages, " +
+         std::to_string(sent.bytes) + " bytes";
+}
+
+} // namespace dist::tools

@@ -1,0 +1,66 @@
+//===- served.h - A run whose variables servers hold ------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The chief coordinates: it trains as one process does, but that workers run
+// its steps and servers hold its variables. Workers and servers do as they are
+// told until the run is over.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_SERVED_H
+#define TOOLS_DIST_RUN_SERVED_H
+
+#include "runtime/parameter_server/closure_runner.h"
+#include "runtime/parameter_server/layout.h"
+#include "runtime/train/trainer.h"
+#include "tools/options/options.h"
+#include <memory>
+
+namespace dist::tools {
+
+/// What `fit` has no counterpart of under parameter servers, by name.
+Status checkServed(const Options &options);
+
+class ServedRun {
+public:
+  /// Reads how the variables of a package are spread; `end` reaches all ranks
+  /// of `cast`.
+  static Status create(const std::string &package, const std::string &cpu,
+                       const ps::Cast &cast, std::unique_ptr<Transport> end,
+                       std::unique_ptr<ServedRun> *out);
+
+  bool isServer() const { return cast.serverOf(mail->rank()) >= 0; }
+  bool isWorker() const { return cast.workerOf(mail->rank()) >= 0; }
+  /// The package that this process runs.
+  std::string ownPackage(const std::string &package) const;
+
+  /// A server's run, and a worker's; their exit codes.
+  int serve(Session &session);
+  int work(Session &session, const Dataset &data, const FitOptions &options);
+
+  /// The chief's session with the servers' variables, in place of that of the
+  /// package, and who runs its steps.
+  Status coordinate(std::optional<int64_t> staleness,
+                    std::unique_ptr<Session> *session);
+  StepRunner *runner() { return steps.get(); }
+  /// Tells the others that the run is over.
+  void end(const Status &why, const FitOutcome &outcome);
+
+  std::string describeTraffic() const;
+
+private:
+  int finish(const Status &status, ps::Ending ending) const;
+
+  ps::Layout layout;
+  ps::Cast cast;
+  std::unique_ptr<ps::Mail> mail;
+  std::unique_ptr<ps::Coordinator> coordinator;
+  std::unique_ptr<StepRunner> steps;
+};
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_SERVED_H
