@@ -105,8 +105,9 @@ std::string warnOf(const WorldOptions &options, const Wait &wait,
          list(options, wait.missing, " ") + seconds;
 }
 
-bool Watch::sawProgress(const Dependence &dependence, Clock::duration elapsed,
-                        const std::vector<LifeSign> &signs) {
+bool LifeWatch::sawProgress(const Dependence &dependence,
+                            Clock::duration elapsed,
+                            const std::vector<LifeSign> &signs) {
   seen.resize(signs.size());
   // Of one whose thread waits, the CPU time is that of looking around.
   std::vector<bool> idle(signs.size());

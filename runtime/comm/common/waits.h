@@ -58,7 +58,7 @@ struct LifeSign {
 };
 
 /// Compares life signs with those of the look before.
-class Watch {
+class LifeWatch {
 public:
   using Clock = std::chrono::steady_clock;
 

@@ -80,7 +80,7 @@ private:
   bool warned = false;
   Clock::duration slice, timeout, left;
   Clock::time_point last;
-  Watch watch;
+  LifeWatch watch;
   int late = -1; // who was looked at last, its CPU time, and when
   int64_t lateCpuTime = 0;
   Clock::time_point lateSeen;

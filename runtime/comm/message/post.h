@@ -171,7 +171,7 @@ private:
     int spins = 0, looks = 0;
     Transport::Clock::duration slice, timeout, left;
     Transport::Clock::time_point awake, last, next;
-    Watch watch;
+    LifeWatch watch;
   };
 
   bool poll();
