@@ -24,8 +24,16 @@ void Coordinator::begin(int64_t first) {
 void Coordinator::schedule(int64_t closure) { queue.push_back(closure); }
 
 bool Coordinator::isUnderWay() const {
-  return std::any_of(workers.begin(), workers.end(),
-                     [](const Worker &worker) { return worker.closure >= 0; });
+  return std::any_of(workers.begin(), workers.end(), [&](const Worker &worker) {
+    // After an error there is no result that must not be missed.
+    bool isAwaited = failure.ok() || !worker.isLate;
+    return worker.closure >= 0 && !isSettled(worker.closure) && isAwaited;
+  });
+}
+
+int Coordinator::countLeft() const {
+  return int(std::count_if(workers.begin(), workers.end(),
+                           [](const Worker &one) { return !one.isLost; }));
 }
 
 bool Coordinator::isDone() const {
@@ -60,21 +68,56 @@ std::deque<int64_t>::iterator Coordinator::findReady() {
   });
 }
 
-void Coordinator::handOut() {
+void Coordinator::give(int index, int64_t closure) {
+  workers[index].closure = closure;
+  workers[index].isLate = false;
+  workers[index].began = mail.now();
+  Letter letter;
+  letter.kind = Kind::Closure;
+  letter.closure = closure;
+  letter.settled = lowest;
+  mail.send(cast.worker(index), std::move(letter));
+}
+
+int64_t Coordinator::findLate() {
+  int64_t found = -1;
   for (int index = 0; index < cast.workers; ++index) {
     Worker &worker = workers[index];
-    if (worker.isLost || worker.closure >= 0)
+    bool isDue = worker.closure >= 0 && !worker.isLate &&
+                 mail.now() - worker.began > options.patience;
+    if (isDue && options.note && !isSettled(worker.closure))
+      options.note(
+          cast.names[cast.worker(index)] + " shows no result of its step " +
+          std::to_string(worker.closure + 1) + " for " +
+          std::to_string(
+              std::chrono::duration_cast<std::chrono::seconds>(options.patience)
+                  .count()) +
+          " s" + (countLeft() > 1 ? ": one that is free runs it, too" : ""));
+    worker.isLate |= isDue;
+    if (!worker.isLate || isSettled(worker.closure))
+      continue;
+    int holders = int(
+        std::count_if(workers.begin(), workers.end(), [&](const Worker &other) {
+          return other.closure == worker.closure && !other.isLate;
+        }));
+    if (holders == 0)
+      found = worker.closure;
+  }
+  return found;
+}
+
+void Coordinator::handOut() {
+  int64_t late = findLate();
+  for (int index = 0; index < cast.workers; ++index) {
+    if (workers[index].isLost || workers[index].closure >= 0)
       continue;
     auto ready = findReady();
-    if (ready == queue.end())
-      return;
-    worker.closure = *ready;
-    queue.erase(ready);
-    Letter letter;
-    letter.kind = Kind::Closure;
-    letter.closure = worker.closure;
-    letter.settled = lowest;
-    mail.send(cast.worker(index), std::move(letter));
+    if (ready != queue.end()) {
+      give(index, *ready);
+      queue.erase(ready);
+    } else if (late >= 0 && failure.ok()) {
+      give(index, std::exchange(late, -1));
+    }
   }
 }
 
@@ -85,11 +128,15 @@ Status Coordinator::loseWorker(int index) {
   worker.isLost = true;
   const int rank = cast.worker(index);
   int64_t closure = std::exchange(worker.closure, -1);
-  bool isRerun = closure >= 0 && !isSettled(closure) && failure.ok();
+  bool isElsewhere =
+      std::any_of(workers.begin(), workers.end(), [&](const Worker &other) {
+        return other.closure == closure;
+      });
+  bool isRerun =
+      closure >= 0 && !isSettled(closure) && failure.ok() && !isElsewhere;
   if (isRerun)
     queue.push_back(closure);
-  int left = int(std::count_if(workers.begin(), workers.end(),
-                               [](const Worker &one) { return !one.isLost; }));
+  const int left = countLeft();
   if (left == 0)
     return Status::error(StatusCode::Unavailable, "no worker is left", "",
                          "the last one, " + cast.names[rank] +
@@ -114,6 +161,7 @@ Status Coordinator::hearReport(Letter &letter) {
     return Status();
   }
   worker.closure = -1;
+  worker.isLate = false;
   if (isSettled(letter.closure))
     return Status();
   if (report.code != 0) {

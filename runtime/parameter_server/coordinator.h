@@ -8,7 +8,8 @@
 // A queue of closures, which workers run: any that is free takes the next one.
 // A closure is run at least once, and counts once: that of a lost worker goes
 // back to the end of the queue, servers take each closure's gradients once, and
-// the first report of a closure is the one that is told.
+// the first report of a closure is the one that is told. So nothing speaks
+// against a second worker for a closure whose first one shows no result.
 //
 // One thread uses it; letters are read while it is in a call.
 //
@@ -27,7 +28,10 @@ struct CoordinatorOptions {
   /// A closure begins when all are done that are more than so many before it;
   /// none: at once.
   std::optional<int64_t> staleness;
-  /// Hears of lost workers; one line at a time.
+  /// A worker that has had a closure for so long is late: where another one has
+  /// nothing else to do, it runs it, too.
+  Mail::Clock::duration patience = std::chrono::seconds(30);
+  /// Hears of lost and late workers; one line at a time.
   std::function<void(const std::string &)> note;
 };
 
@@ -70,10 +74,15 @@ public:
 private:
   struct Worker {
     bool isLost = false;
-    int64_t closure = -1; // under way; -1: none
+    int64_t closure = -1; // that it has not reported; -1: none
+    bool isLate = false;
+    Mail::Clock::time_point began;
   };
 
   void handOut();
+  void give(int worker, int64_t closure);
+  /// A late worker's closure that no other one has; -1: none.
+  int64_t findLate();
   /// The place in the queue of what may begin.
   std::deque<int64_t>::iterator findReady();
   Status hear(Mail::Event event, Letter &letter);
@@ -84,6 +93,7 @@ private:
     return closure < lowest || above.count(closure) > 0;
   }
   bool isUnderWay() const;
+  int countLeft() const;
   Status ask(int server, Kind kind, Buffer question, Letter *answer);
 
   Mail &mail;

@@ -137,6 +137,10 @@ public:
     coordinator->end(Status());
     join();
   }
+  void setPatience(Mail::Clock::duration patience) {
+    options.patience = patience;
+    coordinator = std::make_unique<Coordinator>(*mails[0], options);
+  }
   const Cast &cast() const { return options.cast; }
 
   void startServer(int index) {

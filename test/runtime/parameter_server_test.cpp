@@ -283,6 +283,39 @@ TEST(ParameterServer, LostCoordinatorIsNamed) {
       std::make_unique<Coordinator>(*cluster.mails[0], cluster.options);
 }
 
+TEST(ParameterServer, ALateClosureIsRunByAnotherToo) {
+  Cluster cluster(2, 1);
+  cluster.setPatience(Mail::Clock::duration::zero());
+  cluster.startServer(0);
+  cluster.schedule(0, 3);
+  cluster.move();
+  // Worker 0 has pushed, and shows no result.
+  EXPECT_EQ(cluster.take(cluster.cast().worker(0)).closure, 0);
+  cluster.push(0, 0, 0);
+  cluster.take(cluster.cast().worker(0));
+  cluster.startWorker(1);
+  EXPECT_EQ(cluster.finish(), (std::vector<int64_t>{1, 2, 0}));
+  // It wakes up: nothing of it counts a second time.
+  cluster.push(0, 0, 0);
+  Letter applied = cluster.take(cluster.cast().worker(0));
+  AppliedBody body;
+  ASSERT_TRUE(unpack(applied.bytes, &body));
+  EXPECT_TRUE(body.isRepeated);
+  Letter report;
+  report.kind = Kind::Report;
+  report.closure = 0;
+  report.bytes = pack(ReportBody());
+  cluster.mails[cluster.cast().worker(0)]->send(Cast::coordinator,
+                                                std::move(report));
+  cluster.coordinator->schedule(3);
+  EXPECT_EQ(cluster.finish(), (std::vector<int64_t>{3}));
+  cluster.coordinator->end(Status());
+  cluster.join();
+  EXPECT_EQ(cluster.shards[0].order, (std::vector<int64_t>{0, 1, 2, 3}));
+  ASSERT_FALSE(cluster.notes.empty());
+  EXPECT_NE(cluster.notes[0].find("shows no result"), std::string::npos);
+}
+
 TEST(ParameterServer, WithoutWorkersTheRunEnds) {
   Cluster cluster(2, 1);
   cluster.startServer(0);

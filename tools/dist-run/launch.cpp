@@ -100,6 +100,10 @@ private:
                   const std::string &package);
   /// Whether the run is over with this one's failure.
   bool isFatal(size_t worker) const;
+  /// Those that are left have to end.
+  bool isOver() const {
+    return firstFailed >= 0 || (isCoordinated && workers[0].hasEnded);
+  }
   void passOn(Worker &worker);
   void reap();
   void signalAll(int signal);
@@ -281,16 +285,16 @@ int Workers::wait() {
       if (worker.pipe >= 0)
         pipes.push_back({worker.pipe, POLLIN, 0});
     poll(pipes.data(), pipes.size(), kPollMilliseconds);
-    bool hadFailed = firstFailed >= 0;
+    bool wasOver = isOver();
     reap();
     for (Worker &worker : workers)
       passOn(worker);
     if (std::all_of(workers.begin(), workers.end(),
                     [](const Worker &worker) { return worker.hasEnded; }))
       break;
-    if (firstFailed >= 0 && !hadFailed)
+    if (isOver() && !wasOver)
       last = Clock::now() + kGrace;
-    if (firstFailed >= 0 && !interruptedBy() && Clock::now() > last)
+    if (isOver() && !interruptedBy() && Clock::now() > last)
       signalAll(SIGKILL);
     if (interruptedBy() && !isForwarded) {
       isForwarded = true;

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/served.h"
 #include "runtime/core/package_files.h"
+#include "runtime/core/text.h"
 #include "runtime/parameter_server/session_replica.h"
 #include "runtime/parameter_server/session_shard.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/options/interrupt.h"
+#include <algorithm>
 #include <unistd.h>
 
 namespace dist::tools {
@@ -24,6 +26,13 @@ Status checkServed(const Options &options) {
       return Status::error(
           StatusCode::InvalidArgument, "not under parameter-server", option,
           "workers run steps one by one, in any order", "leave it out");
+  for (const std::string &file : options.outputs)
+    if (!endsWith(file, ".onnx") && !endsWith(file, ".safetensors"))
+      return Status::error(StatusCode::InvalidArgument,
+                           "not under parameter-server", "--output " + file,
+                           "a package has the servers' packages in it, which "
+                           "are not written yet",
+                           "give a name in .onnx or .safetensors");
   return Status();
 }
 
@@ -87,15 +96,20 @@ int ServedRun::work(Session &session, const Dataset &data,
   return finish(status, ending);
 }
 
-Status ServedRun::coordinate(std::optional<int64_t> staleness,
+Status ServedRun::coordinate(const Options &options,
                              std::unique_ptr<Session> *session) {
-  ps::CoordinatorOptions options;
-  options.cast = cast;
-  options.staleness = staleness;
-  options.note = [](const std::string &line) {
+  ps::CoordinatorOptions coordinating;
+  coordinating.cast = cast;
+  coordinating.staleness = options.staleness;
+  // Longer than any run is long enough, and no more than a clock can count.
+  const std::chrono::duration<double> longest = std::chrono::hours(24 * 365);
+  coordinating.patience =
+      std::chrono::duration_cast<ps::Mail::Clock::duration>(std::min(
+          std::chrono::duration<double>(options.collectiveTimeout), longest));
+  coordinating.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
   };
-  coordinator = std::make_unique<ps::Coordinator>(*mail, options);
+  coordinator = std::make_unique<ps::Coordinator>(*mail, coordinating);
   std::unique_ptr<ps::ServedSession> served;
   DIST_RETURN_IF_ERROR(ps::ServedSession::create(std::move(*session), layout,
                                                  *coordinator, &served));

@@ -43,8 +43,7 @@ public:
 
   /// The chief's session with the servers' variables, in place of that of the
   /// package, and who runs its steps.
-  Status coordinate(std::optional<int64_t> staleness,
-                    std::unique_ptr<Session> *session);
+  Status coordinate(const Options &options, std::unique_ptr<Session> *session);
   StepRunner *runner() { return steps.get(); }
   /// Tells the others that the run is over.
   void end(const Status &why, const FitOutcome &outcome);

@@ -306,7 +306,9 @@ int runFit(const Options &options) {
   FolderUse use = options.resume      ? FolderUse::Resume
                   : options.overwrite ? FolderUse::Overwrite
                                       : FolderUse::New;
-  if (hasServers(options))
+  int processes = 1, servers = 0;
+  status = countProcesses(options, &processes, &servers);
+  if (status.ok() && servers > 0)
     status = checkServed(options);
   if (!status.ok())
     return report(status);
@@ -383,7 +385,7 @@ int runFit(const Options &options) {
   if (served && served->isWorker())
     return served->work(*session, *data, fitOptions);
   if (served) {
-    status = served->coordinate(options.staleness, &session);
+    status = served->coordinate(options, &session);
     if (!status.ok())
       return report(status);
     fitOptions.runner = served->runner();
