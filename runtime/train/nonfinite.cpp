@@ -1,24 +1,23 @@
-//===- nonfinite.cpp - Where NaN or infinity came from --------------------===//
+//===- nonfinite.cpp - Where NaN and infinities come from -----------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/nonfinite.h"
+#include "runtime/core/processes.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
 #include <cmath>
 
 namespace dist {
 
-Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
-                 const StepResult &result, const BatchPlan &plan) {
-  std::string where = "step " + std::to_string(batch.number + 1);
-  std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
-                                                : "the loss is not finite";
-  auto stop = [&](const std::string &why, const std::string &todo) {
-    return Status::error(StatusCode::InvalidInput, what, where, why, todo);
-  };
+using Stop =
+    std::function<Status(const std::string &why, const std::string &todo)>;
+
+/// Of the batch as this process has read it; ok: all of it is finite.
+static Status scanExamples(const Dataset &data, const Batch &batch,
+                           const BatchPlan &plan, const Stop &stop) {
   for (size_t c = 0; c < data.columns().size(); ++c) {
     int64_t index = data.findNonfinite(c, batch.indices);
     if (index < 0)
@@ -40,6 +39,20 @@ Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
                     ")",
                 "clean the data");
   }
+  return Status();
+}
+
+Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
+                 const StepResult &result, const BatchPlan &plan) {
+  std::string where = "step " + std::to_string(batch.number + 1);
+  std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
+                                                : "the loss is not finite";
+  Stop stop = [&](const std::string &why, const std::string &todo) {
+    return Status::error(StatusCode::InvalidInput, what, where, why, todo);
+  };
+  // Each process has read the data for itself: what one of them finds is the
+  // answer of all, before they read variables together.
+  DIST_RETURN_IF_ERROR(share(session, scanExamples(data, batch, plan, stop)));
   const manifest::Manifest &manifest = session.manifest();
   for (int i = 0; i < manifest.variables_size(); ++i) {
     const manifest::Variable &variable = manifest.variables(i);

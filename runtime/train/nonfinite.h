@@ -1,4 +1,4 @@
-//===- nonfinite.h - Where NaN or infinity came from ------------*- C++ -*-===//
+//===- nonfinite.h - Where NaN and infinities come from ---------*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace dist {
 
-/// The error of a step whose numbers are not finite. Says what is not finite
-/// first: an example, a variable, or the loss.
+/// Says what of a step is not finite first: an example, a variable, or the
+/// loss. All processes of a session ask together, and get the same answer.
 Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
                  const StepResult &result, const BatchPlan &plan);
 

@@ -9,7 +9,6 @@
 #include "runtime/train/result_teller.h"
 #include "runtime/core/number_text.h"
 #include "runtime/core/learning_rate.h"
-#include "runtime/formats/convert.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -8,6 +8,8 @@
 #include "runtime/cluster/heartbeat/heartbeat.h"
 #include "runtime/cluster/membership/world.h"
 #include "runtime/cluster/network.h"
+#include "runtime/cluster/status/format.h"
+#include "runtime/cluster/status/metrics_server.h"
 #include "runtime/comm/ucx/ucx.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
@@ -35,12 +37,14 @@ struct ClusterRun::Impl {
   ClusterSpec spec;
   std::unique_ptr<Membership> membership;
   std::unique_ptr<cluster::Heartbeat> heartbeat;
-  std::weak_ptr<MessageWorld> world; // the session's
+  std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
+  std::weak_ptr<MessageWorld> world;               // the session's
   Placement placement;
   std::unique_ptr<ServedRun> served; // null: all train in step
 
   /// From now on processes that end, or are frozen, are lost to the others.
   Status watchEachOther(const Options &options);
+  Status serveMetrics(const Options &options);
 };
 
 ClusterRun::ClusterRun() = default;
@@ -225,6 +229,18 @@ static void noteCluster(const ClusterSpec &spec, const std::vector<int> &hosts,
     }
 }
 
+Status ClusterRun::Impl::serveMetrics(const Options &options) {
+  if (!options.metricsPort)
+    return Status();
+  DIST_RETURN_IF_ERROR(cluster::MetricsServer::start(
+      options.metricsHost, *options.metricsPort,
+      [this] { return cluster::formatMetrics(heartbeat->status()); },
+      &metrics));
+  cluster::Address address{options.metricsHost, metrics->port()};
+  printNote("dist-run: note: metrics at http://" + address.text() + "/metrics");
+  return Status();
+}
+
 Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
@@ -247,6 +263,11 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   for (const cluster::Member &member : membership.members())
     hosts.push_back(member.host);
   if (variant.manifest.servers_size() > 0) {
+    if (options.metricsPort)
+      return Status::error(StatusCode::InvalidArgument,
+                           "a run with parameter servers serves no metrics",
+                           "--metrics-port", "its processes send no beats",
+                           "leave it out");
     if (isChief())
       noteCluster(impl->spec, hosts, "");
     return joinServed(package, settings->cpuVariant);
@@ -278,9 +299,11 @@ Status ClusterRun::join(const Options &options, const std::string &package,
         });
     return Status();
   };
-  if (isChief())
-    noteCluster(impl->spec, hosts,
-                ", " + std::to_string(impl->placement.ranks()) + " ranks");
+  if (!isChief())
+    return Status();
+  noteCluster(impl->spec, hosts,
+              ", " + std::to_string(impl->placement.ranks()) + " ranks");
+  DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
   return Status();
 }
 

@@ -15,6 +15,9 @@ namespace dist::tools {
 /// without, because another one was told to.
 constexpr int kResumableExit = 42, kStoppedExit = 3;
 
+/// The one that the options name.
+int runCommand(const Options &options);
+
 /// Each reports its errors and gives the exit code.
 int runFit(const Options &options);
 int runEvaluate(const Options &options);
@@ -24,6 +27,7 @@ int runReplay(const Options &options);
 int runBench(const Options &options);
 int runCalibrate(const Options &options);
 int runInfo(const Options &options);
+int runStatus(const Options &options);
 
 } // namespace dist::tools
 

@@ -7,11 +7,12 @@
 //
 // Loading gRPC and UCX takes three times as long as dist-run takes to start
 // without: runs in one process do not pay for it. Where a run has several, this
-// program becomes dist-run-cluster, the same with cluster.cpp and launch.cpp in
-// this file's place.
+// program becomes dist-run-cluster, the same with cluster.cpp, launch.cpp and
+// status.cpp in this file's place.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/cluster.h"
+#include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/program.h"
@@ -36,7 +37,7 @@ static Status becomeCluster() {
   argv.push_back(nullptr);
   execv(path.c_str(), argv.data());
   return Status::error(
-      StatusCode::Unavailable, "cannot train in several processes", path,
+      StatusCode::Unavailable, "cannot reach other processes", path,
       std::strerror(errno),
       errno == ENOENT ? "this build has no cluster: build it with libucx-dev "
                         "and libgrpc++-dev"
@@ -49,6 +50,7 @@ Status ClusterRun::find(const Options &options) {
   return processes > 1 || servers > 0 ? becomeCluster() : Status();
 }
 int launchWorkers(const Options &, int64_t) { return report(becomeCluster()); }
+int runStatus(const Options &) { return report(becomeCluster()); }
 bool launchesWorkers(const Options &options) {
   return options.workers > 0 && !options.clusterFound;
 }

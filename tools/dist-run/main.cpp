@@ -45,17 +45,7 @@ static int run(int argc, char **argv) {
   takeLaunched(&options);
   watchInterrupts("dist-run", removeScratchFolders);
   noteOneProcess(options);
-  if (options.command == "fit")
-    return runFit(options);
-  if (options.command == "evaluate")
-    return runEvaluate(options);
-  if (options.command == "predict" && !options.replay.empty())
-    return runReplay(options);
-  if (options.command == "predict")
-    return options.cases.empty() ? runPredict(options) : runCases(options);
-  if (options.command == "bench")
-    return options.calibrate ? runCalibrate(options) : runBench(options);
-  return runInfo(options);
+  return runCommand(options);
 }
 
 int main(int argc, char **argv) {

@@ -305,6 +305,8 @@ Status countProcesses(const Options &options, int *out, int *servers) {
 }
 
 void noteOneProcess(const Options &options) {
+  if (options.command == "status")
+    return;
   int processes = 1, servers = 0;
   if (!countProcesses(options, &processes, &servers).ok())
     return; // told when it is opened

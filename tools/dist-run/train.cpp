@@ -316,6 +316,10 @@ int runFit(const Options &options) {
   ClusterRun cluster;
   if (!launches)
     status = cluster.find(options);
+  if (status.ok() && !launches && !cluster.isCluster() && options.metricsPort)
+    status = Status::error(
+        StatusCode::InvalidArgument, "a run in one process serves no metrics",
+        "--metrics-port", "", "leave it out, or train with several --workers");
   // Not after the model was compiled, workers were started and the data read.
   if (status.ok() && !options.checkpoint.empty() && cluster.isChief())
     status = checkCheckpointFolder(options.checkpoint, use);

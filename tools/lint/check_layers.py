@@ -35,6 +35,7 @@ OUTSIDE = [
     (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
     (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
     (r"uc[pst]/", lambda n: n.startswith("runtime/comm/ucx/")),
+    (r"microhttpd", lambda n: n.startswith("runtime/cluster/status/")),
     (r"grpc|.*\.grpc\.pb\.h", lambda n: n.startswith("runtime/cluster/")),
     (r"dnnl|oneapi/dnnl", lambda n: n.startswith(("runtime/device/cpu", "tools/bench", "test/"))),
 ]

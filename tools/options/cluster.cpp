@@ -157,6 +157,49 @@ std::vector<Status> findCluster(const Options &options,
   return faults;
 }
 
+Status findChief(const Options &options, cluster::Address *out) {
+  if (!options.model.empty()) {
+    auto fault = cluster::parseAddress(options.model, out);
+    return fault ? Status::error(StatusCode::InvalidArgument,
+                                 "this is no address", options.model,
+                                 fault->why, fault->todo)
+                 : Status();
+  }
+  cluster::Detection detection;
+  for (const Status &fault : detect(options, &detection))
+    return fault;
+  const cluster::Address *chief =
+      detection.spec ? detection.spec->find(detection.spec->chief()) : nullptr;
+  if (!chief || chief->host.empty() || chief->port == 0)
+    return Status::error(StatusCode::InvalidArgument,
+                         "which cluster is not known", "dist-run status",
+                         "nothing says where its chief is",
+                         "give the address of its chief, or of worker 0, as "
+                         "HOST:PORT");
+  *out = *chief;
+  return Status();
+}
+
+Status parseMetricsPort(const std::string &text, std::string *host,
+                        std::optional<int> *port) {
+  *host = "127.0.0.1";
+  if (text.find(':') == std::string::npos) {
+    int64_t number = 0;
+    DIST_RETURN_IF_ERROR(parseInteger("--metrics-port", text, 0, &number));
+    if (number > 65535)
+      return wrongValue("--metrics-port", text + " is out of range",
+                        "give one of 0 to 65535");
+    *port = int(number);
+    return Status();
+  }
+  cluster::Address address;
+  if (auto fault = cluster::parseAddress(text, &address))
+    return wrongValue("--metrics-port", fault->why, fault->todo);
+  *host = address.host;
+  *port = address.port;
+  return Status();
+}
+
 ClusterReport describeCluster(const Options &options) {
   ClusterReport report;
   cluster::Detection detection;

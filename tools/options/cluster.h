@@ -10,8 +10,9 @@
 #include "tools/options/options.h"
 
 namespace dist::cluster {
+struct Address;
 struct ClusterSpec;
-}
+} // namespace dist::cluster
 
 namespace dist::tools {
 
@@ -39,6 +40,14 @@ bool describesCluster(const Options &options);
 /// one process can; what is wrong with it. There is none: that is wrong, too.
 std::vector<Status> findCluster(const Options &options,
                                 cluster::ClusterSpec *spec);
+
+/// Where the chief is that `dist-run status` asks: as the command line says, or
+/// by the cluster that is described.
+Status findChief(const Options &options, cluster::Address *out);
+
+/// `9090` at this machine alone, or `10.0.0.1:9090`.
+Status parseMetricsPort(const std::string &text, std::string *host,
+                        std::optional<int> *port);
 
 /// One line for a run in one process that the environment describes several
 /// for; else empty.

@@ -19,6 +19,7 @@ const std::vector<CommandRow> &commandTable() {
       {"predict", "a model's outputs for inputs in files"},
       {"bench", "times steps, or measures this machine (--calibrate)"},
       {"info", "inputs, outputs and variables of a model, and what is trained"},
+      {"status", "how far a cluster is, and who of it is slow"},
   };
   return rows;
 }
@@ -79,7 +80,8 @@ std::string formatHelp(Tool tool, const std::string &command,
            "\nUsage: dist-opt MODEL [OPTIONS]\n";
   } else if (command.empty()) {
     page = "Trains, evaluates, runs and times a model file or a compiled "
-           "package.\n\nUsage: dist-run COMMAND MODEL [OPTIONS]\n\n"
+           "package.\n\nUsage: dist-run COMMAND MODEL [OPTIONS]\n"
+           "       dist-run status [ADDRESS]\n\n"
            "Commands (COMMAND --help: its options):\n";
     for (const CommandRow &row : commandTable())
       page += besides("  " + std::string(row.name), row.what, indent, width);
@@ -87,7 +89,9 @@ std::string formatHelp(Tool tool, const std::string &command,
     for (const CommandRow &row : commandTable())
       if (command == row.name)
         page = "dist-run " + command + ": " + row.what + ".\n";
-    page += "\nUsage: dist-run " + command + " MODEL [OPTIONS]\n";
+    page += "\nUsage: dist-run " + command +
+            (command == "status" ? " [HOST:PORT of the chief]" : " MODEL") +
+            " [OPTIONS]\n";
   }
   std::string group;
   for (const HelpRow &row : rows) {

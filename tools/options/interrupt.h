@@ -40,8 +40,8 @@ const char *signalName(int signal);
 /// A process group that is killed when this process is ended; 0: none.
 void setChildGroup(pid_t group);
 
-/// In a child that was just forked: it is killed when `parent` ends, in whatever
-/// way; at once if that has ended before.
+/// In a child that was just forked: it is killed when `parent` ends, in
+/// whatever way; at once if that has ended before.
 void dieWith(pid_t parent);
 
 /// While one lives a first signal only sets `interruptedBy`: what was begun is

@@ -97,6 +97,7 @@ static Status checkCluster(const Options &o) {
       {"--cluster", !o.cluster.empty()},
       {"--task", !o.task.empty()},
       {"--workers", o.workers > 0},
+      {"--metrics-port", o.metricsPort.has_value()},
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
@@ -120,7 +121,17 @@ static Status checkCluster(const Options &o) {
   return Status();
 }
 
+/// `status` asks a cluster that is at work: it needs no model and no strategy.
+static Status checkStatus(const Options &o) {
+  if (!o.model.empty() && !o.cluster.empty())
+    return wrongValue("--cluster", "an address is given, too",
+                      "give one of the two");
+  return Status();
+}
+
 static Status settle(Tool tool, Options &o) {
+  if (tool == Tool::Run && o.command == "status")
+    return checkStatus(o);
   DIST_RETURN_IF_ERROR(checkExplanations(o));
   // Each side is settled by itself.
   if (!o.diff.empty())
@@ -168,15 +179,16 @@ static Status settle(Tool tool, Options &o) {
   }
   if (tool == Tool::Run) {
     if (o.command.empty())
-      return Status::error(StatusCode::InvalidArgument, "no command", "", "",
-                           "give fit, evaluate, predict, bench or info");
+      return Status::error(
+          StatusCode::InvalidArgument, "no command", "", "",
+          "give fit, evaluate, predict, bench, info or status");
     std::vector<std::string> commands = commandNames();
     if (std::find(commands.begin(), commands.end(), o.command) ==
         commands.end()) {
       std::string near = nearestName(o.command, commands);
       return Status::error(
           StatusCode::InvalidArgument, "unknown command", o.command, "",
-          near.empty() ? "give fit, evaluate, predict, bench or info"
+          near.empty() ? "give fit, evaluate, predict, bench, info or status"
                        : "did you mean " + near + "?");
     }
   }
@@ -233,7 +245,7 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
   app.set_help_flag("--help,-h", "this text");
   if (run)
     app.add_option("COMMAND", options->command,
-                   "fit, evaluate, predict, bench or info");
+                   "fit, evaluate, predict, bench, info or status");
   app.add_option("MODEL", options->model,
                  tool == Tool::Opt ? "model file"
                                    : "model file or package folder");

@@ -50,8 +50,8 @@ using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 struct Options {
   // The model (both tools).
-  std::string command; // dist-run: fit, evaluate, predict, bench, info
-  std::string model;
+  std::string command; // dist-run: fit, evaluate, predict, bench, info, status
+  std::string model;   // of status: the chief's HOST:PORT, or empty
   BatchSize batchSize;
   std::vector<int64_t> batchSizes; // of predict; none: one, the batch
   std::map<std::string, int64_t> dims;
@@ -104,6 +104,9 @@ struct Options {
   double collectiveTimeout = 30;
   double startTimeout = 300;     // 0: none
   double heartbeatTimeout = 0.9; // 0: none
+  /// Where the chief serves metrics; a port of 0: a free one.
+  std::string metricsHost;
+  std::optional<int> metricsPort; // none: nowhere
   std::string machine; // file of measured figures; empty: the default place
   std::string cluster, task; // where it is described; empty: found
   /// Processes that train together, by --workers or, of a strategy that has

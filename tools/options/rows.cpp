@@ -303,30 +303,6 @@ static void addStrategyOptions(Table &table, Options &o) {
              &o.machine);
   table.text("--save-plan", "FILE",
              "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
-  table.group("Strategy", false);
-  table.usedBy("fit evaluate predict bench");
-  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
-             "where the cluster is described that multi-worker-mirrored runs "
-             "on (default: what is found, in this order); a file, or the text "
-             "itself, in TF_CONFIG's form",
-             &o.cluster);
-  table.text("--task", "TYPE:INDEX",
-             "which of its tasks this process is, if the cluster does not "
-             "say, as worker:0",
-             &o.task);
-  table.number("--start-timeout",
-               "seconds that the workers wait for each other at the start; 0: "
-               "however long it takes (default 300)",
-               false, [&](double x) { o.startTimeout = x; });
-  table.number("--heartbeat-timeout",
-               "seconds without a sign of life after which a process of the "
-               "cluster is lost, and the run ends; being slow is none of it; "
-               "0: never (default 0.9)",
-               false, [&](double x) { o.heartbeatTimeout = x; });
-  table.number("--collective-timeout",
-               "seconds a rank waits for others that show no progress; "
-               "computing is progress (default 30)",
-               true, [&](double x) { o.collectiveTimeout = x; });
 }
 
 static void addCompilerOptions(Table &table, Options &o) {
@@ -537,7 +513,7 @@ static void addRunOptions(Table &table, Options &o) {
              &o.trace);
   table.usedBy("fit");
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
-  table.usedBy("evaluate bench info");
+  table.usedBy("evaluate bench info status");
   table.flag("--json", "results as one JSON line", &o.json);
 
   table.group("Predict and bench", false);
@@ -580,6 +556,7 @@ void addRows(Table &table, Tool tool, Options &o) {
   addModelOptions(table, o);
   addTrainingOptions(table, o);
   addStrategyOptions(table, o);
+  addClusterOptions(table, o);
   if (tool == Tool::Run) {
     addDataOptions(table, o);
     addRunOptions(table, o);

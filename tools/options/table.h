@@ -183,6 +183,8 @@ private:
   std::vector<HelpRow> helpRows;
 };
 
+/// Where the processes of a run are, and how long they wait for each other.
+void addClusterOptions(Table &table, Options &o);
 /// All rows of both tools.
 void addRows(Table &table, Tool tool, Options &o);
 

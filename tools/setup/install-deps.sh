@@ -13,7 +13,7 @@ mkdir -p "$build"
 packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libclang-rt-22-dev
   clang-format-22 clang-tidy-22 cmake ninja-build ccache python3 python3-venv python3-pip python3-psutil
-  libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc etcd-server libucx-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev libzip-dev libssl-dev
+  libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc etcd-server libucx-dev libmicrohttpd-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev libzip-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev doxygen
   dpkg-dev file # cpack makes a .deb
 )

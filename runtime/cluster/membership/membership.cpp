@@ -43,6 +43,11 @@ static constexpr milliseconds kLinger{2000};
 /// saw all of them found, which is what all go by.
 static const std::string kPresent = "/dist/present/", kRoll = "/dist/roll";
 
+/// Of an exchange, with a value by each member.
+static std::string folderOf(const std::string &what) {
+  return "/dist/" + what + "/";
+}
+
 /// Processes that see each other by their numbers have the same.
 static std::string identifyHost() {
   std::string boot;
@@ -441,7 +446,7 @@ Status Membership::exchange(const std::string &what,
   proto::Texts texts;
   for (const std::string &text : own)
     texts.add_text(text);
-  std::string folder = "/dist/" + what + "/";
+  std::string folder = folderOf(what);
   std::optional<std::string> kept;
   StoreResult result =
       impl->putFirst(folder + std::to_string(impl->self),
@@ -483,6 +488,30 @@ Status Membership::agreeOn(
               ", the others': " + common,
           "give all the same");
   }
+  return Status();
+}
+
+Status readFromChief(const Address &chief, const std::string &what,
+                     std::string *out) {
+  EtcdClient client(chief.text(), kCallMilliseconds);
+  client.waitForConnection(kCallMilliseconds);
+  RangeRequest request;
+  request.set_key(folderOf(what) + "0");
+  RangeResponse response;
+  StoreResult result = client.range(request, &response);
+  if (!result.ok())
+    return Status::error(StatusCode::Unavailable, "no cluster answers",
+                         chief.text(), result.message,
+                         "give the address of its chief, or of worker 0");
+  proto::Texts texts;
+  if (response.kvs_size() != 1 ||
+      !texts.ParseFromString(response.kvs(0).value()) || texts.text_size() != 1)
+    return Status::error(StatusCode::Unavailable, "no cluster is at work",
+                         chief.text(),
+                         "its processes have not met yet, or have parameter "
+                         "servers and send no beats",
+                         "ask again when all are started");
+  *out = texts.text(0);
   return Status();
 }
 

@@ -97,6 +97,11 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
+/// What the chief of a cluster has given in an exchange, read by who is no
+/// member of it. Errors: no chief is there; it gives none.
+Status readFromChief(const Address &chief, const std::string &what,
+                     std::string *out);
+
 } // namespace dist::cluster
 
 #endif // RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H

@@ -2,8 +2,8 @@
 
     cluster_run.py CASE FOLDER ARGUMENTS...
 
-Runs `dist-run ARGUMENTS...` as so many workers as the case has, in FOLDER, does what
-the case says, and prints what becomes of each, for FileCheck.
+Runs `dist-run ARGUMENTS...` as so many workers as the case has, in FOLDER, with each
+one's number for {index}, does what the case says, and prints what becomes of each, for FileCheck.
 """
 import ctypes
 import json
@@ -12,7 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.error
+import urllib.request
 
 case, folder, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
 held = []
@@ -30,7 +33,7 @@ def reserve():
 def start(index, ports, *more, **environment):
     config = {"cluster": {"worker": [f"127.0.0.1:{port}" for port in ports]}, "task": {"type": "worker", "index": index}}
     return subprocess.Popen(
-        ["dist-run", *arguments, *more],
+        ["dist-run", *[argument.replace("{index}", str(index)) for argument in arguments], *more],
         env={**os.environ, "TF_CONFIG": json.dumps(config), **environment},
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -58,7 +61,7 @@ def finish_within(limit, workers):
 
 def steps_done():
     path = f"{folder}/history.jsonl"
-    return sum(1 for _ in open(path)) if os.path.exists(path) else 0
+    return sum('"kind":"step"' in line for line in open(path)) if os.path.exists(path) else 0
 
 
 before = steps_done()  # of a run that this one goes on from
@@ -118,6 +121,63 @@ elif case == "stuck":
     # Its threads are this process's to reap, which its own end does.
     sys.stdout.flush()
     os._exit(0)
+elif case == "slow":
+    # Worker 2 has a tenth of its CPU time until the chief has noticed it.
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(20)
+    first = steps_done()
+    noticed = threading.Event()
+    lines = []
+    threading.Thread(target=lambda: [(lines.append(line), noticed.set()) for line in workers[0].stderr if "is slow" in line], daemon=True).start()
+    end = time.time() + 60
+    while not noticed.is_set() and time.time() < end:
+        workers[2].send_signal(signal.SIGSTOP)
+        time.sleep(0.018)
+        workers[2].send_signal(signal.SIGCONT)
+        time.sleep(0.002)
+    print(*lines, sep="")
+    print(f"after {int(lines[0].split('by step ')[1].split()[0]) - first} steps" if lines else "never")
+    for worker in workers:
+        worker.kill()
+elif case == "watch":
+    workers = [start(index, ports, "--metrics-port", "0") for index in range(3)]
+    metrics = next(line.split()[-1] for line in workers[0].stderr if "metrics at" in line)
+    wait_for_steps(50)
+    address = f"127.0.0.1:{ports[0]}"
+    status = ["dist-run", "status"]
+    print(subprocess.run([*status, address], check=True, capture_output=True, text=True).stdout)
+    task = {"cluster": {"worker": [address, f"127.0.0.1:{ports[1]}"]}, "task": {"type": "worker", "index": 1}}
+    told = subprocess.run([*status, "--json"], env={**os.environ, "TF_CONFIG": json.dumps(task)}, check=True, capture_output=True, text=True)
+    told = json.loads(told.stdout)
+    assert told["step"] > 50 and told["examples_per_s"] > 0 and len(told["members"]) == 3, told
+    assert [member["process"] for member in told["members"]] == [worker.pid for worker in workers], told
+    assert all(member["state"] == "works" and member["compute_s"] > 0 for member in told["members"]), told
+    assert told["slowest"]["reason"] in ("compute", "input", "network"), told
+    print("the JSON is as it should be")
+    # Nonsense, and those who say nothing, keep no one from the metrics.
+    host, port = metrics.split("/")[2].split(":")
+    strangers = [socket.create_connection((host, int(port))) for _ in range(20)]
+    for stranger in strangers[:10]:
+        stranger.sendall(b"\xff\0" * 50 + b"\r\n\r\n")
+    values = {}
+    for line in urllib.request.urlopen(metrics, timeout=30).read().decode().splitlines():
+        if not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            values[name] = float(value)
+    assert values["dist_step"] >= told["step"] and values["dist_examples_total"] > 50 * 30, values
+    assert [values[f'dist_worker_up{{task="worker {i}"}}'] for i in range(3)] == [1, 1, 1], values
+    print("the metrics are as they should be")
+    for path, code in (("/", 404), ("/metrics/x", 404)):
+        try:
+            urllib.request.urlopen(metrics.removesuffix("/metrics") + path, timeout=30)
+        except urllib.error.HTTPError as error:
+            assert error.code == code, error
+        else:
+            raise SystemExit(path)
+    workers[1].send_signal(signal.SIGTERM)
+    for worker in workers:
+        worker.communicate(timeout=60)
+    print(subprocess.run([*status, address], capture_output=True, text=True).stderr)
 elif case == "nap":
     # Worker 2 is stopped for so many seconds.
     workers = [start(index, ports) for index in range(3)]
@@ -134,6 +194,9 @@ elif case == "stop":
     wait_for_steps(5)
     workers[1].send_signal(signal.SIGTERM)
     finish(workers)
+elif case == "nan":
+    workers = [start(index, ports) for index in range(3)]
+    finish_within(30, workers)
 elif case == "missing":
     finish([start(0, ports), start(1, ports)])
 elif case == "unlike":

@@ -1,0 +1,31 @@
+//===- status.cpp - dist-run status ---------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/status/format.h"
+#include "runtime/cluster/heartbeat/heartbeat.h"
+#include "runtime/cluster/membership/membership.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/options/cluster.h"
+
+namespace dist::tools {
+
+int runStatus(const Options &options) {
+  cluster::Address chief;
+  std::string endpoint;
+  cluster::proto::ClusterStatus status;
+  Status asked = findChief(options, &chief);
+  if (asked.ok())
+    asked = cluster::readFromChief(chief, cluster::kControlEndpoint, &endpoint);
+  if (asked.ok())
+    asked = cluster::askForStatus(chief.host, endpoint, &status);
+  if (!asked.ok())
+    return report(asked);
+  return report(printResult(options.json ? cluster::formatStatusJson(status)
+                                         : cluster::formatStatus(status)));
+}
+
+} // namespace dist::tools

@@ -1,0 +1,49 @@
+//===- cluster_rows.cpp - Options of runs in several processes ------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/cluster.h"
+#include "tools/options/table.h"
+
+namespace dist::tools {
+
+void addClusterOptions(Table &table, Options &o) {
+  table.group("Strategy", false);
+  table.usedBy("fit evaluate predict bench status");
+  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
+             "where the cluster is described that multi-worker-mirrored runs "
+             "on (default: what is found, in this order); a file, or the text "
+             "itself, in TF_CONFIG's form",
+             &o.cluster);
+  table.usedBy("fit evaluate predict bench");
+  table.text("--task", "TYPE:INDEX",
+             "which of its tasks this process is, if the cluster does not "
+             "say, as worker:0",
+             &o.task);
+  table.number("--start-timeout",
+               "seconds that the workers wait for each other at the start; 0: "
+               "however long it takes (default 300)",
+               false, [&](double x) { o.startTimeout = x; });
+  table.usedBy("fit");
+  table.value("--metrics-port", "[HOST:]PORT",
+              "the chief of a cluster answers http://HOST:PORT/metrics in "
+              "Prometheus' text format; HOST: this machine's address to listen "
+              "at (default 127.0.0.1), PORT 0: a free one, which is told",
+              [&](const std::string &given) {
+                return parseMetricsPort(given, &o.metricsHost, &o.metricsPort);
+              });
+  table.usedBy("fit evaluate predict bench");
+  table.number("--heartbeat-timeout",
+               "seconds without a sign of life after which a process of the "
+               "cluster is lost, and the run ends; being slow is none of it; "
+               "0: never (default 0.9)",
+               false, [&](double x) { o.heartbeatTimeout = x; });
+  table.number("--collective-timeout",
+               "seconds a rank waits for others that show no progress; "
+               "computing is progress (default 30)",
+               true, [&](double x) { o.collectiveTimeout = x; });
+}
+
+} // namespace dist::tools
