@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Processes.h"
+#include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Analysis/PipelineSchedule.h"
@@ -308,6 +309,33 @@ void mlir::dist::predictTimes(ModuleOp module, const MachineModel &machine,
   }
 }
 
+/// What parameter servers hold, from the workers' module.
+static void addServerParts(ModuleOp module, ExplainReport &report) {
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    SmallVector<ServerPart> parts = getServerParts(variable);
+    RankedTensorType type = variable.getType();
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      ServerPartRow row;
+      row.variable = variable.getSymName().str();
+      row.part = getPartName(row.variable, i, parts.size());
+      SmallVector<int64_t> shape(type.getShape());
+      row.rows = shape.empty() ? 1 : shape[0];
+      if (!shape.empty())
+        shape[0] = part.size;
+      row.type = describeType(type.clone(shape));
+      row.server = part.server;
+      row.begin = part.begin;
+      row.size = part.size;
+      // The gradient has the variable's type.
+      row.bytesPulled = row.bytesPushed = getByteSize(type.clone(shape));
+      if (auto why = variable->getAttrOfType<DictionaryAttr>(kWhyAttr))
+        if (auto text = why.getAs<StringAttr>(kServerPartsAttr))
+          row.why = text.str();
+      report.serverParts.push_back(std::move(row));
+    }
+  }
+}
+
 ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                                   bool details) {
   ExplainReport report;
@@ -331,6 +359,7 @@ ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
       report.entries.push_back(std::move(entry));
     }
   }
+  addServerParts(module, report);
   return report;
 }
 

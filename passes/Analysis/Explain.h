@@ -106,6 +106,8 @@ struct EntryReport {
   /// Where variables are on the host: whose function it is.
   std::string placement;
   bool onHost = false;
+  /// The parameter server that runs it; -1: a worker does.
+  int64_t server = -1;
   std::vector<TransferRow> transfers;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
@@ -124,6 +126,15 @@ struct EntryReport {
   std::vector<Span> spans;
 };
 
+/// A part of a variable that a parameter server holds, and what a worker and
+/// the server send each other of it a step.
+struct ServerPartRow {
+  std::string variable, part, type; // the part's
+  int64_t server = 0, begin = 0, size = 0, rows = 0;
+  int64_t bytesPulled = 0, bytesPushed = 0;
+  std::string why; // whole though variables are cut; empty: as asked for
+};
+
 struct ExplainReport {
   /// Such as: data=2; empty for one device.
   std::string mesh;
@@ -132,6 +143,9 @@ struct ExplainReport {
   bool host = false;
   std::vector<EntryReport> entries;
   std::vector<SourceRow> sources;
+  /// By variables; none: there are no parameter servers.
+  std::vector<ServerPartRow> serverParts;
+  int64_t workers = 1; // of the servers
 };
 
 /// With `details` also each op, when it runs and what is live then.

@@ -65,6 +65,8 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"pipeline", entry.pipeline},
         {"compression", entry.compression},
         {"placement", entry.placement},
+        {"server", entry.server < 0 ? llvm::json::Value(nullptr)
+                                    : llvm::json::Value(entry.server)},
         {"portion", entry.portion},
         {"transfers", std::move(transfers)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
@@ -100,10 +102,21 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"op", source.op},
         {"from", source.from < 0 ? llvm::json::Value(nullptr)
                                  : llvm::json::Value(source.from)}});
-  llvm::json::Value value = llvm::json::Object{{"devices", report.ranks},
-                                               {"mesh", report.mesh},
-                                               {"processes", report.processes},
-                                               {"entries", std::move(entries)},
-                                               {"sources", std::move(sources)}};
+  llvm::json::Array parts;
+  for (const ServerPartRow &row : report.serverParts)
+    parts.push_back(llvm::json::Object{{"variable", row.variable},
+                                       {"part", row.part},
+                                       {"type", row.type},
+                                       {"server", row.server},
+                                       {"begin", row.begin},
+                                       {"size", row.size},
+                                       {"bytes_pulled", row.bytesPulled},
+                                       {"bytes_pushed", row.bytesPushed},
+                                       {"why", row.why}});
+  llvm::json::Value value = llvm::json::Object{
+      {"devices", report.ranks},          {"mesh", report.mesh},
+      {"processes", report.processes},    {"entries", std::move(entries)},
+      {"server_parts", std::move(parts)}, {"workers", report.workers},
+      {"sources", std::move(sources)}};
   return llvm::formatv("{0:2}\n", value);
 }

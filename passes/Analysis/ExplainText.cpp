@@ -115,7 +115,10 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
 
 static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
   const MemoryReport &memory = entry.memory;
-  os << "  memory of " << (entry.onHost ? "the host" : "a device")
+  os << "  memory of "
+     << (entry.onHost        ? "the host"
+         : entry.server >= 0 ? "the server"
+                             : "a device")
      << " (estimate before fusion)\n";
   Table parts({"parameters", "gradients", "optimizer slots", "other state",
                "inputs", "activations", "communication buffers", "peak"});
@@ -163,6 +166,51 @@ static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {
   os << ")\n";
 }
 
+/// What a worker pulls from the parameter servers, and pushes to them.
+static void writeServers(const ExplainReport &report, llvm::raw_ostream &os) {
+  if (report.serverParts.empty())
+    return;
+  // Bytes by server.
+  std::map<int64_t, std::pair<int64_t, int64_t>> servers;
+  int64_t pulled = 0, pushed = 0;
+  for (const ServerPartRow &row : report.serverParts) {
+    servers[row.server].first += row.bytesPulled;
+    servers[row.server].second += row.bytesPushed;
+    pulled += row.bytesPulled;
+    pushed += row.bytesPushed;
+  }
+  os << "parameter servers: " << servers.size() << ", for " << report.workers
+     << (report.workers == 1 ? " worker" : " workers") << "\n";
+  Table table(
+      {"variable", "rows", "type", "server", "pulled", "pushed", "reason"});
+  for (const ServerPartRow &row : report.serverParts)
+    table.add({row.part,
+               row.size == row.rows
+                   ? "all"
+                   : std::to_string(row.begin) + ".." +
+                         std::to_string(row.begin + row.size - 1),
+               row.type, std::to_string(row.server),
+               formatBytes(row.bytesPulled), formatBytes(row.bytesPushed),
+               "read by the gradients; its gradient, for the update" +
+                   (row.why.empty() ? "" : "; " + row.why)});
+  table.write(os);
+  os << "  a step, a worker pulls " << formatBytes(pulled)
+     << " of variables and pushes " << formatBytes(pushed) << " of gradients";
+  if (report.workers > 1)
+    os << "; all " << report.workers << " workers, "
+       << formatBytes(report.workers * pulled) << " and "
+       << formatBytes(report.workers * pushed);
+  os << "\n  by server: ";
+  llvm::interleave(
+      servers, os,
+      [&](const auto &server) {
+        os << server.first << " gives " << formatBytes(server.second.first)
+           << " and takes " << formatBytes(server.second.second);
+      },
+      "; ");
+  os << "\n";
+}
+
 std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -174,6 +222,7 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
                : std::string())
        << ")";
   os << "\n";
+  writeServers(report, os);
   for (const EntryReport &entry : report.entries) {
     os << "\n@" << entry.name << "\n";
     if (!entry.pipeline.empty())

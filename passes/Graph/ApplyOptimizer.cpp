@@ -42,10 +42,11 @@ private:
   void addFinite(GraphBuilder &g, func::FuncOp entry, Value finite);
   void await(GraphBuilder &g, MutableArrayRef<Gradient> gradients,
              Value finite);
-  void clip(GraphBuilder &g, MutableArrayRef<Gradient> gradients,
-            Value squaredNorm);
+  void clip(GraphBuilder &g, MutableArrayRef<Gradient> gradients);
+  enum class Checked { Here, Before };
   void update(GraphBuilder &g, func::FuncOp entry,
-              SmallVector<Gradient> gradients, Value loss);
+              SmallVector<Gradient> gradients, Value loss,
+              Checked checked = Checked::Here);
   void unscale(GraphBuilder &g, func::FuncOp entry,
                MutableArrayRef<Gradient> gradients);
   /// Whether a step that is not finite changes nothing.
@@ -263,11 +264,10 @@ static Value scaleBy(GraphBuilder &g, Value x, Value scalar) {
 }
 
 void ApplyOptimizerPass::clip(GraphBuilder &g,
-                              MutableArrayRef<Gradient> gradients,
-                              Value squaredNorm) {
+                              MutableArrayRef<Gradient> gradients) {
   Value scale;
   if (clipNorm > 0) {
-    Value norm = g.sqrt(squaredNorm);
+    Value norm = g.sqrt(getSquaredNorm(g, gradients));
     scale = g.div(g.like(norm, clipNorm), g.max(norm, g.like(norm, clipNorm)));
   }
   for (Gradient &gradient : gradients) {
@@ -318,9 +318,13 @@ void ApplyOptimizerPass::await(GraphBuilder &g,
 }
 
 /// Updates the variables of `entry` by their gradients. `loss` is what is still
-/// to be checked of it; null where it was checked before.
+/// to be checked of it; null where it was checked before. Gradients that were
+/// checked before are clipped, too: nothing looks at several of them.
 void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
-                                SmallVector<Gradient> gradients, Value loss) {
+                                SmallVector<Gradient> gradients, Value loss,
+                                Checked checked) {
+  bool looksHere = looks() && checked == Checked::Here;
+  bool leavesOutHere = leavesOut() && checked == Checked::Here;
   Value rate = addLearningRate(g, entry);
   Value iteration = state->getArgument(entry, getIteration());
   Value next = g.add(iteration, 1.0);
@@ -328,17 +332,18 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
   // for the answer or read all gradients for a norm; else each in the pass that
   // updates by it.
   SmallVector<Value> looked, counts;
-  if (looks())
+  if (looksHere)
     for (const Gradient &gradient : gradients)
       looked.push_back(gradient.value);
   auto count = [&](Value gradient) {
     counts.push_back(countNonfinite(g, gradient));
   };
-  if (leavesOut() || clipNorm > 0)
+  if (leavesOutHere || clipNorm > 0)
     llvm::for_each(std::exchange(looked, {}), count);
-  Value finite = leavesOut() ? areFinite(g, loss, counts) : Value();
-  clip(g, gradients, clipNorm > 0 ? getSquaredNorm(g, gradients) : Value());
-  if (leavesOut())
+  Value finite = leavesOutHere ? areFinite(g, loss, counts) : Value();
+  if (checked == Checked::Here)
+    clip(g, gradients);
+  if (leavesOutHere)
     await(g, gradients, finite);
 
   UpdateStep step(g, *state, entry, spec, rate,
@@ -360,7 +365,7 @@ void ApplyOptimizerPass::update(GraphBuilder &g, func::FuncOp entry,
     nameOps(gradient.variable, before, getReturn(entry), entry.getLoc());
   }
   state->setResult(entry, getIteration(), next);
-  if (looks())
+  if (looksHere)
     addFinite(g, entry, finite ? finite : areFinite(g, loss, counts));
   if (lossScale)
     updateLossScale(g, *state, entry, finite);
@@ -396,13 +401,19 @@ LogicalResult ApplyOptimizerPass::createGradients(func::FuncOp step) {
   OpBuilder builder(getReturn(entry));
   GraphBuilder g(builder, entry.getLoc());
   unscale(g, entry, *gradients);
+  SmallVector<Value> counts;
+  if (looks())
+    for (const Gradient &gradient : *gradients)
+      counts.push_back(countNonfinite(g, gradient.value));
+  // Those of inputs come last, and are none that the step clips.
+  if (independentUpdates)
+    clip(g, MutableArrayRef(*gradients).take_while([](const Gradient &one) {
+      return bool(one.variable);
+    }));
   for (const Gradient &gradient : *gradients)
     state->addResult(entry, gradient.value, gradient.port);
   // What the step leaves alone then, its first half leaves alone.
   if (looks()) {
-    SmallVector<Value> counts;
-    for (const Gradient &gradient : *gradients)
-      counts.push_back(countNonfinite(g, gradient.value));
     Value loss = getReturn(entry)->getOperand(findResult(entry, "loss"));
     addFinite(g, entry, areFinite(g, loss, counts));
   }
@@ -452,7 +463,8 @@ func::FuncOp ApplyOptimizerPass::createSeparateApply(func::FuncOp after,
          one.port});
   OpBuilder builder(getReturn(apply));
   GraphBuilder g(builder, apply.getLoc());
-  update(g, apply, gradients, nullptr);
+  update(g, apply, gradients, nullptr,
+         independentUpdates ? Checked::Before : Checked::Here);
   return apply;
 }
 
@@ -478,6 +490,12 @@ void ApplyOptimizerPass::runOnOperation() {
         << " the entries 'gradients' and 'apply' sum up in the session and "
            "give and take no gradients; leave --accumulate out and sum them in "
            "the loop, or ask for 'train'";
+    return signalPassFailure();
+  }
+  if (independentUpdates && lossScale) {
+    module.emitError()
+        << "graph-apply-optimizer: with independent-updates there is no loss "
+           "scale: it follows what is found in all gradients together";
     return signalPassFailure();
   }
   state.emplace(module);

@@ -266,6 +266,12 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     role "gradient" with their variables' names; @apply takes such as arguments,
     and updates. The one after the other does what @train_step does.
 
+    With `independent-updates`, for processes that each hold some of the
+    variables, @apply updates every variable by its own gradient alone: what
+    takes all gradients together, the finite check and clipping, is in
+    @gradients. Who runs them leaves out the updates by gradients that
+    @gradients says are not finite.
+
     With `settable-lr` the optimizer's lr, from which the schedule computes the
     rate, is the variable `optimizer/learning_rate` (f32, lr at the start): no
     step changes it, but the host may between two of them, and checkpoints keep
@@ -296,6 +302,8 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"accumulate", "accumulate", "int64_t", "1", "Batches an update">,
     Option<"separate", "separate", "bool", "false",
       "Also make @gradients and @apply, which give and take gradients">,
+    Option<"independentUpdates", "independent-updates", "bool", "false",
+      "With separate: @gradients checks and clips, @apply takes each variable by itself">,
     Option<"lossScale", "loss-scale", "bool", "false",
       "Gradients are divided by the dynamic loss scale, which follows overflows">,
     Option<"onNonfinite", "on-nonfinite", "std::string", "\"stop\"",

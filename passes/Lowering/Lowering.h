@@ -20,6 +20,8 @@ namespace mlir::dist {
 /// Threads that this process may use: its affinity, cut to its cgroup's quota.
 int64_t countUsableThreads();
 
+struct ServerProgram;
+
 struct LoweringOptions {
   /// Threads of a device: decides chunks, and what the library would do.
   int64_t threads = 1;
@@ -58,6 +60,14 @@ struct LoweringOptions {
   /// Adds the caller's own files to the package's folder before it takes its
   /// place; reports its own failure.
   std::function<LogicalResult(const std::string &folder)> addFiles;
+  /// Programs of the parameter servers that hold the variables.
+  std::vector<ServerProgram> servers;
+};
+
+/// One server's, for a package of its own within that of the workers.
+struct ServerProgram {
+  ModuleOp module;
+  LoweringOptions options;
 };
 
 /// Sets what the CPU that code is generated for decides: `native`, or LLVM's
@@ -78,8 +88,9 @@ void buildRtToLLVMPipeline(OpPassManager &pm, const LoweringOptions &options);
 void registerLoweringPipelines();
 
 /// Lowers the module (which is left in the LLVM dialect) and writes the package
-/// folder: program.so, weights.safetensors, manifest, `addFiles`; and a program
-/// and manifest for each further CPU (runtime/core/variants.h). An existing
+/// folder: program.so, weights.safetensors, manifest, `addFiles`; a program and
+/// manifest for each further CPU (runtime/core/variants.h); and the packages of
+/// `servers` (runtime/core/package_files.h). An existing
 /// package or empty folder is replaced, in one step, when the new one is
 /// complete; anything else is refused. Emits an error on failure.
 LogicalResult lowerToPackage(ModuleOp module, const LoweringOptions &options,

@@ -79,6 +79,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     apply.accumulate = options.accumulate;
     apply.separate = llvm::is_contained(options.entries, "gradients") ||
                      llvm::is_contained(options.entries, "apply");
+    apply.independentUpdates = options.independentUpdates;
     apply.onNonfinite = options.onNonfinite;
     apply.lossScale = options.precision == "f16";
     pm.addPass(createApplyOptimizerPass(apply));
@@ -134,6 +135,22 @@ void mlir::dist::buildAnnotatePipeline(OpPassManager &pm,
     annotated |= tactic->findsOthers;
     tactic->add(pm, options, strategy);
   }
+}
+
+void mlir::dist::buildPlaceServersPipeline(OpPassManager &pm, int64_t servers,
+                                           StringRef partitioner) {
+  PlaceServerVariablesPassOptions place;
+  place.servers = servers;
+  place.partitioner = partitioner.str();
+  pm.addPass(createPlaceServerVariablesPass(place));
+}
+
+void mlir::dist::buildSplitServersPipeline(OpPassManager &pm, int64_t server) {
+  SplitServersPassOptions split;
+  split.server = server;
+  pm.addPass(createSplitServersPass(split));
+  // Parts of one variable are updated by equal ops.
+  pm.addPass(createCSEPass());
 }
 
 void mlir::dist::buildNumberPipeline(OpPassManager &pm) {

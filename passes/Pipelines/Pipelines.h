@@ -55,6 +55,10 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
       *this, "entries",
       llvm::cl::desc("train, evaluate, predict, gradients, apply; none: train, "
                      "evaluate, predict")};
+  Option<bool> independentUpdates{
+      *this, "independent-updates",
+      llvm::cl::desc("'apply' takes each variable by itself"),
+      llvm::cl::init(false)};
   ListOption<std::string> inputGradients{
       *this, "input-gradients",
       llvm::cl::desc("Inputs by which 'gradients' differentiates, too")};
@@ -208,6 +212,14 @@ void buildTrainPipeline(OpPassManager &pm, const TrainPipelineOptions &options);
 /// The strategies' annotations, each propagated before the next adds its own.
 void buildAnnotatePipeline(OpPassManager &pm,
                            const AnnotatePipelineOptions &options);
+
+/// Of training entries made with independent updates: which of so many
+/// parameter servers has which variable.
+void buildPlaceServersPipeline(OpPassManager &pm, int64_t servers,
+                               StringRef partitioner);
+
+/// From there to one server's program, or the workers' (negative).
+void buildSplitServersPipeline(OpPassManager &pm, int64_t server);
 
 /// Gives ops the numbers by which --check finds them again.
 void buildNumberPipeline(OpPassManager &pm);

@@ -111,6 +111,8 @@ const Tactic *mlir::dist::findTactic(StringRef name) {
       {"mirrored", true, false, nullptr},
       {"multi-worker-mirrored", true, false, nullptr},
       {"central-storage", true, false, addCentralStorage},
+      // A worker's devices; servers are placed before there is a mesh.
+      {"parameter-server", true, false, nullptr},
       {"tensor-split", false, true, addTensorSplit},
       {"zero", true, true, addZero},
       {"pipeline", false, false, nullptr},

@@ -217,4 +217,35 @@ def PlaceHostVariablesPass : Pass<"dist-place-host-variables", "::mlir::ModuleOp
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
+def PlaceServerVariablesPass : Pass<"dist-place-server-variables", "::mlir::ModuleOp"> {
+  let summary = "Gives each variable that a step updates to parameter servers";
+  let description = [{
+    Of a module with @apply, as `graph-apply-optimizer{separate
+    independent-updates}` makes it: variables that it updates get
+    `dist.server_parts`, one server after the other in their order. With a
+    `partitioner` variables are cut along dim 0 first, and their parts take
+    turns. As tf.distribute has them: `fixed=K` cuts each into K; `min-size=BYTES`
+    into as many as have that size, at most a server each; `max-size=BYTES` into
+    as few as have no more; both take `:max=N`. No part is without a row; where
+    rows do not divide, the first parts have one more (13 in 5: 3, 3, 3, 2, 2).
+    Scalars stay whole, and variables whose update is not row by row (lamb's
+    norms): `dist.why` says so. It is an error if a server gets nothing, or
+    @gradients gives new values of what is no metric and no counter (moving
+    statistics): only gradients are sent to servers.
+
+    Before: `graph.variable @w : tensor<13x4xf32> trainable = ...`
+    After, with `servers=2 partitioner=fixed=2`:
+    ```mlir
+    graph.variable @w : tensor<13x4xf32> trainable {dist.server_parts = [
+        {begin = 0 : i64, server = 0 : i64, size = 7 : i64},
+        {begin = 7 : i64, server = 1 : i64, size = 6 : i64} ]} = ...
+    ```
+  }];
+  let options = [
+    Option<"servers", "servers", "int64_t", "1", "Parameter servers">,
+    Option<"partitioner", "partitioner", "std::string", "\"\"",
+      "fixed=K, min-size=BYTES[:max=N] or max-size=BYTES[:max=N]; empty: variables are whole">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
 #endif // PASSES_STRATEGY_PASSES_TD

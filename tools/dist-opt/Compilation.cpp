@@ -53,16 +53,17 @@ Compilation::Compilation(const Options &options, TrainedModels &trained,
 }
 
 LogicalResult
-Compilation::runPipeline(llvm::function_ref<void(OpPassManager &)> build,
+Compilation::runPipeline(ModuleOp of,
+                         llvm::function_ref<void(OpPassManager &)> build,
                          Verified when) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(verifies && when == Verified::AfterEachPass);
   applyDebugOptions(pm);
   build(pm);
-  if (failed(pm.run(*module)))
+  if (failed(pm.run(of)))
     return failure();
   return failure(verifies && when == Verified::AtTheEnd &&
-                 failed(mlir::verify(*module)));
+                 failed(mlir::verify(of)));
 }
 
 int Compilation::print(bool bytecode) {
@@ -94,6 +95,8 @@ int Compilation::emitPackage() {
   LoweringOptions lowering = loweringOptions();
   lowering.furtherCpus.assign(options.targetCpus.begin() + 1,
                               options.targetCpus.end());
+  std::vector<ExplainReport> serverReports;
+  addServers(lowering, serverReports);
   ExplainReport report = explain(*module, getMachine());
   describeCosts(lowering, report);
   if (options.memoryLimitGiB > 0)
@@ -167,6 +170,9 @@ LogicalResult Compilation::train() {
 }
 
 LogicalResult Compilation::annotate() {
+  // Servers' programs are of one device: before anything is split.
+  if (failed(placeServers()))
+    return failure();
   if (strategy.ranks == 1)
     return success();
   AnnotatePipelineOptions annotate;
@@ -179,6 +185,8 @@ LogicalResult Compilation::partition() {
   PartitionPipelineOptions partition;
   fillPartitionOptions(partition);
   partition.unroll = false;
+  if (failed(leaveWorkers()))
+    return failure();
   if (strategy.ranks == 1)
     return runPipeline(
         [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); },
@@ -202,7 +210,8 @@ std::optional<ExplainReport> Compilation::makeReport(bool details) {
   MachineModel machine = getMachine();
   ExplainReport report = explain(*module, machine, details);
   if (failed(predictByKernels(*module, loweringOptions(), machine, report,
-                              details)))
+                              details)) ||
+      failed(explainServers(report, details)))
     return std::nullopt;
   return report;
 }
@@ -284,13 +293,23 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
   return makeReport();
 }
 
+std::vector<ModuleOp> Compilation::getServers() {
+  std::vector<ModuleOp> modules;
+  for (OwningOpRef<ModuleOp> &server : servers)
+    modules.push_back(*server);
+  return modules;
+}
+
 int Compilation::checkKernels(ModuleOp global) {
   std::vector<LoweringOptions> runs = {loweringOptions()};
   if (threads > 1) {
     runs.push_back(runs.front());
     runs.back().threads = 1;
   }
-  return reportKernelCheck(global, *module, options, runs);
+  int code = reportKernelCheck(global, *module, options, runs);
+  for (ModuleOp server : getServers())
+    code = std::max(code, reportKernelCheck(server, server, options, runs));
+  return code;
 }
 
 int Compilation::run() {
@@ -321,6 +340,11 @@ int Compilation::run() {
     if (failed(runPipeline(buildNumberPipeline)))
       return printer.exitCode();
     global = module->clone();
+    // The whole step was there to compare with: nobody runs it.
+    if (strategy.servers > 0)
+      for (StringRef name : {"train_step", "train_step_partial"})
+        if (auto step = module->lookupSymbol<func::FuncOp>(name))
+          step.erase();
   }
   if (failed(annotate()))
     return printer.exitCode();
@@ -331,15 +355,17 @@ int Compilation::run() {
   // What is recomputed or started early is chosen among the copies.
   bool rolled =
       stage == "partitioned" && options.recompute.empty() && !options.overlap;
-  if (rolled && options.check.empty() && options.memoryLimitGiB <= 0)
+  if (rolled && options.check.empty() && options.memoryLimitGiB <= 0) {
+    attachServers();
     return print(bytecode);
+  }
   OwningOpRef<ModuleOp> written = rolled ? module->clone() : ModuleOp();
   if (failed(unroll()))
     return printer.exitCode();
   if (!options.check.empty()) {
     int code = options.check == "kernels"
                    ? checkKernels(*global)
-                   : reportCheck(*global, *module, options);
+                   : reportCheck(*global, *module, getServers(), options);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }
@@ -356,22 +382,26 @@ int Compilation::run() {
   if (stage == "partitioned") {
     if (written)
       module = std::move(written);
+    attachServers();
     return print(bytecode);
   }
   if (stage == "onnx")
     return emitOnnx();
   LoweringOptions lowering = loweringOptions();
-  if (failed(runPipeline(
-          [&](OpPassManager &pm) { buildGraphToRtPipeline(pm, lowering); },
-          Verified::AtTheEnd)))
-    return printer.exitCode();
-  if (stage == "rt")
-    return print(bytecode);
-  if (stage == "llvm") {
-    if (failed(runPipeline(
-            [&](OpPassManager &pm) { buildRtToLLVMPipeline(pm, lowering); },
-            Verified::AtTheEnd)))
-      return printer.exitCode();
+  if (stage == "rt" || stage == "llvm") {
+    std::vector<ModuleOp> programs = getServers();
+    programs.push_back(*module);
+    for (ModuleOp program : programs)
+      if (failed(runPipeline(
+              program,
+              [&](OpPassManager &pm) {
+                buildGraphToRtPipeline(pm, lowering);
+                if (stage == "llvm")
+                  buildRtToLLVMPipeline(pm, lowering);
+              },
+              Verified::AtTheEnd)))
+        return printer.exitCode();
+    attachServers();
     return print(bytecode);
   }
   return reportError(Status::error(StatusCode::InvalidArgument,

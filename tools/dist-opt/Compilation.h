@@ -92,12 +92,29 @@ private:
   /// microbatches: to verify it after each one took a third of the time.
   enum class Verified { AfterEachPass, AtTheEnd };
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build,
-                            Verified when = Verified::AfterEachPass);
+                            Verified when = Verified::AfterEachPass) {
+    return runPipeline(*module, build, when);
+  }
+  LogicalResult runPipeline(ModuleOp of,
+                            llvm::function_ref<void(OpPassManager &)> build,
+                            Verified when);
   LogicalResult dropFullEntries();
   /// BatchEntries.cpp: `--batch-sizes`, a copy of the prediction for each
   /// further one, over the same variables.
   LogicalResult addBatchEntries();
   OwningOpRef<ModuleOp> loadPrediction(int64_t size);
+  /// ServerPrograms.cpp: of --strategy parameter-server, which server has which
+  /// variable, and the servers' programs, as copies of the module become them.
+  LogicalResult placeServers();
+  /// What the workers run of the module.
+  LogicalResult leaveWorkers();
+  /// Puts the servers' programs into the module, which is only to be printed.
+  void attachServers();
+  std::vector<ModuleOp> getServers();
+  /// Adds them to what is lowered; `reports` must outlive that.
+  void addServers(LoweringOptions &lowering,
+                  std::vector<ExplainReport> &reports);
+  LogicalResult explainServers(ExplainReport &report, bool details);
   /// Leaves the entries that a step runs.
   void keepStepEntries();
   void fillAnnotateOptions(AnnotatePipelineOptions &annotate);
@@ -134,6 +151,7 @@ private:
   /// The files that the module is from.
   ::dist::Dependencies dependencies;
   OwningOpRef<ModuleOp> module;
+  std::vector<OwningOpRef<ModuleOp>> servers;
   /// Whether the model file itself is ONNX; MLIR may come from one, too.
   bool isOnnx = false;
   ::dist::tools::StrategyPlan strategy;

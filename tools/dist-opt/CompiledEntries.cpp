@@ -61,7 +61,8 @@ double Compilation::getShareOfStep(StringRef entry) const {
     return entry == "predict";
   // An app's own loop may run the two halves of a step instead.
   bool whole =
-      options.entries.empty() || llvm::is_contained(options.entries, "train");
+      strategy.servers == 0 &&
+      (options.entries.empty() || llvm::is_contained(options.entries, "train"));
   if (options.accumulate == 1 && whole)
     return entry == ("train_step" + partial).str();
   if (entry == "apply")

@@ -39,9 +39,13 @@ Status Compilation::plan() {
   if (Status status = checkEntries(); !status.ok())
     return status;
   // Those that share this machine's cores.
+  int64_t processes = strategy.workers;
+  if (strategy.servers > 0)
+    processes = options.workers;
+  int64_t hosts = std::max(1, options.hosts);
   int64_t devices =
-      int64_t(options.devices.size()) *
-      llvm::divideCeil(strategy.workers, std::max(1, options.hosts));
+      int64_t(options.devices.size()) * llvm::divideCeil(processes, hosts) +
+      llvm::divideCeil(strategy.servers, hosts);
   // A microbatch is a replica that runs after another.
   replicas = strategy.replicas * strategy.microbatches;
   batch = options.batchSize.global(strategy.replicas);
@@ -233,6 +237,14 @@ void Compilation::fillTrainOptions(TrainPipelineOptions &train) {
   train.accumulate = options.accumulate;
   for (const std::string &entry : options.entries)
     train.entries.push_back(entry);
+  if (strategy.servers > 0) {
+    train.independentUpdates = true;
+    for (const char *entry : {"evaluate", "predict", "gradients", "apply"})
+      train.entries.push_back(entry);
+    // One device's, to compare with.
+    if (!options.check.empty())
+      train.entries.push_back("train");
+  }
   for (const std::string &input : options.inputGradients)
     train.inputGradients.push_back(input);
   train.replicas = replicas;

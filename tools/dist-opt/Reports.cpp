@@ -8,6 +8,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
+#include "passes/Analysis/CheckServers.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
@@ -115,6 +116,7 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
 }
 
 int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
+                            ArrayRef<ModuleOp> servers,
                             const Options &options) {
   int64_t needed = estimateCheckBytes(global);
   if (int64_t free = std::min<size_t>(::dist::availableMemory(), INT64_MAX);
@@ -135,6 +137,13 @@ int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
       checkPartition(global, local, check);
   if (failed(checks))
     return 1;
+  if (!servers.empty()) {
+    FailureOr<std::vector<FunctionCheck>> steps =
+        checkServers(global, local, servers, check);
+    if (failed(steps))
+      return 1;
+    checks->insert(checks->end(), steps->begin(), steps->end());
+  }
   // A page or JSON is for programs: nothing stands before it.
   bool isAlone = options.explain.empty() || options.explain == "table";
   (isAlone ? llvm::outs() : llvm::errs()) << formatCheck(*checks);

@@ -90,9 +90,11 @@ bool isPackage(const std::string &path) {
 
 /// What is said of clusters, and who reads it.
 static Status checkCluster(const Options &o) {
-  if (o.servers > 0 && !o.printCluster)
-    return wrongValue("--servers", "it says what --print-cluster is to show",
-                      "add --print-cluster");
+  if (o.servers > 0 && !o.printCluster && !isPackage(o.model) && !hasServers(o))
+    return wrongValue("--servers",
+                      "--strategy " + formatStrategies(o.strategies) +
+                          " has no parameter servers",
+                      "add --strategy parameter-server");
   const std::pair<const char *, bool> given[] = {
       {"--cluster", !o.cluster.empty()},
       {"--task", !o.task.empty()},
@@ -101,6 +103,7 @@ static Status checkCluster(const Options &o) {
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
+        !hasServers(o) &&
         // What it plans may have.
         !(o.strategies.front().name == "auto" && o.workers > 0))
       return wrongValue(option,

@@ -114,6 +114,8 @@ struct Options {
   int workers = 0;
   bool clusterFound = false; // elsewhere than in --workers
   int hosts = 0;             // that they are spread over; 0: not said, one
+  int servers = 0;           // that hold the variables; 0: not said
+  std::string partitioner;   // of variables on servers; empty: they are whole
 
   // dist-opt.
   std::string emit;                 // empty: package with -o, else graph
@@ -129,7 +131,6 @@ struct Options {
   std::string savePlan;     // auto: where to keep the choice
   bool printStrategies = false, printOps = false, printCluster = false;
   bool helpPasses = false;
-  int servers = 0; // of --print-cluster; 0: none
 
   // dist-run.
   std::string data, validationData;

@@ -186,8 +186,8 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.usedBy("fit evaluate predict bench");
   table.value("--strategy", "NAME,...|@FILE",
               "one-device (default), mirrored, multi-worker-mirrored, "
-              "central-storage, tensor-split, zero:stage=1|2|3, pipeline, "
-              "auto; "
+              "central-storage, parameter-server, tensor-split, "
+              "zero:stage=1|2|3, pipeline, auto; "
               "see --print-strategies of dist-opt",
               [&](const std::string &given) { return parsePlan(given, &o); });
   table.value("--devices", "LIST",
@@ -202,13 +202,25 @@ static void addStrategyOptions(Table &table, Options &o) {
                 "was compiled for: they share so many CPUs, and bits stay",
                 1, &o.threads);
   table.integer("--workers",
-                "multi-worker-mirrored: so many processes, each with "
-                "--devices, instead of those of a cluster described elsewhere",
+                "multi-worker-mirrored, parameter-server: so many processes, "
+                "each with --devices, instead of those of a cluster described "
+                "elsewhere",
                 1, &o.workers);
   table.integer("--hosts",
-                "machines that the workers are spread over evenly (default 1): "
+                "machines that the workers (and servers) are spread over "
+                "evenly (default 1): "
                 "how many share a machine's cores, and what links they have",
                 1, &o.hosts);
+  table.integer("--servers",
+                "parameter-server: so many processes hold the variables, each "
+                "on one device (instead of those of a cluster)",
+                1, &o.servers);
+  table.text("--partitioner", "KIND",
+             "parameter-server: cuts variables along dim 0, whose parts take "
+             "turns over the servers: fixed=K parts, min-size=BYTES (at most "
+             "one a server) or max-size=BYTES; the latter two with :max=N "
+             "parts. Without it each is whole on one server",
+             &o.partitioner);
   table.value("--target-cpu", "NAME,...",
               "whose instructions the code may use: native (default: this "
               "machine's), x86-64-v3, x86-64-v4, or a CPU by LLVM's "
@@ -372,10 +384,6 @@ static void addCompilerOptions(Table &table, Options &o) {
              "Kubernetes) or --cluster describes: its tasks, addresses and "
              "replicas, and whence each is known; without one this machine",
              &o.printCluster);
-  table.integer("--servers",
-                "with --print-cluster and --workers: so many parameter "
-                "servers, and a chief that coordinates",
-                1, &o.servers);
 }
 
 static void addDataOptions(Table &table, Options &o) {

@@ -16,6 +16,7 @@ const std::vector<StrategyRow> &strategyTable() {
                                                 multiWorkerMirroredStrategy(),
                                                 zeroStrategy(),
                                                 centralStorageStrategy(),
+                                                parameterServerStrategy(),
                                                 tensorSplitStrategy(),
                                                 pipelineStrategy(),
                                                 autoStrategy()};
@@ -47,7 +48,7 @@ bool uses(const Options &options, const char *strategy) {
 bool hasServers(const Options &options) {
   return std::any_of(
       options.strategies.begin(), options.strategies.end(),
-      [](const auto &one) { return one.name == "parameter-server"; });
+      [](const Strategy &one) { return findStrategy(one.name)->hasServers; });
 }
 
 bool hasProcesses(const Options &options) {
@@ -345,6 +346,8 @@ Status planStrategies(const Options &options, StrategyPlan *plan) {
       return refuse(row->what, row->why, row->todo);
   if (hasProcesses(options))
     plan->workers = options.workers;
+  if (hasServers(options))
+    plan->servers = options.servers;
   DIST_RETURN_IF_ERROR(chooseMesh(options, axes, plan));
   AxisUses uses(options, std::move(axes), plan);
   DIST_RETURN_IF_ERROR(uses.assign());

@@ -67,6 +67,9 @@ struct StrategyRow {
   std::vector<Proposal> (*propose)(const PlanSpace &space);
   /// Its devices are those of several processes, each of which has --devices.
   bool hasProcesses = false;
+  /// Its variables are on --servers; each of its --workers is a process that
+  /// has --devices, and trains by itself.
+  bool hasServers = false;
 };
 
 /// Strategies that this build can compile, in the order they are shown: those
@@ -94,6 +97,8 @@ struct StrategyPlan {
   /// for those of stages, which are the major axis then.
   int64_t workers = 1;
   std::vector<std::pair<std::string, int64_t>> processes;
+  /// Parameter servers; 0: none.
+  int64_t servers = 0;
   // Of a pipeline; no stages: none.
   int64_t stages = 0, microbatches = 1, chunks = 1;
   std::string schedule;

@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Microbatch.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -111,6 +112,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == kPortionAttr)
     return verifyPortion(op, attribute.getValue());
+  if (attribute.getName() == kServerPartsAttr)
+    return verifyServerParts(op, attribute.getValue());
   if (attribute.getName() == kSourcesAttr || attribute.getName() == kCausesAttr)
     return verifyRows(attribute, [&] { return op->emitOpError(); });
   if (attribute.getName() == kWhyAttr) {

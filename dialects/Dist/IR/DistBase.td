@@ -54,6 +54,10 @@ def Dist_Dialect : Dialect {
     one rank more, behind those of the axes, which a `dist.mesh` *with host* has.
     A function whose `dist.placement` is the host is that rank's program; next to
     it, the one of `#dist.placement<device>` is all others'.
+
+    Variables that parameter servers hold have `dist.server_parts`: for each part
+    of their rows (along dim 0, in order) the server that holds it. Each server's
+    program is a module of its own, of one device.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Processes.h"
+#include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
@@ -113,6 +114,7 @@ public:
 
 private:
   void addVariables();
+  void addServers();
   LogicalResult compareTransfers(const Portion &portion);
   void addEntry(rt::ProgramOp program);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
@@ -166,6 +168,22 @@ void Filler::addVariables() {
     if (state.programs.size() > 1)
       for (int64_t program : held.programs)
         variable->add_programs(program);
+  }
+}
+
+void Filler::addServers() {
+  out->clear_servers();
+  for (auto op : module.getOps<graph::VariableOp>()) {
+    SmallVector<ServerPart> parts = getServerParts(op);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      while (out->servers_size() <= part.server)
+        out->add_servers();
+      manifest::ServerPart *to = out->mutable_servers(part.server)->add_parts();
+      to->set_variable(variableIndex[op.getSymName()]);
+      to->set_name_there(getPartName(op.getSymName(), i, parts.size()));
+      to->set_begin(part.begin);
+      to->set_size(part.size);
+    }
   }
 }
 
@@ -407,6 +425,7 @@ LogicalResult Filler::run() {
                                           mesh.getNumRanks());
   out->set_state_bytes(state.getBytes());
   addVariables();
+  addServers();
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (failed(checkRoles(op)))
       return failure();

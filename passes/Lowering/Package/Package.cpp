@@ -86,9 +86,15 @@ static LogicalResult writeVariant(ModuleOp module,
     return failure();
   std::string digest;
   ::dist::Status status = ::dist::digestPackage(folder, variant, &digest);
+  manifest.set_digest(digest);
+  for (size_t server = 0; server < options.servers.size() && status.ok();
+       ++server) {
+    status = ::dist::digestPackage(::dist::serverPath(folder, int(server)),
+                                   variant, &digest);
+    manifest.mutable_servers(int(server))->set_digest(digest);
+  }
   if (!status.ok())
     return emitFileError(module, status.message());
-  manifest.set_digest(digest);
   std::string path = ::dist::manifestPath(folder, variant);
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
@@ -107,6 +113,15 @@ static LogicalResult writeVariant(ModuleOp module,
 static LogicalResult writePackage(ModuleOp module,
                                   const LoweringOptions &options,
                                   const std::string &folder) {
+  // The workers' manifest has their digests.
+  for (auto [number, server] : llvm::enumerate(options.servers)) {
+    std::string place = ::dist::serverPath(folder, int(number));
+    if (std::error_code code = llvm::sys::fs::create_directories(place))
+      return emitFileError(module, "cannot make the folder ")
+             << place << ": " << code.message();
+    if (failed(writePackage(server.module, server.options, place)))
+      return failure();
+  }
   // Lowering replaces the module.
   std::vector<OwningOpRef<ModuleOp>> copies;
   for (size_t i = 0; i < options.furtherCpus.size(); ++i)

@@ -2,6 +2,10 @@
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd separate=true on-nonfinite=skip' | FileCheck %s --check-prefix=SKIP
 // RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd separate=true loss-scale=true' | FileCheck %s --check-prefix=SCALE
 // RUN: not dist-opt %s --graph-apply-optimizer='separate=true accumulate=2' 2>&1 | FileCheck %s --check-prefix=ACC
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd separate=true independent-updates=true clip-norm=2' | FileCheck %s --check-prefix=ALONE
+// RUN: dist-opt %s --graph-apply-optimizer='optimizer=sgd separate=true independent-updates=true clip-value=2 on-nonfinite=skip' | FileCheck %s --check-prefix=VALUE
+// RUN: not dist-opt %s --graph-apply-optimizer='separate=true independent-updates=true loss-scale=true' 2>&1 | FileCheck %s --check-prefix=FOLLOWS
+// FOLLOWS: error: graph-apply-optimizer: with independent-updates there is no loss scale: it follows what is found in all gradients together
 // ACC: error: --entries: with --accumulate 2 the entries 'gradients' and 'apply' sum up in the session and give and take no gradients
 
 // The step stays as it is: no gradient of an input, none given.
@@ -47,6 +51,28 @@
 // SCALE: %[[SHARE:.+]] = graph.div %{{.+}}, %[[S]]
 // SCALE: graph.mul %[[G]],
 // SCALE: graph.mul %[[GX]],
+
+// Of independent updates none looks at several gradients: the first half checks
+// and clips them, but not those of inputs.
+// ALONE-LABEL: func @apply
+// ALONE-SAME: -> (tensor<f32> {graph.name = "learning_rate", graph.role = "learning_rate"}, tensor<4xf32> {graph.name = "w", graph.role = "variable", graph.variable = @w}, tensor<i64> {graph.name = "optimizer/iteration", graph.role = "variable", graph.variable = @"optimizer/iteration"})
+// ALONE-NOT: graph.reduce
+// ALONE: return
+// ALONE-LABEL: func @gradients
+// ALONE-SAME: %[[G:[^:]+]]: tensor<4xf32>, %[[GX:[^:]+]]: tensor<2x3xf32>)
+// ALONE: graph.abs %[[G]]
+// ALONE: graph.sqrt
+// ALONE: %[[CLIPPED:.+]] = graph.mul %[[G]],
+// ALONE: return %{{.+}}, %[[CLIPPED]], %[[GX]], %{{.+}} :
+// VALUE-LABEL: func @apply
+// VALUE-NOT: graph.select
+// VALUE-NOT: graph.min
+// VALUE: return
+// VALUE-LABEL: func @gradients
+// VALUE-SAME: tensor<f32>, %[[G:[^:]+]]: tensor<4xf32>
+// VALUE: %[[MOST:.+]] = graph.max %[[G]],
+// VALUE: %[[CLIPPED:.+]] = graph.min %[[MOST]],
+// VALUE: return %{{.+}}, %[[CLIPPED]],
 graph.variable @w : tensor<4xf32> trainable = dense<1.0> : tensor<4xf32>
 func.func @train_step(%w: tensor<4xf32> {graph.role = "variable", graph.variable = @w}, %loss: tensor<f32>, %g: tensor<4xf32>, %gx: tensor<2x3xf32>)
     -> (tensor<f32> {graph.role = "loss"}, tensor<4xf32> {graph.role = "gradient", graph.variable = @w},

@@ -22,6 +22,7 @@ const StrategyRow &oneDeviceStrategy();
 const StrategyRow &mirroredStrategy();
 const StrategyRow &multiWorkerMirroredStrategy();
 const StrategyRow &centralStorageStrategy();
+const StrategyRow &parameterServerStrategy();
 const StrategyRow &tensorSplitStrategy();
 const StrategyRow &zeroStrategy();
 const StrategyRow &pipelineStrategy();
