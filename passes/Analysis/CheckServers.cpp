@@ -89,8 +89,9 @@ LogicalResult ServerChecker::runGradients() {
   if (failed(results))
     return failure();
   for (unsigned i = 0; i < gradients.getNumResults(); ++i) {
+    // What the step assigns itself is sent as it is.
     auto role = gradients.getResultAttrOfType<StringAttr>(i, kRoleAttr);
-    if (!role || role != "gradient")
+    if (!role || (role != "gradient" && role != "variable"))
       continue;
     auto name = gradients.getResultAttrOfType<StringAttr>(i, kNameAttr);
     auto sharding =

@@ -324,6 +324,7 @@ static void addServerParts(ModuleOp module, ExplainReport &report) {
         shape[0] = part.size;
       row.type = describeType(type.clone(shape));
       row.server = part.server;
+      row.isAssigned = !variable.getTrainable();
       row.begin = part.begin;
       row.size = part.size;
       // The gradient has the variable's type.

@@ -132,6 +132,7 @@ struct ServerPartRow {
   std::string variable, part, type; // the part's
   int64_t server = 0, begin = 0, size = 0, rows = 0;
   int64_t bytesPulled = 0, bytesPushed = 0;
+  bool isAssigned = false; // by its new value, not updated by a gradient
   std::string why; // whole though variables are cut; empty: as asked for
 };
 

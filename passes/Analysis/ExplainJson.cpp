@@ -112,6 +112,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                        {"size", row.size},
                                        {"bytes_pulled", row.bytesPulled},
                                        {"bytes_pushed", row.bytesPushed},
+                                       {"assigned", row.isAssigned},
                                        {"why", row.why}});
   llvm::json::Value value = llvm::json::Object{
       {"devices", report.ranks},          {"mesh", report.mesh},

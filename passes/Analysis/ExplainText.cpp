@@ -173,11 +173,13 @@ static void writeServers(const ExplainReport &report, llvm::raw_ostream &os) {
   // Bytes by server.
   std::map<int64_t, std::pair<int64_t, int64_t>> servers;
   int64_t pulled = 0, pushed = 0;
+  bool assigns = false;
   for (const ServerPartRow &row : report.serverParts) {
     servers[row.server].first += row.bytesPulled;
     servers[row.server].second += row.bytesPushed;
     pulled += row.bytesPulled;
     pushed += row.bytesPushed;
+    assigns |= row.isAssigned;
   }
   os << "parameter servers: " << servers.size() << ", for " << report.workers
      << (report.workers == 1 ? " worker" : " workers") << "\n";
@@ -191,11 +193,15 @@ static void writeServers(const ExplainReport &report, llvm::raw_ostream &os) {
                          std::to_string(row.begin + row.size - 1),
                row.type, std::to_string(row.server),
                formatBytes(row.bytesPulled), formatBytes(row.bytesPushed),
-               "read by the gradients; its gradient, for the update" +
-                   (row.why.empty() ? "" : "; " + row.why)});
+               (row.isAssigned
+                    ? "read by evaluation and steps; its new value, of which "
+                      "the last stays"
+                    : "read by the gradients; its gradient, for the update") +
+                   std::string(row.why.empty() ? "" : "; " + row.why)});
   table.write(os);
   os << "  a step, a worker pulls " << formatBytes(pulled)
-     << " of variables and pushes " << formatBytes(pushed) << " of gradients";
+     << " of variables and pushes " << formatBytes(pushed) << " of gradients"
+     << (assigns ? " and new values" : "");
   if (report.workers > 1)
     os << "; all " << report.workers << " workers, "
        << formatBytes(report.workers * pulled) << " and "

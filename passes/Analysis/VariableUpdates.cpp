@@ -212,6 +212,11 @@ FailureOr<VariableUpdates> UpdateFinder::run() {
     return apply.emitOpError() << "expected one block";
   if (failed(addArguments()) || failed(findOwners()) || failed(addResults()))
     return failure();
+  // Owners are numbered by arguments; from here on order is that of variables.
+  llvm::sort(updates.variables,
+             [](const VariableUpdate &a, const VariableUpdate &b) {
+               return a.variable->isBeforeInBlock(b.variable);
+             });
   for (VariableUpdate &update : updates.variables) {
     addOps(update);
     findRows(update);

@@ -36,8 +36,8 @@ struct VariableUpdate {
   bool isByRow = false;
 };
 
-/// Of all variables that @apply has gradients of, in its arguments' order, and
-/// what is no variable's own.
+/// Of all variables that @apply has gradients (or new values) of, in their
+/// order, and what is no variable's own.
 struct VariableUpdates {
   std::vector<VariableUpdate> variables;
   /// Arguments and results that are not among them: the step counter, the

@@ -55,6 +55,7 @@ private:
   bool looks() const { return onNonfinite != "continue" || lossScale; }
   void accumulateGradients(func::FuncOp entry, ArrayRef<Gradient> gradients);
   LogicalResult createGradients(func::FuncOp step);
+  void findAssigned(func::FuncOp step);
   func::FuncOp createApply(func::FuncOp after);
   func::FuncOp createAccumulatedApply(func::FuncOp after,
                                       ArrayRef<VariableOp> variables);
@@ -63,6 +64,8 @@ private:
 
   const Optimizer *row = nullptr;
   std::optional<StateIndex> state;
+  /// With independent updates, variables that the forward pass assigns.
+  SmallVector<VariableOp> assigned;
   TrainingSpec spec, schedule;
   double decay = 0;
 };
@@ -451,6 +454,19 @@ ApplyOptimizerPass::createAccumulatedApply(func::FuncOp after,
   return apply;
 }
 
+/// Moving statistics and the like. Metrics and counters are of those who count.
+void ApplyOptimizerPass::findAssigned(func::FuncOp step) {
+  for (unsigned i = 0; i < step.getNumResults(); ++i) {
+    if (getResultRole(step, i) != "variable")
+      continue;
+    VariableOp variable = state->find(
+        step.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr));
+    if (!llvm::is_contained({"metric", "counter"}, variable.getGroup()) &&
+        !llvm::is_contained(assigned, variable))
+      assigned.push_back(variable);
+  }
+}
+
 /// Updates by gradients that the caller has: those that @gradients gives.
 func::FuncOp ApplyOptimizerPass::createSeparateApply(func::FuncOp after,
                                                      ArrayRef<Gradient> given) {
@@ -461,8 +477,21 @@ func::FuncOp ApplyOptimizerPass::createSeparateApply(func::FuncOp after,
         {one.variable,
          addArgument(apply, one.value.getType(), one.port, apply.getLoc()),
          one.port});
+  // Who gives these has them from @gradients, too: it assigns them.
+  SmallVector<std::pair<VariableOp, Value>> values;
+  for (VariableOp variable : assigned) {
+    Port port;
+    port.role = "gradient";
+    port.name = variable.getSymName();
+    values.emplace_back(variable, addArgument(apply, variable.getType(), port,
+                                              variable.getLoc()));
+  }
   OpBuilder builder(getReturn(apply));
   GraphBuilder g(builder, apply.getLoc());
+  for (auto [variable, value] : values) {
+    state->getArgument(apply, variable);
+    state->setResult(apply, variable, value);
+  }
   update(g, apply, gradients, nullptr,
          independentUpdates ? Checked::Before : Checked::Here);
   return apply;
@@ -499,9 +528,12 @@ void ApplyOptimizerPass::runOnOperation() {
     return signalPassFailure();
   }
   state.emplace(module);
+  assigned.clear();
   SmallVector<VariableOp> accumulated;
   SmallVector<Gradient> returned;
   for (func::FuncOp entry : llvm::to_vector(entries)) {
+    if (separate && independentUpdates)
+      findAssigned(entry);
     if (separate && findResult(entry, "loss") >= 0 &&
         failed(createGradients(entry)))
       return signalPassFailure();

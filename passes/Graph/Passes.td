@@ -270,7 +270,9 @@ def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
     variables, @apply updates every variable by its own gradient alone: what
     takes all gradients together, the finite check and clipping, is in
     @gradients. Who runs them leaves out the updates by gradients that
-    @gradients says are not finite.
+    @gradients says are not finite. What the forward pass assigns (moving
+    statistics, not metrics and counters) @apply takes among the gradients, as
+    its new value.
 
     With `settable-lr` the optimizer's lr, from which the schedule computes the
     rate, is the variable `optimizer/learning_rate` (f32, lr at the start): no

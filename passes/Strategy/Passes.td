@@ -229,9 +229,9 @@ def PlaceServerVariablesPass : Pass<"dist-place-server-variables", "::mlir::Modu
     as few as have no more; both take `:max=N`. No part is without a row; where
     rows do not divide, the first parts have one more (13 in 5: 3, 3, 3, 2, 2).
     Scalars stay whole, and variables whose update is not row by row (lamb's
-    norms): `dist.why` says so. It is an error if a server gets nothing, or
-    @gradients gives new values of what is no metric and no counter (moving
-    statistics): only gradients are sent to servers.
+    norms): `dist.why` says so. It is an error if a server gets nothing, if
+    @gradients gives new values (but of metrics and counters) that @apply does
+    not take, or if each of a worker's devices has a value of its own.
 
     Before: `graph.variable @w : tensor<13x4xf32> trainable = ...`
     After, with `servers=2 partitioner=fixed=2`:

@@ -35,7 +35,7 @@ struct PlaceServerVariablesPass
   void runOnOperation() override;
 
 private:
-  LogicalResult verifyState();
+  LogicalResult verifyState(const VariableUpdates &updates);
 };
 } // namespace
 
@@ -76,8 +76,21 @@ int64_t Partitioner::countParts(RankedTensorType type) const {
   return std::clamp<int64_t>(parts, 1, rows);
 }
 
-/// Servers are told gradients, and no values.
-LogicalResult PlaceServerVariablesPass::verifyState() {
+/// What a worker's devices each have a row of is no value that servers hold;
+/// and what a step gives, some server must be told.
+LogicalResult
+PlaceServerVariablesPass::verifyState(const VariableUpdates &updates) {
+  DenseSet<Operation *> held;
+  for (const VariableUpdate &update : updates.variables) {
+    graph::VariableOp variable = update.variable;
+    if (variable.getSynchronization() == graph::Synchronization::OnRead)
+      return variable.emitOpError()
+             << "'" << variable.getSymName()
+             << "' has a value of its own on each of a worker's devices, and "
+                "servers hold one; add --sync-batch-norm, or give a worker "
+                "one device";
+    held.insert(variable);
+  }
   VariableTable table(getOperation());
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (!function.getSymName().starts_with("gradients"))
@@ -87,14 +100,13 @@ LogicalResult PlaceServerVariablesPass::verifyState() {
           function.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
       graph::VariableOp variable =
           symbol ? table.find(symbol) : graph::VariableOp();
-      if (variable &&
+      if (variable && !held.contains(variable) &&
           !llvm::is_contained({"metric", "counter"}, variable.getGroup()))
         return variable.emitOpError()
                << "'" << variable.getSymName()
-               << "' has a new value after each step of a worker (moving "
-                  "statistics), and servers are sent gradients alone; use "
-                  "mirrored or multi-worker-mirrored, or export the model "
-                  "without batch norm";
+               << "' has a new value after each step of a worker, which "
+                  "@apply does not take; make it by "
+                  "graph-apply-optimizer{separate independent-updates}";
     }
   }
   return success();
@@ -118,7 +130,7 @@ void PlaceServerVariablesPass::runOnOperation() {
     return fail("the module has no function 'apply'; run "
                 "graph-apply-optimizer{separate independent-updates} first");
   FailureOr<VariableUpdates> updates = findUpdates(apply);
-  if (failed(updates) || failed(verifyState()))
+  if (failed(updates) || failed(verifyState(*updates)))
     return signalPassFailure();
   int64_t next = 0;
   for (VariableUpdate &update : updates->variables) {

@@ -65,7 +65,7 @@ module {
 
 module {
   graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
-  // expected-error @+1 {{'mean' has a new value after each step of a worker (moving statistics), and servers are sent gradients alone; use mirrored or multi-worker-mirrored, or export the model without batch norm}}
+  // expected-error @+1 {{'mean' has a new value after each step of a worker, which @apply does not take; make it by graph-apply-optimizer{separate independent-updates}}}
   graph.variable @mean : tensor<4xf32> {group = "buffer"} = dense<0.0> : tensor<4xf32>
   func.func @gradients(%m: tensor<4xf32> {graph.role = "variable", graph.variable = @mean})
       -> (tensor<4xf32> {graph.role = "variable", graph.variable = @mean}) {
@@ -73,5 +73,17 @@ module {
   }
   func.func @apply(%a: tensor<4xf32> {graph.name = "a", graph.role = "gradient"}) {
     return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{'mean' has a value of its own on each of a worker's devices, and servers hold one; add --sync-batch-norm, or give a worker one device}}
+  graph.variable @mean : tensor<2x4xf32> {group = "buffer", synchronization = 1 : i32, aggregation = 2 : i32} = dense<0.0> : tensor<2x4xf32>
+  func.func @apply(%a: tensor<2x4xf32> {graph.name = "mean", graph.role = "gradient"},
+                   %m: tensor<2x4xf32> {graph.role = "variable", graph.variable = @mean})
+      -> (tensor<2x4xf32> {graph.role = "variable", graph.variable = @mean}) {
+    return %a : tensor<2x4xf32>
   }
 }

@@ -20,7 +20,8 @@ const StrategyRow &parameterServerStrategy() {
       "the variables' bytes to and the gradients' from each worker a step; no "
       "worker waits for another",
       "gradients are of variables that others may have updated since "
-      "(dist-run --staleness bounds it); no moving statistics of batch norm; "
+      "(dist-run --staleness bounds it); moving statistics of batch norm are "
+      "the last push's; "
       "clipping and the finite check are of a worker's own gradients",
       "tf.distribute ParameterServerStrategy; PyTorch and JAX: none",
       "data",
