@@ -15,8 +15,8 @@ const StrategyRow &parameterServerStrategy() {
       "each worker pulls them, computes gradients of batches of its own, "
       "mirrored over its devices, and pushes them; servers apply them as they "
       "come",
-      "workers differ in speed, come and go, or the variables with their slots "
-      "do not fit a worker; steps need not be those of one device",
+      "workers differ in speed, or come and go, and steps need not be those of "
+      "one device; or the optimizer's slots do not fit beside the variables",
       "the variables' bytes to and the gradients' from each worker a step; no "
       "worker waits for another",
       "gradients are of variables that others may have updated since "
