@@ -63,6 +63,12 @@ LogicalResult UpdateFinder::addArguments() {
     if (!variable || variable.getType() != apply.getArgumentTypes()[i])
       return apply.emitOpError()
              << "argument " << i << " is a gradient of no variable";
+    if (!variable.getType().hasStaticShape() || numbers.contains(name))
+      return apply.emitOpError()
+             << "argument " << i << " is "
+             << (numbers.contains(name) ? "a second gradient of '"
+                                        : "of a variable without sizes, '")
+             << name.getValue() << "'";
     numbers[name] = updates.variables.size();
     owners[apply.getArgument(i)] = updates.variables.size();
     VariableUpdate &update = updates.variables.emplace_back();
@@ -73,6 +79,10 @@ LogicalResult UpdateFinder::addArguments() {
     auto symbol = apply.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
     int64_t owner = findOwner(symbol);
     if (owner != kNobody) {
+      if (variables.lookup(symbol.getAttr()).getType() !=
+          apply.getArgumentTypes()[i])
+        return apply.emitOpError()
+               << "argument " << i << " has not the type of its variable";
       owners[apply.getArgument(i)] = owner;
       updates.variables[owner].state.push_back(i);
     } else if (!owners.contains(apply.getArgument(i))) {
@@ -107,8 +117,13 @@ LogicalResult UpdateFinder::findOwners() {
 LogicalResult UpdateFinder::addResults() {
   for (OpOperand &result : apply.front().getTerminator()->getOpOperands()) {
     unsigned i = result.getOperandNumber();
-    int64_t owner = findOwner(
-        apply.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr));
+    auto symbol =
+        apply.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
+    int64_t owner = findOwner(symbol);
+    if (owner != kNobody &&
+        variables.lookup(symbol.getAttr()).getType() != result.get().getType())
+      return apply.emitOpError()
+             << "result " << i << " has not the type of its variable";
     int64_t from = owners.lookup(result.get());
     if (from != kNobody && from != owner)
       return apply.emitOpError()

@@ -234,6 +234,16 @@ void ServerBuilder::addResults() {
 }
 
 LogicalResult ServerBuilder::run() {
+  for (VariableUpdate &update : updates.variables) {
+    RankedTensorType type = update.variable.getType();
+    int64_t rows = type.getRank() ? type.getDimSize(0) : 1, held = 0;
+    for (const ServerPart &part : getServerParts(update.variable))
+      held += part.size;
+    if (held != rows)
+      return update.variable.emitOpError()
+             << "expected servers to hold its " << rows << " rows, but got "
+             << held << "; run dist-place-server-variables first";
+  }
   findParts();
   if (parts.empty())
     return whole.emitOpError()

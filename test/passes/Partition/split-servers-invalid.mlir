@@ -59,3 +59,57 @@ graph.variable @a : tensor<4xf32> {dist.server_parts = [{server = -1, begin = 0,
 
 // expected-error @+1 {{expected dist.server_parts to be parts {server, begin, size}, each behind the one before}}
 graph.variable @a : tensor<4xf32> {dist.server_parts = []} = dense<0.0> : tensor<4xf32>
+
+// -----
+
+module {
+  // expected-error @+1 {{expected servers to hold its 4 rows, but got 6; run dist-place-server-variables first}}
+  graph.variable @a : tensor<4xf32> trainable {dist.server_parts = [{server = 0, begin = 0, size = 2}, {server = 1, begin = 2, size = 4}]} = dense<0.0> : tensor<4xf32>
+  func.func @apply(%g: tensor<4xf32> {graph.name = "a", graph.role = "gradient"}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{expected servers to hold its 4 rows, but got 0; run dist-place-server-variables first}}
+  graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
+  func.func @apply(%g: tensor<4xf32> {graph.name = "a", graph.role = "gradient"}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
+  // expected-error @+1 {{argument 1 is a second gradient of 'a'}}
+  func.func @apply(%g: tensor<4xf32> {graph.name = "a", graph.role = "gradient"},
+                   %h: tensor<4xf32> {graph.name = "a", graph.role = "gradient"}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
+  // expected-error @+1 {{argument 1 has not the type of its variable}}
+  func.func @apply(%g: tensor<4xf32> {graph.name = "a", graph.role = "gradient"},
+                   %a: tensor<f32> {graph.role = "variable", graph.variable = @a}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
+  // expected-error @+1 {{result 0 has not the type of its variable}}
+  func.func @apply(%g: tensor<4xf32> {graph.name = "a", graph.role = "gradient"},
+                   %s: tensor<f32> {graph.name = "s", graph.role = "input"})
+      -> (tensor<f32> {graph.role = "variable", graph.variable = @a}) {
+    return %s : tensor<f32>
+  }
+}
