@@ -34,6 +34,7 @@ struct ApplyOptimizerPass
 
 private:
   LogicalResult parseOptions();
+  LogicalResult verifyResults(func::FuncOp entry);
   FailureOr<SmallVector<Gradient>> takeGradients(func::FuncOp entry);
   VariableOp getIteration();
   VariableOp getRateVariable();
@@ -109,6 +110,25 @@ LogicalResult ApplyOptimizerPass::parseOptions() {
   return success();
 }
 
+/// Results that are variables' new values or gradients fit their variables.
+LogicalResult ApplyOptimizerPass::verifyResults(func::FuncOp entry) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto symbol =
+        entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
+    VariableOp variable = symbol ? state->find(symbol) : VariableOp();
+    StringRef role = getResultRole(entry, i);
+    if (role != "variable" && role != "gradient")
+      continue;
+    if ((symbol || role == "variable") &&
+        (!variable || variable.getType() != entry.getResultTypes()[i]))
+      return entry.emitError()
+             << "'" << entry.getSymName() << "': " << role << " " << i
+             << (variable ? " has not the type of its variable"
+                          : " names no variable");
+  }
+  return success();
+}
+
 FailureOr<SmallVector<Gradient>>
 ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
   SmallVector<Gradient> gradients;
@@ -118,9 +138,6 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
     auto symbol =
         entry.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
     auto variable = symbol ? state->find(symbol) : VariableOp();
-    if (symbol && !variable)
-      return entry.emitError() << "'" << entry.getSymName() << "': gradient "
-                               << i << " names no variable";
     Port port;
     port.role = "gradient";
     if (variable)
@@ -135,6 +152,10 @@ ApplyOptimizerPass::takeGradients(func::FuncOp entry) {
     return entry.emitError() << "'" << entry.getSymName()
                              << "' has no gradients; run graph-differentiate "
                                 "first";
+  if (llvm::none_of(gradients,
+                    [](const Gradient &one) { return bool(one.variable); }))
+    return entry.emitError()
+           << "'" << entry.getSymName() << "' has gradients of no variable";
   eraseResults(
       entry, [&](unsigned i) { return getResultRole(entry, i) == "gradient"; });
   return gradients;
@@ -531,6 +552,9 @@ void ApplyOptimizerPass::runOnOperation() {
   assigned.clear();
   SmallVector<VariableOp> accumulated;
   SmallVector<Gradient> returned;
+  for (func::FuncOp entry : entries)
+    if (failed(verifyResults(entry)))
+      return signalPassFailure();
   for (func::FuncOp entry : llvm::to_vector(entries)) {
     if (separate && independentUpdates)
       findAssigned(entry);

@@ -19,6 +19,9 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
+/// More parts of one variable than this are an error: each is a variable.
+constexpr int64_t kMostParts = 4096;
+
 /// Into how many parts a variable is cut: tf.distribute's three ways.
 struct Partitioner {
   enum class Kind { None, Fixed, MinSize, MaxSize };
@@ -68,7 +71,8 @@ int64_t Partitioner::countParts(RankedTensorType type) const {
   if (kind == Kind::MinSize)
     parts = bytes / number;
   if (kind == Kind::MaxSize) {
-    int64_t rowsOfPart = std::max<int64_t>(1, number / (bytes / rows));
+    int64_t bytesOfRow = std::max<int64_t>(1, bytes / rows);
+    int64_t rowsOfPart = std::max<int64_t>(1, number / bytesOfRow);
     parts = llvm::divideCeil(rows, rowsOfPart);
   }
   if (most > 0)
@@ -142,6 +146,10 @@ void PlaceServerVariablesPass::runOnOperation() {
                 "whole: its update is not row by row");
       count = 1;
     }
+    if (count > kMostParts)
+      return fail("--partitioner: '" + variable.getSymName() + "' would be " +
+                  Twine(count) + " parts, and at most " + Twine(kMostParts) +
+                  " are possible; give fewer or larger ones");
     int64_t rows = type.getRank() ? type.getDimSize(0) : 1, begin = 0;
     SmallVector<ServerPart> parts;
     for (int64_t i = 0; i < count; ++i) {

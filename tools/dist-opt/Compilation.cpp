@@ -248,9 +248,13 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
   bool mayRecompute = trains && options.recompute.empty();
   return module->emitError()
          << "--memory-limit: '" << name << "' needs "
-         << formatNeededGiB(memory.getNeeded()) << " of each device, not "
+         << formatNeededGiB(memory.getNeeded())
+         << (largest->server < 0 ? " of each device, not "
+                                 : " of a server, not ")
          << formatGiB(limit) << ": " << list
-         << "; choose a strategy that splits the largest part"
+         << (largest->server < 0
+                 ? "; choose a strategy that splits the largest part"
+                 : "; give more --servers, or a --partitioner")
          << (mayRecompute ? ", or --recompute auto" : "");
 }
 

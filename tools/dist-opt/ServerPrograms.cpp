@@ -54,6 +54,8 @@ void Compilation::addServers(LoweringOptions &lowering,
     ExplainReport &report = reports[i];
     LoweringOptions own = workers;
     report = explain(*servers[i], getMachine());
+    for (EntryReport &entry : report.entries)
+      entry.server = int64_t(i);
     describeCosts(own, report);
     // Those are of predictions.
     own.metadata.mutable_options()->erase("ops");

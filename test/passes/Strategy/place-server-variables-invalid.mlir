@@ -9,6 +9,9 @@
 // RUN: %{cut}partitioner=min-size=2: 2>&1 | FileCheck %s --check-prefix=WORD -DGIVEN=min-size=2:
 // RUN: %{cut}partitioner=halves=2 2>&1 | FileCheck %s --check-prefix=WORD -DGIVEN=halves=2
 // WORD: error: dist-place-server-variables: --partitioner: expected fixed=K, min-size=BYTES[:max=N] or max-size=BYTES[:max=N], but got '[[GIVEN]]'
+// RUN: echo 'graph.variable @a : tensor<5000xf32> = dense<0.> : tensor<5000xf32> func.func @apply(%a: tensor<5000xf32> {graph.name = "a", graph.role = "gradient"}) -> (tensor<5000xf32> {graph.role = "variable", graph.variable = @a}) { return %a : tensor<5000xf32> }' > %t.mlir
+// RUN: not dist-opt %t.mlir -dist-place-server-variables=partitioner=max-size=4 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: error: dist-place-server-variables: --partitioner: 'a' would be 5000 parts, and at most 4096 are possible; give fewer or larger ones
 
 // expected-error @+1 {{dist-place-server-variables: the module has no function 'apply'; run graph-apply-optimizer{separate independent-updates} first}}
 module {
