@@ -183,17 +183,17 @@ TEST(ParameterServer, CancellingLeavesNoGap) {
 
 TEST(ParameterServer, TheFirstErrorIsToldOnceTheOthersHaveEnded) {
   Cluster cluster(2, 1);
-  cluster.replicas[0].failing = 0;
-  std::atomic<bool> goesOn{false};
-  cluster.replicas[1].before = [&](int64_t) {
-    while (!goesOn.load())
-      std::this_thread::yield();
-  };
+  cluster.startServer(0);
   cluster.schedule(0, 5);
-  cluster.startAll();
-  cluster.move();
-  std::this_thread::yield();
-  goesOn = true;
+  cluster.move(); // 0 and 1
+  Letter report;
+  report.kind = Kind::Report;
+  report.bytes = pack(ReportBody(), Status::error(StatusCode::InvalidInput,
+                                                  "a label is out of range"));
+  cluster.mails[cluster.cast().worker(0)]->send(Cast::coordinator,
+                                                std::move(report));
+  cluster.move(); // the error is there
+  cluster.startWorker(1);
   // What was under way is told first.
   EXPECT_EQ(cluster.next().closure, 1);
   std::optional<Completion> none;
@@ -203,6 +203,16 @@ TEST(ParameterServer, TheFirstErrorIsToldOnceTheOthersHaveEnded) {
   EXPECT_EQ(status.message(), "a label is out of range");
   EXPECT_TRUE(cluster.coordinator->isDone());
   EXPECT_TRUE(cluster.tryNext(&none).ok());
+}
+
+TEST(ParameterServer, AWorkersErrorIsItsClosures) {
+  Cluster cluster(1, 1);
+  cluster.replicas[0].failing = 1;
+  cluster.startAll();
+  cluster.schedule(0, 5);
+  EXPECT_EQ(cluster.next().closure, 0);
+  std::optional<Completion> none;
+  EXPECT_EQ(cluster.tryNext(&none).message(), "a label is out of range");
 }
 
 TEST(ParameterServer, AnUpdateThatFailsIsItsClosuresError) {
