@@ -13,6 +13,7 @@
 #include "runtime/core/text.h"
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/safetensors.h"
+#include "tools/dist-run/output_package.h"
 #include "tools/dist-run/program.h"
 #include <cerrno>
 #include <climits>
@@ -26,11 +27,6 @@
 #include <unistd.h>
 
 namespace dist::tools {
-
-static Status cannotWrite(const std::string &path, const std::string &why) {
-  return Status::error(StatusCode::Unavailable, "cannot write", path, why,
-                       "check the folder, its permissions and free space");
-}
 
 Status checkWritable(const std::string &path) {
   if (path.empty())
@@ -139,98 +135,6 @@ Status checkModelForm(const std::string &package,
                              std::to_string(bytes) + " bytes",
                          "write the weights as .safetensors");
   return Status();
-}
-
-/// A copy of the package with the session's values in weights.safetensors.
-/// Values that a package fills by itself (slots, counters) start anew.
-static Status writePackage(const std::string &package,
-                           const manifest::Manifest &manifest,
-                           const GlobalReader &read,
-                           const std::string &target) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  // Again, because hours may have passed.
-  DIST_RETURN_IF_ERROR(checkModelName(target));
-  std::string name = target, beside;
-  while (name.size() > 1 && name.back() == '/')
-    name.pop_back();
-  DIST_RETURN_IF_ERROR(makeFolderBeside(name, &beside));
-  struct Remover {
-    std::string path;
-    ~Remover() { removeAll(path); }
-  } remover{beside};
-  for (const auto &item : fs::recursive_directory_iterator(package, error)) {
-    // What the compile cache keeps for itself is no part of a package.
-    fs::path file = fs::relative(item.path(), package), copy = beside / file;
-    if (file == "weights.safetensors" || file == "digest" ||
-        file == "compile_seconds")
-      continue;
-    if (item.is_directory(error)) {
-      DIST_RETURN_IF_ERROR(makeFolders(copy));
-      continue;
-    }
-    // Not by the standard library's copy, to which a full disk is an
-    // input/output error.
-    std::shared_ptr<const FileBytes> bytes;
-    DIST_RETURN_IF_ERROR(FileBytes::open(item.path(), &bytes, FileAccess::Map));
-    DIST_RETURN_IF_ERROR(writeFile(copy, bytes->bytes(), true));
-  }
-  if (error)
-    return cannotWrite(package, error.message());
-  std::string weights = package + "/weights.safetensors";
-  std::unique_ptr<SafetensorsFile> old;
-  if (fs::exists(weights, error))
-    DIST_RETURN_IF_ERROR(SafetensorsFile::open(weights, &old, FileAccess::Map));
-  SafetensorsWriter writer(beside + "/weights.safetensors");
-  std::map<std::string, bool> written;
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    const std::string &key = manifest.variables(i).weights_key();
-    if (key.empty() || written[key])
-      continue;
-    const auto &type = manifest.variables(i).global_type();
-    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
-    written[key] = true;
-    writer.add(key, type.type(), shape, [&read, i, shape](Tensor *value) {
-      DIST_RETURN_IF_ERROR(read(i, value));
-      // What is read of all replicas becomes each replica's again.
-      if (value->shape != shape && !value->data.empty()) {
-        Buffer one = value->data;
-        value->shape = shape;
-        value->data.clear();
-        while (value->data.size() < value->view().bytes())
-          value->data.insert(value->data.end(), one.begin(), one.end());
-      }
-      return Status();
-    });
-  }
-  if (old)
-    for (auto &[key, view] : old->tensors())
-      if (!written[key])
-        writer.add(key, view.type, view.shape, view.data);
-  DIST_RETURN_IF_ERROR(writer.finish(/*durable=*/true));
-  std::vector<std::string> variants;
-  manifest::Manifest first;
-  DIST_RETURN_IF_ERROR(readManifest(package, &first));
-  DIST_RETURN_IF_ERROR(listVariants(first, package, &variants));
-  for (const std::string &variant : variants) {
-    manifest::Manifest changed;
-    DIST_RETURN_IF_ERROR(readVariant(package, variant, &changed));
-    std::string digest;
-    DIST_RETURN_IF_ERROR(digestPackage(beside, variant, &digest));
-    changed.set_digest(digest);
-    DIST_RETURN_IF_ERROR(writeFile(manifestPath(beside, variant),
-                                   changed.SerializeAsString(), true));
-  }
-  DIST_RETURN_IF_ERROR(flushToDisk(beside));
-  // In one step, so that a crash leaves the old package or the new one.
-  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, name.c_str(),
-                RENAME_EXCHANGE) != 0) {
-    removeAll(name);
-    if (::rename(beside.c_str(), name.c_str()) != 0)
-      return cannotWrite(target, std::strerror(errno));
-    remover.path.clear();
-  }
-  return flushToDisk(parentFolder(name));
 }
 
 /// The variables that ranks hold parts of, and which. What is split as the
