@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/parameter_server/served_session.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -72,9 +73,12 @@ Status ServedSession::placeState(int server, int number) {
     const manifest::Variable &whole = merged.variables(part.variable);
     isCommon = false;
     variable.set_slot_of(whole.name());
-    if (size_t at = there.name().find(name); at != std::string::npos)
+    // "optimizer/w/m/part_1" of "w/part_1" is a part of "optimizer/w/m".
+    std::string suffix =
+        name.substr(std::min(name.size(), whole.name().size()));
+    if (endsWith(there.name(), suffix))
       variable.set_name(
-          std::string(there.name()).replace(at, name.size(), whole.name()));
+          there.name().substr(0, there.name().size() - suffix.size()));
     bool isCut = part.bytes != sizeOf(whole.global_type());
     const auto &shape = there.global_type().shape();
     if (!isCut)

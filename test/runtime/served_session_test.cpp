@@ -126,9 +126,9 @@ struct ServedSessionTest : testing::Test {
     addPart(1, 1, "b", {}, 0);
     for (ServerLayout &server : layout.servers)
       addVariable(&server.manifest, "optimizer/iteration", {}, "counter");
-    addVariable(&layout.servers[0].manifest, "optimizer/w/part_0/m", {3, 2},
+    addVariable(&layout.servers[0].manifest, "optimizer/w/m/part_0", {3, 2},
                 "slot", "w/part_0");
-    addVariable(&layout.servers[1].manifest, "optimizer/w/part_1/m", {2, 2},
+    addVariable(&layout.servers[1].manifest, "optimizer/w/m/part_1", {2, 2},
                 "slot", "w/part_1");
     for (int server : {0, 1}) {
       ServerLayout &of = layout.servers[server];
@@ -297,12 +297,12 @@ TEST_F(ServedSessionTest, ServersThatDoNotAgreeAreRefused) {
 }
 
 TEST_F(ServedSessionTest, ASlotWithoutRowsCannotBeCut) {
-  addVariable(&layout.servers[0].manifest, "optimizer/w/part_0/norm", {},
+  addVariable(&layout.servers[0].manifest, "optimizer/w/norm/part_0", {},
               "slot", "w/part_0");
   layout.servers[0].stateOffsets.push_back(0);
   Status status = open();
   EXPECT_EQ(status.code(), StatusCode::InvalidInput);
-  EXPECT_NE(status.message().find("optimizer/w/part_0/norm"),
+  EXPECT_NE(status.message().find("optimizer/w/norm/part_0"),
             std::string::npos);
 }
 

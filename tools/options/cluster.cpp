@@ -96,7 +96,8 @@ static int countHosts(const cluster::ClusterSpec &spec) {
 }
 
 Status findWorkers(Options *options) {
-  if (!hasProcesses(*options) || options->workers > 0)
+  bool isServed = hasServers(*options);
+  if ((!hasProcesses(*options) && !isServed) || options->workers > 0)
     return Status();
   cluster::Detection detection;
   for (const Status &fault : detect(*options, &detection))
@@ -105,7 +106,13 @@ Status findWorkers(Options *options) {
     return Status();
   const cluster::ClusterSpec &spec = *detection.spec;
   DIST_RETURN_IF_ERROR(checkDevices(spec, *options));
-  if (!spec.of(cluster::Job::Ps).empty())
+  size_t servers = spec.of(cluster::Job::Ps).size();
+  if (isServed && servers == 0)
+    return Status::error(
+        StatusCode::InvalidInput, "the cluster has no parameter server",
+        spec.addressSource, "nothing would hold the variables",
+        "add \"ps\": [\"HOST:PORT\", ...], and a \"chief\", to the cluster");
+  if (!isServed && servers > 0)
     return Status::error(StatusCode::InvalidInput,
                          "the cluster has parameter servers",
                          spec.addressSource,
@@ -119,7 +126,9 @@ Status findWorkers(Options *options) {
   };
   options->clusterFound = true;
   options->workers = tell("--workers", int(spec.trainers().size()));
-  if (options->hosts == 0)
+  if (isServed)
+    options->servers = tell("--servers", int(servers));
+  else if (options->hosts == 0)
     options->hosts = tell("--hosts", countHosts(spec));
   if (spec.devices > 0 && !options->devicesGiven) {
     std::string devices = "cpu:" + std::to_string(spec.devices);
@@ -224,8 +233,8 @@ ClusterReport describeCluster(const Options &options) {
           ? "to train: dist-run fit MODEL ... --strategy "
             "multi-worker-mirrored, "
             "the same for each of them\n"
-          : "this build has no parameter-server strategy: dist-run starts none "
-            "of these tasks\n";
+          : "to train: dist-run fit MODEL ... --strategy parameter-server, the "
+            "same for each of them\n";
   return report;
 }
 

@@ -453,6 +453,16 @@ static void addRunOptions(Table &table, Options &o) {
                 "steps that the devices run without the host between them; "
                 "fewer before the end of an epoch and a save (default 1)",
                 1, &o.stepsPerLaunch);
+  table.value("--staleness", "K",
+              "parameter-server: a step begins when all are done that are more "
+              "than K before it; 0: one at a time (default: no bound)",
+              [&](const std::string &given) {
+                int64_t bound = 0;
+                DIST_RETURN_IF_ERROR(
+                    parseInteger("--staleness", given, 0, &bound));
+                o.staleness = bound;
+                return Status();
+              });
   table.value(
       "--early-stopping", "METRIC:patience=N,...",
       "ends the run after N epochs (default 0) in which the metric, as history "
