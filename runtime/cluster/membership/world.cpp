@@ -50,9 +50,10 @@ static bool sharesCpus(const Membership &membership) {
 }
 
 static Status makeEnds(Membership &membership, const Placement &placement,
-                       const std::string &networkDevices,
+                       const std::string &networkDevices, bool sharedMemory,
                        std::vector<std::unique_ptr<Transport>> *out) {
   UcxOptions ucx;
+  ucx.sharedMemory = sharedMemory;
   ucx.ranks = placement.ranks();
   ucx.ranksHere = placement.ranksOf(membership.self());
   ucx.networkDevices = networkDevices;
@@ -83,7 +84,10 @@ Status makeClusterTransport(Membership &membership,
   Placement placement;
   DIST_RETURN_IF_ERROR(Placement::create(std::move(ranks), &placement));
   std::vector<std::unique_ptr<Transport>> ends;
-  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices, &ends));
+  // Processes of a host write into one queue of a receiver's: one that is
+  // killed while it writes there stops it for all, and here the others go on.
+  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices,
+                                /*sharedMemory=*/false, &ends));
   *out = std::move(ends.front());
   return Status();
 }
@@ -93,7 +97,8 @@ Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const std::string &networkDevices,
                         std::shared_ptr<MessageWorld> *out) {
   std::vector<std::unique_ptr<Transport>> ends;
-  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices, &ends));
+  DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices,
+                                /*sharedMemory=*/true, &ends));
   MessageOptions message;
   static_cast<WorldOptions &>(message) = options;
   if (sharesCpus(membership))
