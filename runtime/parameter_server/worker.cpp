@@ -10,6 +10,10 @@
 
 namespace dist::ps {
 
+/// How long a worker that has lost a server waits for the coordinator to see
+/// that, too: if it went first, the run would end for want of workers.
+static constexpr std::chrono::seconds kPatience{5};
+
 namespace {
 
 class Worker {
@@ -36,6 +40,8 @@ private:
   StopTeller teller;
   std::deque<Letter> closures; // handed out
   uint64_t questions = 0;
+  Status failure; // a server is lost
+  Mail::Clock::time_point last;
   bool isOver = false;
   Ending ending = Ending::Done;
 };
@@ -46,11 +52,17 @@ Status Worker::next(Letter *letter) {
   while (true) {
     Mail::Event event = mail.wait(mail.now() + kLook, letter);
     teller.look();
+    if (!failure.ok() && mail.now() > last)
+      return failure;
     if (event == Mail::Event::Nothing)
       continue;
     if (event == Mail::Event::Lost) {
-      if (letter->from == Cast::coordinator || cast.serverOf(letter->from) >= 0)
+      if (letter->from == Cast::coordinator)
         return lostPeer(cast, mail, letter->from);
+      if (cast.serverOf(letter->from) >= 0 && failure.ok()) {
+        failure = lostPeer(cast, mail, letter->from);
+        last = mail.now() + kPatience;
+      }
       continue;
     }
     if (letter->from != Cast::coordinator)
