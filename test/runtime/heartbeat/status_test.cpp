@@ -17,7 +17,6 @@ using namespace dist::cluster;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 static proto::ClusterStatus makeStatus() {
   proto::ClusterStatus status;
