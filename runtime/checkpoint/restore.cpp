@@ -18,10 +18,6 @@ using Kind = SavedPart::Kind;
 static constexpr const char *kIteration = "optimizer/iteration";
 static constexpr const char *kLearningRate = "optimizer/learning_rate";
 
-static std::vector<int64_t> shapeOf(const manifest::TensorType &type) {
-  return {type.shape().begin(), type.shape().end()};
-}
-
 static int64_t accumulateOf(const manifest::Manifest &manifest) {
   return std::max<int64_t>(manifest.accumulate_steps(), 1);
 }

@@ -126,7 +126,7 @@ static Status checkInputs(const manifest::Entry &entry,
     const Binding &binding = *out->inputs[i];
     const TensorView &tensor = tensors[i];
     const auto &type = binding.global_type();
-    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
+    std::vector<int64_t> shape = shapeOf(type);
     if (tensor.type != type.type())
       return unfit(binding.name(), std::string("expected type ") +
                                        name(type.type()) + ", but got " +
@@ -204,7 +204,7 @@ Status predictExamples(Session &session, const std::vector<TensorView> &tensors,
     const auto &type = p.results[i]->global_type();
     Tensor &whole = wholes[i];
     whole.type = type.type();
-    whole.shape.assign(type.shape().begin(), type.shape().end());
+    whole.shape = shapeOf(type);
     whole.shape[0] = p.rows;
     whole.data.resize(whole.view().bytes());
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/servers.h"
+#include "runtime/core/types.h"
 #include <algorithm>
 #include <map>
 #include <set>
@@ -33,11 +34,6 @@ manifest::TensorType partType(const manifest::Variable &variable,
   if (type.shape_size() > 0)
     type.set_shape(0, part.size());
   return type;
-}
-
-bool isEqual(const manifest::TensorType &a, const manifest::TensorType &b) {
-  return a.type() == b.type() && std::equal(a.shape().begin(), a.shape().end(),
-                                            b.shape().begin(), b.shape().end());
 }
 
 } // namespace
@@ -112,11 +108,11 @@ Status checkServer(const manifest::Manifest &worker, int number,
         server.variables().begin(), server.variables().end(),
         [&](const auto &one) { return one.name() == part.name_there(); });
     if (found == server.variables().end() ||
-        !isEqual(found->global_type(), type))
+        !isSameType(found->global_type(), type))
       return damaged(where + ": variable " + part.name_there(),
                      "it is not the part that workers take it for");
     if (gradients[i]->name() != part.name_there() ||
-        !isEqual(gradients[i]->global_type(), type))
+        !isSameType(gradients[i]->global_type(), type))
       return damaged(where + ": variable " + part.name_there(),
                      "'apply' takes another gradient in its place");
   }

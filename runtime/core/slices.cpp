@@ -105,8 +105,8 @@ Status Distribution::create(const manifest::Mesh &mesh,
                             Content content) {
   Distribution result;
   result.type = global.type();
-  result.globalShape.assign(global.shape().begin(), global.shape().end());
-  result.localShape.assign(local.shape().begin(), local.shape().end());
+  result.globalShape = dist::shapeOf(global);
+  result.localShape = dist::shapeOf(local);
   size_t dims = result.globalShape.size();
   int64_t element = byteSize(result.type);
   if (element == 0 || local.type() != global.type() ||

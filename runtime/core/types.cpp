@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/types.h"
+#include <algorithm>
 
 namespace dist {
 
@@ -50,6 +51,27 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
   for (int64_t dim : shape)
     count *= dim;
   return count;
+}
+
+std::vector<int64_t> shapeOf(const manifest::TensorType &type) {
+  return {type.shape().begin(), type.shape().end()};
+}
+
+size_t byteSize(const manifest::TensorType &type) {
+  return byteSize(type.type()) * elementCount(shapeOf(type));
+}
+
+bool isSameType(const manifest::TensorType &a, const manifest::TensorType &b) {
+  return a.type() == b.type() && std::equal(a.shape().begin(), a.shape().end(),
+                                            b.shape().begin(), b.shape().end());
+}
+
+Tensor makeZeros(const manifest::TensorType &type) {
+  Tensor zeros;
+  zeros.type = type.type();
+  zeros.shape = shapeOf(type);
+  zeros.data.assign(byteSize(type), 0);
+  return zeros;
 }
 
 std::string toString(const std::vector<int64_t> &shape) {

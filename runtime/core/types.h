@@ -52,6 +52,13 @@ const char *name(DataType type);
 int64_t elementCount(const std::vector<int64_t> &shape);
 std::string toString(const std::vector<int64_t> &shape);
 
+/// Of a tensor as a manifest describes it; `byteSize` is for those that were
+/// checked when they were read: it does not look for overflow.
+std::vector<int64_t> shapeOf(const manifest::TensorType &type);
+size_t byteSize(const manifest::TensorType &type);
+/// Whether two have the same elements and the same shape.
+bool isSameType(const manifest::TensorType &a, const manifest::TensorType &b);
+
 /// A dense row-major tensor in memory of the caller's.
 struct TensorView {
   DataType type = manifest::DATA_TYPE_UNKNOWN;
@@ -93,6 +100,7 @@ struct Tensor {
   Buffer data;
   TensorView view() const { return {type, shape, data.data()}; }
 };
+Tensor makeZeros(const manifest::TensorType &type);
 
 } // namespace dist
 

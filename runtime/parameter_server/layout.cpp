@@ -10,7 +10,6 @@
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/features.h"
 #include <algorithm>
-#include <numeric>
 
 namespace dist::ps {
 
@@ -21,18 +20,12 @@ static size_t align(size_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-static size_t sizeOf(const manifest::TensorType &type) {
-  return byteSize(type.type()) *
-         size_t(std::accumulate(type.shape().begin(), type.shape().end(),
-                                int64_t(1), std::multiplies<int64_t>()));
-}
-
 static Status placeParts(const manifest::Manifest &worker, int number,
                          ServerLayout *out) {
   for (const manifest::ServerPart &part : worker.servers(number).parts()) {
     const manifest::Variable &variable = worker.variables(part.variable());
     if (variable.on_read() ||
-        sizeOf(variable.local_type()) != sizeOf(variable.global_type()))
+        byteSize(variable.local_type()) != byteSize(variable.global_type()))
       return Status::error(StatusCode::InvalidInput,
                            "a variable of parameter servers is in parts",
                            variable.name(),
@@ -47,9 +40,8 @@ static Status placeParts(const manifest::Manifest &worker, int number,
     placed.there = int(there - known.begin());
     placed.begin = part.begin();
     placed.type = there->global_type().type();
-    placed.shape.assign(there->global_type().shape().begin(),
-                        there->global_type().shape().end());
-    placed.bytes = sizeOf(there->global_type());
+    placed.shape = shapeOf(there->global_type());
+    placed.bytes = byteSize(there->global_type());
     placed.offset = out->partBytes;
     if (part.size() > 0)
       placed.offsetInWhole = placed.bytes / part.size() * part.begin();
@@ -75,7 +67,7 @@ Status Layout::read(const std::string &package, const std::string &cpu,
     DIST_RETURN_IF_ERROR(placeParts(out->manifest, number, &server));
     for (const manifest::Variable &variable : server.manifest.variables()) {
       server.stateOffsets.push_back(server.stateBytes);
-      server.stateBytes += align(sizeOf(variable.global_type()));
+      server.stateBytes += align(byteSize(variable.global_type()));
     }
   }
   return Status();
@@ -87,7 +79,7 @@ size_t Layout::largestLetter() const {
     largest = std::max({largest, server.partBytes, server.stateBytes});
   for (const manifest::Variable &variable : manifest.variables())
     if (variable.group() == "metric")
-      largest += sizeOf(variable.global_type());
+      largest += byteSize(variable.global_type());
   return largest;
 }
 

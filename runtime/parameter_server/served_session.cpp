@@ -8,29 +8,8 @@
 #include "runtime/core/text.h"
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace dist::ps {
-
-static size_t sizeOf(const manifest::TensorType &type) {
-  return byteSize(type.type()) *
-         size_t(std::accumulate(type.shape().begin(), type.shape().end(),
-                                int64_t(1), std::multiplies<int64_t>()));
-}
-
-static Tensor makeTensor(const manifest::TensorType &type) {
-  Tensor tensor;
-  tensor.type = type.type();
-  tensor.shape.assign(type.shape().begin(), type.shape().end());
-  tensor.data.assign(tensor.view().bytes(), 0);
-  return tensor;
-}
-
-static bool isEqual(const manifest::TensorType &a,
-                    const manifest::TensorType &b) {
-  return a.type() == b.type() && std::equal(a.shape().begin(), a.shape().end(),
-                                            b.shape().begin(), b.shape().end());
-}
 
 Status ServedSession::create(std::unique_ptr<Session> worker,
                              const Layout &layout, Coordinator &coordinator,
@@ -62,7 +41,7 @@ Status ServedSession::placeState(int server, int number) {
   Piece piece;
   piece.server = server;
   piece.offset = of.stateOffsets[number];
-  piece.bytes = sizeOf(there.global_type());
+  piece.bytes = byteSize(there.global_type());
   manifest::Variable variable = there;
   variable.set_weights_key("");
   bool isCommon = true;
@@ -79,7 +58,7 @@ Status ServedSession::placeState(int server, int number) {
     if (endsWith(there.name(), suffix))
       variable.set_name(
           there.name().substr(0, there.name().size() - suffix.size()));
-    bool isCut = part.bytes != sizeOf(whole.global_type());
+    bool isCut = part.bytes != byteSize(whole.global_type());
     const auto &shape = there.global_type().shape();
     if (!isCut)
       break;
@@ -99,7 +78,8 @@ Status ServedSession::placeState(int server, int number) {
     places.emplace_back();
   }
   Place &place = places[index];
-  if (!isEqual(merged.variables(index).global_type(), variable.global_type()) ||
+  if (!isSameType(merged.variables(index).global_type(),
+                  variable.global_type()) ||
       (!place.pieces.empty() && place.isCommon != isCommon))
     return Status::error(StatusCode::InvalidInput, "the package is damaged",
                          variable.name(), "servers have different ones",
@@ -129,7 +109,7 @@ Status ServedSession::place() {
   }
   for (int i = 0; i < own; ++i)
     if (merged.variables(i).group() == "metric")
-      gains.emplace_back(i, makeTensor(merged.variables(i).global_type()));
+      gains.emplace_back(i, makeZeros(merged.variables(i).global_type()));
   for (auto &[index, gain] : gains)
     if (gain.type != manifest::F32)
       return Status::error(StatusCode::InvalidInput,
@@ -165,7 +145,7 @@ Status ServedSession::readVariable(int index, Tensor *out) {
       DIST_RETURN_IF_ERROR(settleMetrics());
     return worker->readVariable(index, out);
   }
-  *out = makeTensor(merged.variables(index).global_type());
+  *out = makeZeros(merged.variables(index).global_type());
   for (const Piece &piece : place.pieces) {
     DIST_RETURN_IF_ERROR(fetch(piece.server));
     std::memcpy(out->data.data() + piece.offsetInWhole,
@@ -185,7 +165,7 @@ Status ServedSession::writeVariable(int index, const TensorView &value) {
     return worker->writeVariable(index, value);
   }
   const manifest::TensorType &type = merged.variables(index).global_type();
-  if (value.type != type.type() || value.bytes() != sizeOf(type))
+  if (value.type != type.type() || value.bytes() != byteSize(type))
     return Status::error(StatusCode::InvalidArgument,
                          "a value of another type or shape",
                          merged.variables(index).name(),

@@ -72,7 +72,7 @@ Status SessionShard::writeState(const Buffer &state) {
     const auto &type = layout.manifest.variables(i).global_type();
     TensorView view;
     view.type = type.type();
-    view.shape.assign(type.shape().begin(), type.shape().end());
+    view.shape = shapeOf(type);
     view.data = state.data() + layout.stateOffsets[i];
     DIST_RETURN_IF_ERROR(session.writeVariable(i, view));
   }

@@ -35,7 +35,7 @@ Status EntryCall::create(Session &session, const std::string &name,
   int column = 0;
   for (const Binding &binding : entry->arguments()) {
     const auto &type = binding.global_type();
-    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
+    std::vector<int64_t> shape = shapeOf(type);
     if (binding.role() == Binding::VARIABLE ||
         binding.role() == Binding::PREPARED)
       continue;
@@ -346,11 +346,8 @@ Status Metrics::reset() {
     for (int index : {item.total, item.count, item.counts}) {
       if (index < 0)
         continue;
-      const auto &type = session.manifest().variables(index).global_type();
-      Tensor zero;
-      zero.type = type.type();
-      zero.shape.assign(type.shape().begin(), type.shape().end());
-      zero.data.assign(zero.view().bytes(), 0);
+      Tensor zero =
+          makeZeros(session.manifest().variables(index).global_type());
       DIST_RETURN_IF_ERROR(session.writeVariable(index, zero.view()));
     }
   return Status();

@@ -151,7 +151,7 @@ int runCalibrate(const Options &options) {
 //===----------------------------------------------------------------------===//
 
 static std::string shapeText(const manifest::TensorType &type) {
-  return toString({type.shape().begin(), type.shape().end()});
+  return toString(shapeOf(type));
 }
 
 static std::string shapeJson(const manifest::TensorType &type) {

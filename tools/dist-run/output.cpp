@@ -125,8 +125,7 @@ Status checkModelForm(const std::string &package,
     if (!variable.model_name().empty()) {
       const auto &type = variable.global_type();
       size_t size = 0;
-      checkedBytes({type.shape().begin(), type.shape().end()},
-                   byteSize(type.type()), &size);
+      checkedBytes(shapeOf(type), byteSize(type.type()), &size);
       bytes += size;
     }
   if (bytes > uint64_t(INT_MAX))

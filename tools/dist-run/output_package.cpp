@@ -43,7 +43,7 @@ static Status writeValues(const std::string &from, const std::string &to,
     if (key.empty() || written[key])
       continue;
     const auto &type = manifest.variables(i).global_type();
-    std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
+    std::vector<int64_t> shape = shapeOf(type);
     written[key] = true;
     writer.add(key, type.type(), shape, [&read, i, shape](Tensor *value) {
       DIST_RETURN_IF_ERROR(read(i, value));
