@@ -49,17 +49,6 @@ static std::string getKey(DictionaryAttr port) {
       .str();
 }
 
-static HostTensor cutRows(const HostTensor &whole, int64_t begin,
-                          RankedTensorType type) {
-  if (type == whole.getType())
-    return whole;
-  HostTensor rows(type);
-  int64_t perRow = whole.getNumElements() / whole.getShape()[0];
-  for (int64_t i = 0; i < type.getNumElements(); ++i)
-    rows.setDouble(i, whole.getDouble(begin * perRow + i));
-  return rows;
-}
-
 LogicalResult ServerChecker::runStep() {
   SmallVector<HostTensor> arguments = makeRandomArguments(step, options.seed);
   for (auto [i, argument] : llvm::enumerate(arguments))
@@ -133,7 +122,7 @@ LogicalResult ServerChecker::runServer(ModuleOp server) {
     if (found == from.end())
       return apply.emitOpError()
              << "cannot be compared: the step has no '" << name << "'";
-    return cutRows(found->second, begin, type);
+    return cutRows(found->second, type, begin);
   };
   SmallVector<HostTensor> arguments;
   for (unsigned i = 0; i < apply.getNumArguments(); ++i) {

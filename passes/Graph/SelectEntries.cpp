@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Analysis/UnusedState.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -31,7 +32,6 @@ struct SelectEntriesPass
 
 private:
   LogicalResult select(StringRef name, llvm::StringSet<> &kept);
-  void eraseUnusedState();
 };
 } // namespace
 
@@ -73,25 +73,6 @@ LogicalResult SelectEntriesPass::select(StringRef name,
          << (name == "predict" ? "" : "; give --loss");
 }
 
-/// State that came with the entries of training, and that none names any more.
-void SelectEntriesPass::eraseUnusedState() {
-  DenseSet<Attribute> used;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      used.insert(function.getArgAttr(i, kVariableAttr));
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      used.insert(function.getResultAttr(i, kVariableAttr));
-  }
-  for (auto variable :
-       llvm::make_early_inc_range(getOperation().getOps<VariableOp>())) {
-    bool ofTraining = llvm::is_contained(
-        {"slot", "counter", "accumulator", "metric"}, variable.getGroup());
-    if (ofTraining &&
-        !used.contains(FlatSymbolRefAttr::get(variable.getSymNameAttr())))
-      variable.erase();
-  }
-}
-
 void SelectEntriesPass::runOnOperation() {
   if (entries.empty())
     return;
@@ -103,5 +84,7 @@ void SelectEntriesPass::runOnOperation() {
        llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
     if (!kept.contains(function.getSymName()))
       function.erase();
-  eraseUnusedState();
+  // What came with the entries of training.
+  eraseUnusedState(getOperation(),
+                   {"slot", "counter", "accumulator", "metric"});
 }

@@ -15,6 +15,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/Analysis/UnusedState.h"
 #include "passes/Analysis/VariableUpdates.h"
 #include "passes/Partition/Passes.h"
 
@@ -72,20 +73,17 @@ struct SplitServersPass
     : mlir::dist::impl::SplitServersPassBase<SplitServersPass> {
   using Base::Base;
   void runOnOperation() override;
-
-private:
-  void leaveWorkers(func::FuncOp apply);
 };
 } // namespace
 
 /// Rows of an initial value. What lies in the model file stays there.
-static ElementsAttr cutRows(ElementsAttr value, RankedTensorType type,
-                            int64_t begin) {
+static ElementsAttr cutInitial(ElementsAttr value, RankedTensorType type,
+                               int64_t begin) {
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
     return dense.resizeSplat(type);
-  int64_t perRow = type.getNumElements() / type.getDimSize(0);
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
     if (AsmResourceBlob *blob = resource.getRawHandle().getBlob()) {
+      int64_t perRow = type.getNumElements() / type.getDimSize(0);
       size_t bytes = type.getElementTypeBitWidth() / 8;
       ArrayRef<char> rows = blob->getData().slice(
           begin * perRow * bytes, type.getNumElements() * bytes);
@@ -95,10 +93,7 @@ static ElementsAttr cutRows(ElementsAttr value, RankedTensorType type,
     }
   auto whole = HostTensor::fromAttribute(value);
   assert(succeeded(whole) && "initial values are dense or resources");
-  HostTensor rows(type);
-  for (int64_t i = 0; i < type.getNumElements(); ++i)
-    rows.setDouble(i, whole->getDouble(begin * perRow + i));
-  return rows.toAttribute();
+  return cutRows(*whole, type, begin).toAttribute();
 }
 
 RankedTensorType ServerBuilder::cut(Type type, const Part &part) {
@@ -174,7 +169,7 @@ void ServerBuilder::addVariables(Part &part) {
     RankedTensorType type = cut(from.getType(), part);
     to.setSymName((from.getSymName() + part.suffix).str());
     to.setTypeAttr(TypeAttr::get(type));
-    to.setInitialAttr(cutRows(from.getInitial(), type, part.begin));
+    to.setInitialAttr(cutInitial(from.getInitial(), type, part.begin));
     if (FlatSymbolRefAttr of = from.getSlotOfAttr())
       to.setSlotOfAttr(FlatSymbolRefAttr::get(
           builder.getContext(), (of.getValue() + part.suffix).str()));
@@ -289,26 +284,6 @@ LogicalResult ServerBuilder::run() {
   return success();
 }
 
-/// Without @apply, and what was there for it.
-void SplitServersPass::leaveWorkers(func::FuncOp apply) {
-  apply.erase();
-  DenseSet<Attribute> used;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      used.insert(function.getArgAttr(i, kVariableAttr));
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      used.insert(function.getResultAttr(i, kVariableAttr));
-  }
-  for (auto variable :
-       llvm::make_early_inc_range(getOperation().getOps<graph::VariableOp>())) {
-    bool ofUpdate =
-        llvm::is_contained({"slot", "counter"}, variable.getGroup());
-    if (ofUpdate &&
-        !used.contains(FlatSymbolRefAttr::get(variable.getSymNameAttr())))
-      variable.erase();
-  }
-}
-
 void SplitServersPass::runOnOperation() {
   auto apply = getOperation().lookupSymbol<func::FuncOp>("apply");
   if (!apply || apply.isExternal()) {
@@ -317,8 +292,12 @@ void SplitServersPass::runOnOperation() {
            "dist-place-server-variables first";
     return signalPassFailure();
   }
-  if (server < 0)
-    return leaveWorkers(apply);
+  if (server < 0) {
+    // A worker is without @apply, and what was there for it.
+    apply.erase();
+    eraseUnusedState(getOperation(), {"slot", "counter"});
+    return;
+  }
   FailureOr<VariableUpdates> updates = findUpdates(apply);
   if (failed(updates) || failed(ServerBuilder(apply, *updates, server).run()))
     signalPassFailure();

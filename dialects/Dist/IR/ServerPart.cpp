@@ -43,6 +43,20 @@ std::string mlir::dist::getPartName(StringRef variable, size_t number,
          (count > 1 ? "/part_" + std::to_string(number) : std::string());
 }
 
+HostTensor mlir::dist::cutRows(const HostTensor &whole, RankedTensorType type,
+                               int64_t begin) {
+  if (type == whole.getType())
+    return whole;
+  HostTensor rows(type);
+  int64_t first = begin * (whole.getNumElements() / whole.getShape()[0]);
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    if (whole.isFloat())
+      rows.setDouble(i, whole.getDouble(first + i));
+    else
+      rows.setInt(i, whole.getInt(first + i));
+  return rows;
+}
+
 LogicalResult mlir::dist::verifyServerParts(Operation *op,
                                             Attribute attribute) {
   auto list = dyn_cast<ArrayAttr>(attribute);

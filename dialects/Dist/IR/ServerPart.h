@@ -12,6 +12,7 @@
 #ifndef DIALECTS_DIST_IR_SERVERPART_H
 #define DIALECTS_DIST_IR_SERVERPART_H
 
+#include "dialects/Interfaces/HostTensor.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
@@ -30,6 +31,10 @@ void setServerParts(Operation *variable, ArrayRef<ServerPart> parts);
 /// What part `number` of `count` is called: the variable's own name where
 /// there is but one.
 std::string getPartName(StringRef variable, size_t number, size_t count);
+
+/// The rows of a value from `begin` on, as many as `type` has.
+HostTensor cutRows(const HostTensor &whole, RankedTensorType type,
+                   int64_t begin);
 
 /// Parts are dictionaries of three numbers, each with the rows behind those of
 /// the one before.
