@@ -17,30 +17,15 @@ import time
 import urllib.error
 import urllib.request
 
+import tasks
+
 case, folder, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
-held = []
-
-
-def reserve():
-    """A port that no other program is given: bound, and not listened at."""
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    one.bind(("127.0.0.1", 0))
-    held.append(one)
-    return one.getsockname()[1]
 
 
 def start(index, ports, *more, **environment):
-    config = {"cluster": {"worker": [f"127.0.0.1:{port}" for port in ports]}, "task": {"type": "worker", "index": index}}
-    return subprocess.Popen(
-        ["dist-run", *[argument.replace("{index}", str(index)) for argument in arguments], *more],
-        env={**os.environ, "TF_CONFIG": json.dumps(config), **environment},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in ports]}
+    words = [argument.replace("{index}", str(index)) for argument in arguments]
+    return tasks.start(cluster, "worker", index, folder, [*words, *more], **environment)
 
 
 def finish(workers, limit=60):
@@ -60,19 +45,14 @@ def finish_within(limit, workers):
 
 
 def steps_done():
-    path = f"{folder}/history.jsonl"
-    return sum('"kind":"step"' in line for line in open(path)) if os.path.exists(path) else 0
+    return tasks.steps_done(folder)
 
 
 before = steps_done()  # of a run that this one goes on from
 
 
 def wait_for_steps(count):
-    for _ in range(600):
-        if steps_done() > before + count:
-            return
-        time.sleep(0.05)
-    raise SystemExit("the cluster never trained")
+    tasks.wait_for_steps(folder, before + count)
 
 
 def stop_threads(process, but):
@@ -88,7 +68,7 @@ def stop_threads(process, but):
                 raise OSError(ctypes.get_errno(), "ptrace")
 
 
-ports = [reserve() for _ in range(3)]
+ports = [int(tasks.reserve().split(":")[1]) for _ in range(3)]
 if case == "train":
     # Started one after the other, as one types them; the last first.
     workers = [start(2, ports)]
@@ -204,7 +184,7 @@ elif case == "unlike":
 elif case == "chief":
     finish([start(0, ports, *os.environ["CHIEF"].split()), start(1, ports), start(2, ports)])
 elif case == "port":
-    held[0].listen()
+    tasks.held[0].listen()
     finish([start(0, ports)])
 else:
     raise SystemExit(f"no case {case}")

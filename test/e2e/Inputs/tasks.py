@@ -1,0 +1,57 @@
+"""What scripts have in common that run a cluster's tasks on this machine."""
+import atexit
+import json
+import os
+import socket
+import subprocess
+import time
+
+held = []
+started = []
+
+
+@atexit.register
+def leave_none():
+    """A script that fails half-way leaves no process behind."""
+    for task in started:
+        if task.poll() is None:
+            task.kill()
+
+
+def reserve():
+    """The address of a port that no other program is given: bound, and not listened at."""
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("127.0.0.1", 0))
+    held.append(one)
+    return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def start(cluster, job, index, folder, arguments, **environment):
+    """`dist-run ARGUMENTS...` as one task of a cluster, as TF_CONFIG tells it."""
+    config = {"cluster": cluster, "task": {"type": job, "index": index}}
+    task = subprocess.Popen(
+        ["dist-run", *arguments],
+        env={**os.environ, "TF_CONFIG": json.dumps(config), **environment},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started.append(task)
+    return task
+
+
+def steps_done(folder):
+    path = f"{folder}/history.jsonl"
+    return sum('"kind":"step"' in line for line in open(path)) if os.path.exists(path) else 0
+
+
+def wait_for_steps(folder, count):
+    """Until so many are done, of this run and of one that it goes on from."""
+    for _ in range(1200):
+        if steps_done(folder) > count:
+            return
+        time.sleep(0.05)
+    raise SystemExit("the cluster never trained")
