@@ -9,13 +9,6 @@
 
 namespace dist::ps {
 
-Status lostPeer(const Cast &cast, const Mail &mail, int rank) {
-  return Status::error(StatusCode::Unavailable, cast.names[rank] + " is lost",
-                       "", mail.why(rank),
-                       "look there why it ended; --resume goes on from the "
-                       "last saved state");
-}
-
 namespace {
 
 class Server {
@@ -26,7 +19,7 @@ public:
 
 private:
   Status answer(Letter &letter);
-  Status answerPush(const Letter &letter, Letter *reply);
+  void answerPush(const Letter &letter, Letter *reply);
 
   Mail &mail;
   Shard &shard;
@@ -41,7 +34,7 @@ private:
 
 } // namespace
 
-Status Server::answerPush(const Letter &letter, Letter *reply) {
+void Server::answerPush(const Letter &letter, Letter *reply) {
   if (letter.settled > settled) {
     settled = letter.settled;
     applied.erase(applied.begin(), applied.lower_bound(settled));
@@ -58,7 +51,6 @@ Status Server::answerPush(const Letter &letter, Letter *reply) {
   }
   reply->kind = Kind::Applied;
   reply->bytes = pack(body, status);
-  return Status();
 }
 
 Status Server::answer(Letter &letter) {
@@ -88,7 +80,7 @@ Status Server::answer(Letter &letter) {
     if (!isWorker || letter.closure < 0 ||
         letter.bytes.size() != shard.gradientBytes())
       return refuse();
-    DIST_RETURN_IF_ERROR(answerPush(letter, &reply));
+    answerPush(letter, &reply);
     break;
   case Kind::ReadState:
     if (!isCoordinator || !letter.bytes.empty())

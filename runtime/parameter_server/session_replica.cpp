@@ -21,13 +21,14 @@ Status SessionReplica::create(Session &session, const Layout &layout,
   plan.dropRemainder = options.dropRemainder;
   out->reset(new SessionReplica(session, layout, data, plan, options));
   (*out)->entries = std::move(entries);
+  (*out)->findOutputs();
   (*out)->wholes.resize(layout.manifest.variables_size());
   for (const ServerLayout &server : layout.servers)
     for (const PlacedPart &part : server.parts) {
       const auto &type = layout.manifest.variables(part.variable).global_type();
       Tensor &whole = (*out)->wholes[part.variable];
       whole.type = part.type;
-      whole.shape.assign(type.shape().begin(), type.shape().end());
+      whole.shape = shapeOf(type);
       if (whole.view().bytes() != part.bytes)
         whole.data.resize(whole.view().bytes());
     }
@@ -48,22 +49,26 @@ Status SessionReplica::takeParameters(int server, const Buffer &bytes) {
   return Status();
 }
 
-SessionReplica::Outputs
-SessionReplica::findOutputs(const manifest::Entry &entry) const {
-  Outputs found;
-  found.ofVariable.assign(layout.manifest.variables_size(), -1);
-  int output = 0;
-  for (const Binding &binding : entry.results()) {
-    if (binding.role() == Binding::VARIABLE ||
-        binding.role() == Binding::PREPARED)
+void SessionReplica::findOutputs() {
+  std::map<std::string, int> variables;
+  for (int i = 0; i < layout.manifest.variables_size(); ++i)
+    variables[layout.manifest.variables(i).name()] = i;
+  for (const EntryCall *call : entries.calls()) {
+    if (!*call)
       continue;
-    if (binding.role() == Binding::GRADIENT)
-      for (int i = 0; i < layout.manifest.variables_size(); ++i)
-        if (layout.manifest.variables(i).name() == binding.name())
-          found.ofVariable[i] = output;
-    ++output;
+    Outputs &found = gradientsOf[&call->entry()];
+    found.assign(layout.manifest.variables_size(), -1);
+    int output = 0;
+    for (const Binding &binding : call->entry().results()) {
+      if (binding.role() == Binding::VARIABLE ||
+          binding.role() == Binding::PREPARED)
+        continue;
+      auto variable = variables.find(binding.name());
+      if (binding.role() == Binding::GRADIENT && variable != variables.end())
+        found[variable->second] = output;
+      ++output;
+    }
   }
-  return found;
 }
 
 Status SessionReplica::compute(int64_t closure, ReportBody *report,
@@ -76,7 +81,7 @@ Status SessionReplica::compute(int64_t closure, ReportBody *report,
   DIST_RETURN_IF_ERROR(entries.choose(batch, &call));
   call->fill(batch, &inputs);
   DIST_RETURN_IF_ERROR(session.run(call->entry(), inputs, &outputs));
-  found = findOutputs(call->entry());
+  gradients = &gradientsOf.at(&call->entry());
   StepResult result = call->read(outputs);
   report->loss = result.loss;
   report->isFinite = result.finite;
@@ -97,7 +102,7 @@ Status SessionReplica::giveGradients(int server, Buffer *out) {
   const ServerLayout &of = layout.servers[server];
   out->resize(of.partBytes);
   for (const PlacedPart &part : of.parts) {
-    int output = found.ofVariable[part.variable];
+    int output = (*gradients)[part.variable];
     // A step that writes a variable itself gives what it wrote.
     if (output < 0)
       DIST_RETURN_IF_ERROR(session.readVariable(part.variable, &value));

@@ -10,6 +10,7 @@
 #include "runtime/parameter_server/layout.h"
 #include "runtime/parameter_server/worker.h"
 #include "runtime/train/trainer.h"
+#include <map>
 
 namespace dist::ps {
 
@@ -37,14 +38,12 @@ public:
 
 private:
   /// An entry's outputs that are gradients, by variable; -1: it has none.
-  struct Outputs {
-    std::vector<int> ofVariable;
-  };
+  using Outputs = std::vector<int>;
   SessionReplica(Session &session, const Layout &layout, const Dataset &data,
                  const BatchPlan &plan, const ReplicaOptions &options)
       : session(session), layout(layout), options(options), metrics(session),
         batches(data, plan) {}
-  Outputs findOutputs(const manifest::Entry &entry) const;
+  void findOutputs();
 
   Session &session;
   const Layout &layout;
@@ -55,7 +54,8 @@ private:
   Batch batch;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
-  Outputs found; // of the entry that ran last
+  std::map<const manifest::Entry *, Outputs> gradientsOf; // both entries
+  const Outputs *gradients = nullptr; // of the entry that ran last
   /// Variables that several servers have parts of, as they come together.
   std::vector<Tensor> wholes; // by variable
   Tensor value;
