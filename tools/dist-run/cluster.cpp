@@ -391,9 +391,8 @@ std::string ClusterRun::describeTraffic() const {
     sum.bytes += one.bytes;
     sum.messages += one.messages;
   }
-  return impl->membership->nameOf(impl->membership->self()) + " (process " +
-         std::to_string(getpid()) + ") sent " + std::to_string(sum.messages) +
-         " messages, " + std::to_string(sum.bytes) + " bytes";
+  return tools::describeTraffic(
+      impl->membership->nameOf(impl->membership->self()), sum);
 }
 
 } // namespace dist::tools

@@ -45,6 +45,12 @@ std::string ServedRun::ownPackage(const std::string &package) const {
   return server >= 0 ? serverPath(package, server) : package;
 }
 
+std::string describeTraffic(const std::string &name, const Traffic &sent) {
+  return name + " (process " + std::to_string(getpid()) + ") sent " +
+         std::to_string(sent.messages) + " messages, " +
+         std::to_string(sent.bytes) + " bytes";
+}
+
 static bool isTold() { return interruptedBy() != 0; }
 
 int ServedRun::finish(const Status &status, ps::Ending ending) const {
@@ -117,10 +123,7 @@ void ServedRun::end(const Status &why, const FitOutcome &outcome) {
 }
 
 std::string ServedRun::describeTraffic() const {
-  Traffic sent = mail->traffic();
-  return cast.names[mail->rank()] + " (process " + std::to_string(getpid()) +
-         ") sent " + std::to_string(sent.messages) + " messages, " +
-         std::to_string(sent.bytes) + " bytes";
+  return tools::describeTraffic(cast.names[mail->rank()], mail->traffic());
 }
 
 } // namespace dist::tools

@@ -24,6 +24,9 @@ namespace dist::tools {
 /// What `fit` has no counterpart of under parameter servers, by name.
 Status checkServed(const Options &options);
 
+/// What this process has sent, for the log; `name`: its own in the cluster.
+std::string describeTraffic(const std::string &name, const Traffic &sent);
+
 class ServedRun {
 public:
   /// Reads how the variables of a package are spread; `end` reaches all ranks
