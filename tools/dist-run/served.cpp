@@ -109,8 +109,12 @@ Status ServedRun::coordinate(const Options &options,
   };
   coordinator = std::make_unique<ps::Coordinator>(*mail, coordinating);
   std::unique_ptr<ps::ServedSession> served;
-  DIST_RETURN_IF_ERROR(ps::ServedSession::create(std::move(*session), layout,
-                                                 *coordinator, &served));
+  Status status = ps::ServedSession::create(std::move(*session), layout,
+                                            *coordinator, &served);
+  if (!status.ok()) {
+    end(status, FitOutcome());
+    return status;
+  }
   steps = std::make_unique<ps::ClosureRunner>(*coordinator, *served);
   *session = std::move(served);
   return Status();

@@ -45,10 +45,10 @@ public:
   int work(Session &session, const Dataset &data, const FitOptions &options);
 
   /// The chief's session with the servers' variables, in place of that of the
-  /// package, and who runs its steps.
+  /// package, and who runs its steps. The others are told of an error.
   Status coordinate(const Options &options, std::unique_ptr<Session> *session);
   StepRunner *runner() { return steps.get(); }
-  /// Tells the others that the run is over.
+  /// Tells the others that the run is over. Once, from `coordinate` on.
   void end(const Status &why, const FitOutcome &outcome);
 
   std::string describeTraffic() const;

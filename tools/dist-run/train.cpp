@@ -402,8 +402,6 @@ int runFit(const Options &options) {
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
-  if (served && !status.ok())
-    served->end(status, outcome);
   if (status.ok())
     status = cluster.check();
   if (status.ok())
@@ -422,8 +420,9 @@ int runFit(const Options &options) {
   else if (status.ok() && writesModel)
     status = writeModel(program.folder, *session,
                         options.outputs.empty() ? "" : options.outputs[0]);
-  // What is written at the end is the servers' until now.
-  if (served && status.ok())
+  // Until now: what is written at the end is read from the servers. They are
+  // told of what failed, too, and end with that error.
+  if (served)
     served->end(status, outcome);
   if (status.ok() && cluster.isCluster())
     printNote("dist-run: note: " + cluster.describeTraffic());
