@@ -214,8 +214,11 @@ static Status digestSmallFiles(const std::string &package, std::string *out) {
   manifest::Manifest first;
   DIST_RETURN_IF_ERROR(readManifest(package, &first));
   DIST_RETURN_IF_ERROR(listVariants(first, package, &variants));
-  for (const std::string &variant : variants)
+  for (const std::string &variant : variants) {
     paths.push_back(manifestPath(package, variant));
+    for (int server = 0; server < first.servers_size(); ++server)
+      paths.push_back(manifestPath(serverPath(package, server), variant));
+  }
   std::string skeleton = package + "/" + kOnnxSkeletonName;
   if (access(skeleton.c_str(), F_OK) == 0)
     paths.push_back(skeleton);

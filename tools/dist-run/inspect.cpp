@@ -209,6 +209,44 @@ static Status readVariants(const std::string &folder, const Options &options,
   return options.cpuVariant.empty() ? Status() : status;
 }
 
+/// What each parameter server holds: NAME TYPE SHAPE, rows N to M of NAME.
+static std::string serversText(const manifest::Manifest &manifest) {
+  std::string text;
+  for (int number = 0; number < manifest.servers_size(); ++number) {
+    text += "server " + std::to_string(number) + " holds:\n";
+    for (const manifest::ServerPart &part : manifest.servers(number).parts()) {
+      const manifest::Variable &whole = manifest.variables(part.variable());
+      manifest::TensorType type = whole.global_type();
+      bool isCut = type.shape_size() > 0 && part.size() != type.shape(0);
+      if (isCut)
+        type.set_shape(0, part.size());
+      text += "  " + part.name_there() + " " + name(type.type()) + " " +
+              shapeText(type);
+      if (isCut)
+        text += ", rows " + std::to_string(part.begin()) + " to " +
+                std::to_string(part.begin() + part.size() - 1) + " of " +
+                whole.name();
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+static std::string serversJson(const manifest::Manifest &manifest) {
+  std::string text = "[";
+  for (const manifest::Server &server : manifest.servers()) {
+    text += text.back() == '[' ? "[" : ",[";
+    for (const manifest::ServerPart &part : server.parts())
+      text += (text.back() == '[' ? "" : ",") + std::string("{\"name\":") +
+              jsonString(part.name_there()) + ",\"variable\":" +
+              jsonString(manifest.variables(part.variable()).name()) +
+              ",\"begin\":" + std::to_string(part.begin()) +
+              ",\"rows\":" + std::to_string(part.size()) + "}";
+    text += "]";
+  }
+  return text + "]";
+}
+
 static std::string infoJson(const manifest::Manifest &manifest,
                             const std::vector<std::string> &cpus,
                             const manifest::Entry *predict) {
@@ -246,7 +284,7 @@ static std::string infoJson(const manifest::Manifest &manifest,
             ",\"why\":" + jsonString(variable.why()) + "}";
     separator = ",";
   }
-  text += "],\"warnings\":[";
+  text += "],\"servers\":" + serversJson(manifest) + ",\"warnings\":[";
   separator = "";
   for (const std::string &note : modelNotes(manifest)) {
     text += separator + jsonString(note);
@@ -315,6 +353,7 @@ static std::string infoText(const manifest::Manifest &manifest,
             " " + shapeText(variable.global_type()) + " " + variable.group() +
             (variable.why().empty() ? "" : " (" + variable.why() + ")") + "\n";
   }
+  text += serversText(manifest);
   for (const std::string &note : modelNotes(manifest))
     text += "warning: " + note + "\n";
   text += "code for: " + manifest.target_cpu() + " (";
