@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Finds tests that cannot fail: dead FileCheck lines, lit files without a check, passes and ops without a test."""
+import os
 import re
+import sys
 
 from sources import read, report, tracked
 
@@ -45,8 +47,17 @@ for name in [n for n in tracked("CMakeLists.txt", ".cmake") if n.startswith(("te
             findings.append(f"{name}:{number}: a test without a time limit; add it by dist_add_test")
 # Each option of the tools is typed by a test, as users type it.
 typed = "".join(line for line in corpus.splitlines(True) if "RUN:" in line)
-rows = read("tools/options/rows.cpp")
+rows = "".join(read(name) for name in tracked("rows.cpp") if name.startswith("tools/options/"))
 for option in sorted(set(re.findall(r'table\.\w+\(\s*"(?:-\w,)?(--[a-z][\w-]*)"', rows))):
     if not re.search(re.escape(option) + r"(?![\w-])", typed):
         findings.append(f"option {option} is typed by no test")
+# What `%python` runs has the standard library alone: a machine that has just been set
+# up has no more.
+ours = {os.path.basename(name)[:-3] for name in tracked(".py")}
+for name in tests:
+    for script in set(re.findall(r"%python %S/([\w/.]+\.py)", read(name))):
+        path = os.path.normpath(os.path.join(os.path.dirname(name), script))
+        for module in re.findall(r"^(?:import|from) (\w+)", read(path), re.M):
+            if module not in sys.stdlib_module_names | ours:
+                findings.append(f"{path}: {name} runs it where there may be no {module}")
 report("tests", findings, len(tests))
