@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/kept_states.h"
 #include "runtime/checkpoint/names.h"
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/processes.h"
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 namespace dist {
@@ -114,6 +116,41 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
   return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,
                        passed.front().second,
                        "start anew with --overwrite, or give another folder");
+}
+
+Status loadKept(const std::string &folder, Session &session,
+                TrainingState *state, bool *found,
+                std::vector<std::string> *notes) {
+  *found = false;
+  std::string mine;
+  for (int64_t step : listStates(folder))
+    mine += std::to_string(step) + " ";
+  std::vector<std::string> texts;
+  Status outcome;
+  DIST_RETURN_IF_ERROR(share(session, Status(), mine, &texts, &outcome));
+  std::map<int64_t, size_t> counts; // of those that have it
+  for (const std::string &text : texts) {
+    std::istringstream steps(text);
+    for (int64_t step; steps >> step;)
+      ++counts[step];
+  }
+  int64_t newest = -1;
+  for (auto &[step, count] : counts)
+    if (count == texts.size())
+      newest = step;
+  if (newest < 0)
+    return Status();
+  Candidate candidate;
+  candidate.folder = folder + "/" + stateName(newest);
+  bool damaged = false;
+  Status status = openState(session, candidate, &damaged);
+  if (!status.ok())
+    return damaged ? Status() : status;
+  std::vector<std::string> anew;
+  DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
+  notes->insert(notes->end(), anew.begin(), anew.end());
+  *found = true;
+  return Status();
 }
 
 } // namespace dist

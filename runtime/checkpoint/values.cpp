@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/package.h"
 #include <algorithm>
+#include <set>
 
 namespace dist {
 
@@ -130,8 +131,53 @@ Status ValuesFile::plan(Session &session, const TrainingState &state) {
       for (int rank : first)
         addSlice(session, i, whole, rank);
   }
-  if (!state.bestValues || session.process() != 0)
-    return Status();
+  if (session.process() == 0)
+    addBest(state);
+  return Status();
+}
+
+void ValuesFile::addValue(Session &session, int variable) {
+  const Variable &of = session.manifest().variables(variable);
+  Part &part = parts.emplace_back();
+  part.entry.tensor = part.entry.variable = of.name();
+  part.entry.whole = part.shape = valueShape(of);
+  part.entry.start.assign(part.shape.size(), 0);
+  part.type = of.global_type().type();
+  part.make = [&session, variable](Tensor *out) {
+    return session.readVariable(variable, out);
+  };
+}
+
+Status ValuesFile::planHeld(Session &session, const TrainingState &state) {
+  const manifest::Manifest &manifest = session.manifest();
+  name = "variables.safetensors";
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    const Variable &variable = manifest.variables(i);
+    if (!isSaved(variable))
+      continue;
+    if (isSavedBySlice(variable)) {
+      addValue(session, i);
+      continue;
+    }
+    Distribution whole;
+    DIST_RETURN_IF_ERROR(
+        distribute(manifest, variable, manifest.model_name(), &whole));
+    std::vector<int> holders;
+    std::set<std::vector<int64_t>> starts;
+    for (int rank : session.localRanks())
+      if (holdsVariable(manifest, variable, rank) &&
+          starts.insert(whole.slices[rank].start).second)
+        holders.push_back(rank);
+    if (!holders.empty())
+      addBox(session, i, whole, holders);
+  }
+  addBest(state);
+  return Status();
+}
+
+void ValuesFile::addBest(const TrainingState &state) {
+  if (!state.bestValues)
+    return;
   for (auto &item : *state.bestValues) {
     Part &part = parts.emplace_back();
     part.entry.kind = SavedPart::Kind::Best;
@@ -145,7 +191,6 @@ Status ValuesFile::plan(Session &session, const TrainingState &state) {
       return Status();
     };
   }
-  return Status();
 }
 
 Status ValuesFile::copy(std::vector<Tensor> *memory) {

@@ -43,6 +43,11 @@ void describe(const manifest::Manifest &manifest, StateHeader *header);
 class ValuesFile {
 public:
   Status plan(Session &session, const TrainingState &state);
+  /// Instead, all that this process knows of the state, so that it needs no
+  /// other: every part that one of its ranks holds, and of variables whose
+  /// ranks hold different things the value that they are read as. To read these
+  /// all processes call `copy` together.
+  Status planHeld(Session &session, const TrainingState &state);
   /// Takes now what `write` would take from the session, which may go on then.
   /// `memory` must outlive it; its buffers are used again.
   Status copy(std::vector<Tensor> *memory);
@@ -61,6 +66,8 @@ private:
               const std::vector<int> &ranks);
   void addSlice(Session &session, int variable, const Distribution &whole,
                 int rank);
+  void addValue(Session &session, int variable);
+  void addBest(const TrainingState &state);
 
   std::string name;
   std::vector<Part> parts;

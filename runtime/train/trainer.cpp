@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/train/keeping.h"
 #include "runtime/train/nonfinite.h"
 #include "runtime/train/result_teller.h"
 #include "runtime/core/number_text.h"
@@ -85,7 +86,8 @@ public:
           const FitOptions &options, FitObserver &observer)
       : session(session), data(data), validation(validation), options(options),
         observer(observer), metrics(session),
-        monitors(session, options.monitors, observer, state) {}
+        monitors(session, options.monitors, observer, state),
+        keeping(session, options.kept) {}
   Status run(FitOutcome *outcome);
 
 private:
@@ -94,6 +96,8 @@ private:
   Status checkMonitors() const;
   Status openFolder();
   Status resume();
+  Status resumeKept();
+  Status adopt(const TrainingState &read, const std::string &from);
   int64_t stepsUntilDue() const;
   Status launch(BatchStream &stream, int64_t count);
   Status runElsewhere(int64_t count);
@@ -126,6 +130,7 @@ private:
   /// Of the newest state, and of the one that is being written; -1: none.
   int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
+  Keeping keeping;
   double epochBegan = 0, stepBegan = 0, stepSeconds = 0, inputSeconds = 0;
 
   /// A call of a launch: of a batch, or of `apply` behind it.
@@ -248,33 +253,8 @@ Status Trainer::resume() {
                   "; training starts anew");
     return Status();
   }
-  // The position in the data is only the same with the same order of them.
-  auto differs = [&](const char *what, int64_t there, int64_t here) {
-    return Status::error(StatusCode::InvalidInput, "cannot resume",
-                         options.checkpoint,
-                         std::string(what) + " was " + std::to_string(there) +
-                             ", now it is " + std::to_string(here),
-                         "use the same data and options, or another folder");
-  };
-  if (read.batch != state.batch)
-    return differs("the batch size", read.batch, state.batch);
-  if (read.examples != state.examples)
-    return differs("the number of examples", read.examples, state.examples);
-  if (read.shuffled != state.shuffled)
-    return differs("shuffling", read.shuffled, state.shuffled);
-  if (read.seed != state.seed)
-    return differs("the shuffle's seed", int64_t(read.seed),
-                   int64_t(state.seed));
-  if (read.dropRemainder != state.dropRemainder)
-    return differs("--drop-remainder", read.dropRemainder, state.dropRemainder);
-  if (read.stepsPerEpoch != state.stepsPerEpoch)
-    return differs("the steps of an epoch", read.stepsPerEpoch,
-                   state.stepsPerEpoch);
-  state = read;
+  DIST_RETURN_IF_ERROR(adopt(read, options.checkpoint));
   savedStep = state.step;
-  monitors.resume();
-  observer.note("resumed at step " + std::to_string(state.step) + " from " +
-                options.checkpoint);
   if (settable)
     DIST_RETURN_IF_ERROR(readLearningRate(session, &saved));
   if (given != saved)
@@ -282,6 +262,34 @@ Status Trainer::resume() {
                   numberText(float(saved)) + ", not from the " +
                   numberText(float(given)) + " of --optimizer");
   return Status();
+}
+
+Status Trainer::adopt(const TrainingState &read, const std::string &from) {
+  DIST_RETURN_IF_ERROR(checkSameData(read, state, from));
+  state = read;
+  monitors.resume();
+  observer.note("resumed at step " + std::to_string(state.step) + " from " +
+                from);
+  return Status();
+}
+
+/// What is in memory is newer than what was saved, if it is whole.
+Status Trainer::resumeKept() {
+  TrainingState read;
+  bool found = false;
+  std::vector<std::string> notes;
+  DIST_RETURN_IF_ERROR(
+      loadKept(options.keptIn, session, &read, &found, &notes));
+  for (const std::string &note : notes)
+    observer.note(note);
+  if (found)
+    return adopt(read, "memory");
+  if (folder)
+    return resume();
+  return Status::error(
+      StatusCode::Unavailable, "there is no state to go on from", "--elastic",
+      "those that are left do not have all variables in memory",
+      "add --checkpoint DIR, or split variables inside of workers alone");
 }
 
 /// Waits for the state that is being written. `failure`: why it is none; null:
@@ -514,7 +522,9 @@ Status Trainer::run(FitOutcome *outcome) {
 Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(prepare());
   DIST_RETURN_IF_ERROR(openFolder());
-  if (folder && options.folderUse == FolderUse::Resume)
+  if (!options.keptIn.empty())
+    DIST_RETURN_IF_ERROR(resumeKept());
+  else if (folder && options.folderUse == FolderUse::Resume)
     DIST_RETURN_IF_ERROR(resume());
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)
@@ -531,6 +541,7 @@ Status Trainer::train(FitOutcome *outcome) {
     stream.emplace(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
+  DIST_RETURN_IF_ERROR(keeping.keep(state, 0));
   while (state.step < lastStep && !monitors.stop()) {
     // One that is told to stop stops all.
     bool goesOn = true;
@@ -553,6 +564,10 @@ Status Trainer::train(FitOutcome *outcome) {
     bool epochEnds = state.step % stepsPerEpoch == 0 || stopsWithin;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());
+    double copying = now();
+    state.epochSeconds = copying - epochBegan;
+    DIST_RETURN_IF_ERROR(keeping.keep(state, stepSeconds));
+    stepBegan += now() - copying; // no part of a step
     bool due =
         options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
     bool ends = state.step == lastStep || monitors.stop();

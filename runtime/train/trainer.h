@@ -8,6 +8,7 @@
 #define RUNTIME_TRAIN_TRAINER_H
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/kept_states.h"
 #include "runtime/telemetry/rows.h"
 #include "runtime/train/entry.h"
 #include "runtime/train/monitors.h"
@@ -58,6 +59,12 @@ struct FitOptions {
   /// process's ranks hold.
   bool asyncSave = false;
   MonitorOptions monitors;
+  /// Receives states to go on from without those processes that are lost; null:
+  /// none are kept.
+  KeptStates *kept = nullptr;
+  /// A folder that they were written to by a run that lost some: this one goes
+  /// on from there, or from `checkpoint` where they are not whole.
+  std::string keptIn;
   /// Who runs the steps, of the session's variables; null: the session.
   StepRunner *runner = nullptr;
 };

@@ -17,6 +17,7 @@
 #include "runtime/formats/file.h"
 #include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/launch.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
@@ -25,10 +26,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sched.h>
 #include <unistd.h>
 
 namespace dist::tools {
+
+/// Beside the time in which a loss is noticed, what a process may take to come
+/// from a step to a new meeting.
+static constexpr double kRegroupSeconds = 5;
 
 using cluster::ClusterSpec;
 using cluster::Membership;
@@ -40,8 +46,19 @@ struct ClusterRun::Impl {
   std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
   std::weak_ptr<MessageWorld> world;               // the session's
   Placement placement;
-  std::unique_ptr<ServedRun> served; // null: all train in step
+  std::unique_ptr<ServedRun> served;  // null: all train in step
+  std::optional<cpu_set_t> wholeCpus; // before a part of them was taken
 
+  Traffic sent; // through worlds of epochs before
+
+  /// Adds what this process's ranks have sent.
+  void addTraffic(MessageWorld &world, Traffic *sum) const {
+    for (int rank : placement.ranksOf(membership->self())) {
+      Traffic one = world.traffic(rank);
+      sum->bytes += one.bytes;
+      sum->messages += one.messages;
+    }
+  }
   /// From now on processes that end, or are frozen, are lost to the others.
   Status watchEachOther(const Options &options);
   Status serveMetrics(const Options &options);
@@ -72,16 +89,16 @@ static bool isUnbound() {
 /// Workers on one machine take equal parts of its CPUs, in their order: else
 /// the threads of all would be in each other's way. Parameter servers and their
 /// chief take what workers leave: most of the time they wait for them.
-static void takePart(const ClusterSpec &spec) {
+static void takePart(const ClusterSpec &spec,
+                     const std::vector<cluster::Task> &trainers) {
   auto hostOf = [&](const cluster::Task &task) {
     const std::string &host = spec.find(task)->host;
     return cluster::isLoopback(host) ? "localhost"
                                      : cluster::canonicalHost(host);
   };
   const std::string here = hostOf(*spec.self);
-  std::vector<cluster::Task> trainers = spec.trainers();
   bool trains = std::count(trainers.begin(), trainers.end(), *spec.self) > 0;
-  if (here.empty() || !isUnbound() || !trains)
+  if (here.empty() || !trains)
     return;
   int count = 0, self = 0;
   for (const cluster::Task &task : trainers)
@@ -129,7 +146,11 @@ Status ClusterRun::find(const Options &options) {
         "compile it with --workers " + std::to_string(trainers));
   int self = 0;
   DIST_RETURN_IF_ERROR(cluster::findMember(found->spec, &self));
-  takePart(found->spec);
+  if (isUnbound()) {
+    found->wholeCpus.emplace();
+    sched_getaffinity(0, sizeof(cpu_set_t), &*found->wholeCpus);
+    takePart(found->spec, found->spec.trainers());
+  }
   impl = std::move(found);
   return Status();
 }
@@ -210,11 +231,11 @@ Status ClusterRun::Impl::watchEachOther(const Options &options) {
 
 /// What the chief says of who has met.
 static void noteCluster(const ClusterSpec &spec, const std::vector<int> &hosts,
-                        const std::string &more) {
+                        int trainers, const std::string &more) {
   std::set<int> distinct(hosts.begin(), hosts.end());
   size_t servers = spec.of(cluster::Job::Ps).size();
-  printNote("dist-run: note: " + std::to_string(spec.trainers().size()) +
-            (spec.trainers().size() == 1 ? " worker" : " workers") +
+  printNote("dist-run: note: " + std::to_string(trainers) +
+            (trainers == 1 ? " worker" : " workers") +
             (servers == 0 ? ""
              : servers == 1
                  ? " and 1 parameter server"
@@ -244,16 +265,20 @@ Status ClusterRun::Impl::serveMetrics(const Options &options) {
 Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
-  cluster::MembershipOptions joining;
-  joining.spec = impl->spec;
-  joining.timeout = options.startTimeout;
-  joining.cpus = int(cpu::usableCpus().size());
-  joining.note = [](const std::string &line) {
-    printNote("dist-run: note: " + line);
-  };
-  DIST_RETURN_IF_ERROR(describeProgram(options, package, &joining.facts));
-  DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
+  cluster::MemberFacts facts;
+  DIST_RETURN_IF_ERROR(describeProgram(options, package, &facts));
+  if (!impl->membership) {
+    cluster::MembershipOptions joining;
+    joining.spec = impl->spec;
+    joining.timeout = options.startTimeout;
+    joining.cpus = int(cpu::usableCpus().size());
+    joining.note = [](const std::string &line) {
+      printNote("dist-run: note: " + line);
+    };
+    DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
+  }
   Membership &membership = *impl->membership;
+  DIST_RETURN_IF_ERROR(membership.shareFacts(facts));
   DIST_RETURN_IF_ERROR(
       cluster::chooseCpuVariant(membership, &settings->cpuVariant));
   Variant variant;
@@ -269,9 +294,12 @@ Status ClusterRun::join(const Options &options, const std::string &package,
                            "--metrics-port", "its processes send no beats",
                            "leave it out");
     if (isChief())
-      noteCluster(impl->spec, hosts, "");
+      noteCluster(impl->spec, hosts, int(impl->spec.trainers().size()), "");
     return joinServed(package, settings->cpuVariant);
   }
+  // The one that is left has all ranks, as a run without a cluster.
+  if (membership.members().size() == 1)
+    return Status();
   // Who trains in step ends with the first that is lost.
   DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   DIST_RETURN_IF_ERROR(
@@ -295,13 +323,14 @@ Status ClusterRun::join(const Options &options, const std::string &package,
     *out = std::shared_ptr<World>(
         shown, [made = std::move(made), this](World *) mutable {
           impl->heartbeat->detach();
+          impl->addTraffic(*made, &impl->sent);
           made.reset();
         });
     return Status();
   };
   if (!isChief())
     return Status();
-  noteCluster(impl->spec, hosts,
+  noteCluster(impl->spec, hosts, int(hosts.size()),
               ", " + std::to_string(impl->placement.ranks()) + " ranks");
   DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
   return Status();
@@ -381,16 +410,53 @@ Status ClusterRun::explain(const Status &failed) const {
   return impl && impl->heartbeat ? impl->heartbeat->explain(failed) : failed;
 }
 
+bool ClusterRun::hasLostOthers(const Status &failed) {
+  if (!impl || !impl->heartbeat || failed.code() != StatusCode::Unavailable)
+    return false;
+  std::vector<int> lost = impl->heartbeat->findLost();
+  auto isLost = [&](int member) {
+    return std::count(lost.begin(), lost.end(), member) > 0;
+  };
+  return !lost.empty() && !isLost(0) && !isLost(impl->membership->self());
+}
+
+Status ClusterRun::regroup(Options *options) {
+  setActivity("meeting the workers that are left");
+  Membership &membership = *impl->membership;
+  cluster::RegroupOptions regrouping;
+  regrouping.lost = [this] { return impl->heartbeat->findLost(); };
+  regrouping.fewest = options->minWorkers;
+  // Others have heard of it by then, or are lost, too.
+  regrouping.timeout = kRegroupSeconds + 2 * options->heartbeatTimeout;
+  DIST_RETURN_IF_ERROR(membership.regroup(regrouping));
+  // These are of the members before. Not earlier: who hears that the chief has
+  // left does not look for it.
+  if (impl->metrics)
+    options->metricsPort = impl->metrics->port();
+  impl->metrics.reset();
+  impl->heartbeat.reset();
+  mine.clear();
+  std::set<int> hosts;
+  std::vector<cluster::Task> tasks;
+  for (const cluster::Member &member : membership.members()) {
+    hosts.insert(member.host);
+    tasks.push_back(member.task);
+  }
+  if (impl->wholeCpus) {
+    (void)sched_setaffinity(0, sizeof(cpu_set_t), &*impl->wholeCpus);
+    takePart(impl->spec, tasks);
+  }
+  setWorkers(options, int(tasks.size()), int(hosts.size()));
+  forgetLaunchedPackage();
+  return Status();
+}
+
 std::string ClusterRun::describeTraffic() const {
   if (impl->served)
     return impl->served->describeTraffic();
-  Traffic sum;
-  std::shared_ptr<MessageWorld> world = impl->world.lock();
-  for (int rank : impl->placement.ranksOf(impl->membership->self())) {
-    Traffic one = world ? world->traffic(rank) : Traffic();
-    sum.bytes += one.bytes;
-    sum.messages += one.messages;
-  }
+  Traffic sum = impl->sent;
+  if (std::shared_ptr<MessageWorld> world = impl->world.lock())
+    impl->addTraffic(*world, &sum);
   return tools::describeTraffic(
       impl->membership->nameOf(impl->membership->self()), sum);
 }

@@ -72,6 +72,12 @@ public:
   Status check() const;
   /// What an error comes from, where the cluster knows it better.
   Status explain(const Status &failed) const;
+  /// Whether this process can go on without those by whose loss its run has
+  /// failed: the chief is not among them. Waits until it is known.
+  bool hasLostOthers(const Status &failed);
+  /// Meets those that are left, once the session is gone; `options` become
+  /// those of a run of so many workers, which begins with `join` again.
+  Status regroup(Options *options);
   /// What this process's ranks have sent to others, for the log.
   std::string describeTraffic() const;
 

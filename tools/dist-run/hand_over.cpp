@@ -72,8 +72,11 @@ void ClusterRun::endStart() {}
 void ClusterRun::done(const StepRow &) {}
 Status ClusterRun::check() const { return Status(); }
 Status ClusterRun::explain(const Status &failed) const { return failed; }
+bool ClusterRun::hasLostOthers(const Status &) { return false; }
+Status ClusterRun::regroup(Options *) { return Status(); }
 std::string ClusterRun::describeTraffic() const { return ""; }
 std::string launchedPackage() { return ""; }
+void forgetLaunchedPackage() {}
 void takeLaunched(Options *) {}
 
 } // namespace dist::tools

@@ -91,7 +91,9 @@ class Workers {
 public:
   ~Workers();
   /// `servers` of them hold variables, and a chief more tells all what to do.
-  Status start(int count, int servers, const std::string &package);
+  /// `isElastic`: those that are left go on.
+  Status start(int count, int servers, bool isElastic,
+               const std::string &package);
   /// Until all have ended.
   int wait();
 
@@ -102,7 +104,7 @@ private:
   bool isFatal(size_t worker) const;
   /// Those that are left have to end.
   bool isOver() const {
-    return firstFailed >= 0 || (isCoordinated && workers[0].hasEnded);
+    return firstFailed >= 0 || (isChiefs && workers[0].hasEnded);
   }
   void passOn(Worker &worker);
   void reap();
@@ -111,8 +113,9 @@ private:
   std::vector<Port> ports;
   std::vector<Worker> workers;
   pid_t group = 0; // of all of them
-  /// With parameter servers a worker more or less is the chief's concern.
-  bool isCoordinated = false;
+  /// Beside a chief that tells all what to do, or goes on without those that
+  /// are lost, a worker more or less is its concern.
+  bool isChiefs = false;
   int firstFailed = -1;
 };
 
@@ -122,6 +125,8 @@ std::string launchedPackage() {
   const char *package = std::getenv(kPackageVariable);
   return package ? package : "";
 }
+
+void forgetLaunchedPackage() { unsetenv(kPackageVariable); }
 
 void takeLaunched(Options *options) {
   if (launchedPackage().empty())
@@ -184,10 +189,11 @@ Status Workers::startOne(int index, const std::string &config,
   return Status();
 }
 
-Status Workers::start(int count, int servers, const std::string &package) {
-  isCoordinated = servers > 0;
+Status Workers::start(int count, int servers, bool isElastic,
+                      const std::string &package) {
+  isChiefs = servers > 0 || isElastic;
   const std::pair<const char *, int> jobs[] = {
-      {"chief", isCoordinated ? 1 : 0}, {"worker", count}, {"ps", servers}};
+      {"chief", servers > 0 ? 1 : 0}, {"worker", count}, {"ps", servers}};
   struct Task {
     const char *job;
     int index;
@@ -218,9 +224,7 @@ Status Workers::start(int count, int servers, const std::string &package) {
   return Status();
 }
 
-bool Workers::isFatal(size_t worker) const {
-  return !isCoordinated || worker == 0;
-}
+bool Workers::isFatal(size_t worker) const { return !isChiefs || worker == 0; }
 
 void Workers::signalAll(int signal) {
   for (const Worker &worker : workers)
@@ -344,8 +348,8 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   manifest::Manifest manifest;
   status = readManifest(program.folder, &manifest);
   if (status.ok())
-    status =
-        workers.start(options.workers, manifest.servers_size(), program.folder);
+    status = workers.start(options.workers, manifest.servers_size(),
+                           options.elastic, program.folder);
   int code = status.ok() ? workers.wait() : report(status);
   shield.dismiss();
   return code;

@@ -15,6 +15,9 @@ namespace dist::tools {
 /// all of them run; empty: not.
 std::string launchedPackage();
 
+/// The workers are others now: that package is none for them.
+void forgetLaunchedPackage();
+
 /// One of them: the cluster is that of its TF_CONFIG, whatever --workers says.
 void takeLaunched(Options *options);
 

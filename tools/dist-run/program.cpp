@@ -107,8 +107,7 @@ static Status compileAnew(const Options &options, Program *out,
   return Status();
 }
 
-/// Where files go that the user need not see.
-static std::string temporaryPlace() {
+std::string temporaryPlace() {
   const char *given = std::getenv("TMPDIR");
   return given && *given ? given : "/tmp";
 }

@@ -63,6 +63,9 @@ Status openSession(const Options &options, Program &program,
                    CompileFailure *failure, std::unique_ptr<Session> *session,
                    double *loadSeconds, ClusterRun *cluster = nullptr);
 
+/// Where files go that the user need not see.
+std::string temporaryPlace();
+
 /// What the import found that a user should know before training.
 std::vector<std::string> modelNotes(const manifest::Manifest &manifest);
 

@@ -12,6 +12,7 @@
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/elastic.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
@@ -259,6 +260,7 @@ static Settings describeRun(const Options &options, const Dataset &data,
       {"--save-every", number(options.saveEvery)},
       {"--async-save", options.asyncSave ? "yes" : "no"},
       {"--resume", options.resume ? "yes" : "no"},
+      {"--elastic", options.elastic ? number(options.minWorkers) : "no"},
       {"--early-stopping", describe(stopping, {double(stopping.patience),
                                                double(stopping.restoreBest)})},
       {"--save-best", describe(options.monitors.saveBest)},
@@ -285,6 +287,11 @@ static int serve(ClusterRun &cluster, Session &session) {
     status = cluster.askChief("--output", &ignored);
   return status.ok() ? cluster.served()->serve(session) : report(status);
 }
+
+/// Trains until the end, or until other workers are lost that this run goes on
+/// without: `goesOn`.
+static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
+                   Elastic &elastic, bool *goesOn);
 
 int runFit(const Options &options) {
   if (options.data.empty())
@@ -328,6 +335,27 @@ int runFit(const Options &options) {
   if (launches)
     return launchWorkers(options, kDefaultBatch);
 
+  Options present = options;
+  Elastic elastic(options);
+  while (true) {
+    bool goesOn = false;
+    int code = fitOnce(present, use, cluster, elastic, &goesOn);
+    if (!goesOn)
+      return code;
+    if (status = cluster.regroup(&present); !status.ok())
+      return report(status);
+    if (cluster.isChief())
+      printNote("dist-run: note: going on with " +
+                std::to_string(present.workers) +
+                (present.workers == 1 ? " worker" : " workers"));
+    if (use == FolderUse::Overwrite ||
+        (use == FolderUse::New && !options.checkpoint.empty()))
+      use = FolderUse::Resume;
+  }
+}
+
+static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
+                   Elastic &elastic, bool *goesOn) {
   Program program;
   std::unique_ptr<Session> session;
   if (int code = openProgram(options, kDefaultBatch, &program, &session,
@@ -343,6 +371,7 @@ int runFit(const Options &options) {
         options.model, "", "compile it again with --loss"));
   setActivity("reading the data");
   std::unique_ptr<Dataset> data, validation;
+  Status status;
   if (!options.outputs.empty())
     status =
         checkModelForm(program.folder, session->manifest(), options.outputs[0]);
@@ -386,6 +415,8 @@ int runFit(const Options &options) {
   fitOptions.asyncSave = options.asyncSave;
   fitOptions.folderUse = use;
   fitOptions.monitors = options.monitors;
+  fitOptions.kept = elastic.kept();
+  fitOptions.keptIn = elastic.folder();
   if (served && served->isWorker())
     return served->work(*session, *data, fitOptions);
   if (served) {
@@ -404,6 +435,12 @@ int runFit(const Options &options) {
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (status.ok())
     status = cluster.check();
+  if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {
+    printNote("dist-run: note: " + cluster.explain(status).message());
+    status = elastic.store();
+    *goesOn = status.ok();
+    return report(status);
+  }
   if (status.ok())
     status = reporter.finish(!outcome.stopped);
   if (status.ok() && outcome.endedAfter > 0 && cluster.isChief())

@@ -138,6 +138,23 @@ Status findWorkers(Options *options) {
   return Status();
 }
 
+void setWorkers(Options *options, int workers, int hosts) {
+  options->workers = workers;
+  options->hosts = hosts;
+  std::vector<std::string> &words = options->compileArguments;
+  for (auto [option, number] :
+       {std::pair("--workers=", workers), std::pair("--hosts=", hosts)}) {
+    std::string start = option;
+    words.erase(std::remove_if(words.begin(), words.end(),
+                               [&](const std::string &word) {
+                                 return word.compare(0, start.size(), start) ==
+                                        0;
+                               }),
+                words.end());
+    words.push_back(start + std::to_string(number));
+  }
+}
+
 static void addNetworkFaults(const cluster::ClusterSpec &spec,
                              std::vector<Status> &faults) {
   cluster::SystemNetwork network;

@@ -33,6 +33,10 @@ ClusterReport describeCluster(const Options &options);
 /// found is added to `compileArguments`: the compiler looks for no cluster.
 Status findWorkers(Options *options);
 
+/// Makes of the options of a run those of one of other workers, on so many
+/// hosts.
+void setWorkers(Options *options, int workers, int hosts);
+
 /// Whether anything describes a cluster, soundly or not.
 bool describesCluster(const Options &options);
 

@@ -34,6 +34,14 @@ void addClusterOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseMetricsPort(given, &o.metricsHost, &o.metricsPort);
               });
+  table.flag("--elastic",
+             "goes on when workers are lost: those that are left take their "
+             "part of the batch, from a state that each has in memory; the "
+             "chief (worker 0) must be among them",
+             &o.elastic);
+  table.integer("--min-workers",
+                "fewest workers that --elastic goes on with (default 1)", 1,
+                &o.minWorkers);
   table.usedBy("fit evaluate predict bench");
   table.number("--heartbeat-timeout",
                "seconds without a sign of life after which a process of the "

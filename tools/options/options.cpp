@@ -100,6 +100,7 @@ static Status checkCluster(const Options &o) {
       {"--task", !o.task.empty()},
       {"--workers", o.workers > 0},
       {"--metrics-port", o.metricsPort.has_value()},
+      {"--elastic", o.elastic},
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
@@ -115,6 +116,21 @@ static Status checkCluster(const Options &o) {
                       "there are only " + std::to_string(o.workers) +
                           " workers to be on them",
                       "give at most as many as --workers");
+  if (o.minWorkers != 1 && !o.elastic)
+    return wrongValue("--min-workers", "a run ends with the first that is lost",
+                      "add --elastic");
+  if (o.elastic && !o.printCluster && hasServers(o))
+    return wrongValue("--elastic",
+                      "with parameter servers a run goes on without a worker "
+                      "as it is",
+                      "leave it out");
+  if (o.elastic && isPackage(o.model))
+    return wrongValue("--elastic", "a package is for one number of workers",
+                      "give the model file");
+  if (o.elastic && !o.mesh.empty())
+    return wrongValue("--elastic", "--mesh is of one number of workers",
+                      "leave --mesh out: then variables are split inside of "
+                      "workers alone");
   if (o.servers > 0 && o.workers == 0)
     return wrongValue("--servers", "parameter servers have workers",
                       "add --workers N");

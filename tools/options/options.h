@@ -104,6 +104,8 @@ struct Options {
   double collectiveTimeout = 30;
   double startTimeout = 300;     // 0: none
   double heartbeatTimeout = 0.9; // 0: none
+  bool elastic = false;          // goes on without workers that are lost
+  int minWorkers = 1;            // that are enough for that
   /// Where the chief serves metrics; a port of 0: a free one.
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere

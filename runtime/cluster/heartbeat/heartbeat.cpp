@@ -125,6 +125,7 @@ Status Heartbeat::check() { return impl->check(); }
 Status Heartbeat::explain(const Status &failed) {
   return impl->explain(failed);
 }
+std::vector<int> Heartbeat::findLost() { return impl->findLost(); }
 std::vector<std::string> Heartbeat::takeNotes() { return impl->takeNotes(); }
 proto::ClusterStatus Heartbeat::status() { return impl->status(); }
 
@@ -199,6 +200,14 @@ Status Heartbeat::Impl::explain(const Status &failed) {
   return isGivenUp ? known : failed;
 }
 
+std::vector<int> Heartbeat::Impl::findLost() {
+  std::unique_lock<std::mutex> lock(mutex);
+  // The end of a connection is seen at once, silence after `patience`.
+  looked.wait_for(lock, std::chrono::duration<double>(1 + 2 * options.patience),
+                  [&] { return !lost.empty(); });
+  return lost;
+}
+
 std::vector<std::string> Heartbeat::Impl::takeNotes() {
   std::lock_guard<std::mutex> lock(mutex);
   return monitor.takeNotes();
@@ -209,8 +218,11 @@ proto::ClusterStatus Heartbeat::Impl::status() {
   return monitor.status(Clock::now());
 }
 
-void Heartbeat::Impl::fail(const std::string &why, bool isSelf) {
+void Heartbeat::Impl::fail(int member, const std::string &why) {
+  bool isSelf = member == options.self;
   std::lock_guard<std::mutex> lock(mutex);
+  if (std::count(lost.begin(), lost.end(), member) == 0)
+    lost.push_back(member);
   if (isGivenUp || (!failure.empty() && !isSelf))
     return;
   isGivenUp = isSelf;

@@ -69,6 +69,10 @@ public:
   /// What an error of this process comes from: where the others have given it
   /// up, that, however it heard of it first.
   Status explain(const Status &failed);
+  /// The members that are lost, as far as this process knows; itself, where the
+  /// others have given it up. After a failure: waits as long as it takes to
+  /// notice one.
+  std::vector<int> findLost();
   /// Of the chief: lines about processes that are slow, or were silent; the
   /// thread of the beats must not wait for who reads them.
   std::vector<std::string> takeNotes();

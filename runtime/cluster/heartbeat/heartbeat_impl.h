@@ -33,6 +33,7 @@ public:
   void done(const StepDone &step);
   Status check();
   Status explain(const Status &failed);
+  std::vector<int> findLost();
   std::vector<std::string> takeNotes();
   proto::ClusterStatus status();
 
@@ -73,8 +74,8 @@ private:
   void hearOfLoss(const proto::Loss &loss);
   void setState(int member, Monitor::State state);
 
-  /// Ends the work here. `isSelf`: this process is the one that was lost.
-  void fail(const std::string &why, bool isSelf);
+  /// Ends the work here: a member is lost, or this process is to the others.
+  void fail(int member, const std::string &why);
   /// Waits until what came while the process slept is heard.
   void catchUp(std::unique_lock<std::mutex> &lock);
 
@@ -95,6 +96,7 @@ private:
   proto::Beat place;
   std::vector<int64_t> waited;
   std::string failure;
+  std::vector<int> lost;
   bool isGivenUp = false; // by the others
   uint64_t looks = 0;
   Clock::time_point lastLook;

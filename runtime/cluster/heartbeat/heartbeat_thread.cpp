@@ -204,10 +204,10 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
 
 void Heartbeat::Impl::hearOfLoss(const proto::Loss &loss) {
   bool isSelf = loss.member() == options.self;
-  fail(isSelf ? "the others have given it up, since " + loss.why() +
-                    "; it was stopped, or cut off from them"
-              : loss.why(),
-       isSelf);
+  fail(loss.member(), isSelf
+                          ? "the others have given it up, since " + loss.why() +
+                                "; it was stopped, or cut off from them"
+                          : loss.why());
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,7 +317,7 @@ void Heartbeat::Impl::lose(int member, const std::string &how) {
                  (place.empty() ? "" : "; it was last " + place));
   }
   tellAll(message);
-  fail(loss.why(), /*isSelf=*/false);
+  fail(member, loss.why());
 }
 
 } // namespace dist::cluster

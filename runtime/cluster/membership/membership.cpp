@@ -4,135 +4,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/cluster/membership/membership.h"
-#include "runtime/cluster/etcd/client.h"
-#include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/membership/member.pb.h"
+#include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/network.h"
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <fstream>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <unistd.h>
+#include <cstdlib>
 
 using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-/// How long a process that has stopped stays registered, and how often one that
-/// has not says so.
-static constexpr int64_t kLeaseSeconds = 10;
-static constexpr milliseconds kRenewal{3000};
-/// A call of a store that does not answer is made again until the timeout.
-static constexpr int64_t kCallMilliseconds = 5000;
-static constexpr milliseconds kShortestPause{5}, kLongestPause{100};
-/// Who waits is told for whom at first, and then each time.
-static constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
-
 /// How long a chief whose start has failed serves those who do not know yet.
 static constexpr milliseconds kLinger{2000};
 
-/// Who is there, by member, for as long as its lease; and what the first that
-/// saw all of them found, which is what all go by.
-static const std::string kPresent = "/dist/present/", kRoll = "/dist/roll";
+/// Which epoch the cluster is at; nothing: the first.
+static const std::string kEpoch = "/dist/epoch";
 
-/// Of an exchange, with a value by each member.
-static std::string folderOf(const std::string &what) {
-  return "/dist/" + what + "/";
+std::string folderOf(int epoch, const std::string &what) {
+  return "/dist/" + std::to_string(epoch) + "/" + what + "/";
 }
-
-/// Processes that see each other by their numbers have the same.
-static std::string identifyHost() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot;
-}
-
-static std::string nameHost() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-struct Membership::Impl {
-  explicit Impl(const MembershipOptions &options)
-      : options(options), tasks(options.spec.tasks()) {}
-  ~Impl();
-
-  Status open();
-  Status registerSelf();
-  Status callRoll();
-  Status readMembers(const std::string &roll);
-  Status checkPrograms() const;
-
-  /// The values under a folder of the store, by member.
-  StoreResult list(const std::string &folder, bool valuesToo,
-                   std::map<int, std::string> *values);
-  /// Puts `value` where no one has put anything; `kept`: what someone has.
-  StoreResult putFirst(const std::string &key, const std::string &value,
-                       bool leased, std::optional<std::string> *kept);
-  /// Until `folder` has a value of each member; fails when one that has none
-  /// has left.
-  Status waitForAll(const std::string &folder,
-                    std::map<int, std::string> *values);
-  /// Tells of who is waited for; an error when it is too late.
-  Status wait(const std::vector<int> &missing);
-  void renew();
-  void linger();
-
-  std::string where(int member) const {
-    const Address *address = options.spec.find(tasks[member]);
-    return tasks[member].text() +
-           (address && !address->host.empty() ? " at " + address->text() : "");
-  }
-  Status chiefIsGone(const StoreResult &result) const {
-    return Status::error(StatusCode::Unavailable, "the cluster has no chief",
-                         where(chief), result.message,
-                         "look there why it ended");
-  }
-
-  Status foundForeign(const std::string &key) const {
-    return Status::error(StatusCode::Unavailable,
-                         "the store holds what no member wrote", where(chief),
-                         key, "start the cluster anew, of one version");
-  }
-
-  const MembershipOptions options;
-  const std::vector<Task> tasks;
-  /// The chief is the first of the tasks.
-  static constexpr int chief = 0;
-  int self = 0;
-  std::unique_ptr<EtcdServer> server;
-  std::unique_ptr<EtcdClient> client;
-  int64_t lease = 0;
-  bool isStarted = false;
-  std::vector<Member> members;
-
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool isLeaving = false;
-  std::thread renewal;
-
-  /// Of the wait under way.
-  Clock::time_point begin, nextNote;
-  milliseconds pause{0};
-  void beginWait() {
-    begin = Clock::now();
-    nextNote = begin + kFirstNote;
-    pause = kShortestPause;
-  }
-};
 
 Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
-  const Address &address = *options.spec.find(tasks[chief]);
+  const Address &address = *options.spec.find(taskOf(chief));
   std::string store = address.text();
   if (self == chief) {
     EtcdServerOptions serving;
@@ -163,14 +57,14 @@ Membership::Impl::~Impl() {
     LeaseRevokeResponse response;
     (void)client->leaseRevoke(request, &response);
   }
-  if (server && !members.empty() && !isStarted)
+  if (server && (!members.empty() || epoch > 0) && !isStarted)
     linger();
 }
 
 void Membership::Impl::linger() {
   std::map<int, std::string> present;
   for (Clock::time_point end = Clock::now() + kLinger;
-       Clock::now() < end && list(kPresent, false, &present).ok() &&
+       Clock::now() < end && list(folder(kPresent), false, &present).ok() &&
        !present.empty();)
     std::this_thread::sleep_for(kShortestPause);
 }
@@ -221,8 +115,8 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
   values->clear();
   for (const mvccpb::KeyValue &one : response.kvs()) {
     const std::string name = one.key().substr(folder.size());
-    for (int member = 0; member < int(tasks.size()); ++member)
-      if (name == std::to_string(member))
+    for (int member = 0; member < int(numbers.size()); ++member)
+      if (name == std::to_string(numbers[member]))
         values->emplace(member, one.value());
   }
   return result;
@@ -238,7 +132,9 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
       names += (names.empty() ? "" : ", ") + where(member);
     if (isLate)
       return Status::error(
-          StatusCode::Unavailable, "the cluster did not start",
+          StatusCode::Unavailable,
+          epoch == 0 ? "the cluster did not start"
+                     : "the cluster does not go on",
           "--start-timeout",
           names + (members.empty() ? " did not join" : " does not go on"),
           "start what is missing with the same cluster, or "
@@ -251,126 +147,22 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
   return Status();
 }
 
-/// Waits for the chief's store to be there, and enters this process.
-Status Membership::Impl::registerSelf() {
-  beginWait();
-  StoreResult result;
-  while (true) {
-    LeaseGrantRequest request;
-    request.set_ttl(kLeaseSeconds);
-    LeaseGrantResponse response;
-    result = client->leaseGrant(request, &response);
-    if (result.ok()) {
-      lease = response.id();
-      break;
-    }
-    if (Status status = wait({chief}); !status.ok())
-      return Status::error(status.code(), status.message(), "", result.message);
-    client->waitForConnection(kLongestPause.count());
-  }
-  renewal = std::thread([this] { renew(); });
-
-  proto::Member member;
-  member.set_host(identifyHost());
-  member.set_name(nameHost());
-  member.set_process(getpid());
-  member.set_program(options.facts.program);
-  for (const std::string &name : options.facts.cpuVariants)
-    member.add_cpu_variants(name);
-  member.set_cpus(options.cpus);
-  std::optional<std::string> kept;
-  result = putFirst(kPresent + std::to_string(self), member.SerializeAsString(),
-                    /*leased=*/true, &kept);
-  if (!result.ok())
-    return chiefIsGone(result);
-  if (!kept)
-    return Status();
-  proto::Member other;
-  (void)other.ParseFromString(*kept);
-  return Status::error(
-      StatusCode::InvalidInput, "the task is another process's already",
-      tasks[self].text(),
-      "process " + std::to_string(other.process()) + " on " +
-          inQuotes(other.name()) + " has joined as it",
-      "give this one another index, or end that one (one that was killed is "
-      "forgotten after " +
-          std::to_string(kLeaseSeconds) + " s)");
-}
-
-Status Membership::Impl::callRoll() {
-  for (beginWait();;) {
-    std::map<int, std::string> present;
-    RangeRequest request;
-    request.set_key(kRoll);
-    RangeResponse response;
-    StoreResult result = client->range(request, &response);
-    if (result.ok() && response.kvs_size() > 0)
-      return readMembers(response.kvs(0).value());
-    if (result.ok())
-      result = list(kPresent, true, &present);
-    if (!result.ok())
-      return chiefIsGone(result);
-    if (present.size() == tasks.size()) {
-      proto::Texts roll;
-      for (auto &[member, value] : present)
-        roll.add_text(value);
-      std::string own = roll.SerializeAsString();
-      std::optional<std::string> kept;
-      result = putFirst(kRoll, own, /*leased=*/false, &kept);
-      return result.ok() ? readMembers(kept.value_or(own))
-                         : chiefIsGone(result);
-    }
-    std::vector<int> missing;
-    for (int member = 0; member < int(tasks.size()); ++member)
-      if (!present.count(member))
-        missing.push_back(member);
-    DIST_RETURN_IF_ERROR(wait(missing));
-  }
-}
-
-Status Membership::Impl::readMembers(const std::string &roll) {
-  proto::Texts texts;
-  bool isSound =
-      texts.ParseFromString(roll) && texts.text_size() == int(tasks.size());
-  std::vector<std::string> hosts;
-  for (const std::string &text : texts.text()) {
-    proto::Member told;
-    isSound = isSound && told.ParseFromString(text);
-    if (!isSound)
-      break;
-    Member member;
-    member.program = told.program();
-    member.cpuVariants = {told.cpu_variants().begin(),
-                          told.cpu_variants().end()};
-    member.task = tasks[members.size()];
-    auto known = std::find(hosts.begin(), hosts.end(), told.host());
-    member.host = int(known - hosts.begin());
-    if (known == hosts.end())
-      hosts.push_back(told.host());
-    member.hostName = told.name();
-    member.process = told.process();
-    member.cpus = told.cpus();
-    members.push_back(std::move(member));
-  }
-  return isSound ? Status() : foundForeign(kRoll);
-}
-
 Status Membership::Impl::waitForAll(const std::string &folder,
                                     std::map<int, std::string> *values) {
   for (beginWait();;) {
     std::map<int, std::string> present, found;
     // In this order: who has left in between has put its value before.
-    StoreResult result = list(kPresent, false, &present);
+    StoreResult result = list(this->folder(kPresent), false, &present);
     if (result.ok())
       result = list(folder, false, &found);
-    if (result.ok() && found.size() == tasks.size())
+    if (result.ok() && found.size() == numbers.size())
       result = list(folder, true, values);
     if (!result.ok())
       return chiefIsGone(result);
-    if (values->size() == tasks.size())
+    if (values->size() == numbers.size())
       return Status();
     std::vector<int> missing;
-    for (int member = 0; member < int(tasks.size()); ++member) {
+    for (int member = 0; member < int(numbers.size()); ++member) {
       if (found.count(member))
         continue;
       missing.push_back(member);
@@ -427,6 +219,7 @@ Membership::Membership(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Membership::~Membership() = default;
 const std::vector<Member> &Membership::members() const { return impl->members; }
 int Membership::self() const { return impl->self; }
+int Membership::epoch() const { return impl->epoch; }
 void Membership::endStart() { impl->isStarted = true; }
 
 Status Membership::join(const MembershipOptions &options,
@@ -435,9 +228,42 @@ Status Membership::join(const MembershipOptions &options,
   DIST_RETURN_IF_ERROR(impl->open());
   DIST_RETURN_IF_ERROR(impl->registerSelf());
   DIST_RETURN_IF_ERROR(impl->callRoll());
-  DIST_RETURN_IF_ERROR(impl->checkPrograms());
   out->reset(new Membership(std::move(impl)));
   return Status();
+}
+
+Status Membership::regroup(const RegroupOptions &options) {
+  Impl &own = *impl;
+  ++own.epoch;
+  own.isStarted = false;
+  DIST_RETURN_IF_ERROR(own.enter());
+  DIST_RETURN_IF_ERROR(own.callAgain(options));
+  if (own.self != Impl::chief)
+    return Status();
+  PutRequest request;
+  request.set_key(kEpoch);
+  request.set_value(std::to_string(own.epoch));
+  PutResponse response;
+  StoreResult result = own.client->put(request, &response);
+  return result.ok() ? Status() : own.chiefIsGone(result);
+}
+
+Status Membership::shareFacts(const MemberFacts &facts) {
+  proto::Facts own;
+  own.set_program(facts.program);
+  for (const std::string &name : facts.cpuVariants)
+    own.add_cpu_variants(name);
+  std::vector<std::vector<std::string>> all;
+  DIST_RETURN_IF_ERROR(exchange("facts", {own.SerializeAsString()}, &all));
+  for (size_t member = 0; member < all.size(); ++member) {
+    proto::Facts told;
+    if (all[member].size() != 1 || !told.ParseFromString(all[member][0]))
+      return impl->foundForeign(impl->folder("facts"));
+    impl->members[member].program = told.program();
+    impl->members[member].cpuVariants = {told.cpu_variants().begin(),
+                                         told.cpu_variants().end()};
+  }
+  return impl->checkPrograms();
 }
 
 Status Membership::exchange(const std::string &what,
@@ -446,11 +272,11 @@ Status Membership::exchange(const std::string &what,
   proto::Texts texts;
   for (const std::string &text : own)
     texts.add_text(text);
-  std::string folder = folderOf(what);
+  std::string folder = impl->folder(what);
   std::optional<std::string> kept;
   StoreResult result =
-      impl->putFirst(folder + std::to_string(impl->self),
-                     texts.SerializeAsString(), /*leased=*/false, &kept);
+      impl->putFirst(impl->keyOf(what, impl->self), texts.SerializeAsString(),
+                     /*leased=*/false, &kept);
   if (!result.ok())
     return impl->chiefIsGone(result);
   std::map<int, std::string> values;
@@ -496,9 +322,14 @@ Status readFromChief(const Address &chief, const std::string &what,
   EtcdClient client(chief.text(), kCallMilliseconds);
   client.waitForConnection(kCallMilliseconds);
   RangeRequest request;
-  request.set_key(folderOf(what) + "0");
+  request.set_key(kEpoch);
   RangeResponse response;
   StoreResult result = client.range(request, &response);
+  int epoch =
+      response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
+  request.set_key(folderOf(epoch, what) + "0");
+  if (result.ok())
+    result = client.range(request, &response);
   if (!result.ok())
     return Status::error(StatusCode::Unavailable, "no cluster answers",
                          chief.text(), result.message,

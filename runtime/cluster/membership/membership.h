@@ -50,12 +50,21 @@ struct Member : MemberFacts {
 struct MembershipOptions {
   /// With `self`, one of the tasks.
   ClusterSpec spec;
-  MemberFacts facts;
   int cpus = 1;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.
   std::function<void(const std::string &)> note;
+};
+
+/// How processes meet again.
+struct RegroupOptions {
+  /// Members that are not waited for, as is known by now; the chief alone asks.
+  std::function<std::vector<int>()> lost;
+  /// Members that are enough.
+  int fewest = 1;
+  /// Seconds that the chief gives those that it does not know to be lost.
+  double timeout = 5;
 };
 
 /// What the chief gives in an exchange of this name: how its heartbeat
@@ -65,7 +74,7 @@ inline constexpr char kControlEndpoint[] = "control";
 class Membership {
 public:
   /// Returns when all are there. Errors: who is missing, and where it should
-  /// be; a task that another process has already; programs that differ.
+  /// be; a task that another process has already.
   static Status join(const MembershipOptions &options,
                      std::unique_ptr<Membership> *out);
   /// Leaves. A chief whose start has failed waits a moment first, so that the
@@ -73,6 +82,16 @@ public:
   ~Membership();
   /// All have what they need of the store, as the first collective shows.
   void endStart();
+  /// Meets anew, after the epoch has failed for all: then `members` are those
+  /// that have come, with their old tasks, in the next epoch. Errors: the chief
+  /// is gone; it goes on without this process; fewer are left than are enough.
+  Status regroup(const RegroupOptions &options);
+  /// How often they have met before.
+  int epoch() const;
+
+  /// Tells the others what this process is about to run, and hears what they
+  /// are; all call it once an epoch. Errors: programs that differ.
+  Status shareFacts(const MemberFacts &facts);
 
   /// In the order of the cluster's tasks, and this process's place there.
   const std::vector<Member> &members() const;

@@ -91,6 +91,28 @@ elif case == "freeze":
     workers[who].send_signal(signal.SIGCONT)
     finish_within(8, [workers[who]])
     print(f"{steps_done() - written} steps written by who was woken")
+elif case == "lose":
+    # The processes WHO get SIGNAL, and the others go on without them; then those that
+    # were only stopped are woken.
+    workers = [start(index, ports) for index in range(3)]
+    lost = [workers[int(who)] for who in os.environ["WHO"].split(",")]
+    wait_for_steps(60)
+    for worker in lost:
+        worker.send_signal(signal.Signals[os.environ["SIGNAL"]])
+    finish_within(60, [worker for worker in workers if worker not in lost])
+    written = steps_done()
+    for worker in lost:
+        worker.send_signal(signal.SIGCONT)
+    finish_within(8, lost)
+    print(f"{steps_done() - written} steps written by who was lost")
+elif case == "launch":
+    # The same by --workers: what is lost is one of this command's.
+    launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_steps(60)
+    children = [int(name) for name in os.listdir("/proc") if name.isdigit() and os.path.exists(f"/proc/{name}/stat")
+                and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid)]
+    os.kill(max(children), signal.SIGKILL)
+    finish_within(60, [launcher])
 elif case == "stuck":
     # All threads of worker 2 but that of its heartbeat are stopped.
     workers = [start(index, ports, "--collective-timeout", "2") for index in range(3)]

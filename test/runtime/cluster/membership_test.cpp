@@ -36,7 +36,6 @@ protected:
     for (int i = 0; i < 3; ++i) {
       // Only the chief's is listened at.
       spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? port : i});
-      options[i].facts = {"a program", {"x86-64-v3"}};
       options[i].timeout = 20;
     }
     for (int i = 0; i < 3; ++i)
@@ -69,13 +68,16 @@ protected:
 } // namespace
 
 TEST_F(MembershipTest, AllMeetAndExchange) {
-  options[2].facts.cpuVariants = {"x86-64-v4", "x86-64-v3"};
   std::vector<std::vector<std::string>> all[3];
   std::atomic<int> done{0};
   joinAll(3, [&](int i, Membership &membership) {
     EXPECT_EQ(membership.self(), i);
     ASSERT_EQ(membership.members().size(), 3u);
-    EXPECT_EQ(membership.members()[2].cpuVariants.size(), 2u);
+    Status shared = membership.shareFacts(
+        {"a program", {i == 2 ? "x86-64-v4" : "x86-64-v3"}});
+    EXPECT_TRUE(shared.ok()) << shared.message();
+    EXPECT_THAT(membership.members()[2].cpuVariants,
+                testing::ElementsAre("x86-64-v4"));
     EXPECT_EQ(membership.nameOf(1), "worker 1");
     EXPECT_EQ(membership.members()[2].host, 0);
     // What is brought may hold anything.
@@ -137,9 +139,12 @@ TEST_F(MembershipTest, ATaskIsOneProcesss) {
 }
 
 TEST_F(MembershipTest, DifferentProgramsAreAnErrorOfAll) {
-  options[2].facts.program = "another program";
-  joinAll(3);
-  for (const Status &one : status)
+  Status shared[3];
+  joinAll(3, [&](int i, Membership &membership) {
+    shared[i] =
+        membership.shareFacts({i == 2 ? "another program" : "a program", {}});
+  });
+  for (const Status &one : shared)
     EXPECT_THAT(one.message(),
                 HasSubstr("the processes have different programs (worker 2 at "
                           "127.0.0.1:2): it has another one than the other 2"));
@@ -170,4 +175,80 @@ TEST_F(MembershipTest, WhoLeavesDuringTheStartIsNamed) {
     EXPECT_THAT(left[i].message(),
                 HasSubstr("a process of the cluster has ended (worker 1 at "
                           "127.0.0.1:1)"));
+}
+
+TEST_F(MembershipTest, ThoseThatAreLeftMeetAgain) {
+  std::atomic<int> done{0};
+  Status late;
+  joinAll(3, [&](int i, Membership &membership) {
+    EXPECT_EQ(membership.epoch(), 0);
+    std::vector<std::vector<std::string>> all;
+    EXPECT_TRUE(membership.exchange("test", {"before"}, &all).ok());
+    RegroupOptions again;
+    again.lost = [] { return std::vector<int>{1}; };
+    // One that was given up comes when the others have met.
+    while (i == 1 && done < 2)
+      std::this_thread::yield();
+    Status met = membership.regroup(again);
+    if (i == 1) {
+      late = met;
+      ++done;
+      return;
+    }
+    EXPECT_TRUE(met.ok()) << met.message();
+    EXPECT_EQ(membership.epoch(), 1);
+    ASSERT_EQ(membership.members().size(), 2u);
+    EXPECT_EQ(membership.self(), i == 2);
+    EXPECT_EQ(membership.nameOf(1), "worker 2"); // as ever
+    // Nothing of the epoch before is there.
+    Status told =
+        membership.exchange("test", {"after " + std::to_string(i)}, &all);
+    EXPECT_TRUE(told.ok()) << told.message();
+    EXPECT_THAT(all, testing::ElementsAre(testing::ElementsAre("after 0"),
+                                          testing::ElementsAre("after 2")));
+    EXPECT_TRUE(membership.shareFacts({"a program", {}}).ok());
+    std::string read;
+    EXPECT_TRUE(readFromChief(spec.of(Job::Worker)[0], "test", &read).ok());
+    EXPECT_EQ(read, "after 0");
+    for (++done; done < 3;)
+      std::this_thread::yield();
+    membership.endStart();
+  });
+  EXPECT_THAT(late.message(),
+              HasSubstr("the cluster goes on without this process (worker 1 "));
+}
+
+TEST_F(MembershipTest, WhoDoesNotComeInTimeIsLeft) {
+  std::atomic<int> done{0};
+  joinAll(3, [&](int i, Membership &membership) {
+    RegroupOptions again;
+    again.lost = [] { return std::vector<int>(); };
+    again.timeout = 0.5;
+    for (; i == 2 && done < 2;) // does not know of it
+      std::this_thread::yield();
+    if (i == 2)
+      return;
+    Status met = membership.regroup(again);
+    EXPECT_TRUE(met.ok()) << met.message();
+    EXPECT_EQ(membership.members().size(), 2u);
+    for (++done; done < 2;)
+      std::this_thread::yield();
+    membership.endStart();
+  });
+}
+
+TEST_F(MembershipTest, TooFewAreToldSo) {
+  Status met[3];
+  joinAll(3, [&](int i, Membership &membership) {
+    if (i == 1)
+      return;
+    RegroupOptions again;
+    again.lost = [] { return std::vector<int>{1}; };
+    again.fewest = 3;
+    met[i] = membership.regroup(again);
+  });
+  for (int i : {0, 2})
+    EXPECT_EQ(met[i].message(),
+              "fewer workers are left than are to go on (--min-workers); start "
+              "those that are missing");
 }

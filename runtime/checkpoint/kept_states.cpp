@@ -1,0 +1,65 @@
+//===- kept_states.cpp - States in memory ---------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/checkpoint/kept_states.h"
+#include "runtime/checkpoint/names.h"
+#include "runtime/checkpoint/values.h"
+#include "runtime/formats/file.h"
+
+namespace dist {
+
+struct KeptStates::State {
+  StateHeader header;
+  ValuesFile values;
+  std::vector<Tensor> copies;
+};
+
+KeptStates::KeptStates() = default;
+KeptStates::~KeptStates() = default;
+bool KeptStates::empty() const { return states.empty(); }
+
+int64_t KeptStates::step() const {
+  return empty() ? -1 : states.back()->header.training.step;
+}
+
+int64_t KeptStates::bytes() const {
+  int64_t bytes = 0;
+  for (const std::unique_ptr<State> &state : states)
+    for (const Tensor &copy : state->copies)
+      bytes += int64_t(copy.data.size());
+  return bytes;
+}
+
+Status KeptStates::keep(Session &session, const TrainingState &training) {
+  auto state = std::make_unique<State>();
+  if (states.size() == 2) {
+    state->copies = std::move(states.front()->copies);
+    states.erase(states.begin());
+  }
+  state->header.training = training;
+  describe(session.manifest(), &state->header);
+  DIST_RETURN_IF_ERROR(state->values.planHeld(session, training));
+  DIST_RETURN_IF_ERROR(state->values.copy(&state->copies));
+  states.push_back(std::move(state));
+  return Status();
+}
+
+Status KeptStates::write(const std::string &folder) {
+  for (std::unique_ptr<State> &state : states) {
+    std::string path = folder + "/" + stateName(state->header.training.step);
+    DIST_RETURN_IF_ERROR(makeFolders(path));
+    SavedFile file;
+    DIST_RETURN_IF_ERROR(state->values.write(path, &file));
+    // Pages of a folder in memory take the place of the copy's.
+    state->copies.clear();
+    DIST_RETURN_IF_ERROR(writeIndex(path, {toText(file)}, &state->header.crc));
+    DIST_RETURN_IF_ERROR(writeHeader(path, state->header));
+  }
+  states.clear();
+  return Status();
+}
+
+} // namespace dist

@@ -1,0 +1,129 @@
+//===- membership_impl.h - A member's view of the store ---------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
+#define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
+
+#include "runtime/cluster/etcd/client.h"
+#include "runtime/cluster/etcd/server.h"
+#include "runtime/cluster/membership/membership.h"
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace dist::cluster {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// How long a process that has stopped stays registered, and how often one that
+/// has not says so.
+inline constexpr int64_t kLeaseSeconds = 10;
+inline constexpr milliseconds kRenewal{3000};
+/// A call of a store that does not answer is made again until the timeout.
+inline constexpr int64_t kCallMilliseconds = 5000;
+inline constexpr milliseconds kShortestPause{5}, kLongestPause{100};
+/// Who waits is told for whom at first, and then each time.
+inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
+
+/// Who is there, for as long as its lease; and what the first that saw all of
+/// them found, which is what all go by.
+inline constexpr char kPresent[] = "present", kRoll[] = "roll";
+/// Of an epoch's exchange, with a value by each member under its number.
+std::string folderOf(int epoch, const std::string &what);
+
+struct Membership::Impl {
+  explicit Impl(const MembershipOptions &options)
+      : options(options), all(options.spec.tasks()) {
+    for (int number = 0; number < int(all.size()); ++number)
+      numbers.push_back(number);
+  }
+  ~Impl();
+
+  Status open();
+  Status registerSelf();
+  Status enter();
+  Status callRoll();
+  Status callAgain(const RegroupOptions &regrouping);
+  StoreResult readRoll(std::optional<std::string> *roll);
+  Status closeRoll(const std::map<int, std::string> &present);
+  Status readMembers(const std::string &roll);
+  Status checkPrograms() const;
+
+  /// The values under a folder of the store, by member.
+  StoreResult list(const std::string &folder, bool valuesToo,
+                   std::map<int, std::string> *values);
+  /// Puts `value` where no one has put anything; `kept`: what someone has.
+  StoreResult putFirst(const std::string &key, const std::string &value,
+                       bool leased, std::optional<std::string> *kept);
+  /// Until `folder` has a value of each member; fails when one that has none
+  /// has left.
+  Status waitForAll(const std::string &folder,
+                    std::map<int, std::string> *values);
+  /// Tells of who is waited for; an error when it is too late.
+  Status wait(const std::vector<int> &missing);
+  void renew();
+  void linger();
+
+  const Task &taskOf(int member) const { return all[numbers[member]]; }
+  std::string folder(const std::string &what) const {
+    return folderOf(epoch, what);
+  }
+  std::string keyOf(const std::string &what, int member) const {
+    return folder(what) + std::to_string(numbers[member]);
+  }
+  std::string where(int member) const {
+    const Address *address = options.spec.find(taskOf(member));
+    return taskOf(member).text() +
+           (address && !address->host.empty() ? " at " + address->text() : "");
+  }
+  Status chiefIsGone(const StoreResult &result) const {
+    return Status::error(StatusCode::Unavailable, "the cluster has no chief",
+                         where(chief), result.message,
+                         "look there why it ended");
+  }
+
+  Status foundForeign(const std::string &key) const {
+    return Status::error(StatusCode::Unavailable,
+                         "the store holds what no member wrote", where(chief),
+                         key, "start the cluster anew, of one version");
+  }
+
+  const MembershipOptions options;
+  /// The tasks of the cluster as it began, and which of them are members.
+  const std::vector<Task> all;
+  std::vector<int> numbers;
+  int epoch = 0;
+  /// The chief is the first of the tasks, and of the members.
+  static constexpr int chief = 0;
+  int self = 0;
+  std::unique_ptr<EtcdServer> server;
+  std::unique_ptr<EtcdClient> client;
+  int64_t lease = 0;
+  bool isStarted = false;
+  std::vector<Member> members;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool isLeaving = false;
+  std::thread renewal;
+
+  /// Of the wait under way.
+  Clock::time_point begin, nextNote;
+  milliseconds pause{0};
+  void beginWait() {
+    begin = Clock::now();
+    nextNote = begin + kFirstNote;
+    pause = kShortestPause;
+  }
+};
+
+} // namespace dist::cluster
+
+#endif // RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H

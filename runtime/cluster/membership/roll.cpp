@@ -1,0 +1,202 @@
+//===- roll.cpp - Who the members of a cluster are --------------------- ===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/membership/membership_impl.h"
+#include "runtime/cluster/membership/member.pb.h"
+#include <algorithm>
+#include <fstream>
+#include <unistd.h>
+
+using namespace etcdserverpb;
+
+namespace dist::cluster {
+
+/// Processes of one machine have the same.
+static std::string identifyHost() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot;
+}
+
+static std::string nameHost() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// Waits for the chief's store to be there, and enters this process.
+Status Membership::Impl::registerSelf() {
+  beginWait();
+  StoreResult result;
+  while (true) {
+    LeaseGrantRequest request;
+    request.set_ttl(kLeaseSeconds);
+    LeaseGrantResponse response;
+    result = client->leaseGrant(request, &response);
+    if (result.ok()) {
+      lease = response.id();
+      break;
+    }
+    if (Status status = wait({chief}); !status.ok())
+      return Status::error(status.code(), status.message(), "", result.message);
+    client->waitForConnection(kLongestPause.count());
+  }
+  renewal = std::thread([this] { renew(); });
+  return enter();
+}
+
+/// Says in this epoch that the process is there.
+Status Membership::Impl::enter() {
+  proto::Member member;
+  member.set_host(identifyHost());
+  member.set_name(nameHost());
+  member.set_process(getpid());
+  member.set_cpus(options.cpus);
+  member.set_number(numbers[self]);
+  std::optional<std::string> kept;
+  StoreResult result =
+      putFirst(keyOf(kPresent, self), member.SerializeAsString(),
+               /*leased=*/true, &kept);
+  if (!result.ok())
+    return chiefIsGone(result);
+  if (!kept)
+    return Status();
+  proto::Member other;
+  (void)other.ParseFromString(*kept);
+  return Status::error(
+      StatusCode::InvalidInput, "the task is another process's already",
+      taskOf(self).text(),
+      "process " + std::to_string(other.process()) + " on " +
+          inQuotes(other.name()) + " has joined as it",
+      "give this one another index, or end that one (one that was killed is "
+      "forgotten after " +
+          std::to_string(kLeaseSeconds) + " s)");
+}
+
+StoreResult Membership::Impl::readRoll(std::optional<std::string> *roll) {
+  RangeRequest request;
+  request.set_key(folder(kRoll));
+  RangeResponse response;
+  StoreResult result = client->range(request, &response);
+  roll->reset();
+  if (result.ok() && response.kvs_size() > 0)
+    *roll = response.kvs(0).value();
+  return result;
+}
+
+/// Makes them the members, unless another roll was closed before.
+Status Membership::Impl::closeRoll(const std::map<int, std::string> &present) {
+  proto::Texts roll;
+  for (auto &[member, value] : present)
+    roll.add_text(value);
+  std::string own = roll.SerializeAsString();
+  std::optional<std::string> kept;
+  StoreResult result = putFirst(folder(kRoll), own, /*leased=*/false, &kept);
+  return result.ok() ? readMembers(kept.value_or(own)) : chiefIsGone(result);
+}
+
+Status Membership::Impl::callRoll() {
+  for (beginWait();;) {
+    std::map<int, std::string> present;
+    std::optional<std::string> roll;
+    StoreResult result = readRoll(&roll);
+    if (roll)
+      return readMembers(*roll);
+    if (result.ok())
+      result = list(folder(kPresent), true, &present);
+    if (!result.ok())
+      return chiefIsGone(result);
+    if (present.size() == numbers.size())
+      return closeRoll(present);
+    std::vector<int> missing;
+    for (int member = 0; member < int(numbers.size()); ++member)
+      if (!present.count(member))
+        missing.push_back(member);
+    DIST_RETURN_IF_ERROR(wait(missing));
+  }
+}
+
+/// The roll of an epoch but the first, which the chief closes when those that
+/// it does not know to be lost have come, or have had the time.
+Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
+  // Others have noticed later than the chief that there is something to do.
+  const double patience = regrouping.timeout * (self == chief ? 1 : 3);
+  for (beginWait();;) {
+    bool isLate =
+        Clock::now() - begin > std::chrono::duration<double>(patience);
+    std::map<int, std::string> present;
+    std::optional<std::string> roll;
+    StoreResult result = readRoll(&roll);
+    if (roll)
+      return readMembers(*roll);
+    if (result.ok() && self == chief)
+      result = list(folder(kPresent), true, &present);
+    if (!result.ok())
+      return chiefIsGone(result);
+    std::vector<int> lost;
+    if (self == chief)
+      lost = regrouping.lost();
+    bool areThere = true;
+    for (int member = 0; member < int(numbers.size()); ++member)
+      areThere &= present.count(member) > 0 ||
+                  std::count(lost.begin(), lost.end(), member) > 0;
+    if (self == chief && (areThere || isLate)) {
+      // A roll without members tells the others that it is over.
+      if (int(present.size()) < regrouping.fewest)
+        present.clear();
+      return closeRoll(present);
+    }
+    if (isLate)
+      return Status::error(StatusCode::Unavailable,
+                           "the cluster does not go on", where(chief),
+                           "it has not said who is left", "look there why");
+    std::this_thread::sleep_for(kShortestPause);
+  }
+}
+
+Status Membership::Impl::readMembers(const std::string &roll) {
+  proto::Texts texts;
+  bool isSound = texts.ParseFromString(roll);
+  if (isSound && texts.text_size() == 0)
+    return Status::error(StatusCode::Unavailable,
+                         "fewer workers are left than are to go on",
+                         "--min-workers", "", "start those that are missing");
+  std::vector<int> entered;
+  std::vector<std::string> hosts;
+  members.clear();
+  for (const std::string &text : texts.text()) {
+    proto::Member told;
+    isSound = isSound && told.ParseFromString(text) &&
+              std::count(numbers.begin(), numbers.end(), told.number()) == 1;
+    if (!isSound)
+      break;
+    Member member;
+    member.task = all[told.number()];
+    entered.push_back(told.number());
+    auto known = std::find(hosts.begin(), hosts.end(), told.host());
+    member.host = int(known - hosts.begin());
+    if (known == hosts.end())
+      hosts.push_back(told.host());
+    member.hostName = told.name();
+    member.process = told.process();
+    member.cpus = told.cpus();
+    members.push_back(std::move(member));
+  }
+  isSound = isSound && std::is_sorted(entered.begin(), entered.end()) &&
+            (epoch > 0 || entered.size() == all.size());
+  if (!isSound)
+    return foundForeign(folder(kRoll));
+  auto own = std::find(entered.begin(), entered.end(), numbers[self]);
+  if (own == entered.end())
+    return Status::error(StatusCode::Unavailable,
+                         "the cluster goes on without this process",
+                         where(self), "it came too late, or was given up", "");
+  self = int(own - entered.begin());
+  numbers = entered;
+  return Status();
+}
+
+} // namespace dist::cluster

@@ -1,0 +1,64 @@
+//===- keeping.cpp - Going on from a state --------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/keeping.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+namespace dist {
+
+/// Part of the time of training that copies may take.
+static constexpr double kCopyingPart = 0.02;
+/// The first step, and the first copy into new memory, take longer than others.
+static constexpr int64_t kFirstSteps = 2;
+
+Status Keeping::keep(const TrainingState &state, double stepSeconds) {
+  if (!kept || state.step < next)
+    return Status();
+  bool isFirst = kept->empty();
+  auto began = std::chrono::steady_clock::now();
+  DIST_RETURN_IF_ERROR(kept->keep(session, state));
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  if (!isFirst && every == 0) {
+    double wanted = took.count() / (kCopyingPart * std::max(stepSeconds, 1e-9));
+    std::vector<std::string> all;
+    DIST_RETURN_IF_ERROR(session.exchange(
+        std::to_string(int64_t(std::min(wanted, 1e6)) + 1), &all));
+    for (const std::string &text : all)
+      every = std::max<int64_t>(every, std::atoll(text.c_str()));
+  }
+  next = state.step + (isFirst ? kFirstSteps : every);
+  return Status();
+}
+
+Status checkSameData(const TrainingState &read, const TrainingState &here,
+                     const std::string &from) {
+  // The position in the data is only the same with the same order of them.
+  auto differs = [&](const char *what, int64_t there, int64_t here) {
+    return Status::error(StatusCode::InvalidInput, "cannot resume", from,
+                         std::string(what) + " was " + std::to_string(there) +
+                             ", now it is " + std::to_string(here),
+                         "use the same data and options, or another folder");
+  };
+  if (read.batch != here.batch)
+    return differs("the batch size", read.batch, here.batch);
+  if (read.examples != here.examples)
+    return differs("the number of examples", read.examples, here.examples);
+  if (read.shuffled != here.shuffled)
+    return differs("shuffling", read.shuffled, here.shuffled);
+  if (read.seed != here.seed)
+    return differs("the shuffle's seed", int64_t(read.seed),
+                   int64_t(here.seed));
+  if (read.dropRemainder != here.dropRemainder)
+    return differs("--drop-remainder", read.dropRemainder, here.dropRemainder);
+  if (read.stepsPerEpoch != here.stepsPerEpoch)
+    return differs("the steps of an epoch", read.stepsPerEpoch,
+                   here.stepsPerEpoch);
+  return Status();
+}
+
+} // namespace dist

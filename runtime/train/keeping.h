@@ -1,0 +1,37 @@
+//===- keeping.h - Going on from a state ------------------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_TRAIN_KEEPING_H
+#define RUNTIME_TRAIN_KEEPING_H
+
+#include "runtime/checkpoint/kept_states.h"
+
+namespace dist {
+
+/// Keeps states of a training in memory, so often that it takes a small part of
+/// the time.
+class Keeping {
+public:
+  /// `kept` may be null: nothing is kept.
+  Keeping(Session &session, KeptStates *kept) : session(session), kept(kept) {}
+  /// Between steps, the first time before all of them; all processes call it
+  /// alike. `stepSeconds`: what the last one took.
+  Status keep(const TrainingState &state, double stepSeconds);
+
+private:
+  Session &session;
+  KeptStates *const kept;
+  int64_t next = 0, every = 0; // steps
+};
+
+/// Whether a state's position means the same in this run: its data, and their
+/// order, are the same. `from` is where the state was.
+Status checkSameData(const TrainingState &read, const TrainingState &here,
+                     const std::string &from);
+
+} // namespace dist
+
+#endif // RUNTIME_TRAIN_KEEPING_H
