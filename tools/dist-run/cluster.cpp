@@ -18,6 +18,7 @@
 #include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
+#include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
@@ -39,6 +40,37 @@ static constexpr double kRegroupSeconds = 5;
 using cluster::ClusterSpec;
 using cluster::Membership;
 
+/// The CPUs of this process. Workers on one machine take equal parts, in their
+/// order: else the threads of all would be in each other's way. Parameter
+/// servers and their chief take what workers leave: most of the time they wait
+/// for them.
+static std::optional<cpu_set_t>
+choosePart(const ClusterSpec &spec, const std::vector<cluster::Task> &trainers,
+           const std::vector<int> &cpus) {
+  auto hostOf = [&](const cluster::Task &task) {
+    const std::string &host = spec.find(task)->host;
+    return cluster::isLoopback(host) ? "localhost"
+                                     : cluster::canonicalHost(host);
+  };
+  const std::string here = hostOf(*spec.self);
+  bool trains = std::count(trainers.begin(), trainers.end(), *spec.self) > 0;
+  if (here.empty() || !trains)
+    return std::nullopt;
+  int count = 0, self = 0;
+  for (const cluster::Task &task : trainers)
+    if (hostOf(task) == here) {
+      if (task == *spec.self)
+        self = count;
+      ++count;
+    }
+  int each = std::max(1, int(cpus.size()) / count);
+  cpu_set_t part;
+  CPU_ZERO(&part);
+  for (int i = 0; i < each; ++i)
+    CPU_SET(cpus[(self * each + i) % cpus.size()], &part);
+  return part;
+}
+
 struct ClusterRun::Impl {
   ClusterSpec spec;
   std::unique_ptr<Membership> membership;
@@ -46,11 +78,20 @@ struct ClusterRun::Impl {
   std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
   std::weak_ptr<MessageWorld> world;               // the session's
   Placement placement;
-  std::unique_ptr<ServedRun> served;  // null: all train in step
-  std::optional<cpu_set_t> wholeCpus; // before a part of them was taken
+  std::unique_ptr<ServedRun> served; // null: all train in step
+  /// Of which each process of this machine takes a part; none: it is bound.
+  std::vector<int> allCpus;
+  Preparation preparation;
 
   Traffic sent; // through worlds of epochs before
 
+  void takePart(const std::vector<cluster::Task> &trainers) const {
+    if (allCpus.empty())
+      return;
+    // Where it is refused they are slower, and no less right.
+    if (std::optional<cpu_set_t> part = choosePart(spec, trainers, allCpus))
+      (void)sched_setaffinity(0, sizeof *part, &*part);
+  }
   /// Adds what this process's ranks have sent.
   void addTraffic(MessageWorld &world, Traffic *sum) const {
     for (int rank : placement.ranksOf(membership->self())) {
@@ -86,37 +127,6 @@ static bool isUnbound() {
          CPU_EQUAL(&own, &parents);
 }
 
-/// Workers on one machine take equal parts of its CPUs, in their order: else
-/// the threads of all would be in each other's way. Parameter servers and their
-/// chief take what workers leave: most of the time they wait for them.
-static void takePart(const ClusterSpec &spec,
-                     const std::vector<cluster::Task> &trainers) {
-  auto hostOf = [&](const cluster::Task &task) {
-    const std::string &host = spec.find(task)->host;
-    return cluster::isLoopback(host) ? "localhost"
-                                     : cluster::canonicalHost(host);
-  };
-  const std::string here = hostOf(*spec.self);
-  bool trains = std::count(trainers.begin(), trainers.end(), *spec.self) > 0;
-  if (here.empty() || !trains)
-    return;
-  int count = 0, self = 0;
-  for (const cluster::Task &task : trainers)
-    if (hostOf(task) == here) {
-      if (task == *spec.self)
-        self = count;
-      ++count;
-    }
-  std::vector<int> cpus = cpu::usableCpus();
-  int each = std::max(1, int(cpus.size()) / count);
-  cpu_set_t part;
-  CPU_ZERO(&part);
-  for (int i = 0; i < each; ++i)
-    CPU_SET(cpus[(self * each + i) % cpus.size()], &part);
-  // Where it is refused they are slower, and no less right.
-  (void)sched_setaffinity(0, sizeof part, &part);
-}
-
 Status ClusterRun::find(const Options &options) {
   int processes = 1, servers = 0;
   DIST_RETURN_IF_ERROR(countProcesses(options, &processes, &servers));
@@ -147,9 +157,8 @@ Status ClusterRun::find(const Options &options) {
   int self = 0;
   DIST_RETURN_IF_ERROR(cluster::findMember(found->spec, &self));
   if (isUnbound()) {
-    found->wholeCpus.emplace();
-    sched_getaffinity(0, sizeof(cpu_set_t), &*found->wholeCpus);
-    takePart(found->spec, found->spec.trainers());
+    found->allCpus = cpu::usableCpus();
+    found->takePart(found->spec.trainers());
   }
   impl = std::move(found);
   return Status();
@@ -420,6 +429,34 @@ bool ClusterRun::hasLostOthers(const Status &failed) {
   return !lost.empty() && !isLost(0) && !isLost(impl->membership->self());
 }
 
+void ClusterRun::prepare(const Options &options) {
+  if (!impl || !impl->membership || !options.elastic)
+    return;
+  const std::vector<cluster::Member> &members = impl->membership->members();
+  int self = impl->membership->self(), count = int(members.size());
+  // The last one of another machine, or of this one, stands for the one that is
+  // lost: which it is changes the program where machines have several alone.
+  int lost = count - 1;
+  if (lost == self)
+    --lost;
+  bool isFirst = true;
+  for (int member = 0; member < self; ++member)
+    isFirst &= members[member].host != members[self].host;
+  if (count - 1 < std::max(options.minWorkers, 1) || !isFirst)
+    return;
+  std::set<int> hosts;
+  std::vector<cluster::Task> tasks;
+  for (int member = 0; member < count; ++member)
+    if (member != lost) {
+      hosts.insert(members[member].host);
+      tasks.push_back(members[member].task);
+    }
+  std::optional<cpu_set_t> cpus;
+  if (!impl->allCpus.empty())
+    cpus = choosePart(impl->spec, tasks, impl->allCpus);
+  impl->preparation.begin(count - 1, int(hosts.size()), cpus);
+}
+
 Status ClusterRun::regroup(Options *options) {
   setActivity("meeting the workers that are left");
   Membership &membership = *impl->membership;
@@ -442,11 +479,9 @@ Status ClusterRun::regroup(Options *options) {
     hosts.insert(member.host);
     tasks.push_back(member.task);
   }
-  if (impl->wholeCpus) {
-    (void)sched_setaffinity(0, sizeof(cpu_set_t), &*impl->wholeCpus);
-    takePart(impl->spec, tasks);
-  }
+  impl->takePart(tasks);
   setWorkers(options, int(tasks.size()), int(hosts.size()));
+  impl->preparation.finish();
   forgetLaunchedPackage();
   return Status();
 }

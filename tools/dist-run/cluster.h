@@ -72,6 +72,9 @@ public:
   Status check() const;
   /// What an error comes from, where the cluster knows it better.
   Status explain(const Status &failed) const;
+  /// Begins to compile what those that are left would run if one were lost,
+  /// where no other process of this machine does.
+  void prepare(const Options &options);
   /// Whether this process can go on without those by whose loss its run has
   /// failed: the chief is not among them. Waits until it is known.
   bool hasLostOthers(const Status &failed);

@@ -15,6 +15,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
+#include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
 #include <cerrno>
 #include <cstring>
@@ -72,11 +73,13 @@ void ClusterRun::endStart() {}
 void ClusterRun::done(const StepRow &) {}
 Status ClusterRun::check() const { return Status(); }
 Status ClusterRun::explain(const Status &failed) const { return failed; }
+void ClusterRun::prepare(const Options &) {}
 bool ClusterRun::hasLostOthers(const Status &) { return false; }
 Status ClusterRun::regroup(Options *) { return Status(); }
 std::string ClusterRun::describeTraffic() const { return ""; }
 std::string launchedPackage() { return ""; }
 void forgetLaunchedPackage() {}
+bool takePreparation(Options *) { return false; }
 void takeLaunched(Options *) {}
 
 } // namespace dist::tools

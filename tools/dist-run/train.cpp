@@ -15,6 +15,7 @@
 #include "tools/dist-run/elastic.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
+#include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/interrupt.h"
@@ -293,7 +294,18 @@ static int serve(ClusterRun &cluster, Session &session) {
 static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
                    Elastic &elastic, bool *goesOn);
 
+/// Compiles for a run that may come.
+static int prepareFit(const Options &options) {
+  Program program;
+  CompileFailure failure;
+  Status status = makeProgram(options, openingArguments(options, kDefaultBatch),
+                              &program, &failure);
+  return failure.exitCode ? failure.exitCode : report(status);
+}
+
 int runFit(const Options &options) {
+  if (Options others = options; takePreparation(&others))
+    return prepareFit(others);
   if (options.data.empty())
     return report(needs("no training data", "--data"));
   if (!isPackage(options.model) && options.losses.empty())
@@ -428,6 +440,7 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   if (cluster.isChief())
     for (const std::string &note : modelNotes(session->manifest()))
       printNote("dist-run: warning: " + note);
+  cluster.prepare(options);
   Shield shield("finishing the step and saving");
   Reporter reporter(options, program, *session, cluster);
   FitOutcome outcome;

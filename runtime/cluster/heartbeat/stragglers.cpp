@@ -14,8 +14,9 @@ namespace dist::cluster {
 /// to be called so, and so few for it to be called so no more.
 static constexpr size_t kSteps = 8, kMany = 6, kFew = 2;
 /// A slow step: its own time is so many times the others', and the difference
-/// is this part of the step.
-static constexpr double kFactor = 3, kPart = 0.3;
+/// is this part of the step, and so many seconds: where steps are shorter than
+/// the turns that a system gives its processes, these alone differ by more.
+static constexpr double kFactor = 3, kPart = 0.3, kLeast = 2e-3;
 /// In this part of a step all wait: what they wait for is none of them.
 static constexpr double kNetworkPart = 0.5;
 /// Steps that not all have told of yet.
@@ -81,7 +82,7 @@ Stragglers::findSlowest(const std::vector<Means> &all,
   result.others = median(own);
   double step = slow.own() + slow.wait;
   result.isFar = result.own > kFactor * result.others &&
-                 result.own - result.others > kPart * step;
+                 result.own - result.others > std::max(kPart * step, kLeast);
   if (leastWait > kNetworkPart * step && !result.isFar)
     result.reason = proto::ClusterStatus::NETWORK;
   else if (slow.input - median(input) > (result.own - result.others) / 2)

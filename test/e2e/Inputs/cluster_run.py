@@ -6,6 +6,7 @@ Runs `dist-run ARGUMENTS...` as so many workers as the case has, in FOLDER, with
 one's number for {index}, does what the case says, and prints what becomes of each, for FileCheck.
 """
 import ctypes
+import glob
 import json
 import os
 import signal
@@ -68,6 +69,19 @@ def stop_threads(process, but):
                 raise OSError(ctypes.get_errno(), "ptrace")
 
 
+def find_preparing():
+    """Processes that compile ahead for this cluster, which is the one of its ports."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            words = open(path).read().split("\0")
+        except OSError:
+            continue
+        if "DIST_RUN_PREPARE=2 1" in words and any(f":{ports[0]}" in word for word in words if word.startswith("TF_CONFIG=")):
+            found.append(path)
+    return found
+
+
 ports = [int(tasks.reserve().split(":")[1]) for _ in range(3)]
 if case == "train":
     # Started one after the other, as one types them; the last first.
@@ -105,6 +119,15 @@ elif case == "lose":
         worker.send_signal(signal.SIGCONT)
     finish_within(8, lost)
     print(f"{steps_done() - written} steps written by who was lost")
+elif case == "prepare":
+    # What is to be trained by one worker less is being compiled when one is lost.
+    workers = [start(index, ports) for index in range(3)]
+    while not (preparing := find_preparing()) and workers[0].poll() is None:
+        time.sleep(0.02)
+    workers[2].kill()
+    finish(workers)
+    programs = glob.glob(f"{os.environ['XDG_CACHE_HOME']}/*/" + 64 * "[0-9a-f]")
+    print(f"{len(preparing)} was preparing, {len(programs)} programs")
 elif case == "launch":
     # The same by --workers: what is lost is one of this command's.
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -112,6 +112,18 @@ TEST_F(StragglersTest, UnequalIsNotSlow) {
   EXPECT_EQ(stepsUntilChange(&change), 0);
 }
 
+// Of steps that take no time, as a busy machine makes them.
+TEST_F(StragglersTest, SteadyDelaysOfABriefStepAreNoReason) {
+  network = 0.1;
+  own[0].compute = own[2].compute = 0.2;
+  own[1].compute = 2;
+  Stragglers::Change change;
+  EXPECT_EQ(stepsUntilChange(&change), 0);
+  own[1].compute = 4;
+  EXPECT_LE(stepsUntilChange(&change), 10);
+  EXPECT_TRUE(change.isSlow);
+}
+
 TEST_F(StragglersTest, WhereAllWaitItIsTheNetwork) {
   network = 20;
   for (int i = 0; i < 10; ++i)
