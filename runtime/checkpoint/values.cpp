@@ -17,7 +17,8 @@ bool isSavedBySlice(const Variable &variable) {
   return variable.on_read() || variable.sharding().unreduced_size() > 0;
 }
 bool isSaved(const Variable &variable) {
-  return variable.group() != "constant";
+  // What a worker pulls of a table is the table's.
+  return variable.group() != "constant" && variable.group() != "pulled";
 }
 bool isOfModel(const std::string &group) {
   return group == "parameter" || group == "buffer";

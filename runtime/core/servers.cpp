@@ -36,6 +36,30 @@ manifest::TensorType partType(const manifest::Variable &variable,
   return type;
 }
 
+/// Whether its two variables are a table's rows and their places.
+Status checkPulledRows(const manifest::Manifest &manifest,
+                       const manifest::PulledRows &pulled,
+                       const std::string &where) {
+  for (int variable : {pulled.table(), pulled.rows(), pulled.places()})
+    if (variable < 0 || variable >= manifest.variables_size())
+      return damaged(where, "it pulls rows of a variable that is not there");
+  const manifest::Variable &table = manifest.variables(pulled.table());
+  const manifest::TensorType &all = table.global_type();
+  const manifest::TensorType &rows =
+      manifest.variables(pulled.rows()).global_type();
+  manifest::TensorType expected = rows, places;
+  if (all.shape_size() > 0 && rows.shape_size() > 0)
+    expected.set_shape(0, all.shape(0));
+  places.set_type(manifest::I32);
+  places.add_shape(all.shape_size() > 0 ? all.shape(0) : 0);
+  if (!isSameType(expected, all) || rows.shape_size() == 0 ||
+      rows.shape(0) < 1 || pulled.inputs().empty() ||
+      !isSameType(places, manifest.variables(pulled.places()).global_type()))
+    return damaged(where + ": variable " + table.name(),
+                   "what is pulled are not rows of it");
+  return Status();
+}
+
 } // namespace
 
 Status checkServers(const manifest::Manifest &manifest,
@@ -71,6 +95,11 @@ Status checkServers(const manifest::Manifest &manifest,
     if (!isWhole || end != countRows(variable))
       return damaged(where + ": variable " + variable.name(),
                      "the servers' parts are not all of it, once");
+  }
+  for (const manifest::PulledRows &pulled : manifest.pulled_rows()) {
+    DIST_RETURN_IF_ERROR(checkPulledRows(manifest, pulled, where));
+    if (!rowsOf.count(pulled.table()))
+      return damaged(where, "it pulls rows of a variable that no server has");
   }
   return Status();
 }

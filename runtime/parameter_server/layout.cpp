@@ -20,7 +20,24 @@ static size_t align(size_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
+static std::vector<PulledTable> findTables(const manifest::Manifest &worker) {
+  std::vector<PulledTable> tables;
+  for (const manifest::PulledRows &pulled : worker.pulled_rows()) {
+    PulledTable &table = tables.emplace_back();
+    table.variable = pulled.table();
+    table.rows = pulled.rows();
+    table.places = pulled.places();
+    const auto &rows = worker.variables(table.rows).global_type();
+    table.size = worker.variables(table.variable).global_type().shape(0);
+    table.most = rows.shape(0);
+    table.rowBytes = byteSize(rows) / table.most;
+    table.inputs.assign(pulled.inputs().begin(), pulled.inputs().end());
+  }
+  return tables;
+}
+
 static Status placeParts(const manifest::Manifest &worker, int number,
+                         const std::vector<PulledTable> &tables,
                          ServerLayout *out) {
   for (const manifest::ServerPart &part : worker.servers(number).parts()) {
     const manifest::Variable &variable = worker.variables(part.variable());
@@ -42,10 +59,20 @@ static Status placeParts(const manifest::Manifest &worker, int number,
     placed.type = there->global_type().type();
     placed.shape = shapeOf(there->global_type());
     placed.bytes = byteSize(there->global_type());
-    placed.offset = out->partBytes;
     if (part.size() > 0)
       placed.offsetInWhole = placed.bytes / part.size() * part.begin();
-    out->partBytes += align(placed.bytes);
+    for (size_t i = 0; i < tables.size(); ++i)
+      if (tables[i].variable == placed.variable)
+        placed.table = int(i);
+    if (placed.table >= 0) {
+      const PulledTable &table = tables[placed.table];
+      out->mostRowBytes +=
+          sizeof(int64_t) + std::min(table.most, part.size()) *
+                                (sizeof(int64_t) + table.rowBytes);
+    } else {
+      placed.offset = out->partBytes;
+      out->partBytes += align(placed.bytes);
+    }
     out->parts.push_back(std::move(placed));
   }
   return Status();
@@ -58,13 +85,15 @@ Status Layout::read(const std::string &package, const std::string &cpu,
   DIST_RETURN_IF_ERROR(
       chooseVariant(package, {cpu::hostFeatures()}, cpu, &variant));
   out->manifest = std::move(variant.manifest);
+  out->tables = findTables(out->manifest);
   for (int number = 0; number < out->manifest.servers_size(); ++number) {
     ServerLayout &server = out->servers.emplace_back();
     std::string folder = serverPath(package, number);
     DIST_RETURN_IF_ERROR(readVariant(folder, variant.name, &server.manifest));
     DIST_RETURN_IF_ERROR(
         checkServer(out->manifest, number, server.manifest, folder));
-    DIST_RETURN_IF_ERROR(placeParts(out->manifest, number, &server));
+    DIST_RETURN_IF_ERROR(
+        placeParts(out->manifest, number, out->tables, &server));
     for (const manifest::Variable &variable : server.manifest.variables()) {
       server.stateOffsets.push_back(server.stateBytes);
       server.stateBytes += align(byteSize(variable.global_type()));
@@ -76,7 +105,8 @@ Status Layout::read(const std::string &package, const std::string &cpu,
 size_t Layout::largestLetter() const {
   size_t largest = kSmallLetter;
   for (const ServerLayout &server : servers)
-    largest = std::max({largest, server.partBytes, server.stateBytes});
+    largest = std::max(
+        {largest, server.partBytes + server.mostRowBytes, server.stateBytes});
   for (const manifest::Variable &variable : manifest.variables())
     if (variable.group() == "metric")
       largest += byteSize(variable.global_type());

@@ -21,6 +21,17 @@
 
 namespace dist::ps {
 
+/// A table of which a step has the rows that it looks up.
+struct PulledTable {
+  int variable = 0; // of the worker
+  /// Variables of the worker's: so many rows at most, and which of them each of
+  /// the table's is.
+  int rows = 0, places = 0;
+  int64_t size = 0, most = 0; // rows of the table, and of those
+  size_t rowBytes = 0;
+  std::vector<std::string> inputs; // whose integers number rows
+};
+
 /// A server's part of a variable, as a value and as a gradient.
 struct PlacedPart {
   int variable = 0; // of the worker
@@ -29,6 +40,9 @@ struct PlacedPart {
   std::vector<int64_t> shape; // the part's
   DataType type = manifest::DATA_TYPE_UNKNOWN;
   size_t offset = 0, bytes = 0;
+  /// Of Layout::tables: behind all other parts, rows and their numbers travel;
+  /// -1: all of it, at `offset`.
+  int table = -1;
   /// Before it in the whole variable.
   size_t offsetInWhole = 0;
   TensorView view(const Buffer &letter) const {
@@ -39,7 +53,9 @@ struct PlacedPart {
 struct ServerLayout {
   manifest::Manifest manifest;
   std::vector<PlacedPart> parts;
-  size_t partBytes = 0; // of all parts, in Parameters and Push
+  size_t partBytes = 0; // of the parts that travel whole
+  /// Of the others, with the rows' numbers, at most.
+  size_t mostRowBytes = 0;
   /// Of each of the server's variables, in State.
   std::vector<size_t> stateOffsets;
   size_t stateBytes = 0;
@@ -47,6 +63,7 @@ struct ServerLayout {
 
 struct Layout {
   manifest::Manifest manifest; // the worker's
+  std::vector<PulledTable> tables;
   std::vector<ServerLayout> servers;
 
   /// Of the code for `cpu` (SessionOptions::cpuVariant). Errors: damaged

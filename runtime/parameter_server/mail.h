@@ -26,9 +26,9 @@ namespace dist::ps {
 
 enum class Kind : int64_t {
   // To a server, each with its answer.
-  Pull = 1,     // for Parameters
-  Parameters,   // the server's part of the variables
-  Push,         // gradients of a closure, for Applied
+  Pull = 1,     // for Parameters: numbers of rows, table by table
+  Parameters,   // the server's part of the variables, then these rows
+  Push,         // gradients of a closure, of these rows with their numbers
   Applied,      // an `AppliedBody`
   ReadState,    // for State
   State,        // all that the server holds

@@ -65,7 +65,7 @@ Status Server::answer(Letter &letter) {
   };
   switch (letter.kind) {
   case Kind::Pull: {
-    if (!isWorker || !letter.bytes.empty())
+    if (!isWorker || !shard.isPull(letter.bytes))
       return refuse();
     if (!parameters) {
       Buffer bytes;
@@ -73,12 +73,16 @@ Status Server::answer(Letter &letter) {
       parameters = std::make_shared<const Buffer>(std::move(bytes));
     }
     reply.kind = Kind::Parameters;
-    mail.send(letter.from, reply, parameters);
-    return Status();
+    if (letter.bytes.empty()) {
+      mail.send(letter.from, reply, parameters);
+      return Status();
+    }
+    reply.bytes = *parameters;
+    DIST_RETURN_IF_ERROR(shard.addRows(letter.bytes, &reply.bytes));
+    break;
   }
   case Kind::Push:
-    if (!isWorker || letter.closure < 0 ||
-        letter.bytes.size() != shard.gradientBytes())
+    if (!isWorker || letter.closure < 0 || !shard.isPush(letter.bytes))
       return refuse();
     answerPush(letter, &reply);
     break;

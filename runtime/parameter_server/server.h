@@ -17,15 +17,18 @@
 
 namespace dist::ps {
 
-/// What a server holds. Its three forms as bytes have fixed sizes, which the
-/// others know from the same package.
+/// What a server holds, which the others know from the same package. Letters
+/// of another size, or with rows that are not there, are none for it.
 class Shard {
 public:
   virtual ~Shard() = default;
-  virtual size_t gradientBytes() const = 0;
+  virtual bool isPull(const Buffer &bytes) const = 0;
+  virtual bool isPush(const Buffer &bytes) const = 0;
   virtual size_t stateBytes() const = 0;
-  /// The variables that workers read.
+  /// The variables that workers read whole.
   virtual Status readParameters(Buffer *out) = 0;
+  /// Adds the rows that a pull, which is not empty, asks for.
+  virtual Status addRows(const Buffer &pull, Buffer *out) = 0;
   /// One update.
   virtual Status apply(const Buffer &gradients, AppliedBody *out) = 0;
   /// All variables.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/parameter_server/session_replica.h"
+#include <algorithm>
 
 namespace dist::ps {
 
@@ -21,7 +22,14 @@ Status SessionReplica::create(Session &session, const Layout &layout,
   plan.dropRemainder = options.dropRemainder;
   out->reset(new SessionReplica(session, layout, data, plan, options));
   (*out)->entries = std::move(entries);
-  (*out)->findOutputs();
+  for (const PulledTable &table : layout.tables) {
+    Rows &rows = (*out)->tables.emplace_back(table);
+    rows.values =
+        makeZeros(layout.manifest.variables(table.rows).global_type());
+    rows.places =
+        makeZeros(layout.manifest.variables(table.places).global_type());
+  }
+  (*out)->findPorts();
   (*out)->wholes.resize(layout.manifest.variables_size());
   for (const ServerLayout &server : layout.servers)
     for (const PlacedPart &part : server.parts) {
@@ -29,14 +37,119 @@ Status SessionReplica::create(Session &session, const Layout &layout,
       Tensor &whole = (*out)->wholes[part.variable];
       whole.type = part.type;
       whole.shape = shapeOf(type);
-      if (whole.view().bytes() != part.bytes)
+      if (whole.view().bytes() != part.bytes && part.table < 0)
         whole.data.resize(whole.view().bytes());
     }
   return (*out)->metrics.reset();
 }
 
-Status SessionReplica::takeParameters(int server, const Buffer &bytes) {
+SessionReplica::Rows::Rows(const PulledTable &table) : finder(table.size) {}
+
+void SessionReplica::findPorts() {
+  std::map<std::string, int> variables;
+  for (int i = 0; i < layout.manifest.variables_size(); ++i)
+    variables[layout.manifest.variables(i).name()] = i;
+  for (const EntryCall *one : entries.calls()) {
+    if (!*one)
+      continue;
+    Ports &ports = portsOf[&one->entry()];
+    ports.gradients.assign(layout.manifest.variables_size(), -1);
+    int output = 0;
+    for (const Binding &binding : one->entry().results()) {
+      if (binding.role() == Binding::VARIABLE ||
+          binding.role() == Binding::PREPARED)
+        continue;
+      auto variable = variables.find(binding.name());
+      if (binding.role() == Binding::GRADIENT && variable != variables.end())
+        ports.gradients[variable->second] = output;
+      ++output;
+    }
+    ports.indices.resize(layout.tables.size());
+    int input = 0;
+    for (const Binding &binding : one->entry().arguments()) {
+      if (binding.role() == Binding::VARIABLE ||
+          binding.role() == Binding::PREPARED)
+        continue;
+      for (size_t i = 0; i < layout.tables.size(); ++i)
+        for (const std::string &name : layout.tables[i].inputs)
+          if (binding.role() == Binding::INPUT && binding.name() == name)
+            ports.indices[i].push_back(input);
+      ++input;
+    }
+  }
+}
+
+Status SessionReplica::begin(int64_t closure) {
+  batches.make(closure, &batch);
+  DIST_RETURN_IF_ERROR(entries.choose(batch, &call));
+  call->fill(batch, &inputs);
+  ports = &portsOf.at(&call->entry());
+  for (size_t i = 0; i < tables.size(); ++i) {
+    Rows &rows = tables[i];
+    rows.finder.begin();
+    for (int input : ports->indices[i])
+      rows.finder.add(inputs[input]);
+    rows.numbers = rows.finder.finish();
+    if (int64_t(rows.numbers.size()) > layout.tables[i].most)
+      return Status::error(
+          StatusCode::InvalidInput, "the package is damaged",
+          layout.manifest.variables(layout.tables[i].variable).name(),
+          "a step looks up more rows than it has room for", "compile it again");
+    auto *places = reinterpret_cast<int32_t *>(rows.places.data.data());
+    for (size_t place = 0; place < rows.numbers.size(); ++place)
+      places[rows.numbers[place]] = int32_t(place);
+  }
+  return Status();
+}
+
+size_t SessionReplica::findRows(const PlacedPart &part,
+                                std::vector<int64_t> *numbers) const {
+  const std::vector<int64_t> &all = tables[part.table].numbers;
+  auto first = std::lower_bound(all.begin(), all.end(), part.begin);
+  auto last = std::lower_bound(first, all.end(), part.begin + part.shape[0]);
+  numbers->assign(first, last);
+  for (int64_t &number : *numbers)
+    number -= part.begin;
+  return size_t(first - all.begin());
+}
+
+Buffer SessionReplica::pullOf(int server) {
+  Buffer pull;
+  std::vector<int64_t> numbers;
   for (const PlacedPart &part : layout.servers[server].parts) {
+    if (part.table < 0)
+      continue;
+    findRows(part, &numbers);
+    writeNumbers(numbers, &pull);
+  }
+  return pull;
+}
+
+size_t SessionReplica::parameterBytes(int server) const {
+  size_t bytes = layout.servers[server].partBytes;
+  std::vector<int64_t> numbers;
+  for (const PlacedPart &part : layout.servers[server].parts) {
+    if (part.table < 0)
+      continue;
+    findRows(part, &numbers);
+    bytes += numbers.size() * layout.tables[part.table].rowBytes;
+  }
+  return bytes;
+}
+
+Status SessionReplica::takeParameters(int server, const Buffer &bytes) {
+  const char *rows = bytes.data() + layout.servers[server].partBytes;
+  std::vector<int64_t> numbers;
+  for (const PlacedPart &part : layout.servers[server].parts) {
+    if (part.table >= 0) {
+      const size_t rowBytes = layout.tables[part.table].rowBytes;
+      size_t place = findRows(part, &numbers);
+      if (!numbers.empty())
+        std::memcpy(tables[part.table].values.data.data() + place * rowBytes,
+                    rows, numbers.size() * rowBytes);
+      rows += numbers.size() * rowBytes;
+      continue;
+    }
     Tensor &whole = wholes[part.variable];
     if (whole.data.empty()) {
       DIST_RETURN_IF_ERROR(
@@ -49,39 +162,18 @@ Status SessionReplica::takeParameters(int server, const Buffer &bytes) {
   return Status();
 }
 
-void SessionReplica::findOutputs() {
-  std::map<std::string, int> variables;
-  for (int i = 0; i < layout.manifest.variables_size(); ++i)
-    variables[layout.manifest.variables(i).name()] = i;
-  for (const EntryCall *call : entries.calls()) {
-    if (!*call)
-      continue;
-    Outputs &found = gradientsOf[&call->entry()];
-    found.assign(layout.manifest.variables_size(), -1);
-    int output = 0;
-    for (const Binding &binding : call->entry().results()) {
-      if (binding.role() == Binding::VARIABLE ||
-          binding.role() == Binding::PREPARED)
-        continue;
-      auto variable = variables.find(binding.name());
-      if (binding.role() == Binding::GRADIENT && variable != variables.end())
-        found[variable->second] = output;
-      ++output;
-    }
-  }
-}
-
-Status SessionReplica::compute(int64_t closure, ReportBody *report,
-                               Buffer *gained, bool *isPushed) {
+Status SessionReplica::compute(ReportBody *report, Buffer *gained,
+                               bool *isPushed) {
   for (size_t i = 0; i < wholes.size(); ++i)
     if (!wholes[i].data.empty())
       DIST_RETURN_IF_ERROR(session.writeVariable(int(i), wholes[i].view()));
-  batches.make(closure, &batch);
-  EntryCall *call = nullptr;
-  DIST_RETURN_IF_ERROR(entries.choose(batch, &call));
-  call->fill(batch, &inputs);
+  for (size_t i = 0; i < tables.size(); ++i) {
+    DIST_RETURN_IF_ERROR(
+        session.writeVariable(layout.tables[i].rows, tables[i].values.view()));
+    DIST_RETURN_IF_ERROR(session.writeVariable(layout.tables[i].places,
+                                               tables[i].places.view()));
+  }
   DIST_RETURN_IF_ERROR(session.run(call->entry(), inputs, &outputs));
-  gradients = &gradientsOf.at(&call->entry());
   StepResult result = call->read(outputs);
   report->loss = result.loss;
   report->isFinite = result.finite;
@@ -101,20 +193,32 @@ Status SessionReplica::compute(int64_t closure, ReportBody *report,
 Status SessionReplica::giveGradients(int server, Buffer *out) {
   const ServerLayout &of = layout.servers[server];
   out->resize(of.partBytes);
+  std::vector<int64_t> numbers;
   for (const PlacedPart &part : of.parts) {
-    int output = (*gradients)[part.variable];
+    int output = ports->gradients[part.variable];
     // A step that writes a variable itself gives what it wrote.
     if (output < 0)
       DIST_RETURN_IF_ERROR(session.readVariable(part.variable, &value));
     const Tensor &gradient = output < 0 ? value : outputs[output];
-    if (gradient.type != part.type ||
-        gradient.data.size() < part.offsetInWhole + part.bytes)
+    size_t from = part.offsetInWhole, bytes = part.bytes;
+    if (part.table >= 0) {
+      const size_t rowBytes = layout.tables[part.table].rowBytes;
+      from = findRows(part, &numbers) * rowBytes;
+      bytes = numbers.size() * rowBytes;
+    }
+    if (gradient.type != part.type || gradient.data.size() < from + bytes)
       return Status::error(StatusCode::InvalidInput, "the package is damaged",
                            layout.manifest.variables(part.variable).name(),
                            "its gradient is of another type",
                            "compile it again");
-    std::memcpy(out->data() + part.offset,
-                gradient.data.data() + part.offsetInWhole, part.bytes);
+    size_t to = part.offset;
+    if (part.table >= 0) {
+      writeNumbers(numbers, out);
+      to = out->size();
+      out->resize(to + bytes);
+    }
+    if (bytes > 0)
+      std::memcpy(out->data() + to, gradient.data.data() + from, bytes);
   }
   return Status();
 }

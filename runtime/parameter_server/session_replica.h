@@ -8,6 +8,7 @@
 #define RUNTIME_PARAMETER_SERVER_SESSION_REPLICA_H
 
 #include "runtime/parameter_server/layout.h"
+#include "runtime/parameter_server/rows.h"
 #include "runtime/parameter_server/worker.h"
 #include "runtime/train/trainer.h"
 #include <map>
@@ -28,22 +29,35 @@ public:
   static Status create(Session &session, const Layout &layout,
                        const Dataset &data, const ReplicaOptions &options,
                        std::unique_ptr<SessionReplica> *out);
-  size_t parameterBytes(int server) const override {
-    return layout.servers[server].partBytes;
-  }
+  Status begin(int64_t closure) override;
+  Buffer pullOf(int server) override;
+  size_t parameterBytes(int server) const override;
   Status takeParameters(int server, const Buffer &bytes) override;
-  Status compute(int64_t closure, ReportBody *report, Buffer *metrics,
-                 bool *isPushed) override;
+  Status compute(ReportBody *report, Buffer *metrics, bool *isPushed) override;
   Status giveGradients(int server, Buffer *out) override;
 
 private:
-  /// An entry's outputs that are gradients, by variable; -1: it has none.
-  using Outputs = std::vector<int>;
+  /// Where an entry has what is asked of it.
+  struct Ports {
+    /// Outputs that are gradients, by variable; -1: it has none.
+    std::vector<int> gradients;
+    /// Inputs that number rows, by table.
+    std::vector<std::vector<int>> indices;
+  };
+  /// The rows of a table that the step looks up.
+  struct Rows {
+    explicit Rows(const PulledTable &table);
+    RowFinder finder;
+    std::vector<int64_t> numbers;
+    Tensor values, places;
+  };
   SessionReplica(Session &session, const Layout &layout, const Dataset &data,
                  const BatchPlan &plan, const ReplicaOptions &options)
       : session(session), layout(layout), options(options), metrics(session),
         batches(data, plan) {}
-  void findOutputs();
+  void findPorts();
+  /// The rows of a server's part: from which place on, and their numbers there.
+  size_t findRows(const PlacedPart &part, std::vector<int64_t> *numbers) const;
 
   Session &session;
   const Layout &layout;
@@ -54,8 +68,11 @@ private:
   Batch batch;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
-  std::map<const manifest::Entry *, Outputs> gradientsOf; // both entries
-  const Outputs *gradients = nullptr; // of the entry that ran last
+  std::map<const manifest::Entry *, Ports> portsOf; // both entries
+  // Of the closure:
+  EntryCall *call = nullptr;
+  const Ports *ports = nullptr;
+  std::vector<Rows> tables;
   /// Variables that several servers have parts of, as they come together.
   std::vector<Tensor> wholes; // by variable
   Tensor value;

@@ -16,21 +16,39 @@ namespace dist::ps {
 class SessionShard : public Shard {
 public:
   /// Of a session of the server's package.
-  static Status create(Session &session, const ServerLayout &layout,
+  static Status create(Session &session, const Layout &layout, int server,
                        std::unique_ptr<SessionShard> *out);
-  size_t gradientBytes() const override { return layout.partBytes; }
+  bool isPull(const Buffer &bytes) const override;
+  bool isPush(const Buffer &bytes) const override;
   size_t stateBytes() const override { return layout.stateBytes; }
   Status readParameters(Buffer *out) override;
+  Status addRows(const Buffer &pull, Buffer *out) override;
   Status apply(const Buffer &gradients, AppliedBody *out) override;
   Status readState(Buffer *out) override;
   Status writeState(const Buffer &state) override;
 
 private:
+  /// A part of a table of which rows travel.
+  struct Table {
+    const PlacedPart *part;
+    int64_t most = 0; // rows in a letter
+    size_t rowBytes = 0;
+    Tensor value;    // as it is now; no bytes: to be read
+    Buffer gradient; // zeros between two updates
+  };
   SessionShard(Session &session, const ServerLayout &layout)
       : session(session), layout(layout) {}
+  /// Calls use(table, the numbers of its rows, these rows) for each table;
+  /// `hasRows`: behind the numbers of each are the rows. False: the bytes are
+  /// not such.
+  template <typename Use>
+  bool forEachTable(const char *bytes, const char *end, bool hasRows,
+                    Use use) const;
+  void forgetTables();
 
   Session &session;
   const ServerLayout &layout;
+  mutable std::vector<Table> tables;
   const manifest::Entry *entry = nullptr; // apply
   int learningRate = -1;                  // its output; -1: none
   std::vector<TensorView> inputs;

@@ -119,16 +119,21 @@ Status Worker::ask(Kind kind, const Letter &closure,
 /// `failure`: of the closure; the status: of the process.
 Status Worker::train(const Letter &closure, ReportBody *report, Buffer *metrics,
                      Status *failure) {
+  *failure = replica.begin(closure.closure);
+  if (!failure->ok())
+    return Status();
   std::vector<Letter> answers;
-  DIST_RETURN_IF_ERROR(
-      ask(Kind::Pull, closure, std::vector<Buffer>(cast.servers), &answers));
+  std::vector<Buffer> pulls(cast.servers);
+  for (int server = 0; server < cast.servers; ++server)
+    pulls[server] = replica.pullOf(server);
+  DIST_RETURN_IF_ERROR(ask(Kind::Pull, closure, std::move(pulls), &answers));
   if (isOver)
     return Status();
   for (int server = 0; server < cast.servers && failure->ok(); ++server)
     *failure = replica.takeParameters(server, answers[server].bytes);
   bool isPushed = false;
   if (failure->ok())
-    *failure = replica.compute(closure.closure, report, metrics, &isPushed);
+    *failure = replica.compute(report, metrics, &isPushed);
   std::vector<Buffer> gradients(cast.servers);
   for (int server = 0; server < cast.servers && failure->ok() && isPushed;
        ++server)

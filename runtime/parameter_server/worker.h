@@ -21,15 +21,19 @@ namespace dist::ps {
 class Replica {
 public:
   virtual ~Replica() = default;
-  /// What a server's Parameters have.
+  /// What follows is about this closure.
+  virtual Status begin(int64_t closure) = 0;
+  /// What it asks a server for, and what the server's Parameters have then.
+  virtual Buffer pullOf(int server) = 0;
   virtual size_t parameterBytes(int server) const = 0;
   /// Takes a server's part of the variables.
   virtual Status takeParameters(int server, const Buffer &bytes) = 0;
-  /// Runs a closure with the variables taken last. `isPushed` says whether its
-  /// gradients are for the servers; `metrics`, what its metrics have gained.
-  virtual Status compute(int64_t closure, ReportBody *report, Buffer *metrics,
+  /// Runs the closure with the variables taken last. `isPushed` says whether
+  /// its gradients are for the servers; `metrics`, what its metrics have
+  /// gained.
+  virtual Status compute(ReportBody *report, Buffer *metrics,
                          bool *isPushed) = 0;
-  /// Of the closure computed last, what is for a server.
+  /// What is for a server.
   virtual Status giveGradients(int server, Buffer *out) = 0;
 };
 

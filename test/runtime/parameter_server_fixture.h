@@ -47,9 +47,13 @@ struct Numbers {
 /// number[0] is the sum of what was applied, number[1] how often.
 class CountingShard : public Shard {
 public:
-  size_t gradientBytes() const override { return sizeof numbers.number; }
+  bool isPull(const Buffer &bytes) const override { return bytes.empty(); }
+  bool isPush(const Buffer &bytes) const override {
+    return bytes.size() == sizeof numbers.number;
+  }
   size_t stateBytes() const override { return sizeof numbers.number; }
   Status readParameters(Buffer *out) override { return readState(out); }
+  Status addRows(const Buffer &, Buffer *) override { return Status(); }
   Status apply(const Buffer &gradients, AppliedBody *out) override {
     int64_t closure = Numbers::of(gradients).number[0];
     if (closure == refused)
@@ -79,14 +83,18 @@ public:
 /// variables.
 class CountingReplica : public Replica {
 public:
+  Status begin(int64_t closure) override {
+    current = closure;
+    return Status();
+  }
+  Buffer pullOf(int) override { return {}; }
   size_t parameterBytes(int) const override { return sizeof(Numbers::number); }
   Status takeParameters(int server, const Buffer &bytes) override {
     latest[server] = Numbers::of(bytes).number[1];
     return Status();
   }
-  Status compute(int64_t closure, ReportBody *report, Buffer *metrics,
-                 bool *isPushed) override {
-    current = closure;
+  Status compute(ReportBody *report, Buffer *metrics, bool *isPushed) override {
+    const int64_t closure = current;
     seen[closure] = latest;
     if (closure == failing)
       return Status::error(StatusCode::InvalidInput, "a label is out of range");

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/message/memory/memory.h"
 #include "runtime/parameter_server/served_session.h"
+#include "test/runtime/values_session.h"
 #include "runtime/parameter_server/server.h"
 #include <gtest/gtest.h>
 #include <thread>
@@ -27,66 +28,14 @@ void addVariable(manifest::Manifest *manifest, const std::string &name,
   *variable->mutable_local_type() = variable->global_type();
 }
 
-/// A worker's session: values, and no program.
-class ValuesSession : public Session {
-public:
-  explicit ValuesSession(const manifest::Manifest &manifest)
-      : description(manifest) {
-    for (const manifest::Variable &variable : manifest.variables()) {
-      Tensor &value = values.emplace_back();
-      value.type = manifest::F32;
-      value.shape.assign(variable.global_type().shape().begin(),
-                         variable.global_type().shape().end());
-      value.data.assign(value.view().bytes(), 0);
-    }
-  }
-  const manifest::Manifest &manifest() const override { return description; }
-  const manifest::Entry *findEntry(const std::string &) const override {
-    return nullptr;
-  }
-  const std::vector<int> &localRanks() const override { return ranks; }
-  Window inputWindow(const manifest::Entry &, size_t) const override {
-    return {};
-  }
-  Window outputWindow(const manifest::Entry &, size_t) const override {
-    return {};
-  }
-  Status run(const manifest::Entry &, const std::vector<TensorView> &,
-             std::vector<Tensor> *) override {
-    ++runs;
-    return Status();
-  }
-  Status readVariable(int index, Tensor *out) override {
-    *out = values[index];
-    return Status();
-  }
-  Status writeVariable(int index, const TensorView &value) override {
-    std::memcpy(values[index].data.data(), value.data, value.bytes());
-    return Status();
-  }
-  Status readSlice(int index, int, Tensor *out) override {
-    return readVariable(index, out);
-  }
-  Status writeSlice(int index, int, const TensorView &value) override {
-    return writeVariable(index, value);
-  }
-  Status resetVariables() override { return Status(); }
-  Status rebuild(std::shared_ptr<World>) override { return Status(); }
-  int64_t deviceBytes() const override { return 0; }
-  std::vector<TraceEvent> takeTrace() override { return {}; }
-
-  manifest::Manifest description;
-  std::vector<Tensor> values;
-  std::vector<int> ranks{0};
-  int runs = 0;
-};
-
 /// A server's state as bytes.
 class StateShard : public Shard {
 public:
-  size_t gradientBytes() const override { return 1; }
+  bool isPull(const Buffer &) const override { return false; }
+  bool isPush(const Buffer &) const override { return false; }
   size_t stateBytes() const override { return state.size(); }
   Status readParameters(Buffer *) override { return Status(); }
+  Status addRows(const Buffer &, Buffer *) override { return Status(); }
   Status apply(const Buffer &, AppliedBody *) override { return Status(); }
   Status readState(Buffer *out) override {
     ++reads;

@@ -130,6 +130,47 @@ TEST_F(ServersTest, PartsAreTheWholeVariable) {
             std::string::npos);
 }
 
+TEST_F(ServersTest, PulledRowsAreATables) {
+  addVariable(&worker, "w/rows", {2, 2});
+  addVariable(&worker, "w/places", {5});
+  worker.mutable_variables(4)->mutable_global_type()->set_type(manifest::I32);
+  worker.mutable_variables(4)->mutable_local_type()->set_type(manifest::I32);
+  manifest::PulledRows *pulled = worker.add_pulled_rows();
+  pulled->set_table(0);
+  pulled->set_rows(3);
+  pulled->set_places(4);
+  pulled->add_inputs("ids");
+  EXPECT_EQ(parse(), "");
+  const Manifest good = worker;
+  auto expect = [&](const std::string &why) {
+    EXPECT_NE(parse().find(why), std::string::npos) << parse();
+    worker = good;
+    pulled = worker.mutable_pulled_rows(0);
+  };
+  pulled->set_rows(5);
+  expect("it pulls rows of a variable that is not there");
+  pulled->set_places(-1);
+  expect("it pulls rows of a variable that is not there");
+  for (auto change : std::vector<std::function<void()>>{
+           [&] { pulled->set_rows(1); },
+           [&] { pulled->set_rows(2); },
+           [&] { pulled->set_places(2); },
+           [&] { pulled->set_table(1); },
+           [&] { pulled->clear_inputs(); },
+       }) {
+    change();
+    expect("what is pulled are not rows of it");
+  }
+  pulled->set_table(3);
+  pulled->set_places(2);
+  worker.mutable_variables(2)->mutable_global_type()->set_type(manifest::I32);
+  worker.mutable_variables(2)->mutable_local_type()->set_type(manifest::I32);
+  worker.mutable_variables(2)->mutable_global_type()->set_shape(0, 2);
+  worker.mutable_variables(2)->mutable_local_type()->set_shape(0, 2);
+  worker.mutable_variables(2)->set_bytes(8);
+  expect("it pulls rows of a variable that no server has");
+}
+
 TEST_F(ServersTest, PackageHoldsItsParts) {
   EXPECT_EQ(compare(), "");
   EXPECT_NE(compare(1).find("not of its workers' compilation"),

@@ -72,8 +72,8 @@ int ServedRun::serve(Session &session) {
   Shield shield("serving variables until the chief has saved them");
   std::unique_ptr<ps::SessionShard> shard;
   ps::Ending ending = ps::Ending::Done;
-  Status status = ps::SessionShard::create(
-      session, layout.servers[cast.serverOf(mail->rank())], &shard);
+  Status status = ps::SessionShard::create(session, layout,
+                                           cast.serverOf(mail->rank()), &shard);
   if (status.ok())
     status = ps::serve(*mail, *shard, {cast, isTold}, &ending);
   shield.dismiss();
