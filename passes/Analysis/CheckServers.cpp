@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckServers.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Analysis/CompareShards.h"
 #include "passes/Analysis/EntryPrograms.h"
 #include "passes/Analysis/RandomInputs.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -28,6 +30,7 @@ public:
 
 private:
   LogicalResult runStep();
+  LogicalResult pullRows();
   LogicalResult runGradients();
   LogicalResult runServer(ModuleOp server);
 
@@ -36,6 +39,8 @@ private:
   const CheckOptions &options;
   /// Of the step: what it takes, and its variables' new values.
   NamedTensors before, after, gradientOf;
+  /// Of tables that the worker looks up, the numbers of the rows that it has.
+  llvm::StringMap<std::vector<int64_t>> pulled;
   FunctionCheck check;
 };
 } // namespace
@@ -62,6 +67,56 @@ LogicalResult ServerChecker::runStep() {
   return success();
 }
 
+/// What a worker has of tables before the step, as the runtime sets it.
+LogicalResult ServerChecker::pullRows() {
+  auto module = gradients->getParentOfType<ModuleOp>();
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    std::optional<PulledRows> known = findPulledRows(variable);
+    if (!known)
+      continue;
+    int64_t size = variable.getType().getDimSize(0);
+    std::set<int64_t> numbers;
+    for (StringAttr input : known->inputs) {
+      auto indices = before.find(("input:" + input.getValue()).str());
+      if (indices == before.end())
+        return variable.emitOpError()
+               << "cannot be compared: the step has no input " << input;
+      for (int64_t i = 0; i < indices->second.getNumElements(); ++i) {
+        int64_t number = indices->second.getInt(i);
+        numbers.insert(number < 0 ? number + size : number);
+      }
+    }
+    auto typeOf = [&](FlatSymbolRefAttr name) {
+      return module.lookupSymbol<graph::VariableOp>(name.getValue()).getType();
+    };
+    const HostTensor &table = before[variable.getSymName()];
+    HostTensor rows(typeOf(known->rows)), places(typeOf(known->places));
+    int64_t perRow = table.getNumElements() / size, place = 0;
+    for (int64_t number : numbers) {
+      for (int64_t i = 0; i < perRow; ++i)
+        rows.setDouble(place * perRow + i,
+                       table.getDouble(number * perRow + i));
+      places.setInt(number, place++);
+    }
+    before[known->rows.getValue()] = rows;
+    before[known->places.getValue()] = places;
+    pulled[variable.getSymName()].assign(numbers.begin(), numbers.end());
+  }
+  return success();
+}
+
+/// A gradient of rows as one of the table.
+static HostTensor spread(const HostTensor &rows, ArrayRef<int64_t> numbers,
+                         RankedTensorType type) {
+  HostTensor table(type);
+  int64_t perRow = type.getNumElements() / type.getDimSize(0);
+  for (auto [place, number] : llvm::enumerate(numbers))
+    for (int64_t i = 0; i < perRow; ++i)
+      table.setDouble(number * perRow + i,
+                      rows.getDouble(int64_t(place) * perRow + i));
+  return table;
+}
+
 LogicalResult ServerChecker::runGradients() {
   MeshOp mesh = findMesh(gradients);
   int64_t ranks = mesh ? mesh.getNumRanks() : 1;
@@ -86,8 +141,13 @@ LogicalResult ServerChecker::runGradients() {
     auto sharding =
         gradients.getResultAttrOfType<ShardingAttr>(i, DistDialect::kSharding);
     SmallVector<HostTensor> shards = collectShards(*results, i);
-    gradientOf[name] =
+    HostTensor &gradient = gradientOf[name];
+    gradient =
         mesh && sharding ? joinShards(shards, sharding, mesh) : shards.front();
+    auto rows = pulled.find(name.getValue());
+    if (rows != pulled.end())
+      gradient =
+          spread(gradient, rows->second, before[name.getValue()].getType());
   }
   return success();
 }
@@ -160,7 +220,7 @@ FailureOr<FunctionCheck> ServerChecker::run() {
       (step.getSymName() + " by " + gradients.getSymName() + " and apply on " +
        Twine(servers.size()) + (servers.size() == 1 ? " server" : " servers"))
           .str();
-  if (failed(runStep()) || failed(runGradients()))
+  if (failed(runStep()) || failed(pullRows()) || failed(runGradients()))
     return failure();
   for (ModuleOp server : servers)
     if (failed(runServer(server)))

@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Processes.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Stage.h"
@@ -314,6 +315,7 @@ static void addServerParts(ModuleOp module, ExplainReport &report) {
   for (auto variable : module.getOps<graph::VariableOp>()) {
     SmallVector<ServerPart> parts = getServerParts(variable);
     RankedTensorType type = variable.getType();
+    std::optional<PulledRows> pulled = findPulledRows(variable);
     for (auto [i, part] : llvm::enumerate(parts)) {
       ServerPartRow row;
       row.variable = variable.getSymName().str();
@@ -329,9 +331,26 @@ static void addServerParts(ModuleOp module, ExplainReport &report) {
       row.size = part.size;
       // The gradient has the variable's type.
       row.bytesPulled = row.bytesPushed = getByteSize(type.clone(shape));
+      if (pulled) {
+        RankedTensorType rows =
+            module.lookupSymbol<graph::VariableOp>(pulled->rows.getValue())
+                .getType();
+        int64_t count = rows.getDimSize(0), bytes = getByteSize(rows) / count;
+        int64_t most = std::min(count, part.size);
+        row.bytesPulled = most * bytes;
+        row.bytesPushed = most * (bytes + kPulledNumberBytes);
+        row.mostPulled = count * bytes;
+        row.mostPushed = count * (bytes + kPulledNumberBytes);
+        row.lookedUpBy = llvm::join(
+            llvm::map_range(pulled->inputs,
+                            [](StringAttr name) { return name.getValue(); }),
+            ", ");
+      }
       if (auto why = variable->getAttrOfType<DictionaryAttr>(kWhyAttr))
-        if (auto text = why.getAs<StringAttr>(kServerPartsAttr))
-          row.why = text.str();
+        for (StringRef of :
+             {StringRef(kServerPartsAttr), StringRef(kPulledRowsAttr)})
+          if (auto text = why.getAs<StringAttr>(of))
+            row.why += (row.why.empty() ? "" : "; ") + text.str();
       report.serverParts.push_back(std::move(row));
     }
   }

@@ -133,7 +133,12 @@ struct ServerPartRow {
   int64_t server = 0, begin = 0, size = 0, rows = 0;
   int64_t bytesPulled = 0, bytesPushed = 0;
   bool isAssigned = false; // by its new value, not updated by a gradient
-  std::string why; // whole though variables are cut; empty: as asked for
+  /// The inputs that number the rows that a step looks up: the bytes are at
+  /// most so many, with the rows' numbers. Empty: all rows travel.
+  std::string lookedUpBy;
+  /// Of all parts of the variable together, at most.
+  int64_t mostPulled = 0, mostPushed = 0;
+  std::string why; // of what was not done as asked for; empty: it was
 };
 
 struct ExplainReport {

@@ -113,6 +113,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                        {"bytes_pulled", row.bytesPulled},
                                        {"bytes_pushed", row.bytesPushed},
                                        {"assigned", row.isAssigned},
+                                       {"looked_up_by", row.lookedUpBy},
                                        {"why", row.why}});
   llvm::json::Value value = llvm::json::Object{
       {"devices", report.ranks},          {"mesh", report.mesh},

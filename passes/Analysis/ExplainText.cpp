@@ -166,20 +166,41 @@ static void writeTime(const EntryReport &entry, llvm::raw_ostream &os) {
   os << ")\n";
 }
 
+static std::string describeUse(const ServerPartRow &row) {
+  if (row.isAssigned)
+    return "read by evaluation and steps; its new value, of which the last "
+           "stays";
+  if (!row.lookedUpBy.empty())
+    return "at most: rows that '" + row.lookedUpBy +
+           "' looks up, and their gradient with their numbers";
+  return "read by the gradients; its gradient, for the update";
+}
+
 /// What a worker pulls from the parameter servers, and pushes to them.
 static void writeServers(const ExplainReport &report, llvm::raw_ostream &os) {
   if (report.serverParts.empty())
     return;
   // Bytes by server.
   std::map<int64_t, std::pair<int64_t, int64_t>> servers;
+  std::map<std::string, std::pair<int64_t, int64_t>> variables;
   int64_t pulled = 0, pushed = 0;
-  bool assigns = false;
+  bool assigns = false, looksUp = false;
   for (const ServerPartRow &row : report.serverParts) {
     servers[row.server].first += row.bytesPulled;
     servers[row.server].second += row.bytesPushed;
-    pulled += row.bytesPulled;
-    pushed += row.bytesPushed;
+    auto &[variablePulled, variablePushed] = variables[row.variable];
+    variablePulled += row.bytesPulled;
+    variablePushed += row.bytesPushed;
+    if (!row.lookedUpBy.empty()) {
+      variablePulled = std::min(variablePulled, row.mostPulled);
+      variablePushed = std::min(variablePushed, row.mostPushed);
+    }
     assigns |= row.isAssigned;
+    looksUp |= !row.lookedUpBy.empty();
+  }
+  for (const auto &[variable, bytes] : variables) {
+    pulled += bytes.first;
+    pushed += bytes.second;
   }
   os << "parameter servers: " << servers.size() << ", for " << report.workers
      << (report.workers == 1 ? " worker" : " workers") << "\n";
@@ -193,15 +214,13 @@ static void writeServers(const ExplainReport &report, llvm::raw_ostream &os) {
                          std::to_string(row.begin + row.size - 1),
                row.type, std::to_string(row.server),
                formatBytes(row.bytesPulled), formatBytes(row.bytesPushed),
-               (row.isAssigned
-                    ? "read by evaluation and steps; its new value, of which "
-                      "the last stays"
-                    : "read by the gradients; its gradient, for the update") +
+               describeUse(row) +
                    std::string(row.why.empty() ? "" : "; " + row.why)});
   table.write(os);
-  os << "  a step, a worker pulls " << formatBytes(pulled)
-     << " of variables and pushes " << formatBytes(pushed) << " of gradients"
-     << (assigns ? " and new values" : "");
+  const char *most = looksUp ? "at most " : "";
+  os << "  a step, a worker pulls " << most << formatBytes(pulled)
+     << " of variables and pushes " << most << formatBytes(pushed)
+     << " of gradients" << (assigns ? " and new values" : "");
   if (report.workers > 1)
     os << "; all " << report.workers << " workers, "
        << formatBytes(report.workers * pulled) << " and "

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/RandomInputs.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Analysis/IndexUses.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -110,6 +111,10 @@ static std::optional<HostTensor> getInitialValue(func::FuncOp function,
   if (!variable || variable.getGroup() == "metric" ||
       variable.getGroup() == "accumulator" || variable.getGroup() == "slot" ||
       variable.getGroup() == "compression")
+    return std::nullopt;
+  // Nor are a table's rows zeros, once they were pulled.
+  if (variable.getGroup() == kPulledGroup &&
+      isa<FloatType>(variable.getType().getElementType()))
     return std::nullopt;
   auto value = HostTensor::fromAttribute(variable.getInitial());
   if (failed(value))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/VariableUpdates.h"
+#include "passes/Analysis/RowFactors.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -152,20 +153,6 @@ void UpdateFinder::addOps(VariableUpdate &update) {
   update.ops.assign(seen.begin(), seen.end());
   llvm::sort(update.ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-}
-
-/// Whether a tensor has the factor as its dim 0, and nowhere else.
-static bool hasAsRows(const TensorFactors &tensor, unsigned factor) {
-  for (auto [dim, factors] : llvm::enumerate(tensor))
-    if (llvm::is_contained(factors, factor) && (dim || factors.size() != 1))
-      return false;
-  return !tensor.empty() && llvm::is_contained(tensor[0], factor);
-}
-
-static bool hasAnywhere(const TensorFactors &tensor, unsigned factor) {
-  return llvm::any_of(tensor, [&](const DimFactors &factors) {
-    return llvm::is_contained(factors, factor);
-  });
 }
 
 /// From the results backwards, what must have the rows; then forwards, that

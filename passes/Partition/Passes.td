@@ -7,6 +7,7 @@
 #ifndef PASSES_PARTITION_PASSES_TD
 #define PASSES_PARTITION_PASSES_TD
 include "mlir/Pass/PassBase.td"
+include "passes/Partition/ServerPasses.td"
 
 def NumberOpsPass : Pass<"dist-number-ops", "::mlir::func::FuncOp"> {
   let summary = "Gives every op its number, by which a partitioned op is known";
@@ -544,37 +545,5 @@ def SplitHostPass : Pass<"dist-split-host", "::mlir::ModuleOp"> {
       "A transfer of variables takes no more once it has more bytes than this; 0: one transfer">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
-}
-def SplitServersPass : Pass<"dist-split-servers", "::mlir::ModuleOp"> {
-  let summary = "One program of workers and servers: the workers', or a server's";
-  let description = [{
-    After dist-place-server-variables. Without `server` the workers' program is
-    left: all but @apply, and what only @apply keeps (slots, the step counter).
-    With it, that server's: @apply alone, with the parts of variables that the
-    server holds, in the variables' order, and their slots. Of a variable that
-    is cut, a part is a variable `NAME/part_I` of its rows, and its update is
-    that of the whole on these. What all updates compute from (the step counter,
-    the learning rate) each server keeps for itself. It is an error if the
-    update of one variable reads another.
-
-    Before:
-    ```mlir
-    graph.variable @w : tensor<4xf32> trainable {dist.server_parts = [
-        {begin = 0 : i64, server = 0 : i64, size = 2 : i64},
-        {begin = 2 : i64, server = 1 : i64, size = 2 : i64} ]} = ...
-    func.func @apply(%g: tensor<4xf32> {graph.role = "gradient", ...}, %w: tensor<4xf32>) -> tensor<4xf32> {
-      %0 = graph.sub %w, %g : tensor<4xf32>
-    ```
-    After, with `server=1`:
-    ```mlir
-    graph.variable @"w/part_1" : tensor<2xf32> trainable = ...
-    func.func @apply(%g: tensor<2xf32> {graph.role = "gradient", ...}, %w: tensor<2xf32>) -> tensor<2xf32> {
-      %0 = graph.sub %w, %g : tensor<2xf32>
-    ```
-  }];
-  let options = [
-    Option<"server", "server", "int64_t", "-1", "Whose program is left; -1: the workers'">,
-  ];
-  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 #endif // PASSES_PARTITION_PASSES_TD

@@ -11,10 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Dist.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/Analysis/RowFactors.h"
 #include "passes/Analysis/UnusedState.h"
 #include "passes/Analysis/VariableUpdates.h"
 #include "passes/Partition/Passes.h"
@@ -190,7 +192,6 @@ LogicalResult ServerBuilder::addOps(Part &part) {
       operands.push_back(part.values.contains(operand)
                              ? part.values.lookup(operand)
                              : shared.lookup(operand));
-    SmallVector<Type> types(op->getResultTypes());
     if (!givesRows) {
       IRMapping values;
       for (auto [from, to] : llvm::zip(op->getOperands(), operands))
@@ -199,14 +200,10 @@ LogicalResult ServerBuilder::addOps(Part &part) {
       part.values.map(op->getResults(), copy->getResults());
       continue;
     }
-    auto sharded = cast<ShardingRuleOpInterface>(op);
-    types[0] = cut(types[0], part);
-    SmallVector<int64_t> shards(sharded.getShardingRule().factors.size(), 1);
-    FailureOr<Operation *> copy =
-        sharded.partition(builder, operands, types, shards);
+    FailureOr<Operation *> copy = cloneWithRows(
+        builder, op, operands, cut(op->getResult(0).getType(), part));
     if (failed(copy))
       return failure();
-    (*copy)->setLoc(op->getLoc());
     part.values.map(op->getResults(), (*copy)->getResults());
   }
   return success();
@@ -278,7 +275,8 @@ LogicalResult ServerBuilder::run() {
     if (isOther || (isa<graph::VariableOp>(op) && !kept.contains(&op)))
       op.erase();
     else
-      op.removeAttr(kServerPartsAttr);
+      for (StringRef attribute : {kServerPartsAttr, kPulledRowsAttr})
+        op.removeAttr(attribute);
   }
   own.setSymName("apply");
   return success();

@@ -145,6 +145,12 @@ void mlir::dist::buildPlaceServersPipeline(OpPassManager &pm, int64_t servers,
   pm.addPass(createPlaceServerVariablesPass(place));
 }
 
+void mlir::dist::buildPullRowsPipeline(OpPassManager &pm) {
+  pm.addPass(createPullRowsPass());
+  // Constants of a table's size, and what several gradients have alike.
+  pm.addPass(createCSEPass());
+}
+
 void mlir::dist::buildSplitServersPipeline(OpPassManager &pm, int64_t server) {
   SplitServersPassOptions split;
   split.server = server;

@@ -218,6 +218,9 @@ void buildAnnotatePipeline(OpPassManager &pm,
 void buildPlaceServersPipeline(OpPassManager &pm, int64_t servers,
                                StringRef partitioner);
 
+/// Workers of these have the rows of tables that their steps look up.
+void buildPullRowsPipeline(OpPassManager &pm);
+
 /// From there to one server's program, or the workers' (negative).
 void buildSplitServersPipeline(OpPassManager &pm, int64_t server);
 

@@ -367,9 +367,10 @@ int Compilation::run() {
   if (failed(unroll()))
     return printer.exitCode();
   if (!options.check.empty()) {
-    int code = options.check == "kernels"
-                   ? checkKernels(*global)
-                   : reportCheck(*global, *module, getServers(), options);
+    ModuleOp whole = unsplit ? *unsplit : *global;
+    int code = options.check == "kernels" ? checkKernels(whole)
+                                          : reportCheck(*global, whole, *module,
+                                                        getServers(), options);
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }

@@ -152,6 +152,8 @@ private:
   ::dist::Dependencies dependencies;
   OwningOpRef<ModuleOp> module;
   std::vector<OwningOpRef<ModuleOp>> servers;
+  /// With --check, what the workers' devices then run parts of.
+  OwningOpRef<ModuleOp> unsplit;
   /// Whether the model file itself is ONNX; MLIR may come from one, too.
   bool isOnnx = false;
   ::dist::tools::StrategyPlan strategy;

@@ -115,7 +115,7 @@ int mlir::dist::reportDiff(const std::vector<std::string> &arguments,
                options);
 }
 
-int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
+int mlir::dist::reportCheck(ModuleOp global, ModuleOp whole, ModuleOp local,
                             ArrayRef<ModuleOp> servers,
                             const Options &options) {
   int64_t needed = estimateCheckBytes(global);
@@ -134,7 +134,7 @@ int mlir::dist::reportCheck(ModuleOp global, ModuleOp local,
   CheckOptions check;
   check.seed = options.seed;
   FailureOr<std::vector<FunctionCheck>> checks =
-      checkPartition(global, local, check);
+      checkPartition(whole, local, check);
   if (failed(checks))
     return 1;
   if (!servers.empty()) {

@@ -29,10 +29,11 @@ int reportDiff(const std::vector<std::string> &arguments,
                const ::dist::tools::Options &options,
                const DialectRegistry &registry, const Machine &machine);
 
-/// `--check`: the partitioned module on simulated ranks against the global one,
-/// and with `servers` a step by them against the global one's. Prints the
-/// largest difference; 1 if an op diverges.
-int reportCheck(ModuleOp global, ModuleOp local, ArrayRef<ModuleOp> servers,
+/// `--check`: the partitioned module on simulated ranks against `whole`, which
+/// it was made of, and with `servers` a step by them against that of `global`.
+/// Prints the largest difference; 1 if an op diverges.
+int reportCheck(ModuleOp global, ModuleOp whole, ModuleOp local,
+                ArrayRef<ModuleOp> servers,
                 const ::dist::tools::Options &options);
 
 /// `--print-strategies`, `--print-ops`, `--print-cluster`.

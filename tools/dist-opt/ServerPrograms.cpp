@@ -27,6 +27,10 @@ LogicalResult Compilation::placeServers() {
             Verified::AfterEachPass)))
       return failure();
   }
+  if (failed(runPipeline(buildPullRowsPipeline)))
+    return failure();
+  if (!options.check.empty())
+    unsplit = module->clone();
   return success();
 }
 

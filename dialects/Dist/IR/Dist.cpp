@@ -9,6 +9,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Microbatch.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -112,6 +113,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == kPortionAttr)
     return verifyPortion(op, attribute.getValue());
+  if (attribute.getName() == kPulledRowsAttr)
+    return verifyPulledRows(op, attribute.getValue());
   if (attribute.getName() == kServerPartsAttr)
     return verifyServerParts(op, attribute.getValue());
   if (attribute.getName() == kSourcesAttr || attribute.getName() == kCausesAttr)

@@ -14,7 +14,8 @@ def Graph_VariableOp : Op<Graph_Dialect, "variable", [Symbol]> {
   let description = [{
     `initial` is the value at the start: `dense`, or `dense_resource` over the
     mapped model file. `group` says what it is for: "parameter", "buffer"
-    (moving statistics), "slot" (optimizer), "accumulator", "metric", "counter".
+    (moving statistics), "slot" (optimizer), "accumulator", "metric", "counter",
+    "pulled" (a worker's rows of a table that servers hold).
     `slot_of` names the parameter of a slot or accumulator. `why` tells the user
     why it is trainable or not. `sharding` is a dist.sharding once a strategy
     has run. Constraints: (C1) the initial value has the variable's type. (C2) a

@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/Processes.h"
+#include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "passes/Lowering/Program/Bindings.h"
@@ -115,6 +116,7 @@ public:
 private:
   void addVariables();
   void addServers();
+  void addPulledRows();
   LogicalResult compareTransfers(const Portion &portion);
   void addEntry(rt::ProgramOp program);
   void addPreparation(rt::ProgramOp program, manifest::Program *to);
@@ -184,6 +186,21 @@ void Filler::addServers() {
       to->set_begin(part.begin);
       to->set_size(part.size);
     }
+  }
+}
+
+void Filler::addPulledRows() {
+  out->clear_pulled_rows();
+  for (auto op : module.getOps<graph::VariableOp>()) {
+    std::optional<PulledRows> pulled = findPulledRows(op);
+    if (!pulled)
+      continue;
+    manifest::PulledRows *to = out->add_pulled_rows();
+    to->set_table(variableIndex[op.getSymName()]);
+    to->set_rows(variableIndex[pulled->rows.getValue()]);
+    to->set_places(variableIndex[pulled->places.getValue()]);
+    for (StringAttr input : pulled->inputs)
+      to->add_inputs(input.str());
   }
 }
 
@@ -426,6 +443,7 @@ LogicalResult Filler::run() {
   out->set_state_bytes(state.getBytes());
   addVariables();
   addServers();
+  addPulledRows();
   for (auto op : module.getOps<rt::ProgramOp>()) {
     if (failed(checkRoles(op)))
       return failure();
