@@ -264,7 +264,7 @@ LogicalResult PullRowsPass::rewrite(Table &table) {
         DenseElementsAttr::get(type,
                                builder.getZeroAttr(type.getElementType())),
         /*trainable=*/false, kPulledGroup, Synchronization::OnWrite,
-        Aggregation::None, /*slotOf=*/FlatSymbolRefAttr(),
+        Aggregation::None, /*slot_of=*/FlatSymbolRefAttr(),
         /*why=*/StringAttr(), /*sharding=*/Attribute());
     symbols.insert(made);
     return made;

@@ -50,18 +50,19 @@ void RowFinder::begin() {
 }
 
 void RowFinder::add(const TensorView &indices) {
-  const int64_t rows = int64_t(marked.size());
+  const uint64_t rows = marked.size();
   const int64_t count = elementCount(indices.shape);
   withIntegerType(indices.type, [&](auto zero) {
     const auto *numbers = static_cast<const decltype(zero) *>(indices.data);
     for (int64_t i = 0; i < count; ++i) {
-      int64_t row = int64_t(numbers[i]);
-      if (row < 0)
-        row += rows;
-      if (row < 0 || row >= rows || marked[row])
+      // Without a sign, what is too far below 0 is above all rows, too.
+      uint64_t row = rows + numbers[i];
+      if (row >= rows)
+        row -= rows;
+      if (row >= rows || marked[row])
         continue;
       marked[row] = true;
-      found.push_back(row);
+      found.push_back(int64_t(row));
     }
   });
 }

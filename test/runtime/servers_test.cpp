@@ -151,7 +151,7 @@ TEST_F(ServersTest, PulledRowsAreATables) {
   expect("it pulls rows of a variable that is not there");
   pulled->set_places(-1);
   expect("it pulls rows of a variable that is not there");
-  for (auto change : std::vector<std::function<void()>>{
+  for (const auto &change : std::vector<std::function<void()>>{
            [&] { pulled->set_rows(1); },
            [&] { pulled->set_rows(2); },
            [&] { pulled->set_places(2); },
