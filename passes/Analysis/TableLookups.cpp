@@ -22,8 +22,8 @@ public:
   }
   bool run();
   TableLookups found;
-  /// The first op that is in the way.
-  Operation *obstacle = nullptr;
+  /// What is in the way, if anything is.
+  std::string obstacle;
 
 private:
   bool findGathers();
@@ -37,8 +37,8 @@ private:
   std::optional<HostTensor> evaluateRow(Operation *op,
                                         const ShardingRule &rule);
   bool isZero(Value value);
-  bool isInTheWay(Operation *op) {
-    obstacle = op;
+  bool isInTheWay(Operation *op, StringRef what) {
+    obstacle = describeNode(op) + " " + what.str();
     return false;
   }
 
@@ -77,25 +77,38 @@ static HostTensor makeSplat(RankedTensorType type, double number) {
   return tensor;
 }
 
-/// Whether every integer is the same number in the other type.
-static bool keepsIntegers(graph::ConvertOp op) {
+/// Whether every integer is the same number in the other type: all that the
+/// first one has, or those from -count to count-1.
+static bool keepsIntegers(graph::ConvertOp op, int64_t count) {
   auto from = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getOperand()));
   auto to = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getType()));
-  return from && to &&
-         (from == to || (from.getWidth() < to.getWidth() && !to.isUnsigned()));
+  if (!from || !to || to.isUnsigned())
+    return from && from == to;
+  return from == to || from.getWidth() < to.getWidth() ||
+         (count > 0 && !from.isUnsigned() &&
+          count <= llvm::maxIntN(to.getWidth()));
 }
 
 BlockArgument LookupFinder::findInput(Value indices) {
+  SmallVector<graph::ConvertOp> converts;
   while (Operation *op = indices.getDefiningOp()) {
-    auto convert = dyn_cast<graph::ConvertOp>(op);
-    if (convert ? !keepsIntegers(convert) : !keepsElements(op))
+    if (auto convert = dyn_cast<graph::ConvertOp>(op))
+      converts.push_back(convert);
+    else if (!keepsElements(op))
       return nullptr;
     indices = op->getOperand(0);
   }
   auto argument = cast<BlockArgument>(indices);
-  auto role =
-      function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
-  return role && role == "input" ? argument : nullptr;
+  unsigned number = argument.getArgNumber();
+  auto role = function.getArgAttrOfType<StringAttr>(number, kRoleAttr);
+  // Data are checked against the count before any step.
+  auto counts =
+      function.getArgAttrOfType<DenseI64ArrayAttr>(number, kIndexCountAttr);
+  int64_t count = counts && counts.size() == 1 ? counts[0] : 0;
+  bool isSame = llvm::all_of(converts, [&](graph::ConvertOp convert) {
+    return keepsIntegers(convert, count);
+  });
+  return role && role == "input" && isSame ? argument : nullptr;
 }
 
 bool LookupFinder::findGathers() {
@@ -110,10 +123,10 @@ bool LookupFinder::findGathers() {
   for (OpOperand *use : uses) {
     auto gather = dyn_cast<graph::GatherOp>(use->getOwner());
     if (!gather || gather.getAxis() != 0 || use->getOperandNumber() != 0)
-      return isInTheWay(use->getOwner());
+      return isInTheWay(use->getOwner(), "reads all rows");
     BlockArgument input = findInput(gather.getIndices());
     if (!input)
-      return isInTheWay(gather);
+      return isInTheWay(gather, "looks up rows that no input numbers");
     found.gathers.push_back(gather);
     if (found.inputs.insert(input))
       found.count += cast<RankedTensorType>(input.getType()).getNumElements();
@@ -137,7 +150,7 @@ bool LookupFinder::findSums() {
         start == 0) {
       BlockArgument input = findInput(sum.getIndices());
       if (!input || !found.inputs.contains(input))
-        return isInTheWay(sum);
+        return isInTheWay(sum, "adds to rows that no input numbers");
       found.sums.push_back(sum);
       found.rows.insert(sum.getResult());
       untouched[sum.getResult()] = HostTensor(getOneRow(sum.getType()));
@@ -273,11 +286,11 @@ bool LookupFinder::findOps() {
       if (found.rows.contains(operand.get()))
         operands.push_back(operand.getOperandNumber());
     if (!operands.empty() && !addOp(&op, operands))
-      return isInTheWay(&op);
+      return isInTheWay(&op, "computes with the gradient of all rows");
   }
   for (OpOperand &result : function.front().getTerminator()->getOpOperands())
     if (found.rows.contains(result.get()) && &result != &gradient)
-      return isInTheWay(result.getOwner());
+      return isInTheWay(result.getOwner(), "gives the gradient of all rows");
   return isZero(gradient.get());
 }
 
@@ -295,7 +308,7 @@ std::optional<TableLookups> mlir::dist::findTableLookups(func::FuncOp function,
     return std::move(finder.found);
   bool isLookedUp = llvm::any_of(
       table.getUsers(), [](Operation *op) { return isa<graph::GatherOp>(op); });
-  if (isLookedUp && finder.obstacle)
-    *why = describeNode(finder.obstacle);
+  if (isLookedUp)
+    *why = finder.obstacle;
   return std::nullopt;
 }

@@ -223,8 +223,7 @@ std::optional<Table> PullRowsPass::find(VariableOp variable) {
             : std::nullopt;
     if (!lookups) {
       if (!why.empty())
-        addReason(variable, "all rows travel: " + why +
-                                " computes with more than those looked up");
+        addReason(variable, "all rows travel: " + why);
       return std::nullopt;
     }
     SmallVector<StringRef> names;

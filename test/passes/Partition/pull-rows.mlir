@@ -77,9 +77,9 @@ func.func @gradients(%a: tensor<2x3xi16> {graph.name = "a", graph.role = "input"
 // Indices that are computed, a maximum of all rows, a gradient that is nowhere
 // zero: all rows travel.
 // CHECK-LABEL: @computed :
-// CHECK-SAME: dist.why = {dist.pulled_rows = "all rows travel: 'graph.gather' computes with more than those looked up"}
+// CHECK-SAME: dist.why = {dist.pulled_rows = "all rows travel: 'graph.gather' looks up rows that no input numbers"}
 // CHECK: @largest :
-// CHECK-SAME: "all rows travel: 'graph.reduce' computes with more than those looked up"
+// CHECK-SAME: "all rows travel: 'graph.reduce' computes with the gradient of all rows"
 // CHECK: @shifted :
 // CHECK-NOT: pulled_rows = {
 // CHECK: @small :
@@ -111,4 +111,36 @@ func.func @gradients(%ids: tensor<8xi64> {graph.name = "ids", graph.role = "inpu
   %8 = graph.gather %m, %ids {axis = 0 : i64} : (tensor<9x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
   %9 = graph.scatter_add %few, %ids, %8 {axis = 0 : i64} : (tensor<9x4xf32>, tensor<8xi64>, tensor<8x4xf32>) -> tensor<9x4xf32>
   return %1, %3, %7, %9, %4 : tensor<100x4xf32>, tensor<100x4xf32>, tensor<100x4xf32>, tensor<9x4xf32>, tensor<f32>
+}
+
+// -----
+
+// Narrower numbers are the same where data are checked to be below the count;
+// where they are not, what wraps would be another row.
+// CHECK-LABEL: @checked :
+// CHECK-SAME: dist.pulled_rows = {inputs = ["a"],
+// CHECK: @unchecked :
+// CHECK-SAME: "all rows travel: 'graph.gather' looks up rows that no input numbers"
+// CHECK: @read :
+// CHECK-SAME: "all rows travel: 'graph.neg' reads all rows"
+graph.variable @checked : tensor<200xf32> trainable {dist.server_parts = [{server = 0, begin = 0, size = 200}]} = dense<1.0> : tensor<200xf32>
+graph.variable @unchecked : tensor<200xf32> trainable {dist.server_parts = [{server = 0, begin = 0, size = 200}]} = dense<1.0> : tensor<200xf32>
+graph.variable @read : tensor<200xf32> trainable {dist.server_parts = [{server = 0, begin = 0, size = 200}]} = dense<1.0> : tensor<200xf32>
+func.func @gradients(%a: tensor<6xi64> {graph.name = "a", graph.role = "input", graph.index_count = array<i64: 200>}, %b: tensor<6xi64> {graph.name = "b", graph.role = "input"},
+    %c: tensor<200xf32> {graph.name = "checked", graph.role = "variable", graph.variable = @checked},
+    %u: tensor<200xf32> {graph.name = "unchecked", graph.role = "variable", graph.variable = @unchecked},
+    %r: tensor<200xf32> {graph.name = "read", graph.role = "variable", graph.variable = @read})
+    -> (tensor<200xf32> {graph.name = "checked", graph.role = "gradient"}, tensor<200xf32> {graph.name = "unchecked", graph.role = "gradient"}, tensor<200xf32> {graph.name = "read", graph.role = "gradient"}) {
+  %zeros = graph.constant dense<0.0> : tensor<200xf32>
+  %0 = graph.convert %a : (tensor<6xi64>) -> tensor<6xi16>
+  %1 = graph.convert %b : (tensor<6xi64>) -> tensor<6xi16>
+  %2 = graph.gather %c, %0 {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi16>) -> tensor<6xf32>
+  %3 = graph.gather %u, %1 {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi16>) -> tensor<6xf32>
+  %4 = graph.gather %r, %a {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi64>) -> tensor<6xf32>
+  %5 = graph.scatter_add %zeros, %0, %2 {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi16>, tensor<6xf32>) -> tensor<200xf32>
+  %6 = graph.scatter_add %zeros, %1, %3 {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi16>, tensor<6xf32>) -> tensor<200xf32>
+  %7 = graph.scatter_add %zeros, %a, %4 {axis = 0 : i64} : (tensor<200xf32>, tensor<6xi64>, tensor<6xf32>) -> tensor<200xf32>
+  %8 = graph.neg %r : tensor<200xf32>
+  %9 = graph.add %7, %8 : tensor<200xf32>
+  return %5, %6, %9 : tensor<200xf32>, tensor<200xf32>, tensor<200xf32>
 }
