@@ -58,14 +58,24 @@ private:
   DenseMap<Value, Value> placesAt; // by indices
 };
 
+/// A function that computes gradients: which argument a variable is, and which
+/// result its gradient.
+struct Gradients {
+  func::FuncOp function;
+  DenseMap<StringAttr, unsigned> arguments, results;
+};
+
 struct PullRowsPass : mlir::dist::impl::PullRowsPassBase<PullRowsPass> {
   using Base::Base;
   void runOnOperation() override;
 
 private:
+  void findFunctions();
   std::optional<Table> find(VariableOp variable);
   LogicalResult rewrite(Table &table);
   void addReason(VariableOp variable, const Twine &reason);
+
+  std::vector<Gradients> functions;
 };
 } // namespace
 
@@ -196,31 +206,40 @@ void PullRowsPass::addReason(VariableOp variable, const Twine &reason) {
   variable->setAttr(kWhyAttr, reasons.getDictionary(&getContext()));
 }
 
+void PullRowsPass::findFunctions() {
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (!function.getSymName().starts_with("gradients"))
+      continue;
+    Gradients &found = functions.emplace_back();
+    found.function = function;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto symbol =
+              function.getArgAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr))
+        found.arguments[symbol.getAttr()] = i;
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto role = function.getResultAttrOfType<StringAttr>(i, kRoleAttr);
+      auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+      if (role && role == "gradient" && name)
+        found.results[name] = i;
+    }
+  }
+}
+
 /// Only where all steps look it up, by the same inputs.
 std::optional<Table> PullRowsPass::find(VariableOp variable) {
   Table table;
   table.variable = variable;
-  auto symbol = FlatSymbolRefAttr::get(variable.getSymNameAttr());
+  StringAttr name = variable.getSymNameAttr();
   SmallVector<StringRef> inputs;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    if (!function.getSymName().starts_with("gradients"))
-      continue;
-    std::optional<unsigned> argument, gradient;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (function.getArgAttr(i, kVariableAttr) == symbol)
-        argument = i;
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto role = function.getResultAttrOfType<StringAttr>(i, kRoleAttr);
-      if (role && role == "gradient" &&
-          function.getResultAttr(i, kNameAttr) == variable.getSymNameAttr())
-        gradient = i;
-    }
+  for (Gradients &of : functions) {
+    func::FuncOp function = of.function;
+    auto argument = of.arguments.find(name), gradient = of.results.find(name);
+    if (argument == of.arguments.end() || gradient == of.results.end())
+      return std::nullopt;
     std::string why;
     auto lookups =
-        argument && gradient
-            ? findTableLookups(function, function.getArgument(*argument),
-                               *gradient, &why)
-            : std::nullopt;
+        findTableLookups(function, function.getArgument(argument->second),
+                         gradient->second, &why);
     if (!lookups) {
       if (!why.empty())
         addReason(variable, "all rows travel: " + why);
@@ -236,7 +255,7 @@ std::optional<Table> PullRowsPass::find(VariableOp variable) {
     inputs = names;
     table.rows = std::max(table.rows, lookups->count);
     table.users.emplace_back(function, std::move(*lookups));
-    table.gradients.push_back(*gradient);
+    table.gradients.push_back(gradient->second);
   }
   if (table.users.empty())
     return std::nullopt;
@@ -291,6 +310,7 @@ LogicalResult PullRowsPass::rewrite(Table &table) {
 }
 
 void PullRowsPass::runOnOperation() {
+  findFunctions();
   for (auto variable : llvm::to_vector(getOperation().getOps<VariableOp>())) {
     if (getServerParts(variable).empty() || !variable.getTrainable())
       continue;

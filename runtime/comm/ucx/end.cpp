@@ -475,8 +475,8 @@ void End::lose(Peer &peer, const std::string &why) {
 
 void End::onError(void *argument, ucp_ep_h, ucs_status_t status) {
   Peer &peer = *static_cast<Peer *>(argument);
-  peer.end->lose(peer, std::string("its connection ended (") +
-                           ucs_status_string(status) + ")");
+  peer.end->lose(peer, std::string("its connection ended: ") +
+                           ucs_status_string(status));
 }
 
 void End::look(Clock::duration time) {

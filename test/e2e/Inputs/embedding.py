@@ -27,7 +27,7 @@ def weight(name, *dims):
 
 with open(f"{folder}/model.onnx", "wb") as f:
     f.write(model(
-        node("Gather", ["table", "words"], ["looked"], "lookup", axis=0),
+        node("Cast", ["words"], ["ids"], to=6), node("Gather", ["table", "ids"], ["looked"], "lookup", axis=0),
         node("ReduceMean", ["looked"], ["mean"], axes=[1], keepdims=0),
         node("Gemm", ["mean", "w1", "b1"], ["h"]), node("Tanh", ["h"], ["t"]),
         node("Gemm", ["t", "w2", "b2"], ["logits"]), node("Softmax", ["logits"], ["y"], axis=-1),
