@@ -30,6 +30,7 @@ struct Table {
   VariableOp variable;
   std::vector<std::pair<func::FuncOp, TableLookups>> users;
   SmallVector<unsigned> gradients; // the result of each that is its gradient
+  SmallVector<StringAttr> inputs;  // that number the rows, by name
   int64_t rows = 0;                // that a batch looks up at most
 };
 
@@ -230,7 +231,6 @@ std::optional<Table> PullRowsPass::find(VariableOp variable) {
   Table table;
   table.variable = variable;
   StringAttr name = variable.getSymNameAttr();
-  SmallVector<StringRef> inputs;
   for (Gradients &of : functions) {
     func::FuncOp function = of.function;
     auto argument = of.arguments.find(name), gradient = of.results.find(name);
@@ -245,14 +245,16 @@ std::optional<Table> PullRowsPass::find(VariableOp variable) {
         addReason(variable, "all rows travel: " + why);
       return std::nullopt;
     }
-    SmallVector<StringRef> names;
+    SmallVector<StringAttr> inputs;
     for (BlockArgument input : lookups->inputs)
-      names.push_back(
-          function.getArgAttrOfType<StringAttr>(input.getArgNumber(), kNameAttr)
-              .getValue());
-    if (!table.users.empty() && names != inputs)
+      inputs.push_back(function.getArgAttrOfType<StringAttr>(
+          input.getArgNumber(), kNameAttr));
+    llvm::sort(inputs, [](StringAttr a, StringAttr b) {
+      return a.getValue() < b.getValue();
+    });
+    if (!table.users.empty() && table.inputs != inputs)
       return std::nullopt;
-    inputs = names;
+    table.inputs = inputs;
     table.rows = std::max(table.rows, lookups->count);
     table.users.emplace_back(function, std::move(*lookups));
     table.gradients.push_back(gradient->second);
@@ -297,10 +299,7 @@ LogicalResult PullRowsPass::rewrite(Table &table) {
   PulledRows pulled;
   pulled.rows = FlatSymbolRefAttr::get(rows.getSymNameAttr());
   pulled.places = FlatSymbolRefAttr::get(places.getSymNameAttr());
-  auto &[first, lookups] = table.users.front();
-  for (BlockArgument input : lookups.inputs)
-    pulled.inputs.push_back(
-        first.getArgAttrOfType<StringAttr>(input.getArgNumber(), kNameAttr));
+  pulled.inputs = table.inputs;
   setPulledRows(variable, pulled);
   for (auto [user, gradient] : llvm::zip(table.users, table.gradients))
     if (failed(FunctionRewriter(user.first, user.second, rows, places)
