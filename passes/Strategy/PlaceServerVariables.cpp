@@ -161,7 +161,9 @@ void PlaceServerVariablesPass::runOnOperation() {
   }
   if (next < servers)
     return fail(Twine(servers) + " servers for " + Twine(next) +
-                (partitioner.empty() ? " variables" : " parts of variables") +
+                (next == 1             ? " variable"
+                 : partitioner.empty() ? " variables"
+                                       : " parts of variables") +
                 ": some would have nothing; give fewer --servers, or a "
                 "--partitioner that cuts variables");
 }

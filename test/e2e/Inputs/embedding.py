@@ -1,4 +1,4 @@
-"""Writes a classifier of bags of words, model.onnx, and examples for it, words.npy and classes.npy.
+"""Writes a classifier of bags of words by two tables, model.onnx, and examples for it, words.npy and classes.npy.
 
     embedding.py FOLDER ROWS
 
@@ -29,9 +29,11 @@ with open(f"{folder}/model.onnx", "wb") as f:
     f.write(model(
         node("Cast", ["words"], ["ids"], to=6), node("Gather", ["table", "ids"], ["looked"], "lookup", axis=0),
         node("ReduceMean", ["looked"], ["mean"], axes=[1], keepdims=0),
-        node("Gemm", ["mean", "w1", "b1"], ["h"]), node("Tanh", ["h"], ["t"]),
+        node("Gather", ["tags", "words"], ["tagged"], axis=0),
+        node("ReduceMean", ["tagged"], ["tag"], axes=[1], keepdims=0),
+        node("Concat", ["mean", "tag"], ["both"], axis=1), node("Gemm", ["both", "w1", "b1"], ["h"]), node("Tanh", ["h"], ["t"]),
         node("Gemm", ["t", "w2", "b2"], ["logits"]), node("Softmax", ["logits"], ["y"], axis=-1),
-        weight("table", rows, width), weight("w1", width, 8), weight("b1", 8),
+        weight("table", rows, width), weight("tags", rows, 3), weight("w1", width + 3, 8), weight("b1", 8),
         weight("w2", 8, classes), weight("b2", classes),
         value(11, "words", ["n", length], 7), value(12, "y", ["n", classes])))
 
