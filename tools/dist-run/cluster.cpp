@@ -20,6 +20,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/secret.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
@@ -73,6 +74,7 @@ choosePart(const ClusterSpec &spec, const std::vector<cluster::Task> &trainers,
 
 struct ClusterRun::Impl {
   ClusterSpec spec;
+  std::optional<cluster::JobSecret> secret;
   std::unique_ptr<Membership> membership;
   std::unique_ptr<cluster::Heartbeat> heartbeat;
   std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
@@ -156,6 +158,10 @@ Status ClusterRun::find(const Options &options) {
         "compile it with --workers " + std::to_string(trainers));
   int self = 0;
   DIST_RETURN_IF_ERROR(cluster::findMember(found->spec, &self));
+  std::vector<cluster::Address> addresses;
+  for (const cluster::Task &task : found->spec.tasks())
+    addresses.push_back(*found->spec.find(task));
+  DIST_RETURN_IF_ERROR(readJobSecret(options, addresses, &found->secret));
   if (isUnbound()) {
     found->allCpus = cpu::usableCpus();
     found->takePart(found->spec.trainers());
@@ -239,8 +245,9 @@ Status ClusterRun::Impl::watchEachOther(const Options &options) {
 }
 
 /// What the chief says of who has met.
-static void noteCluster(const ClusterSpec &spec, const std::vector<int> &hosts,
-                        int trainers, const std::string &more) {
+static void noteCluster(const ClusterSpec &spec, bool hasSecret,
+                        const std::vector<int> &hosts, int trainers,
+                        const std::string &more) {
   std::set<int> distinct(hosts.begin(), hosts.end());
   size_t servers = spec.of(cluster::Job::Ps).size();
   printNote("dist-run: note: " + std::to_string(trainers) +
@@ -253,8 +260,14 @@ static void noteCluster(const ClusterSpec &spec, const std::vector<int> &hosts,
             (distinct.size() == 1 ? " host" : " hosts") + more);
   for (const cluster::Task &task : spec.tasks())
     if (!cluster::isLoopback(spec.find(task)->host)) {
-      printNote("dist-run: note: the processes' connections are neither "
-                "encrypted nor authenticated: use a network that you trust");
+      printNote(
+          hasSecret
+              ? "dist-run: note: the processes know each other by the job's "
+                "secret; the store's connections are encrypted, heartbeats and "
+                "tensors travel in clear text: use a network where nobody "
+                "else can read or change them"
+              : "dist-run: note: the processes' connections are neither "
+                "encrypted nor authenticated (--insecure-network)");
       break;
     }
 }
@@ -279,6 +292,7 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   if (!impl->membership) {
     cluster::MembershipOptions joining;
     joining.spec = impl->spec;
+    joining.secret = impl->secret;
     joining.timeout = options.startTimeout;
     joining.cpus = int(cpu::usableCpus().size());
     joining.note = [](const std::string &line) {
@@ -303,7 +317,8 @@ Status ClusterRun::join(const Options &options, const std::string &package,
                            "--metrics-port", "its processes send no beats",
                            "leave it out");
     if (isChief())
-      noteCluster(impl->spec, hosts, int(impl->spec.trainers().size()), "");
+      noteCluster(impl->spec, impl->secret.has_value(), hosts,
+                  int(impl->spec.trainers().size()), "");
     return joinServed(package, settings->cpuVariant);
   }
   // The one that is left has all ranks, as a run without a cluster.
@@ -339,7 +354,7 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   };
   if (!isChief())
     return Status();
-  noteCluster(impl->spec, hosts, int(hosts.size()),
+  noteCluster(impl->spec, impl->secret.has_value(), hosts, int(hosts.size()),
               ", " + std::to_string(impl->placement.ranks()) + " ranks");
   DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
   return Status();

@@ -21,6 +21,7 @@
 #include "runtime/formats/file.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/secret.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
 #include <arpa/inet.h>
@@ -91,9 +92,7 @@ class Workers {
 public:
   ~Workers();
   /// `servers` of them hold variables, and a chief more tells all what to do.
-  /// `isElastic`: those that are left go on.
-  Status start(int count, int servers, bool isElastic,
-               const std::string &package);
+  Status start(const Options &options, int servers, const std::string &package);
   /// Until all have ended.
   int wait();
 
@@ -112,6 +111,9 @@ private:
 
   std::vector<Port> ports;
   std::vector<Worker> workers;
+  /// Of this job alone, in the workers' environment, which other users cannot
+  /// read; empty: they were given one.
+  std::string secret;
   pid_t group = 0; // of all of them
   /// Beside a chief that tells all what to do, or goes on without those that
   /// are lost, a worker more or less is its concern.
@@ -162,6 +164,8 @@ Status Workers::startOne(int index, const std::string &config,
     dieWith(parent);
     setenv("TF_CONFIG", config.c_str(), 1);
     setenv(kPackageVariable, package.c_str(), 1);
+    if (!secret.empty())
+      setenv(kSecretVariable, secret.c_str(), 1);
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     if (!isChief) {
@@ -189,11 +193,13 @@ Status Workers::startOne(int index, const std::string &config,
   return Status();
 }
 
-Status Workers::start(int count, int servers, bool isElastic,
+Status Workers::start(const Options &options, int servers,
                       const std::string &package) {
-  isChiefs = servers > 0 || isElastic;
-  const std::pair<const char *, int> jobs[] = {
-      {"chief", servers > 0 ? 1 : 0}, {"worker", count}, {"ps", servers}};
+  isChiefs = servers > 0 || options.elastic;
+  DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
+  const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
+                                               {"worker", options.workers},
+                                               {"ps", servers}};
   struct Task {
     const char *job;
     int index;
@@ -348,8 +354,7 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   manifest::Manifest manifest;
   status = readManifest(program.folder, &manifest);
   if (status.ok())
-    status = workers.start(options.workers, manifest.servers_size(),
-                           options.elastic, program.folder);
+    status = workers.start(options, manifest.servers_size(), program.folder);
   int code = status.ok() ? workers.wait() : report(status);
   shield.dismiss();
   return code;

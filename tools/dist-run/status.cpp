@@ -9,17 +9,22 @@
 #include "runtime/cluster/membership/membership.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/secret.h"
 #include "tools/options/cluster.h"
 
 namespace dist::tools {
 
 int runStatus(const Options &options) {
   cluster::Address chief;
+  std::optional<cluster::JobSecret> secret;
   std::string endpoint;
   cluster::proto::ClusterStatus status;
   Status asked = findChief(options, &chief);
   if (asked.ok())
-    asked = cluster::readFromChief(chief, cluster::kControlEndpoint, &endpoint);
+    asked = readJobSecret(options, {chief}, &secret);
+  if (asked.ok())
+    asked = cluster::readFromChief(chief, secret, cluster::kControlEndpoint,
+                                   &endpoint);
   if (asked.ok())
     asked = cluster::askForStatus(chief.host, endpoint, &status);
   if (!asked.ok())

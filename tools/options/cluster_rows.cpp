@@ -17,6 +17,16 @@ void addClusterOptions(Table &table, Options &o) {
              "on (default: what is found, in this order); a file, or the text "
              "itself, in TF_CONFIG's form",
              &o.cluster);
+  table.text("--job-secret-file", "FILE",
+             "what the processes of a cluster know each other by, the same "
+             "text for all of them, in a file that its owner alone may read "
+             "(default: the text in DIST_JOB_SECRET); off this machine one is "
+             "needed",
+             &o.jobSecretFile);
+  table.flag("--insecure-network",
+             "goes without a secret: whoever reaches the cluster's ports could "
+             "take part in it",
+             &o.insecureNetwork);
   table.usedBy("fit evaluate predict bench");
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "

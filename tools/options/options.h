@@ -110,7 +110,11 @@ struct Options {
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere
   std::string machine; // file of measured figures; empty: the default place
-  std::string cluster, task; // where it is described; empty: found
+  /// What the job's processes know each other by is in this file; empty: in
+  /// the environment, or nowhere.
+  std::string jobSecretFile;
+  bool insecureNetwork = false; // off loopback without a secret
+  std::string cluster, task;    // where it is described; empty: found
   /// Processes that train together, by --workers or, of a strategy that has
   /// several, by the cluster; 0: not said.
   int workers = 0;

@@ -14,8 +14,10 @@
 
 #include "runtime/cluster/etcd/result.h"
 #include "runtime/cluster/etcd/rpc.pb.h"
+#include "runtime/cluster/security/certificates.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dist::cluster {
@@ -23,8 +25,10 @@ namespace dist::cluster {
 class EtcdClient {
 public:
   /// `address` is HOST:PORT. Nothing is sent before the first call, which fails
-  /// after `timeout` milliseconds without an answer.
-  explicit EtcdClient(const std::string &address, int64_t timeout = 5000);
+  /// after `timeout` milliseconds without an answer. `tls`: what both ends show
+  /// each other; none: neither is known, and all is sent in clear text.
+  explicit EtcdClient(const std::string &address, int64_t timeout = 5000,
+                      const std::optional<TlsCertificates> &tls = {});
   ~EtcdClient();
 
   /// Returns when there is a connection, or after so many milliseconds. Calls

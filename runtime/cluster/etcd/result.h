@@ -25,7 +25,13 @@ enum class StoreCode {
   Unimplemented = 12,
   Internal = 13,
   Unavailable = 14,
+  /// The other end has another secret, or none.
+  Unauthenticated = 16,
 };
+
+/// gRPC would write on standard error what strangers do to a port, line by
+/// line; what fails is told by who has called.
+void silenceGrpc();
 
 /// Success, or why not; messages of requests that are refused are etcd's.
 struct [[nodiscard]] StoreResult {

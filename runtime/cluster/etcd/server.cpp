@@ -182,13 +182,25 @@ int EtcdServer::port() const { return impl->port; }
 int64_t EtcdServer::epoch() const { return impl->epoch; }
 uint64_t EtcdServer::cutBytes() const { return impl->cutBytes; }
 
+static std::shared_ptr<grpc::ServerCredentials>
+makeCredentials(const std::optional<TlsCertificates> &tls) {
+  if (!tls)
+    return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions shown(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  shown.pem_root_certs = tls->authority;
+  shown.pem_key_cert_pairs.push_back({tls->key, tls->certificate});
+  return grpc::SslServerCredentials(shown);
+}
+
 Status EtcdServer::start(const EtcdServerOptions &options,
                          std::unique_ptr<EtcdServer> *server) {
+  silenceGrpc();
   auto impl = std::make_unique<Impl>(options);
   DIST_RETURN_IF_ERROR(impl->open(options));
   impl->watch = std::make_unique<WatchService>(impl->core);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(),
+  builder.AddListeningPort(options.address, makeCredentials(options.tls),
                            &impl->port);
   // Otherwise a second server of this port would get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -14,8 +14,10 @@
 #define RUNTIME_CLUSTER_ETCD_SERVER_H
 
 #include "runtime/cluster/etcd/journal.h"
+#include "runtime/cluster/security/certificates.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dist::cluster {
@@ -26,6 +28,9 @@ struct EtcdServerOptions {
   /// A file; empty: what it holds ends with it.
   std::string journal;
   JournalSync sync = JournalSync::EachRecord;
+  /// What both ends of a connection show each other; none: whoever can reach
+  /// the port is served, in clear text.
+  std::optional<TlsCertificates> tls;
   /// Milliseconds of a clock that never goes back; empty: the system's.
   std::function<int64_t()> clock;
 };

@@ -24,20 +24,37 @@ std::string folderOf(int epoch, const std::string &what) {
   return "/dist/" + std::to_string(epoch) + "/" + what + "/";
 }
 
+static std::optional<TlsCertificates>
+certificatesOf(const std::optional<JobSecret> &secret) {
+  return secret ? std::optional(makeCertificates(*secret)) : std::nullopt;
+}
+
+Status refuseSecret(const std::string &where, bool hasSecret) {
+  return Status::error(
+      StatusCode::InvalidInput, "the chief does not have this job's secret",
+      where,
+      hasSecret ? "it has another one, or none"
+                : "it has one, and this has none",
+      "give all processes of the job the same --job-secret-file FILE, or "
+      "DIST_JOB_SECRET");
+}
+
 Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
   const Address &address = *options.spec.find(taskOf(chief));
   std::string store = address.text();
+  std::optional<TlsCertificates> tls = certificatesOf(options.secret);
   if (self == chief) {
     EtcdServerOptions serving;
     serving.address = Address{listenLiteral(address.host), address.port}.text();
+    serving.tls = tls;
     DIST_RETURN_IF_ERROR(EtcdServer::start(serving, &server));
     if (serving.address.rfind("0.0.0.0:", 0) != 0)
       store = serving.address;
     else
       store = "127.0.0.1:" + std::to_string(address.port);
   }
-  client = std::make_unique<EtcdClient>(store, kCallMilliseconds);
+  client = std::make_unique<EtcdClient>(store, kCallMilliseconds, tls);
   return Status();
 }
 
@@ -317,23 +334,35 @@ Status Membership::agreeOn(
   return Status();
 }
 
-Status readFromChief(const Address &chief, const std::string &what,
-                     std::string *out) {
-  EtcdClient client(chief.text(), kCallMilliseconds);
-  client.waitForConnection(kCallMilliseconds);
+Status readFromChief(const Address &chief,
+                     const std::optional<JobSecret> &secret,
+                     const std::string &what, std::string *out) {
+  EtcdClient client(chief.text(), kCallMilliseconds, certificatesOf(secret));
   RangeRequest request;
   request.set_key(kEpoch);
   RangeResponse response;
   StoreResult result = client.range(request, &response);
+  // What another secret does is no matter of time.
+  for (Clock::time_point end = Clock::now() + milliseconds(kCallMilliseconds);
+       result.code == StoreCode::Unavailable && Clock::now() < end;) {
+    client.waitForConnection(kLongestPause.count());
+    result = client.range(request, &response);
+  }
   int epoch =
       response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
   request.set_key(folderOf(epoch, what) + "0");
   if (result.ok())
     result = client.range(request, &response);
+  if (result.code == StoreCode::Unauthenticated)
+    return refuseSecret(chief.text(), secret.has_value());
   if (!result.ok())
     return Status::error(StatusCode::Unavailable, "no cluster answers",
                          chief.text(), result.message,
-                         "give the address of its chief, or of worker 0");
+                         std::string("give the address of its chief, or of "
+                                     "worker 0") +
+                             (secret ? ""
+                                     : ", and the job's secret, if it has one "
+                                       "(--job-secret-file)"));
   proto::Texts texts;
   if (response.kvs_size() != 1 ||
       !texts.ParseFromString(response.kvs(0).value()) || texts.text_size() != 1)

@@ -13,16 +13,20 @@
 // The store is for the start alone: what a step needs does not pass it, and
 // processes that have met go on without it.
 //
-// Connections are neither encrypted nor authenticated: networks are to be
-// trusted.
+// With a job's secret the store's connections are encrypted, and nobody without
+// it is served; what heartbeats and ranks need to know each other by is told
+// through the store. Without one whoever reaches the chief's port can take a
+// part in the job.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
 #define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
 
 #include "runtime/cluster/cluster_spec.h"
+#include "runtime/cluster/security/job_secret.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace dist::cluster {
@@ -51,6 +55,8 @@ struct MembershipOptions {
   /// With `self`, one of the tasks.
   ClusterSpec spec;
   int cpus = 1;
+  /// What the job's processes know each other by; none: nothing.
+  std::optional<JobSecret> secret;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.
@@ -117,9 +123,11 @@ private:
 };
 
 /// What the chief of a cluster has given in an exchange, read by who is no
-/// member of it. Errors: no chief is there; it gives none.
-Status readFromChief(const Address &chief, const std::string &what,
-                     std::string *out);
+/// member of it. Errors: no chief is there; it has another secret; it gives
+/// none.
+Status readFromChief(const Address &chief,
+                     const std::optional<JobSecret> &secret,
+                     const std::string &what, std::string *out);
 
 } // namespace dist::cluster
 

@@ -37,6 +37,8 @@ inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 inline constexpr char kPresent[] = "present", kRoll[] = "roll";
 /// Of an epoch's exchange, with a value by each member under its number.
 std::string folderOf(int epoch, const std::string &what);
+/// The chief's connection does not show the secret that this process has.
+Status refuseSecret(const std::string &where, bool hasSecret);
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)

@@ -14,7 +14,7 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-/// Processes of one machine have the same.
+/// The same in all processes of one machine, until it starts anew.
 static std::string identifyHost() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -40,8 +40,15 @@ Status Membership::Impl::registerSelf() {
       lease = response.id();
       break;
     }
+    if (result.code == StoreCode::Unauthenticated)
+      return refuseSecret(where(chief), options.secret.has_value());
     if (Status status = wait({chief}); !status.ok())
-      return Status::error(status.code(), status.message(), "", result.message);
+      return Status::error(
+          status.code(), status.message(), "",
+          result.message + (options.secret
+                                ? ""
+                                : " (a chief that has a secret answers those "
+                                  "alone that have it, too)"));
     client->waitForConnection(kLongestPause.count());
   }
   renewal = std::thread([this] { renew(); });

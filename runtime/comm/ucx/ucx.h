@@ -7,7 +7,8 @@
 //
 // Within a host through shared memory, between hosts through TCP or, where the
 // machine has it, RDMA (which no test of ours has seen): UCX chooses. What
-// travels is not encrypted: networks are to be trusted.
+// travels is not encrypted: who can read or change packets of the network is
+// to be trusted.
 //
 // A peer's end is seen by its process's end on the same host, at once, and by
 // its connections' elsewhere.

@@ -203,6 +203,36 @@ elif case == "watch":
     for worker in workers:
         worker.communicate(timeout=60)
     print(subprocess.run([*status, address], capture_output=True, text=True).stderr)
+elif case == "secret":
+    # Who asks with the job's secret, with another, and with none.
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(5)
+    without = {name: value for name, value in os.environ.items() if name != "DIST_JOB_SECRET"}
+    for how, environment in (("it", os.environ), ("another", {**without, "DIST_JOB_SECRET": "another one of that length"}), ("out", without)):
+        asked = subprocess.run(["dist-run", "status", f"127.0.0.1:{ports[0]}"], env=environment, capture_output=True, text=True)
+        print(f"with{'' if how == 'out' else ' '}{how}: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
+    for worker in workers:
+        worker.kill()
+elif case == "launched-secret":
+    launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for_steps(5)
+    secrets, lines = {}, ""
+    for name in os.listdir("/proc"):
+        try:
+            words = dict(word.split("=", 1) for word in open(f"/proc/{name}/environ").read().split("\0") if "=" in word) if name.isdigit() else {}
+            if "DIST_JOB_SECRET" in words and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid):
+                task = json.loads(words["TF_CONFIG"])
+                secrets[task["task"]["index"]] = words["DIST_JOB_SECRET"]
+                lines += open(f"/proc/{name}/cmdline").read()
+                chief = task["cluster"]["worker"][0]
+        except OSError:
+            pass  # another's, or over
+    print(f"the chief has a secret of {len(secrets[0])} characters, and so has worker 1: {'the same' if secrets[0] == secrets[1] else 'ANOTHER'}")
+    asked = subprocess.run(["dist-run", "status", chief], capture_output=True, text=True)
+    print(f"without: exit {asked.returncode}")
+    print("no command line has it" if secrets[0] not in lines else "a command line HAS it")
+    launcher.terminate()
+    launcher.wait(timeout=60)
 elif case == "nap":
     # Worker 2 is stopped for so many seconds.
     workers = [start(index, ports) for index in range(3)]

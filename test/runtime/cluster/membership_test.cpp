@@ -29,6 +29,12 @@ int freePort() {
   return server->port();
 }
 
+JobSecret makeSecret(const std::string &text) {
+  JobSecret secret;
+  EXPECT_TRUE(JobSecret::fromText(text, "a test", &secret).ok());
+  return secret;
+}
+
 class MembershipTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -208,7 +214,7 @@ TEST_F(MembershipTest, ThoseThatAreLeftMeetAgain) {
                                           testing::ElementsAre("after 2")));
     EXPECT_TRUE(membership.shareFacts({"a program", {}}).ok());
     std::string read;
-    EXPECT_TRUE(readFromChief(spec.of(Job::Worker)[0], "test", &read).ok());
+    EXPECT_TRUE(readFromChief(spec.of(Job::Worker)[0], {}, "test", &read).ok());
     EXPECT_EQ(read, "after 0");
     for (++done; done < 3;)
       std::this_thread::yield();
@@ -251,4 +257,61 @@ TEST_F(MembershipTest, TooFewAreToldSo) {
     EXPECT_EQ(met[i].message(),
               "fewer workers are left than are to go on (--min-workers); start "
               "those that are missing");
+}
+
+//===----------------------------------------------------------------------===//
+// The job's secret
+//===----------------------------------------------------------------------===//
+
+TEST_F(MembershipTest, WhoHasTheSecretMeets) {
+  for (MembershipOptions &one : options)
+    one.secret = makeSecret("0123456789abcdef");
+  std::atomic<int> done{0};
+  joinAll(3, [&](int i, Membership &membership) {
+    std::vector<std::vector<std::string>> all;
+    Status told = membership.exchange("test", {std::to_string(i)}, &all);
+    EXPECT_TRUE(told.ok()) << told.message();
+    if (i == 0) {
+      const Address &chief = spec.of(Job::Worker)[0];
+      std::string read;
+      Status asked = readFromChief(chief, options[0].secret, "test", &read);
+      EXPECT_TRUE(asked.ok()) << asked.message();
+      EXPECT_EQ(read, "0");
+      asked =
+          readFromChief(chief, makeSecret("another, as long"), "test", &read);
+      EXPECT_EQ(asked.message(),
+                "the chief does not have this job's secret (" + chief.text() +
+                    "): it has another one, or none; give all processes of the "
+                    "job the same --job-secret-file FILE, or DIST_JOB_SECRET");
+      EXPECT_FALSE(readFromChief(chief, {}, "test", &read).ok());
+    }
+    for (++done; done < 3;)
+      std::this_thread::yield();
+    membership.endStart();
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
+}
+
+TEST_F(MembershipTest, WhoHasNotTheSecretDoesNotGetIn) {
+  options[0].secret = makeSecret("0123456789abcdef");
+  options[1].secret = makeSecret("0123456789abcdeg");
+  // Nobody joins the chief, which waits for them.
+  for (int i : {0, 2})
+    options[i].timeout = 5;
+  joinAll(3);
+  EXPECT_THAT(status[0].message(), HasSubstr("worker 1 at 127.0.0.1:1, worker "
+                                             "2 at 127.0.0.1:2 did not join"));
+  EXPECT_THAT(status[1].message(),
+              HasSubstr("the chief does not have this job's secret (worker 0"));
+  EXPECT_THAT(status[2].message(),
+              HasSubstr("a chief that has a secret answers those alone"));
+}
+
+TEST_F(MembershipTest, AChiefWithoutTheSecretIsNone) {
+  options[1].secret = makeSecret("0123456789abcdef");
+  options[0].timeout = options[2].timeout = 5;
+  joinAll(2);
+  EXPECT_THAT(status[1].message(),
+              HasSubstr("the chief does not have this job's secret (worker 0"));
 }

@@ -1,0 +1,127 @@
+//===- security_test.cpp - A job's secret and what follows from it --------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/security/certificates.h"
+#include "runtime/cluster/security/job_secret.h"
+#include "runtime/cluster/security/keyed.h"
+#include "test/runtime/folder_test.h"
+#include <fstream>
+#include <gmock/gmock.h>
+#include <openssl/pem.h>
+#include <openssl/x509_vfy.h>
+#include <sys/stat.h>
+
+using namespace dist;
+using namespace dist::cluster;
+using testing::HasSubstr;
+
+namespace {
+
+JobSecret secretOf(const std::string &text) {
+  JobSecret secret;
+  Status status = JobSecret::fromText(text, "a test", &secret);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return secret;
+}
+
+X509 *readCertificate(const std::string &pem) {
+  BIO *memory = BIO_new_mem_buf(pem.data(), int(pem.size()));
+  X509 *read = PEM_read_bio_X509(memory, nullptr, nullptr, nullptr);
+  BIO_free(memory);
+  return read;
+}
+
+/// Whether who trusts one's authority takes the other's certificate.
+bool trusts(const TlsCertificates &one, const TlsCertificates &other) {
+  X509 *authority = readCertificate(one.authority);
+  X509 *shown = readCertificate(other.certificate);
+  X509_STORE *trusted = X509_STORE_new();
+  X509_STORE_add_cert(trusted, authority);
+  X509_STORE_CTX *check = X509_STORE_CTX_new();
+  X509_STORE_CTX_init(check, trusted, shown, nullptr);
+  bool isTrusted = X509_verify_cert(check) == 1;
+  X509_STORE_CTX_free(check);
+  X509_STORE_free(trusted);
+  X509_free(shown);
+  X509_free(authority);
+  return isTrusted;
+}
+
+using SecretFileTest = FolderTest;
+
+} // namespace
+
+TEST(KeyedTest, CodesAreThoseOfTheStandard) {
+  // RFC 4231, test case 2.
+  EXPECT_EQ(toHex(authenticate("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_TRUE(areEqual("abc", "abc"));
+  EXPECT_FALSE(areEqual("abc", "abd"));
+  EXPECT_FALSE(areEqual("abc", "ab"));
+}
+
+TEST(KeyedTest, KeysAreOfAPurpose) {
+  // By another implementation of RFC 5869, of the same salt.
+  EXPECT_EQ(
+      toHex(deriveKey("a secret of a job", "a purpose", 40)),
+      "777db92a53c9a031b0887f14ad04dc8f2d5f932d152f4d1dd61cac04c4a1b0b89c9"
+      "10eb79c4f0a3f");
+  EXPECT_NE(deriveKey("a secret of a job", "another", 40),
+            deriveKey("a secret of a job", "a purpose", 40));
+}
+
+TEST(KeyedTest, RandomBytesDiffer) {
+  std::string one, other;
+  ASSERT_TRUE(makeRandomBytes(1000, &one).ok());
+  ASSERT_TRUE(makeRandomBytes(1000, &other).ok());
+  EXPECT_EQ(one.size(), 1000u);
+  EXPECT_NE(one, other);
+}
+
+TEST(CertificatesTest, WhoHasTheSecretIsTrusted) {
+  // Two processes of the job, which have never met.
+  TlsCertificates one = makeCertificates(secretOf("0123456789abcdef"));
+  TlsCertificates other = makeCertificates(secretOf("0123456789abcdef"));
+  TlsCertificates foreign = makeCertificates(secretOf("0123456789abcdeg"));
+  EXPECT_TRUE(trusts(one, other));
+  EXPECT_TRUE(trusts(other, one));
+  EXPECT_FALSE(trusts(one, foreign));
+  EXPECT_FALSE(trusts(foreign, one));
+  EXPECT_NE(one.key, other.key);
+}
+
+TEST_F(SecretFileTest, AFileIsReadThatItsOwnerAloneMay) {
+  std::string path = (folder / "secret").string();
+  std::ofstream(path) << "  0123456789abcdef\n";
+  JobSecret secret;
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  EXPECT_THAT(JobSecret::fromFile(path, &secret).message(),
+              HasSubstr("the job's secret is open to others (" + path + ")"));
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  Status status = JobSecret::fromFile(path, &secret);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(secret.text(), "0123456789abcdef");
+  EXPECT_THAT(JobSecret::fromFile(path + "s", &secret).message(),
+              HasSubstr("cannot read the job's secret (" + path + "s)"));
+  ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
+  EXPECT_THAT(JobSecret::fromFile(folder.string(), &secret).message(),
+              HasSubstr("cannot read the job's secret"));
+}
+
+TEST(JobSecretTest, ItsLengthIsThatOfOneThatCannotBeGuessed) {
+  JobSecret secret;
+  EXPECT_THAT(JobSecret::fromText("swordfish \n", "HERE", &secret).message(),
+              HasSubstr("the job's secret is too short (HERE): it has 9 "
+                        "characters, and needs 16 or more"));
+  EXPECT_THAT(
+      JobSecret::fromText(std::string(5000, 'x'), "HERE", &secret).message(),
+      HasSubstr("the job's secret is too long (HERE)"));
+  JobSecret other;
+  ASSERT_TRUE(JobSecret::makeRandom(&secret).ok());
+  ASSERT_TRUE(JobSecret::makeRandom(&other).ok());
+  EXPECT_NE(secret.text(), other.text());
+  EXPECT_EQ(secretOf(secret.text()).text(), secret.text());
+}

@@ -1,0 +1,54 @@
+//===- secret.cpp - What a job's processes know each other by -------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/secret.h"
+#include <cstdlib>
+
+namespace dist::tools {
+
+Status readJobSecret(const Options &options,
+                     const std::vector<cluster::Address> &addresses,
+                     std::optional<cluster::JobSecret> *out) {
+  const char *text = std::getenv(kSecretVariable);
+  if (options.jobSecretFile.empty() && !text) {
+    for (const cluster::Address &address : addresses)
+      if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
+        return Status::error(
+            StatusCode::InvalidArgument, "the job has no secret",
+            "--job-secret-file",
+            "its processes meet at " + address.text() +
+                ", where others may reach them and take part in it",
+            "give all of them the same --job-secret-file FILE, or the text in "
+            "DIST_JOB_SECRET; --insecure-network goes without, where nobody "
+            "else can reach them");
+    return Status();
+  }
+  if (options.insecureNetwork)
+    return Status::error(
+        StatusCode::InvalidArgument, "two options contradict each other",
+        "--insecure-network",
+        std::string("there is a secret, too, from ") +
+            (options.jobSecretFile.empty() ? kSecretVariable
+                                           : "--job-secret-file"),
+        "leave one of them out");
+  out->emplace();
+  return options.jobSecretFile.empty()
+             ? cluster::JobSecret::fromText(text, kSecretVariable, &**out)
+             : cluster::JobSecret::fromFile(options.jobSecretFile, &**out);
+}
+
+Status makeLaunchSecret(const Options &options, std::string *out) {
+  std::optional<cluster::JobSecret> given;
+  DIST_RETURN_IF_ERROR(readJobSecret(options, {}, &given));
+  if (given || options.insecureNetwork)
+    return Status();
+  cluster::JobSecret made;
+  DIST_RETURN_IF_ERROR(cluster::JobSecret::makeRandom(&made));
+  *out = made.text();
+  return Status();
+}
+
+} // namespace dist::tools
