@@ -57,7 +57,7 @@ public:
 private:
   Socket socket;
   std::string unsent, unread;
-  size_t longest = 4096;
+  size_t longest = 256;
 };
 
 } // namespace dist::cluster

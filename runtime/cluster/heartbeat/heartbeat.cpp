@@ -4,19 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/heartbeat/handshake.h"
 #include "runtime/cluster/heartbeat/heartbeat_impl.h"
+#include "runtime/cluster/security/keyed.h"
 #include "runtime/core/process_space.h"
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 namespace dist::cluster {
 
-/// To reach the chief, and until it has answered.
-static constexpr int kConnectMilliseconds = 5000;
+/// To reach the chief, and until it has answered: a member's time, and that of
+/// who asks.
+static constexpr int kJoinMilliseconds = 20000, kConnectMilliseconds = 5000;
+static constexpr size_t kKeyBytes = 32;
 /// What a process has not told of yet, at most.
 static constexpr int kMostSteps = 4096;
 
@@ -24,23 +25,9 @@ static constexpr int kMostSteps = 4096;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
-static Status makeSecret(std::string *out) {
-  unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
-    return Status::error(StatusCode::Unavailable,
-                         "the system has no random numbers", "",
-                         std::strerror(errno));
-  static const char digits[] = "0123456789abcdef";
-  for (unsigned char byte : bytes) {
-    *out += digits[byte >> 4];
-    *out += digits[byte & 15];
-  }
-  return Status();
-}
-
-/// "PORT SECRET"
+/// "PORT KEY"
 static Status readEndpoint(const std::string &host, const std::string &endpoint,
-                           Address *address, std::string *secret) {
+                           Address *address, std::string *key) {
   size_t blank = endpoint.find(' ');
   address->host = host;
   address->port = std::atoi(endpoint.c_str());
@@ -48,7 +35,7 @@ static Status readEndpoint(const std::string &host, const std::string &endpoint,
     return Status::error(StatusCode::Unavailable,
                          "the store holds what no chief wrote", host,
                          "its endpoint", "start all of one version");
-  *secret = endpoint.substr(blank + 1);
+  *key = endpoint.substr(blank + 1);
   return Status();
 }
 
@@ -59,14 +46,15 @@ Status Heartbeat::serve(const HeartbeatOptions &options,
                         const std::string &literal,
                         std::unique_ptr<Heartbeat> *out,
                         std::string *endpoint) {
-  std::string secret;
-  DIST_RETURN_IF_ERROR(makeSecret(&secret));
+  std::string bytes;
+  DIST_RETURN_IF_ERROR(makeRandomBytes(kKeyBytes, &bytes));
+  std::string key = toHex(bytes);
   Socket listener;
   int port = 0;
   DIST_RETURN_IF_ERROR(Socket::listen(literal, &listener, &port));
-  auto impl = std::make_unique<Impl>(options, secret);
+  auto impl = std::make_unique<Impl>(options, key);
   impl->start(std::move(listener));
-  *endpoint = std::to_string(port) + " " + secret;
+  *endpoint = std::to_string(port) + " " + key;
   out->reset(new Heartbeat(std::move(impl)));
   return Status();
 }
@@ -76,18 +64,19 @@ Status Heartbeat::join(const HeartbeatOptions &options,
                        const std::string &endpoint,
                        std::unique_ptr<Heartbeat> *out) {
   Address address;
-  std::string secret;
-  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &secret));
-  Socket socket;
-  DIST_RETURN_IF_ERROR(Socket::connect(address, kConnectMilliseconds, &socket));
-  auto impl = std::make_unique<Impl>(options, secret);
-  impl->start(std::make_unique<Connection>(std::move(socket)));
+  std::string key;
+  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &key));
+  std::unique_ptr<Connection> connection;
+  DIST_RETURN_IF_ERROR(connectToChief(address, key, options.self,
+                                      kJoinMilliseconds, &connection));
+  auto impl = std::make_unique<Impl>(options, key);
+  impl->start(std::move(connection));
   out->reset(new Heartbeat(std::move(impl)));
   return Status();
 }
 
-Heartbeat::Impl::Impl(const HeartbeatOptions &options, std::string secret)
-    : options(options), secret(std::move(secret)), space(processSpace()),
+Heartbeat::Impl::Impl(const HeartbeatOptions &options, std::string key)
+    : options(options), key(std::move(key)), space(processSpace()),
       wakeEvents(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       detector(int(options.members.size()),
                std::chrono::duration_cast<Clock::duration>(
@@ -243,14 +232,15 @@ void Heartbeat::Impl::setState(int member, Monitor::State state) {
 Status askForStatus(const std::string &chiefHost, const std::string &endpoint,
                     proto::ClusterStatus *out) {
   Address address;
-  std::string secret;
-  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &secret));
-  Socket socket;
-  DIST_RETURN_IF_ERROR(Socket::connect(address, kConnectMilliseconds, &socket));
-  Connection connection(std::move(socket));
+  std::string key;
+  DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &key));
+  std::unique_ptr<Connection> connected;
+  DIST_RETURN_IF_ERROR(
+      connectToChief(address, key, kAsker, kConnectMilliseconds, &connected));
+  Connection &connection = *connected;
   connection.trust();
   proto::Control request;
-  request.mutable_status_request()->set_secret(secret);
+  request.mutable_status_request();
   bool isOpen = connection.send(request);
   auto end = std::chrono::steady_clock::now() +
              std::chrono::milliseconds(kConnectMilliseconds);

@@ -13,6 +13,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <thread>
 
 namespace dist::cluster {
@@ -21,7 +23,8 @@ class Heartbeat::Impl {
 public:
   using Clock = Detector::Clock;
 
-  Impl(const HeartbeatOptions &options, std::string secret);
+  /// `key`: of who takes part in this epoch.
+  Impl(const HeartbeatOptions &options, std::string key);
   ~Impl();
   /// As the chief, or connected to it.
   void start(Socket listener);
@@ -50,6 +53,8 @@ private:
   struct Stranger {
     std::unique_ptr<Connection> connection;
     Clock::time_point since;
+    std::string nonce;         // that it was sent
+    std::optional<int> member; // kAsker, too; none: it has not shown the key
     bool isAnswered = false;
   };
   bool isChief() const { return options.self == 0; }
@@ -80,11 +85,12 @@ private:
   void catchUp(std::unique_lock<std::mutex> &lock);
 
   const HeartbeatOptions options;
-  const std::string secret, space;
+  const std::string key, space;
   Socket listener, wakeEvents;
   Detector detector;
   std::vector<Peer> peers; // by member
   std::vector<Stranger> strangers;
+  std::minstd_rand choices; // who of them goes
   Clock::time_point nextBeat;
 
   std::mutex mutex; // of what follows

@@ -9,6 +9,7 @@
 // takes no more bytes, and not for a terminal.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/heartbeat/handshake.h"
 #include "runtime/cluster/heartbeat/heartbeat_impl.h"
 #include <algorithm>
 #include <cstdio>
@@ -18,12 +19,14 @@
 
 namespace dist::cluster {
 
-/// Connections that have not said what they are: so many, for so long. The
-/// oldest goes where there is another one: members say it at once.
-static constexpr size_t kMostStrangers = 64;
+/// Connections that have not said what they are: so many, for so long. One of
+/// them goes where there is another one, whichever: a member that is sent away
+/// by a flood comes again, and the oldest would always be the member.
+static constexpr size_t kMostStrangers = 128;
 static constexpr std::chrono::seconds kStrangerTime{5};
-/// Taken in one round; the others wait for the next.
-static constexpr int kMostAccepts = 64;
+/// Taken in one round, so that most of those that were there can say something
+/// in between; the others wait for the next.
+static constexpr int kMostAccepts = 16;
 /// How long a process that ends waits for its last words to leave.
 static constexpr std::chrono::milliseconds kFarewell{100};
 
@@ -89,8 +92,14 @@ void Heartbeat::Impl::acceptStrangers(Clock::time_point now) {
     if (socket.get() < 0)
       break;
     if (strangers.size() >= kMostStrangers)
-      strangers.erase(strangers.begin());
-    strangers.push_back({std::make_unique<Connection>(std::move(socket)), now});
+      strangers.erase(strangers.begin() + choices() % strangers.size());
+    Stranger stranger;
+    stranger.connection = std::make_unique<Connection>(std::move(socket));
+    stranger.since = now;
+    proto::Control message;
+    if (makeChallenge(&stranger.nonce, &message).ok() &&
+        stranger.connection->send(message))
+      strangers.push_back(std::move(stranger));
   }
 }
 
@@ -106,7 +115,7 @@ void Heartbeat::Impl::hearStrangers(Clock::time_point now) {
       stays = meet(stranger, messages[k], now, &entered);
       // What a member has sent behind its first message.
       if (entered)
-        for (int member = messages[k].hello().member(); ++k < messages.size();)
+        for (int member = *stranger.member; ++k < messages.size();)
           hear(member, messages[k], now);
     }
     if (stays && !entered)
@@ -118,18 +127,25 @@ void Heartbeat::Impl::hearStrangers(Clock::time_point now) {
 
 bool Heartbeat::Impl::meet(Stranger &stranger, const proto::Control &message,
                            Clock::time_point now, bool *entered) {
-  if (message.has_status_request() && !stranger.isAnswered) {
-    if (message.status_request().secret() != secret)
+  if (!stranger.member) {
+    proto::Control proof;
+    if (!message.has_proof() ||
+        !answerProof(key, stranger.nonce, message.proof(), &proof))
+      return false;
+    stranger.member = message.proof().member();
+    return stranger.connection->send(proof);
+  }
+  int member = *stranger.member;
+  if (member == kAsker) {
+    if (!message.has_status_request() || stranger.isAnswered)
       return false;
     stranger.isAnswered = true;
     proto::Control answer;
     *answer.mutable_status() = status();
     return stranger.connection->send(answer);
   }
-  const proto::Hello &hello = message.hello();
-  int member = hello.member();
-  if (!message.has_hello() || hello.secret() != secret || member <= 0 ||
-      member >= int(peers.size()) || peers[member].connection)
+  if (!message.has_hello() || member <= 0 || member >= int(peers.size()) ||
+      peers[member].connection)
     return false;
   Peer &peer = peers[member];
   peer.connection = std::move(stranger.connection);
@@ -144,8 +160,6 @@ bool Heartbeat::Impl::meet(Stranger &stranger, const proto::Control &message,
 void Heartbeat::Impl::sendHello(Connection &to) const {
   proto::Control message;
   proto::Hello &hello = *message.mutable_hello();
-  hello.set_secret(secret);
-  hello.set_member(options.self);
   hello.set_host(space);
   hello.set_process(getpid());
   hello.set_thread(gettid());

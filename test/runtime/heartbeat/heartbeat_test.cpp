@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/heartbeat/connection.h"
+#include "runtime/cluster/heartbeat/handshake.h"
 #include "runtime/cluster/heartbeat/heartbeat.h"
 #include <atomic>
 #include <gmock/gmock.h>
@@ -68,7 +69,7 @@ protected:
                                  &members[0], &endpoint)
                     .ok());
     port = std::atoi(endpoint.c_str());
-    secret = endpoint.substr(endpoint.find(' ') + 1);
+    key = endpoint.substr(endpoint.find(' ') + 1);
   }
   void join(int member, double patience) {
     Status status = Heartbeat::join(optionsOf(member, patience), "127.0.0.1",
@@ -82,12 +83,39 @@ protected:
   }
   /// A member that is the test's own.
   std::unique_ptr<Connection> enter(int member) {
-    std::unique_ptr<Connection> connection = connect();
+    std::unique_ptr<Connection> connection;
+    Status status =
+        connectToChief({"127.0.0.1", port}, key, member, 60000, &connection);
+    EXPECT_TRUE(status.ok()) << status.message();
     proto::Control hello;
-    hello.mutable_hello()->set_secret(secret);
-    hello.mutable_hello()->set_member(member);
+    hello.mutable_hello();
     EXPECT_TRUE(connection->send(hello));
     return connection;
+  }
+  /// Lets member 1 join a chief that is the test's own.
+  std::unique_ptr<Connection> joinOwnChief(double patience) {
+    Socket listener;
+    EXPECT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
+    endpoint = std::to_string(port) + " key";
+    std::thread joining([&] { join(1, patience); });
+    Socket accepted;
+    EXPECT_TRUE(holds([&] {
+      accepted = listener.accept();
+      return accepted.get() >= 0;
+    }));
+    auto chief = std::make_unique<Connection>(std::move(accepted));
+    std::string nonce;
+    proto::Control challenge, answer;
+    EXPECT_TRUE(makeChallenge(&nonce, &challenge).ok());
+    EXPECT_TRUE(chief->send(challenge));
+    std::vector<proto::Control> heard;
+    EXPECT_TRUE(
+        holds([&] { return !chief->receive(&heard) || !heard.empty(); }));
+    EXPECT_TRUE(!heard.empty() &&
+                answerProof("key", nonce, heard[0].proof(), &answer));
+    EXPECT_TRUE(chief->send(answer));
+    joining.join();
+    return chief;
   }
   void sendBeat(Connection &connection, int64_t step, int rank) {
     proto::Control beat;
@@ -114,7 +142,7 @@ protected:
   }
 
   std::unique_ptr<Heartbeat> members[3];
-  std::string endpoint, secret;
+  std::string endpoint, key;
   int port = 0;
 };
 
@@ -192,25 +220,15 @@ TEST_F(HeartbeatTest, SilenceIsToldToAllAndToWhoWasSilent) {
 
 // As a process that was stopped finds it when it goes on.
 TEST_F(HeartbeatTest, WhoWasGivenUpWritesNothing) {
-  Socket listener;
-  ASSERT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
-  endpoint = std::to_string(port) + " secret";
-  join(1, 60);
+  std::unique_ptr<Connection> chief = joinOwnChief(60);
   IdleRank rank(1);
   members[1]->attach({&rank}, nullptr);
   EXPECT_TRUE(members[1]->check().ok());
-  Socket accepted;
-  ASSERT_TRUE(holds([&] {
-    accepted = listener.accept();
-    return accepted.get() >= 0;
-  }));
-  {
-    Connection chief(std::move(accepted));
-    proto::Control loss;
-    loss.mutable_loss()->set_member(1);
-    loss.mutable_loss()->set_why("it slept");
-    EXPECT_TRUE(chief.send(loss));
-  }
+  proto::Control loss;
+  loss.mutable_loss()->set_member(1);
+  loss.mutable_loss()->set_why("it slept");
+  EXPECT_TRUE(chief->send(loss));
+  chief.reset();
   EXPECT_THAT(failureOf(1),
               HasSubstr("this process is none of the cluster any more: the "
                         "others have given it up, since it slept"));
@@ -223,22 +241,13 @@ TEST_F(HeartbeatTest, WhoWasGivenUpWritesNothing) {
 }
 
 TEST_F(HeartbeatTest, ALostChiefIsToldSoByWhoLosesIt) {
-  Socket listener;
-  ASSERT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
-  endpoint = std::to_string(port) + " secret";
-  join(1, 0.3);
-  Socket accepted;
-  ASSERT_TRUE(holds([&] {
-    accepted = listener.accept();
-    return accepted.get() >= 0;
-  }));
-  Connection chief(std::move(accepted));
-  chief.trust();
+  std::unique_ptr<Connection> chief = joinOwnChief(0.3);
+  chief->trust();
   EXPECT_THAT(failureOf(1), HasSubstr("worker 0 at 127.0.0.1:1 (process 100) "
                                       "shows no sign of life"));
   std::vector<proto::Control> heard;
   EXPECT_TRUE(holds([&] {
-    EXPECT_TRUE(chief.receive(&heard));
+    EXPECT_TRUE(chief->receive(&heard));
     return !heard.empty() && heard.back().has_loss();
   }));
   EXPECT_EQ(heard.back().loss().member(), 0);
@@ -253,12 +262,19 @@ TEST_F(HeartbeatTest, StrangersAreSentAway) {
     });
   };
   proto::Control message;
-  message.mutable_hello()->set_secret("a guess");
-  message.mutable_hello()->set_member(1);
+  message.mutable_hello(); // before it has shown the key
   std::unique_ptr<Connection> guesses = connect();
   EXPECT_TRUE(guesses->send(message));
   EXPECT_TRUE(isClosed(*guesses));
-  for (int member : {-1, 0, 3, 1 << 30}) {
+  // Another key.
+  proto::Control wrong;
+  wrong.mutable_proof()->set_member(1);
+  wrong.mutable_proof()->set_nonce(std::string(16, 'n'));
+  wrong.mutable_proof()->set_code(std::string(32, 'c'));
+  std::unique_ptr<Connection> guessing = connect();
+  EXPECT_TRUE(guessing->send(wrong));
+  EXPECT_TRUE(isClosed(*guessing));
+  for (int member : {kAsker, 0, 3, 1 << 30}) {
     std::unique_ptr<Connection> wrong = enter(member);
     EXPECT_TRUE(isClosed(*wrong)) << member;
   }
@@ -279,6 +295,44 @@ TEST_F(HeartbeatTest, StrangersAreSentAway) {
   std::unique_ptr<Connection> second = enter(1);
   EXPECT_TRUE(isClosed(*second));
   EXPECT_TRUE(members[1]->check().ok());
+}
+
+TEST_F(HeartbeatTest, AChiefThatHasNotTheKeyIsNone) {
+  Socket listener;
+  ASSERT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
+  Status status;
+  std::thread joining([&] {
+    std::unique_ptr<Connection> none;
+    status = connectToChief({"127.0.0.1", port}, "key", 1, 60000, &none);
+  });
+  Socket accepted;
+  ASSERT_TRUE(holds([&] {
+    accepted = listener.accept();
+    return accepted.get() >= 0;
+  }));
+  Connection chief(std::move(accepted));
+  std::string nonce;
+  proto::Control challenge;
+  ASSERT_TRUE(makeChallenge(&nonce, &challenge).ok());
+  EXPECT_TRUE(chief.send(challenge));
+  std::vector<proto::Control> heard;
+  EXPECT_TRUE(holds([&] { return !chief.receive(&heard) || !heard.empty(); }));
+  proto::Control none;
+  ASSERT_FALSE(heard.empty());
+  EXPECT_FALSE(answerProof("another key", nonce, heard[0].proof(), &none));
+  // Not for another nonce, either, nor as another member.
+  EXPECT_FALSE(
+      answerProof("key", std::string(16, 'x'), heard[0].proof(), &none));
+  proto::Proof changed = heard[0].proof();
+  changed.set_member(2);
+  EXPECT_FALSE(answerProof("key", nonce, changed, &none));
+  // What it has sent itself is no answer to it.
+  EXPECT_TRUE(chief.send(heard[0]));
+  joining.join();
+  EXPECT_THAT(status.message(),
+              HasSubstr("the chief does not answer (127.0.0.1:"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("what answers there is another program"));
 }
 
 TEST_F(HeartbeatTest, SilentStrangersKeepNoOneOut) {
