@@ -7,8 +7,11 @@
 
 #include "runtime/comm/ucx/end.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,7 +46,8 @@ void closeDescriptor(int descriptor) {
 //===----------------------------------------------------------------------===//
 
 std::string Address::toText() const {
-  std::string text = host + "\n" + std::to_string(process) + "\n";
+  std::string text = host + "\n" + std::to_string(process) + "\n" +
+                     std::to_string(token) + "\n";
   return text + worker;
 }
 
@@ -51,11 +55,14 @@ bool Address::fromText(const std::string &text, Address *out) {
   size_t first = text.find('\n');
   size_t second =
       first == std::string::npos ? first : text.find('\n', first + 1);
-  if (second == std::string::npos || second + 1 == text.size())
+  size_t third =
+      second == std::string::npos ? second : text.find('\n', second + 1);
+  if (third == std::string::npos || third + 1 == text.size())
     return false;
   out->host = text.substr(0, first);
   out->process = std::atoll(text.c_str() + first + 1);
-  out->worker = text.substr(second + 1);
+  out->token = std::strtoull(text.c_str() + second + 1, nullptr, 10);
+  out->worker = text.substr(third + 1);
   return true;
 }
 
@@ -74,6 +81,11 @@ End::End(std::shared_ptr<Context> context, int rank, int ranks)
 Status End::create(std::shared_ptr<Context> context, int rank, int ranks,
                    std::unique_ptr<End> *out) {
   std::unique_ptr<End> end(new End(std::move(context), rank, ranks));
+  if (getrandom(&end->token, sizeof end->token, 0) !=
+      ssize_t(sizeof end->token))
+    return Status::error(StatusCode::Unavailable,
+                         "the system has no random numbers", "",
+                         std::strerror(errno));
   ucp_worker_params_t parameters{};
   parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   parameters.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -136,6 +148,7 @@ Status End::address(Address *out) const {
   ucs_status_t status = ucp_worker_get_address(worker, &address, &bytes);
   if (status != UCS_OK)
     return refuse("the network has no address for this rank", status);
+  out->token = token;
   out->worker.assign(reinterpret_cast<char *>(address), bytes);
   ucp_worker_release_address(worker, address);
   return Status();
@@ -146,6 +159,7 @@ Status End::connect(const std::vector<Address> &all) {
   for (int i = 0; i < ranks(); ++i) {
     Peer &peer = peers[i];
     peer.address = all[i].worker;
+    peer.token = all[i].token;
     bool isNear =
         all[i].host == all[me].host && all[i].process != all[me].process;
     if (!isNear)
@@ -174,7 +188,7 @@ bool End::isConnected() {
         peer.greetingsSent < allGreetings && reach(peer)) {
       ++peer.greetingsSent;
       Job *job = takeJob(peer.rank, &greeting);
-      job->header = {me, {}};
+      job->header = {peer.token, me, {}};
       begin(job, peer, greetingId, greetingText, sizeof greetingText);
     }
     all &= peer.greetings == allGreetings;
@@ -198,7 +212,7 @@ ucs_status_t End::onGreeting(void *argument, const void *header,
   if (headerBytes != sizeof wire)
     return UCS_OK; // none of ours
   std::memcpy(&wire, header, sizeof wire);
-  if (wire.sender >= 0 && wire.sender < end.ranks())
+  if (wire.token == end.token && wire.sender >= 0 && wire.sender < end.ranks())
     ++end.peers[wire.sender].greetings;
   return UCS_OK;
 }
@@ -330,7 +344,7 @@ void End::send(int to, const MessageHeader &header, const void *data,
     return;
   }
   Job *job = takeJob(to, request);
-  job->header = {me, header};
+  job->header = {peer.token, me, header};
   begin(job, peer, messageId, data, bytes);
 }
 
@@ -368,7 +382,7 @@ ucs_status_t End::onMessage(void *argument, const void *header,
   if (headerBytes != sizeof wire)
     return UCS_OK; // none of ours
   std::memcpy(&wire, header, sizeof wire);
-  if (wire.sender < 0 || wire.sender >= end.ranks())
+  if (wire.token != end.token || wire.sender < 0 || wire.sender >= end.ranks())
     return UCS_OK;
   Held *held = end.takeHeld();
   Arrival arrival{int(wire.sender), wire.header, bytes, held};

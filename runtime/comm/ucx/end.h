@@ -31,6 +31,8 @@ public:
 struct Address {
   std::string host; // machine and process namespace
   int64_t process = 0;
+  /// What is sent there has to begin with.
+  uint64_t token = 0;
   std::string worker;
 
   std::string toText() const;
@@ -69,6 +71,7 @@ private:
     End *end = nullptr;
     int rank = 0;
     std::string address; // the worker's
+    uint64_t token = 0;
     ucp_ep_h endpoint = nullptr;
     int process = -1; // its descriptor, on this host
     bool isLost = false;
@@ -76,6 +79,7 @@ private:
     int greetingsSent = 0, greetings = 0;
   };
   struct WireHeader {
+    uint64_t token; // of who it is for
     int64_t sender;
     MessageHeader header;
   };
@@ -126,6 +130,9 @@ private:
 
   std::shared_ptr<Context> context;
   const int me;
+  /// Random: told to the other ranks with the address. Who has found the port
+  /// alone does not know it, and is not heard.
+  uint64_t token = 0;
   ucp_worker_h worker = nullptr;
   int workerEvents = -1, wakeEvents = -1;
   std::vector<Peer> peers;

@@ -222,6 +222,39 @@ TEST_P(Ucx, FrozenProcessesAreNamed) {
   });
 }
 
+/// Two ends in this process, whose addresses `change` has passed.
+Status openTwo(double timeout,
+               const std::function<void(std::string &)> &change) {
+  UcxOptions options;
+  options.ranks = 2;
+  options.ranksHere = {0, 1};
+  options.timeout = timeout;
+  options.exchange = [&](const std::vector<std::string> &own,
+                         std::vector<std::string> *all) {
+    *all = own;
+    change(all->back());
+    return Status();
+  };
+  std::vector<std::unique_ptr<Transport>> ends;
+  return makeUcxTransports(options, &ends);
+}
+
+// Who has found out where a rank listens cannot make itself heard there.
+TEST(UcxToken, WhoDoesNotKnowItIsNotHeard) {
+  Status status = openTwo(60, [](std::string &) {});
+  EXPECT_TRUE(status.ok()) << status.message();
+  status = openTwo(1, [](std::string &address) {
+    // HOST, PROCESS and TOKEN are lines.
+    size_t token = address.find('\n', address.find('\n') + 1) + 1;
+    address[token] = address[token] == '1' ? '2' : '1';
+  });
+  // It does not answer, either, since it has heard nothing.
+  EXPECT_EQ(status.message(),
+            "cannot open the network: rank 0 does not reach rank 1");
+  status = openTwo(1, [](std::string &address) { address = "HOST\n1\n2\n"; });
+  EXPECT_EQ(status.message(), "cannot open the network: rank 1 has no address");
+}
+
 INSTANTIATE_TEST_SUITE_P(Wires, Ucx, testing::Bool(), [](const auto &info) {
   return info.param ? "SharedMemory" : "Tcp";
 });
