@@ -42,8 +42,9 @@ private:
 };
 
 /// Gives the session the newest state that all of its processes have, each in
-/// its own `folder`. `found` is false where they have none in common, or what
-/// they have of it is not all of it.
+/// its own `folder`; those that have none get it from process 0. `found` is
+/// false where they have none in common, or what they have of it is not all of
+/// it.
 Status loadKept(const std::string &folder, Session &session,
                 TrainingState *state, bool *found,
                 std::vector<std::string> *notes);

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/kept_states.h"
 #include "runtime/checkpoint/names.h"
+#include "runtime/checkpoint/transfer.h"
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/processes.h"
 #include <algorithm>
@@ -129,19 +130,24 @@ Status loadKept(const std::string &folder, Session &session,
   Status outcome;
   DIST_RETURN_IF_ERROR(share(session, Status(), mine, &texts, &outcome));
   std::map<int64_t, size_t> counts; // of those that have it
+  size_t owners = 0;
   for (const std::string &text : texts) {
+    owners += !text.empty();
     std::istringstream steps(text);
     for (int64_t step; steps >> step;)
       ++counts[step];
   }
   int64_t newest = -1;
   for (auto &[step, count] : counts)
-    if (count == texts.size())
+    if (count == owners)
       newest = step;
-  if (newest < 0)
+  if (newest < 0 || texts.front().empty())
     return Status();
   Candidate candidate;
   candidate.folder = folder + "/" + stateName(newest);
+  if (owners < texts.size())
+    DIST_RETURN_IF_ERROR(
+        transferState(session, candidate.folder, /*receives=*/mine.empty()));
   bool damaged = false;
   Status status = openState(session, candidate, &damaged);
   if (!status.ok())

@@ -35,6 +35,11 @@ Status Keeping::keep(const TrainingState &state, double stepSeconds) {
   return Status();
 }
 
+Status Keeping::keepLast(const TrainingState &state) {
+  return kept && kept->step() != state.step ? kept->keep(session, state)
+                                            : Status();
+}
+
 Status checkSameData(const TrainingState &read, const TrainingState &here,
                      const std::string &from) {
   // The position in the data is only the same with the same order of them.

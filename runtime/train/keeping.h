@@ -21,6 +21,9 @@ public:
   /// alike. `stepSeconds`: what the last one took.
   Status keep(const TrainingState &state, double stepSeconds);
 
+  /// The same of the last state, if it is not kept yet.
+  Status keepLast(const TrainingState &state);
+
 private:
   Session &session;
   KeptStates *const kept;

@@ -564,10 +564,8 @@ Status Trainer::train(FitOutcome *outcome) {
     bool epochEnds = state.step % stepsPerEpoch == 0 || stopsWithin;
     if (epochEnds)
       DIST_RETURN_IF_ERROR(endEpoch());
-    double copying = now();
-    state.epochSeconds = copying - epochBegan;
+    state.epochSeconds = now() - epochBegan;
     DIST_RETURN_IF_ERROR(keeping.keep(state, stepSeconds));
-    stepBegan += now() - copying; // no part of a step
     bool due =
         options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
     bool ends = state.step == lastStep || monitors.stop();
@@ -578,6 +576,8 @@ Status Trainer::train(FitOutcome *outcome) {
   outcome->stopped = !isOver || state.pendingEpoch;
   if (outcome->stopped && state.step > 0)
     DIST_RETURN_IF_ERROR(save(SaveAs::Last));
+  if (outcome->stopped) // whoever stopped it may go on from here
+    DIST_RETURN_IF_ERROR(keeping.keepLast(state));
   outcome->step = state.step;
   outcome->lastStep = lastStep;
   outcome->saved = folder && savedStep == state.step;

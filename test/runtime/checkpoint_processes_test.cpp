@@ -343,6 +343,13 @@ TEST_F(CheckpointProcesses, TheNewestThatAllKeptIsTakenUp) {
     EXPECT_EQ(valueOf(run, Seen)[0], 7);
     EXPECT_EQ(valueOf(run, Moving), (std::vector<float>{.5, 1}));
   }
+  // Who has none, as one that has just come, gets that of the first.
+  fs::remove_all(parent / "1");
+  SavedRun two;
+  open(two, {0, 1});
+  EXPECT_EQ(loadAll(two, parent), 6);
+  EXPECT_EQ(valueOf(two, Table)[9], 609);
+  EXPECT_EQ(namesIn(parent / "1"), Names{kStep6});
   SavedRun one;
   open(one, {0});
   EXPECT_EQ(loadAll(one, parent), 6);

@@ -25,6 +25,7 @@
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -37,6 +38,8 @@ namespace dist::tools {
 /// Beside the time in which a loss is noticed, what a process may take to come
 /// from a step to a new meeting.
 static constexpr double kRegroupSeconds = 5;
+/// How often the chief looks for those who have come.
+static constexpr std::chrono::seconds kNewcomersInterval{1};
 
 using cluster::ClusterSpec;
 using cluster::Membership;
@@ -84,6 +87,8 @@ struct ClusterRun::Impl {
   /// Of which each process of this machine takes a part; none: it is bound.
   std::vector<int> allCpus;
   Preparation preparation;
+  bool sawNewcomers = false; // of the chief
+  std::chrono::steady_clock::time_point nextLook;
 
   Traffic sent; // through worlds of epochs before
 
@@ -102,6 +107,8 @@ struct ClusterRun::Impl {
       sum->messages += one.messages;
     }
   }
+  Status meetOthers(const Options &options);
+  void takeMembers(Options *options);
   /// From now on processes that end, or are frozen, are lost to the others.
   Status watchEachOther(const Options &options);
   Status serveMetrics(const Options &options);
@@ -284,22 +291,48 @@ Status ClusterRun::Impl::serveMetrics(const Options &options) {
   return Status();
 }
 
+Status ClusterRun::Impl::meetOthers(const Options &options) {
+  setActivity("waiting for the other workers");
+  cluster::MembershipOptions joining;
+  joining.spec = spec;
+  joining.secret = secret;
+  joining.timeout = options.startTimeout;
+  joining.cpus = int(cpu::usableCpus().size());
+  joining.isElastic = options.elastic;
+  joining.note = [](const std::string &line) {
+    printNote("dist-run: note: " + line);
+  };
+  return Membership::join(joining, &membership);
+}
+
+/// The program, and the CPUs, are those of as many workers as there are now.
+void ClusterRun::Impl::takeMembers(Options *options) {
+  std::set<int> hosts;
+  std::vector<cluster::Task> tasks;
+  for (const cluster::Member &member : membership->members()) {
+    hosts.insert(member.host);
+    tasks.push_back(member.task);
+  }
+  takePart(tasks);
+  setWorkers(options, int(tasks.size()), int(hosts.size()));
+  forgetLaunchedPackage();
+}
+
+Status ClusterRun::meet(Options *options, bool *isLate) {
+  DIST_RETURN_IF_ERROR(impl->meetOthers(*options));
+  *isLate = impl->membership->epoch() > 0;
+  if (*isLate)
+    impl->takeMembers(options);
+  return Status();
+}
+
 Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
   cluster::MemberFacts facts;
   DIST_RETURN_IF_ERROR(describeProgram(options, package, &facts));
-  if (!impl->membership) {
-    cluster::MembershipOptions joining;
-    joining.spec = impl->spec;
-    joining.secret = impl->secret;
-    joining.timeout = options.startTimeout;
-    joining.cpus = int(cpu::usableCpus().size());
-    joining.note = [](const std::string &line) {
-      printNote("dist-run: note: " + line);
-    };
-    DIST_RETURN_IF_ERROR(Membership::join(joining, &impl->membership));
-  }
+  if (!impl->membership)
+    DIST_RETURN_IF_ERROR(impl->meetOthers(options));
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(membership.shareFacts(facts));
   DIST_RETURN_IF_ERROR(
@@ -437,7 +470,7 @@ Status ClusterRun::explain(const Status &failed) const {
 bool ClusterRun::hasLostOthers(const Status &failed) {
   if (!impl || !impl->heartbeat || failed.code() != StatusCode::Unavailable)
     return false;
-  std::vector<int> lost = impl->heartbeat->findLost();
+  std::vector<int> lost = impl->heartbeat->findLost(/*waits=*/true);
   auto isLost = [&](int member) {
     return std::count(lost.begin(), lost.end(), member) > 0;
   };
@@ -472,11 +505,41 @@ void ClusterRun::prepare(const Options &options) {
   impl->preparation.begin(count - 1, int(hosts.size()), cpus);
 }
 
+bool ClusterRun::hasNewcomers() {
+  if (!impl || !impl->membership || !isChief())
+    return false;
+  auto now = std::chrono::steady_clock::now();
+  if (now < impl->nextLook)
+    return impl->sawNewcomers;
+  impl->nextLook = now + kNewcomersInterval;
+  return impl->sawNewcomers = impl->membership->hasNewcomers();
+}
+
+Status ClusterRun::agreeToGrow(bool *grows) {
+  std::vector<std::vector<std::string>> all;
+  DIST_RETURN_IF_ERROR(
+      impl->membership->exchange("stop",
+                                 {interruptedBy()      ? "ends"
+                                  : impl->sawNewcomers ? "grows"
+                                                       : ""},
+                                 &all));
+  *grows = false;
+  for (const std::vector<std::string> &one : all)
+    *grows |= one == std::vector<std::string>{"grows"};
+  for (const std::vector<std::string> &one : all)
+    *grows &= one != std::vector<std::string>{"ends"};
+  return Status();
+}
+
 Status ClusterRun::regroup(Options *options) {
+  impl->sawNewcomers = false;
   setActivity("meeting the workers that are left");
   Membership &membership = *impl->membership;
   cluster::RegroupOptions regrouping;
-  regrouping.lost = [this] { return impl->heartbeat->findLost(); };
+  regrouping.lost = [this] {
+    return impl->heartbeat ? impl->heartbeat->findLost(/*waits=*/false)
+                           : std::vector<int>();
+  };
   regrouping.fewest = options->minWorkers;
   // Others have heard of it by then, or are lost, too.
   regrouping.timeout = kRegroupSeconds + 2 * options->heartbeatTimeout;
@@ -488,16 +551,8 @@ Status ClusterRun::regroup(Options *options) {
   impl->metrics.reset();
   impl->heartbeat.reset();
   mine.clear();
-  std::set<int> hosts;
-  std::vector<cluster::Task> tasks;
-  for (const cluster::Member &member : membership.members()) {
-    hosts.insert(member.host);
-    tasks.push_back(member.task);
-  }
-  impl->takePart(tasks);
-  setWorkers(options, int(tasks.size()), int(hosts.size()));
+  impl->takeMembers(options);
   impl->preparation.finish();
-  forgetLaunchedPackage();
   return Status();
 }
 

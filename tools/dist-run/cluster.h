@@ -44,6 +44,10 @@ public:
   /// Who tells and writes; alone, this process.
   bool isChief() const;
 
+  /// Under --elastic, before the program is made: waits for the others.
+  /// `isLate`: they have trained without this process, and take it in;
+  /// `options` become those of a run of as many workers as they are now.
+  Status meet(Options *options, bool *isLate);
   /// Waits for the others, which must have the same program, and gives what a
   /// session of all of them needs.
   Status join(const Options &options, const std::string &package,
@@ -78,7 +82,12 @@ public:
   /// Whether this process can go on without those by whose loss its run has
   /// failed: the chief is not among them. Waits until it is known.
   bool hasLostOthers(const Status &failed);
-  /// Meets those that are left, once the session is gone; `options` become
+  /// Whether workers wait to be taken in, as the chief sees now and then.
+  bool hasNewcomers();
+  /// Why all have stopped, which all ask together: to take those in, unless one
+  /// of them was told to end.
+  Status agreeToGrow(bool *grows);
+  /// Meets those that are there, once the session is gone; `options` become
   /// those of a run of so many workers, which begins with `join` again.
   Status regroup(Options *options);
   /// What this process's ranks have sent to others, for the log.

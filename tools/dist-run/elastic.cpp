@@ -24,11 +24,17 @@ Status Elastic::store() {
   // Lost before a step was done, again: what is in the folder stays.
   if (states.empty())
     return Status();
-  scratch.remove();
-  if (!hasRoom(kMemoryFolder, states.bytes()) ||
-      !scratch.make(kMemoryFolder).ok())
-    DIST_RETURN_IF_ERROR(scratch.make(temporaryPlace()));
+  DIST_RETURN_IF_ERROR(makeRoom(states.bytes()));
   return states.write(scratch.getPath());
 }
+
+Status Elastic::makeRoom(int64_t bytes) {
+  scratch.remove();
+  if (hasRoom(kMemoryFolder, bytes) && scratch.make(kMemoryFolder).ok())
+    return Status();
+  return scratch.make(temporaryPlace());
+}
+
+Status Elastic::beginLate() { return makeRoom(0); }
 
 } // namespace dist::tools

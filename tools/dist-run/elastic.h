@@ -24,10 +24,14 @@ public:
   /// Takes what was kept out of the way of the next session, into a folder in
   /// memory, or on the disk where there is no room.
   Status store();
+  /// One whose run has begun elsewhere: it gets what the others have.
+  Status beginLate();
   /// That folder; empty: this run has lost no one yet.
   const std::string &folder() const { return scratch.getPath(); }
 
 private:
+  Status makeRoom(int64_t bytes);
+
   const bool isOn;
   KeptStates states;
   ScratchFolder scratch;

@@ -73,6 +73,9 @@ void ClusterRun::endStart() {}
 void ClusterRun::done(const StepRow &) {}
 Status ClusterRun::check() const { return Status(); }
 Status ClusterRun::explain(const Status &failed) const { return failed; }
+Status ClusterRun::meet(Options *, bool *) { return Status(); }
+bool ClusterRun::hasNewcomers() { return false; }
+Status ClusterRun::agreeToGrow(bool *) { return Status(); }
 void ClusterRun::prepare(const Options &) {}
 bool ClusterRun::hasLostOthers(const Status &) { return false; }
 Status ClusterRun::regroup(Options *) { return Status(); }

@@ -19,6 +19,7 @@
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/interrupt.h"
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <sys/stat.h>
@@ -78,6 +79,7 @@ public:
     }
     if (isChief && hasTerminal())
       drawBar(bar->step(row, now()));
+    grows = options.elastic && cluster.hasNewcomers();
     lastStep = row.step;
     return Status();
   }
@@ -105,7 +107,7 @@ public:
     if (isChief)
       printNote("dist-run: note: " + text);
   }
-  bool stops() override { return interruptedBy() != 0; }
+  bool stops() override { return interruptedBy() != 0 || grows; }
 
   /// Writes what is written once. `whole`: the run was not interrupted.
   Status finish(bool whole) {
@@ -134,6 +136,7 @@ private:
   HistoryFile history;
   EventFile events;
   std::unique_ptr<Bar> bar;
+  std::atomic<bool> grows{false}; // there are workers to be taken in
   int64_t epochs = 0, lastStep = 0;
   std::vector<StepRow> steps;
   std::vector<EpochRow> rows;
@@ -349,6 +352,16 @@ int runFit(const Options &options) {
 
   Options present = options;
   Elastic elastic(options);
+  if (options.elastic) {
+    bool isLate = false;
+    status = cluster.meet(&present, &isLate);
+    if (status.ok() && isLate)
+      status = elastic.beginLate();
+    if (!status.ok())
+      return report(status);
+    if (isLate && !options.checkpoint.empty())
+      use = FolderUse::Resume;
+  }
   while (true) {
     bool goesOn = false;
     int code = fitOnce(present, use, cluster, elastic, &goesOn);
@@ -453,6 +466,14 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
     status = elastic.store();
     *goesOn = status.ok();
     return report(status);
+  }
+  if (status.ok() && outcome.stopped && options.elastic) {
+    status = cluster.agreeToGrow(goesOn);
+    if (status.ok() && *goesOn) {
+      status = elastic.store();
+      *goesOn = status.ok();
+      return report(status);
+    }
   }
   if (status.ok())
     status = reporter.finish(!outcome.stopped);

@@ -47,7 +47,8 @@ void addClusterOptions(Table &table, Options &o) {
   table.flag("--elastic",
              "goes on when workers are lost: those that are left take their "
              "part of the batch, from a state that each has in memory; the "
-             "chief (worker 0) must be among them",
+             "chief (worker 0) must be among them. One that is started again "
+             "is taken in",
              &o.elastic);
   table.integer("--min-workers",
                 "fewest workers that --elastic goes on with (default 1)", 1,

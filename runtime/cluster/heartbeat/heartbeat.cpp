@@ -114,7 +114,9 @@ Status Heartbeat::check() { return impl->check(); }
 Status Heartbeat::explain(const Status &failed) {
   return impl->explain(failed);
 }
-std::vector<int> Heartbeat::findLost() { return impl->findLost(); }
+std::vector<int> Heartbeat::findLost(bool waits) {
+  return impl->findLost(waits);
+}
 std::vector<std::string> Heartbeat::takeNotes() { return impl->takeNotes(); }
 proto::ClusterStatus Heartbeat::status() { return impl->status(); }
 
@@ -189,11 +191,13 @@ Status Heartbeat::Impl::explain(const Status &failed) {
   return isGivenUp ? known : failed;
 }
 
-std::vector<int> Heartbeat::Impl::findLost() {
+std::vector<int> Heartbeat::Impl::findLost(bool waits) {
   std::unique_lock<std::mutex> lock(mutex);
   // The end of a connection is seen at once, silence after `patience`.
-  looked.wait_for(lock, std::chrono::duration<double>(1 + 2 * options.patience),
-                  [&] { return !lost.empty(); });
+  if (waits)
+    looked.wait_for(lock,
+                    std::chrono::duration<double>(1 + 2 * options.patience),
+                    [&] { return !lost.empty(); });
   return lost;
 }
 

@@ -70,9 +70,9 @@ public:
   /// up, that, however it heard of it first.
   Status explain(const Status &failed);
   /// The members that are lost, as far as this process knows; itself, where the
-  /// others have given it up. After a failure: waits as long as it takes to
+  /// others have given it up. `waits`, after a failure: as long as it takes to
   /// notice one.
-  std::vector<int> findLost();
+  std::vector<int> findLost(bool waits);
   /// Of the chief: lines about processes that are slow, or were silent; the
   /// thread of the beats must not wait for who reads them.
   std::vector<std::string> takeNotes();

@@ -36,7 +36,7 @@ public:
   void done(const StepDone &step);
   Status check();
   Status explain(const Status &failed);
-  std::vector<int> findLost();
+  std::vector<int> findLost(bool waits);
   std::vector<std::string> takeNotes();
   proto::ClusterStatus status();
 

@@ -17,9 +17,6 @@ namespace dist::cluster {
 /// How long a chief whose start has failed serves those who do not know yet.
 static constexpr milliseconds kLinger{2000};
 
-/// Which epoch the cluster is at; nothing: the first.
-static const std::string kEpoch = "/dist/epoch";
-
 std::string folderOf(int epoch, const std::string &what) {
   return "/dist/" + std::to_string(epoch) + "/" + what + "/";
 }
@@ -120,8 +117,9 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
   return result;
 }
 
-StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
-                                   std::map<int, std::string> *values) {
+StoreResult Membership::Impl::listNumbers(const std::string &folder,
+                                          bool valuesToo,
+                                          std::map<int, std::string> *values) {
   RangeRequest request;
   request.set_key(folder);
   request.set_range_end(folder.substr(0, folder.size() - 1) +
@@ -132,11 +130,40 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
   values->clear();
   for (const mvccpb::KeyValue &one : response.kvs()) {
     const std::string name = one.key().substr(folder.size());
-    for (int member = 0; member < int(numbers.size()); ++member)
-      if (name == std::to_string(numbers[member]))
-        values->emplace(member, one.value());
+    for (int number = 0; number < int(all.size()); ++number)
+      if (name == std::to_string(number))
+        values->emplace(number, one.value());
   }
   return result;
+}
+
+StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
+                                   std::map<int, std::string> *values) {
+  std::map<int, std::string> byNumber;
+  StoreResult result = listNumbers(folder, valuesToo, &byNumber);
+  values->clear();
+  for (int member = 0; member < int(numbers.size()); ++member)
+    if (auto found = byNumber.find(numbers[member]); found != byNumber.end())
+      values->emplace(member, std::move(found->second));
+  return result;
+}
+
+StoreResult Membership::Impl::readNumber(const char *key, int *number) {
+  RangeRequest request;
+  request.set_key(key);
+  RangeResponse response;
+  StoreResult result = client->range(request, &response);
+  *number =
+      response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
+  return result;
+}
+
+StoreResult Membership::Impl::writeNumber(const char *key, int number) {
+  PutRequest request;
+  request.set_key(key);
+  request.set_value(std::to_string(number));
+  PutResponse response;
+  return client->put(request, &response);
 }
 
 Status Membership::Impl::wait(const std::vector<int> &missing) {
@@ -244,7 +271,6 @@ Status Membership::join(const MembershipOptions &options,
   auto impl = std::make_unique<Impl>(options);
   DIST_RETURN_IF_ERROR(impl->open());
   DIST_RETURN_IF_ERROR(impl->registerSelf());
-  DIST_RETURN_IF_ERROR(impl->callRoll());
   out->reset(new Membership(std::move(impl)));
   return Status();
 }
@@ -254,15 +280,25 @@ Status Membership::regroup(const RegroupOptions &options) {
   ++own.epoch;
   own.isStarted = false;
   DIST_RETURN_IF_ERROR(own.enter());
-  DIST_RETURN_IF_ERROR(own.callAgain(options));
   if (own.self != Impl::chief)
-    return Status();
-  PutRequest request;
-  request.set_key(kEpoch);
-  request.set_value(std::to_string(own.epoch));
-  PutResponse response;
-  StoreResult result = own.client->put(request, &response);
+    return own.callAgain(options);
+  // Those who wait to be taken in enter now, too.
+  StoreResult result = own.writeNumber(kNext, own.epoch);
+  if (!result.ok())
+    return own.chiefIsGone(result);
+  DIST_RETURN_IF_ERROR(own.callAgain(options));
+  result = own.writeNumber(kEpoch, own.epoch);
   return result.ok() ? Status() : own.chiefIsGone(result);
+}
+
+bool Membership::hasNewcomers() {
+  std::map<int, std::string> newcomers;
+  if (!impl->listNumbers(kNewcomers, false, &newcomers).ok())
+    return false;
+  for (auto &[number, value] : newcomers)
+    if (std::count(impl->numbers.begin(), impl->numbers.end(), number) == 0)
+      return true;
+  return false;
 }
 
 Status Membership::shareFacts(const MemberFacts &facts) {

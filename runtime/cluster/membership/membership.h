@@ -57,6 +57,7 @@ struct MembershipOptions {
   int cpus = 1;
   /// What the job's processes know each other by; none: nothing.
   std::optional<JobSecret> secret;
+  bool isElastic = false;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.
@@ -79,8 +80,10 @@ inline constexpr char kControlEndpoint[] = "control";
 
 class Membership {
 public:
-  /// Returns when all are there. Errors: who is missing, and where it should
-  /// be; a task that another process has already.
+  /// Returns when all are there; where they have met before this process came,
+  /// when they meet again and take it in, as they do under `isElastic`. Errors:
+  /// who is missing, and where it should be; a task that another process has
+  /// already.
   static Status join(const MembershipOptions &options,
                      std::unique_ptr<Membership> *out);
   /// Leaves. A chief whose start has failed waits a moment first, so that the
@@ -88,8 +91,12 @@ public:
   ~Membership();
   /// All have what they need of the store, as the first collective shows.
   void endStart();
-  /// Meets anew, after the epoch has failed for all: then `members` are those
-  /// that have come, with their old tasks, in the next epoch. Errors: the chief
+  /// Whether tasks that are no members are there, and wait for the next
+  /// meeting. For the chief.
+  bool hasNewcomers();
+  /// Meets anew, which all do after the epoch has failed, or has ended since
+  /// someone has come: then `members` are those that are there, with their old
+  /// tasks, in the next epoch. Errors: the chief
   /// is gone; it goes on without this process; fewer are left than are enough.
   Status regroup(const RegroupOptions &options);
   /// How often they have met before.

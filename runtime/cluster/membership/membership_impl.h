@@ -35,6 +35,11 @@ inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 /// Who is there, for as long as its lease; and what the first that saw all of
 /// them found, which is what all go by.
 inline constexpr char kPresent[] = "present", kRoll[] = "roll";
+/// Which epoch the cluster is at, and which it is about to begin; nothing: the
+/// first.
+inline constexpr char kEpoch[] = "/dist/epoch", kNext[] = "/dist/next";
+/// Who waits to be taken in, by number, for as long as its lease.
+inline constexpr char kNewcomers[] = "/dist/newcomers/";
 /// Of an epoch's exchange, with a value by each member under its number.
 std::string folderOf(int epoch, const std::string &what);
 /// The chief's connection does not show the secret that this process has.
@@ -51,6 +56,11 @@ struct Membership::Impl {
   Status open();
   Status registerSelf();
   Status enter();
+  Status enterLate();
+  /// That a process, which this text describes, has this one's task.
+  Status isTaken(const std::string &by) const;
+  StoreResult readNumber(const char *key, int *number);
+  StoreResult writeNumber(const char *key, int number);
   Status callRoll();
   Status callAgain(const RegroupOptions &regrouping);
   StoreResult readRoll(std::optional<std::string> *roll);
@@ -58,7 +68,10 @@ struct Membership::Impl {
   Status readMembers(const std::string &roll);
   Status checkPrograms() const;
 
-  /// The values under a folder of the store, by member.
+  /// The values under a folder of the store, by the tasks' numbers, or by
+  /// member.
+  StoreResult listNumbers(const std::string &folder, bool valuesToo,
+                          std::map<int, std::string> *values);
   StoreResult list(const std::string &folder, bool valuesToo,
                    std::map<int, std::string> *values);
   /// Puts `value` where no one has put anything; `kept`: what someone has.

@@ -52,7 +52,67 @@ Status Membership::Impl::registerSelf() {
     client->waitForConnection(kLongestPause.count());
   }
   renewal = std::thread([this] { renew(); });
-  return enter();
+  std::optional<std::string> roll;
+  result = readRoll(&roll);
+  if (!result.ok())
+    return chiefIsGone(result);
+  if (roll && options.isElastic)
+    return enterLate();
+  DIST_RETURN_IF_ERROR(enter());
+  return callRoll();
+}
+
+/// Waits until those who have met without this process meet again.
+Status Membership::Impl::enterLate() {
+  int entered = -1; // the newest epoch in which it is present
+  auto waitsAs = [&] { return kNewcomers + std::to_string(self); };
+  bool isTold = !options.note;
+  for (beginWait();; std::this_thread::sleep_for(kLongestPause)) {
+    int present = 0, next = 0;
+    StoreResult result = readNumber(kEpoch, &present);
+    std::map<int, std::string> others;
+    if (result.ok())
+      result = listNumbers(folderOf(present, kPresent), true, &others);
+    if (result.ok() && entered < 0 && others.count(self) == 0) {
+      std::optional<std::string> kept;
+      result =
+          putFirst(waitsAs(), std::to_string(getpid()), /*leased=*/true, &kept);
+    }
+    if (result.ok())
+      result = readNumber(kNext, &next);
+    if (!result.ok())
+      return chiefIsGone(result);
+    if (next > std::max(entered, present) && others.count(self) == 0) {
+      epoch = entered = next;
+      DIST_RETURN_IF_ERROR(enter());
+    }
+    std::optional<std::string> roll;
+    if (entered >= 0)
+      result = readRoll(&roll);
+    if (!result.ok())
+      return chiefIsGone(result);
+    if (roll) {
+      DeleteRangeRequest request;
+      request.set_key(waitsAs());
+      DeleteRangeResponse response;
+      (void)client->deleteRange(request, &response); // its lease would do so
+      return readMembers(*roll);
+    }
+    std::chrono::duration<double> waited = Clock::now() - begin;
+    // One that is gone is so for the store, too, when its lease is over.
+    if (entered < 0 && !others.empty() && others.count(self) > 0 &&
+        waited.count() > 2 * kLeaseSeconds)
+      return isTaken(others[self]);
+    if (options.timeout > 0 && waited.count() > options.timeout)
+      return Status::error(StatusCode::Unavailable,
+                           "the cluster does not take this process in",
+                           "--start-timeout", where(self) + " came late",
+                           "look at the chief, whether its run goes on");
+    if (!isTold)
+      options.note("the others have begun: waiting until they take " +
+                   taskOf(self).text() + " in");
+    isTold = true;
+  }
 }
 
 /// Says in this epoch that the process is there.
@@ -71,8 +131,12 @@ Status Membership::Impl::enter() {
     return chiefIsGone(result);
   if (!kept)
     return Status();
+  return isTaken(*kept);
+}
+
+Status Membership::Impl::isTaken(const std::string &by) const {
   proto::Member other;
-  (void)other.ParseFromString(*kept);
+  (void)other.ParseFromString(by);
   return Status::error(
       StatusCode::InvalidInput, "the task is another process's already",
       taskOf(self).text(),
@@ -97,7 +161,7 @@ StoreResult Membership::Impl::readRoll(std::optional<std::string> *roll) {
 /// Makes them the members, unless another roll was closed before.
 Status Membership::Impl::closeRoll(const std::map<int, std::string> &present) {
   proto::Texts roll;
-  for (auto &[member, value] : present)
+  for (auto &[number, value] : present)
     roll.add_text(value);
   std::string own = roll.SerializeAsString();
   std::optional<std::string> kept;
@@ -139,8 +203,11 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
     StoreResult result = readRoll(&roll);
     if (roll)
       return readMembers(*roll);
+    std::map<int, std::string> newcomers;
     if (result.ok() && self == chief)
-      result = list(folder(kPresent), true, &present);
+      result = listNumbers(kNewcomers, false, &newcomers);
+    if (result.ok() && self == chief)
+      result = listNumbers(folder(kPresent), true, &present);
     if (!result.ok())
       return chiefIsGone(result);
     std::vector<int> lost;
@@ -148,8 +215,10 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
       lost = regrouping.lost();
     bool areThere = true;
     for (int member = 0; member < int(numbers.size()); ++member)
-      areThere &= present.count(member) > 0 ||
+      areThere &= present.count(numbers[member]) > 0 ||
                   std::count(lost.begin(), lost.end(), member) > 0;
+    for (auto &[number, value] : newcomers)
+      areThere &= present.count(number) > 0;
     if (self == chief && (areThere || isLate)) {
       // A roll without members tells the others that it is over.
       if (int(present.size()) < regrouping.fewest)
@@ -176,8 +245,8 @@ Status Membership::Impl::readMembers(const std::string &roll) {
   members.clear();
   for (const std::string &text : texts.text()) {
     proto::Member told;
-    isSound = isSound && told.ParseFromString(text) &&
-              std::count(numbers.begin(), numbers.end(), told.number()) == 1;
+    isSound = isSound && told.ParseFromString(text) && told.number() >= 0 &&
+              told.number() < int(all.size());
     if (!isSound)
       break;
     Member member;
@@ -192,8 +261,11 @@ Status Membership::Impl::readMembers(const std::string &roll) {
     member.cpus = told.cpus();
     members.push_back(std::move(member));
   }
-  isSound = isSound && std::is_sorted(entered.begin(), entered.end()) &&
-            (epoch > 0 || entered.size() == all.size());
+  // Each once, in their order.
+  isSound =
+      isSound && std::is_sorted(entered.begin(), entered.end()) &&
+      std::adjacent_find(entered.begin(), entered.end()) == entered.end() &&
+      (epoch > 0 || entered.size() == all.size());
   if (!isSound)
     return foundForeign(folder(kRoll));
   auto own = std::find(entered.begin(), entered.end(), numbers[self]);

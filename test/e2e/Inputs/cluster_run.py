@@ -119,6 +119,14 @@ elif case == "lose":
         worker.send_signal(signal.SIGCONT)
     finish_within(8, lost)
     print(f"{steps_done() - written} steps written by who was lost")
+elif case == "return":
+    # Worker 2 is lost, and started again.
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(20)
+    workers[2].kill()
+    workers[2].wait()
+    workers[2] = start(2, ports)
+    finish_within(90, workers)
 elif case == "prepare":
     # What is to be trained by one worker less is being compiled when one is lost.
     workers = [start(index, ports) for index in range(3)]

@@ -259,6 +259,62 @@ TEST_F(MembershipTest, TooFewAreToldSo) {
               "those that are missing");
 }
 
+TEST_F(MembershipTest, WhoComesAgainIsTakenIn) {
+  for (MembershipOptions &one : options)
+    one.isElastic = true;
+  std::atomic<int> done{0};
+  auto goOn = [&](Membership &membership, int epoch, int count) {
+    EXPECT_EQ(membership.epoch(), epoch);
+    EXPECT_EQ(int(membership.members().size()), count);
+    std::vector<std::vector<std::string>> all;
+    Status told = membership.exchange("test", {std::to_string(epoch)}, &all);
+    EXPECT_TRUE(told.ok()) << told.message();
+    EXPECT_EQ(int(all.size()), count);
+  };
+  joinAll(3, [&](int i, Membership &membership) {
+    goOn(membership, 0, 3);
+    RegroupOptions again;
+    again.lost = [] { return std::vector<int>{2}; };
+    if (i == 2) { // ends, and comes again while the others go on
+      while (done < 2)
+        std::this_thread::yield();
+      return;
+    }
+    EXPECT_TRUE(membership.regroup(again).ok());
+    goOn(membership, 1, 2);
+    EXPECT_FALSE(membership.hasNewcomers());
+    ++done;
+    std::thread comes;
+    if (i == 1)
+      comes = std::thread([&] {
+        std::unique_ptr<Membership> late;
+        Status met = Membership::join(options[2], &late);
+        ASSERT_TRUE(met.ok()) << met.message();
+        EXPECT_EQ(late->self(), 2);
+        goOn(*late, 2, 3);
+        ++done;
+      });
+    // A step's agreement tells the others when the chief has seen it.
+    if (i == 0)
+      while (!membership.hasNewcomers())
+        std::this_thread::yield();
+    if (i == 0)
+      ++done;
+    while (done < 3)
+      std::this_thread::yield();
+    again.lost = [] { return std::vector<int>(); };
+    Status met = membership.regroup(again);
+    EXPECT_TRUE(met.ok()) << met.message();
+    goOn(membership, 2, 3);
+    EXPECT_FALSE(membership.hasNewcomers());
+    for (++done; done < 6;)
+      std::this_thread::yield();
+    membership.endStart();
+    if (comes.joinable())
+      comes.join();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The job's secret
 //===----------------------------------------------------------------------===//

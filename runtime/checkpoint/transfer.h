@@ -1,0 +1,22 @@
+//===- transfer.h - A state that goes from process to process ---*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_CHECKPOINT_TRANSFER_H
+#define RUNTIME_CHECKPOINT_TRANSFER_H
+
+#include "runtime/core/session.h"
+
+namespace dist {
+
+/// Copies the files of process 0's `folder` to those processes that call it
+/// with `receives`, into theirs; all call it together. Errors: of one,
+/// everyone's.
+Status transferState(Session &session, const std::string &folder,
+                     bool receives);
+
+} // namespace dist
+
+#endif // RUNTIME_CHECKPOINT_TRANSFER_H
