@@ -52,6 +52,7 @@ Status Membership::Impl::open() {
       store = "127.0.0.1:" + std::to_string(address.port);
   }
   client = std::make_unique<EtcdClient>(store, kCallMilliseconds, tls);
+  leases = std::make_unique<EtcdClient>(store, kLeaseMilliseconds, tls);
   return Status();
 }
 
@@ -69,7 +70,7 @@ Membership::Impl::~Impl() {
     LeaseRevokeRequest request;
     request.set_id(lease);
     LeaseRevokeResponse response;
-    (void)client->leaseRevoke(request, &response);
+    (void)leases->leaseRevoke(request, &response);
   }
   if (server && (!members.empty() || epoch > 0) && !isStarted)
     linger();
@@ -89,7 +90,7 @@ void Membership::Impl::renew() {
     lock.unlock();
     // A store that is away matters to those alone who wait for an answer.
     LeaseKeepAliveResponse response;
-    (void)client->leaseKeepAlive(lease, &response);
+    (void)leases->leaseKeepAlive(lease, &response);
     lock.lock();
   }
 }

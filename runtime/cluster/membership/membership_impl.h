@@ -28,6 +28,9 @@ inline constexpr int64_t kLeaseSeconds = 10;
 inline constexpr milliseconds kRenewal{3000};
 /// A call of a store that does not answer is made again until the timeout.
 inline constexpr int64_t kCallMilliseconds = 5000;
+/// Renewing and giving up a lease may fail: who leaves does not wait long for a
+/// store whose process is frozen.
+inline constexpr int64_t kLeaseMilliseconds = 1000;
 inline constexpr milliseconds kShortestPause{5}, kLongestPause{100};
 /// Who waits is told for whom at first, and then each time.
 inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
@@ -119,7 +122,7 @@ struct Membership::Impl {
   static constexpr int chief = 0;
   int self = 0;
   std::unique_ptr<EtcdServer> server;
-  std::unique_ptr<EtcdClient> client;
+  std::unique_ptr<EtcdClient> client, leases;
   int64_t lease = 0;
   bool isStarted = false;
   std::vector<Member> members;
