@@ -59,6 +59,8 @@ void Monitor::heard(int member, const proto::Beat &beat,
     examples += times.examples();
     recent.push_back({times.examples(), times.seconds()});
   }
+  if (member != 0)
+    return;
   double seconds = 0;
   for (const Work &work : recent)
     seconds += work.seconds;
