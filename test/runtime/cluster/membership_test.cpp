@@ -283,7 +283,8 @@ TEST_F(MembershipTest, WhoComesAgainIsTakenIn) {
     EXPECT_TRUE(membership.regroup(again).ok());
     goOn(membership, 1, 2);
     EXPECT_FALSE(membership.hasNewcomers());
-    ++done;
+    for (++done; done < 2;)
+      std::this_thread::yield();
     std::thread comes;
     if (i == 1)
       comes = std::thread([&] {
