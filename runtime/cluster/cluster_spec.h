@@ -43,6 +43,15 @@ struct Address {
   std::string text() const;
 };
 
+/// Ports that a job's processes may listen at beside those of their addresses.
+struct PortRange {
+  int first = 0, last = 0; // 0: any
+
+  std::string text() const { // 23000:23999
+    return std::to_string(first) + ":" + std::to_string(last);
+  }
+};
+
 /// Parses `host:port`. `why` and `todo` of a failure; empty on success.
 struct AddressFault {
   std::string why, todo;

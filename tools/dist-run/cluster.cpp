@@ -141,6 +141,8 @@ Status ClusterRun::find(const Options &options) {
   DIST_RETURN_IF_ERROR(countProcesses(options, &processes, &servers));
   if (processes < 2 && servers == 0)
     return Status();
+  if (options.firstPort > 0)
+    limitUcxPorts(options.firstPort, options.lastPort);
   auto found = std::make_unique<Impl>();
   for (const Status &fault : findCluster(options, &found->spec))
     return fault;
@@ -230,6 +232,7 @@ Status ClusterRun::Impl::watchEachOther(const Options &options) {
   cluster::HeartbeatOptions watching;
   watching.self = membership->self();
   watching.patience = options.heartbeatTimeout;
+  watching.ports = {options.firstPort, options.lastPort};
   for (const cluster::Member &member : membership->members()) {
     const cluster::Address *address = spec.find(member.task);
     watching.members.push_back(

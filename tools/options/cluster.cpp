@@ -226,6 +226,24 @@ Status parseMetricsPort(const std::string &text, std::string *host,
   return Status();
 }
 
+Status parsePortRange(const std::string &text, int *first, int *last) {
+  size_t colon = text.find(':');
+  int64_t low = 0, high = 0;
+  if (colon == std::string::npos)
+    return wrongValue("--port-range", text + " is no range",
+                      "give the first and the last port, as 23000:23999");
+  DIST_RETURN_IF_ERROR(
+      parseInteger("--port-range", text.substr(0, colon), 1, &low));
+  DIST_RETURN_IF_ERROR(
+      parseInteger("--port-range", text.substr(colon + 1), 1, &high));
+  if (low > high || high > 65535)
+    return wrongValue("--port-range", text + " has no ports",
+                      "give the first and the last of 1 to 65535");
+  *first = int(low);
+  *last = int(high);
+  return Status();
+}
+
 ClusterReport describeCluster(const Options &options) {
   ClusterReport report;
   cluster::Detection detection;

@@ -53,6 +53,9 @@ Status findChief(const Options &options, cluster::Address *out);
 Status parseMetricsPort(const std::string &text, std::string *host,
                         std::optional<int> *port);
 
+/// `23000:23999`, both of them included.
+Status parsePortRange(const std::string &text, int *first, int *last);
+
 /// One line for a run in one process that the environment describes several
 /// for; else empty.
 std::string unusedClusterNote(const Options &options);

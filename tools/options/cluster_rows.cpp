@@ -54,6 +54,13 @@ void addClusterOptions(Table &table, Options &o) {
                 "fewest workers that --elastic goes on with (default 1)", 1,
                 &o.minWorkers);
   table.usedBy("fit evaluate predict bench");
+  table.value("--port-range", "A:B",
+              "ports that the cluster's processes listen at, beside those that "
+              "the cluster names: one each, and one more for the chief "
+              "(default: any)",
+              [&](const std::string &given) {
+                return parsePortRange(given, &o.firstPort, &o.lastPort);
+              });
   table.number("--heartbeat-timeout",
                "seconds without a sign of life after which a process of the "
                "cluster is lost, and the run ends; being slow is none of it; "

@@ -101,6 +101,7 @@ static Status checkCluster(const Options &o) {
       {"--workers", o.workers > 0},
       {"--metrics-port", o.metricsPort.has_value()},
       {"--elastic", o.elastic},
+      {"--port-range", o.firstPort > 0},
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&

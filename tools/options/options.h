@@ -102,10 +102,11 @@ struct Options {
   bool errorOnImplicitReshard = false, allowReplicate = false;
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
-  double startTimeout = 300;     // 0: none
-  double heartbeatTimeout = 0.9; // 0: none
-  bool elastic = false;          // goes on without workers that are lost
-  int minWorkers = 1;            // that are enough for that
+  double startTimeout = 300;       // 0: none
+  double heartbeatTimeout = 0.9;   // 0: none
+  int firstPort = 0, lastPort = 0; // to listen at; 0: any
+  bool elastic = false;            // goes on without workers that are lost
+  int minWorkers = 1;              // that are enough for that
   /// Where the chief serves metrics; a port of 0: a free one.
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere

@@ -68,26 +68,37 @@ static Socket open(const addrinfo &address) {
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-Status Socket::listen(const std::string &literal, Socket *out, int *port) {
-  std::string why =
-      forEachAddress({literal, 0}, AI_NUMERICHOST, [&](addrinfo &one) {
-        Socket socket = open(one);
-        sockaddr_storage bound = {};
-        socklen_t size = sizeof bound;
-        if (socket.get() < 0 ||
-            bind(socket.get(), one.ai_addr, one.ai_addrlen) != 0 ||
-            ::listen(socket.get(), SOMAXCONN) != 0 ||
-            getsockname(socket.get(), reinterpret_cast<sockaddr *>(&bound),
-                        &size) != 0)
-          return false;
-        // At the same place in both families.
-        *port = ntohs(reinterpret_cast<sockaddr_in &>(bound).sin_port);
-        *out = std::move(socket);
-        return true;
-      });
-  return why.empty()
-             ? Status()
-             : refuse("cannot listen for the other processes", literal, why);
+Status Socket::listen(const std::string &literal, PortRange ports, Socket *out,
+                      int *port) {
+  std::string why;
+  auto listenAt = [&](int number) {
+    why = forEachAddress({literal, number}, AI_NUMERICHOST, [&](addrinfo &one) {
+      Socket socket = open(one);
+      sockaddr_storage bound = {};
+      socklen_t size = sizeof bound;
+      // A range has few ports: one that a run before has left is free at once.
+      int on = number > 0;
+      if (socket.get() < 0 ||
+          setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) !=
+              0 ||
+          bind(socket.get(), one.ai_addr, one.ai_addrlen) != 0 ||
+          ::listen(socket.get(), SOMAXCONN) != 0 ||
+          getsockname(socket.get(), reinterpret_cast<sockaddr *>(&bound),
+                      &size) != 0)
+        return false;
+      // At the same place in both families.
+      *port = ntohs(reinterpret_cast<sockaddr_in &>(bound).sin_port);
+      *out = std::move(socket);
+      return true;
+    });
+    return why.empty();
+  };
+  for (int number = ports.first; number <= ports.last; ++number)
+    if (listenAt(number))
+      return Status();
+  return refuse("cannot listen for the other processes",
+                ports.first > 0 ? literal + ", ports " + ports.text() : literal,
+                why);
 }
 
 static void sendAtOnce(int socket) {

@@ -24,8 +24,10 @@ public:
   ~Socket();
   int get() const { return descriptor; }
 
-  /// Listens at a free port of a literal address.
-  static Status listen(const std::string &literal, Socket *out, int *port);
+  /// Listens at a free port of a literal address. Errors: none of `ports` is
+  /// free.
+  static Status listen(const std::string &literal, PortRange ports, Socket *out,
+                       int *port);
   /// Within so many milliseconds.
   static Status connect(const Address &address, int milliseconds, Socket *out);
   /// One that has come; without a descriptor: none.

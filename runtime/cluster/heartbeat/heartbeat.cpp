@@ -51,7 +51,8 @@ Status Heartbeat::serve(const HeartbeatOptions &options,
   std::string key = toHex(bytes);
   Socket listener;
   int port = 0;
-  DIST_RETURN_IF_ERROR(Socket::listen(literal, &listener, &port));
+  DIST_RETURN_IF_ERROR(
+      Socket::listen(literal, options.ports, &listener, &port));
   auto impl = std::make_unique<Impl>(options, key);
   impl->start(std::move(listener));
   *endpoint = std::to_string(port) + " " + key;

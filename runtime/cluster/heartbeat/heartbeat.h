@@ -33,6 +33,8 @@ struct HeartbeatOptions {
   int self = 0;
   /// Seconds of silence after which a process is lost; 0: silence is none.
   double patience = 0.9;
+  /// Where the chief listens.
+  PortRange ports;
 };
 
 /// A step that this process has done.

@@ -70,7 +70,7 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
 
 } // namespace
 
-void prepareUcx(std::pair<int, int> ports) {
+void prepareUcx() {
   // Loading it has taken them; those that the process sets later are its own.
   for (int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE})
     ucs_debug_disable_signal(number);
@@ -89,13 +89,14 @@ void prepareUcx(std::pair<int, int> ports) {
       {"UCX_TCP_TX_SEG_SIZE", "64k"},
       {"UCX_TCP_RX_SEG_SIZE", "256k"},
   };
-  if (ports.first > 0)
-    settings.push_back(
-        {"UCX_TCP_PORT_RANGE",
-         std::to_string(ports.first) + "-" + std::to_string(ports.second)});
   for (auto &[name, value] : settings)
     setenv(name, value.c_str(), 0);
   isPrepared = true;
+}
+
+void limitUcxPorts(int first, int last) {
+  setenv("UCX_TCP_PORT_RANGE",
+         (std::to_string(first) + "-" + std::to_string(last)).c_str(), 0);
 }
 
 Status makeUcxTransports(const UcxOptions &options,

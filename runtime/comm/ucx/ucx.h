@@ -46,9 +46,11 @@ struct UcxOptions {
 /// Sets what UCX 1.13 takes from the environment alone, once, before the
 /// process has a second thread and before any of the ends; what stands there
 /// already is the user's choice. Gives back the signals that UCX takes when it
-/// is loaded: before the process sets handlers of its own. `ports`: first and
-/// last to listen on; 0: any.
-void prepareUcx(std::pair<int, int> ports = {0, 0});
+/// is loaded: before the process sets handlers of its own.
+void prepareUcx();
+/// Behind `prepareUcx`, in as early a place: the first and the last port to
+/// listen at.
+void limitUcxPorts(int first, int last);
 
 /// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network
 /// that does not open, what `exchange` met.

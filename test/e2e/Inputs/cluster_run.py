@@ -69,6 +69,39 @@ def stop_threads(process, but):
                 raise OSError(ctypes.get_errno(), "ptrace")
 
 
+def free_range(count):
+    """The first of so many ports that no one has now, below those that systems choose."""
+    for first in range(20000 + os.getpid() % 1000 * 10, 32000, count):
+        sockets = [socket.socket() for _ in range(count)]
+        try:
+            for i, one in enumerate(sockets):
+                one.bind(("127.0.0.1", first + i))
+            return first
+        except OSError:
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+    raise SystemExit("no ports are free")
+
+
+def listening(process):
+    """Ports at which a process listens."""
+    own = set()
+    for name in os.listdir(f"/proc/{process}/fd"):
+        try:
+            own.add(os.readlink(f"/proc/{process}/fd/{name}"))
+        except OSError:
+            pass
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in open(f"/proc/net/{table}").read().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+                found.append(int(words[1].split(":")[1], 16))
+    return found
+
+
 def find_preparing():
     """Processes that compile ahead for this cluster, which is the one of its ports."""
     found = []
@@ -144,6 +177,21 @@ elif case == "launch":
                 and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid)]
     os.kill(max(children), signal.SIGKILL)
     finish_within(60, [launcher])
+elif case == "ports":
+    # Where the processes listen, beside the chief's own port.
+    first = free_range(8)
+    workers = [start(index, ports, "--port-range", f"{first}:{first + 7}") for index in range(3)]
+    wait_for_steps(5)
+    at = sorted(port for worker in workers for port in listening(worker.pid) if port != ports[0])
+    print(f"{len(at)} ports, {sum(first <= port <= first + 7 for port in at)} in the range")
+    for worker in workers:
+        worker.kill()
+        worker.wait()
+    with socket.socket() as taken:
+        first = free_range(1)
+        taken.bind(("127.0.0.1", first))
+        taken.listen()
+        finish([start(index, ports, "--port-range", f"{first}:{first}", "--start-timeout", "5") for index in range(3)])
 elif case == "stuck":
     # All threads of worker 2 but that of its heartbeat are stopped.
     workers = [start(index, ports, "--collective-timeout", "2") for index in range(3)]

@@ -95,7 +95,7 @@ protected:
   /// Lets member 1 join a chief that is the test's own.
   std::unique_ptr<Connection> joinOwnChief(double patience) {
     Socket listener;
-    EXPECT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
+    EXPECT_TRUE(Socket::listen("127.0.0.1", {}, &listener, &port).ok());
     endpoint = std::to_string(port) + " key";
     std::thread joining([&] { join(1, patience); });
     Socket accepted;
@@ -299,7 +299,7 @@ TEST_F(HeartbeatTest, StrangersAreSentAway) {
 
 TEST_F(HeartbeatTest, AChiefThatHasNotTheKeyIsNone) {
   Socket listener;
-  ASSERT_TRUE(Socket::listen("127.0.0.1", &listener, &port).ok());
+  ASSERT_TRUE(Socket::listen("127.0.0.1", {}, &listener, &port).ok());
   Status status;
   std::thread joining([&] {
     std::unique_ptr<Connection> none;
@@ -354,7 +354,7 @@ TEST_F(HeartbeatTest, AChiefThatIsNotThereIsAnError) {
   int closed = 0;
   {
     Socket listener;
-    ASSERT_TRUE(Socket::listen("127.0.0.1", &listener, &closed).ok());
+    ASSERT_TRUE(Socket::listen("127.0.0.1", {}, &listener, &closed).ok());
   }
   Status status = Heartbeat::join(optionsOf(1, 1), "127.0.0.1",
                                   std::to_string(closed) + " secret", &none);
