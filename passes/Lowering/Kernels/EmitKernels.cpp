@@ -119,6 +119,26 @@ struct EmitKernelsPass
   }
 };
 
+/// A conversion of integers to bf16, which canonicalization makes of one to f32
+/// and a rounding of that, in two steps again.
+template <typename ConvertOp>
+struct ConvertThroughF32 : OpRewritePattern<ConvertOp> {
+  using OpRewritePattern<ConvertOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvertOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isBF16())
+      return failure();
+    Type wide = rewriter.getF32Type();
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      wide = shaped.clone(wide);
+    Value number =
+        ConvertOp::create(rewriter, op.getLoc(), wide, op->getOperands());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, number);
+    return success();
+  }
+};
+
 struct ApproximateMathPass
     : mlir::dist::impl::ApproximateMathPassBase<ApproximateMathPass> {
   using Base::Base;
@@ -132,6 +152,8 @@ struct ApproximateMathPass
     });
     // Few machines round to bf16 themselves; the others would call a function.
     arith::populateExpandBFloat16Patterns(patterns);
+    patterns.add<ConvertThroughF32<arith::SIToFPOp>,
+                 ConvertThroughF32<arith::UIToFPOp>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
