@@ -11,6 +11,7 @@
 #include "runtime/cluster/status/format.h"
 #include "runtime/cluster/status/metrics_server.h"
 #include "runtime/comm/ucx/ucx.h"
+#include "runtime/core/manifest_bytes.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/features.h"
@@ -202,7 +203,7 @@ static Status describeProgram(const Options &options,
             .empty())
       runnable.emplace(-m.cpu_features_size(), m.target_cpu());
     m.clear_options();
-    hash.addPiece(m.SerializeAsString());
+    hash.addPiece(toBytes(m));
   }
   out->program = hash.hex();
   for (auto &[features, cpu] : runnable)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/output_package.h"
+#include "runtime/core/manifest_bytes.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/package_files.h"
 #include "runtime/core/variants.h"
@@ -114,8 +115,8 @@ static Status writeDigests(const std::string &from, const std::string &to) {
           readVariant(serverPath(to, number), variant, &server));
       changed.mutable_servers(number)->set_digest(server.digest());
     }
-    DIST_RETURN_IF_ERROR(writeFile(manifestPath(to, variant),
-                                   changed.SerializeAsString(), true));
+    DIST_RETURN_IF_ERROR(
+        writeFile(manifestPath(to, variant), toBytes(changed), true));
   }
   return Status();
 }

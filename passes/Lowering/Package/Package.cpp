@@ -10,6 +10,7 @@
 #include "passes/Lowering/Package/FileError.h"
 #include "passes/Lowering/Package/Manifest.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/core/manifest_bytes.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/package_files.h"
 #include "llvm/Support/FileSystem.h"
@@ -99,7 +100,7 @@ static LogicalResult writeVariant(ModuleOp module,
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
   if (!code) {
-    stream << manifest.SerializeAsString();
+    stream << ::dist::toBytes(manifest);
     stream.flush();
     code = stream.error();
     stream.clear_error();
