@@ -520,6 +520,9 @@ bool ClusterRun::hasNewcomers() {
 }
 
 Status ClusterRun::agreeToGrow(bool *grows) {
+  *grows = false;
+  if (!impl)
+    return Status();
   std::vector<std::vector<std::string>> all;
   DIST_RETURN_IF_ERROR(
       impl->membership->exchange("stop",
@@ -527,7 +530,6 @@ Status ClusterRun::agreeToGrow(bool *grows) {
                                   : impl->sawNewcomers ? "grows"
                                                        : ""},
                                  &all));
-  *grows = false;
   for (const std::vector<std::string> &one : all)
     *grows |= one == std::vector<std::string>{"grows"};
   for (const std::vector<std::string> &one : all)

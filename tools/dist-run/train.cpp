@@ -352,7 +352,7 @@ int runFit(const Options &options) {
 
   Options present = options;
   Elastic elastic(options);
-  if (options.elastic) {
+  if (options.elastic && cluster.isCluster()) {
     bool isLate = false;
     status = cluster.meet(&present, &isLate);
     if (status.ok() && isLate)
