@@ -149,14 +149,20 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
   return result;
 }
 
-StoreResult Membership::Impl::readNumber(const char *key, int *number) {
+/// 0: there is none.
+static StoreResult readNumberOf(EtcdClient &client, const char *key,
+                                int *number) {
   RangeRequest request;
   request.set_key(key);
   RangeResponse response;
-  StoreResult result = client->range(request, &response);
+  StoreResult result = client.range(request, &response);
   *number =
       response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
   return result;
+}
+
+StoreResult Membership::Impl::readNumber(const char *key, int *number) {
+  return readNumberOf(*client, key, number);
 }
 
 StoreResult Membership::Impl::writeNumber(const char *key, int number) {
@@ -375,18 +381,16 @@ Status readFromChief(const Address &chief,
                      const std::optional<JobSecret> &secret,
                      const std::string &what, std::string *out) {
   EtcdClient client(chief.text(), kCallMilliseconds, certificatesOf(secret));
-  RangeRequest request;
-  request.set_key(kEpoch);
-  RangeResponse response;
-  StoreResult result = client.range(request, &response);
+  int epoch = 0;
+  StoreResult result = readNumberOf(client, kEpoch, &epoch);
   // What another secret does is no matter of time.
   for (Clock::time_point end = Clock::now() + milliseconds(kCallMilliseconds);
        result.code == StoreCode::Unavailable && Clock::now() < end;) {
     client.waitForConnection(kLongestPause.count());
-    result = client.range(request, &response);
+    result = readNumberOf(client, kEpoch, &epoch);
   }
-  int epoch =
-      response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
+  RangeRequest request;
+  RangeResponse response;
   request.set_key(folderOf(epoch, what) + "0");
   if (result.ok())
     result = client.range(request, &response);
