@@ -26,7 +26,13 @@ public:
   Status store();
   /// One whose run has begun elsewhere: it gets what the others have.
   Status beginLate();
-  /// That folder; empty: this run has lost no one yet.
+  /// Between steps: once there is a newer state in memory, the folder's has no
+  /// use any more.
+  void forget() {
+    if (!folder().empty() && !states.empty())
+      scratch.remove();
+  }
+  /// That folder; empty: there is none, or none of use.
   const std::string &folder() const { return scratch.getPath(); }
 
 private:

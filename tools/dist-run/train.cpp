@@ -44,9 +44,9 @@ namespace {
 class Reporter : public FitObserver {
 public:
   Reporter(const Options &options, const Program &program, Session &session,
-           ClusterRun &cluster)
+           ClusterRun &cluster, Elastic &elastic)
       : options(options), program(program), session(session), cluster(cluster),
-        isChief(cluster.isChief()),
+        elastic(elastic), isChief(cluster.isChief()),
         hasHistory(!options.history.empty() && cluster.writes(options.history)),
         hasTrace(!options.trace.empty() && cluster.writes(options.trace)),
         hasEvents(!options.tensorboard.empty() && isChief),
@@ -80,6 +80,7 @@ public:
     if (isChief && hasTerminal())
       drawBar(bar->step(row, now()));
     grows = options.elastic && cluster.hasNewcomers();
+    elastic.forget();
     lastStep = row.step;
     return Status();
   }
@@ -132,6 +133,7 @@ private:
   const Program &program;
   Session &session;
   ClusterRun &cluster;
+  Elastic &elastic;
   const bool isChief, hasHistory, hasTrace, hasEvents, hasPlot;
   HistoryFile history;
   EventFile events;
@@ -455,7 +457,7 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
       printNote("dist-run: warning: " + note);
   cluster.prepare(options);
   Shield shield("finishing the step and saving");
-  Reporter reporter(options, program, *session, cluster);
+  Reporter reporter(options, program, *session, cluster, elastic);
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);

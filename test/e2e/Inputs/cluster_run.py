@@ -102,6 +102,19 @@ def listening(process):
     return found
 
 
+def scratch_folders(process):
+    """Those in memory that a process has, whose locks it holds."""
+    found = set()
+    try:
+        for name in os.listdir(f"/proc/{process}/fd"):
+            target = os.readlink(f"/proc/{process}/fd/{name}")
+            if target.startswith("/dev/shm/dist-run-scratch"):
+                found.add(target)
+    except OSError:
+        pass  # it has ended, or closed one meanwhile
+    return found
+
+
 def find_preparing():
     """Processes that compile ahead for this cluster, which is the one of its ports."""
     found = []
@@ -159,6 +172,11 @@ elif case == "return":
     workers[2].kill()
     workers[2].wait()
     workers[2] = start(2, ports)
+    held = last = set()
+    while workers[0].poll() is None:
+        held, last = last, scratch_folders(workers[0].pid)
+        time.sleep(0.05)
+    print(f"{len(held)} folders held while it trained on")
     finish_within(90, workers)
 elif case == "prepare":
     # What is to be trained by one worker less is being compiled when one is lost.
