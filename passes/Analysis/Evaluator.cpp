@@ -317,7 +317,7 @@ LogicalResult RankEvaluator::evaluate(Operation *op) {
 }
 
 LogicalResult RankEvaluator::start(ArrayRef<RankTensors> arguments) {
-  if (failed(verifyUnrolled(function)))
+  if (failed(verifyUnrolled(function)) || failed(verifyShowsAll(function)))
     return failure();
   if (!function.getBody().hasOneBlock())
     return function.emitOpError() << "cannot be evaluated: expected one block";

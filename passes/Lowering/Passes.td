@@ -181,6 +181,31 @@ def FlattenKernelsPass : Pass<"rt-flatten-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandMicrobatchesPass : Pass<"rt-expand-microbatches", "::mlir::ModuleOp"> {
+  let summary = "the copies of microbatches that were not shown are made of those that were";
+  let description = [{
+    Of a stage's function that dist-unroll-microbatches has shown few microbatches
+    of (`dist.shown_microbatches`), the kernels of all are made: what comes before
+    is as long as the model, whatever the number of microbatches. The second and
+    the third microbatch must be the same kernels, which read values of all, of
+    their own or of the one before, and the numbers in which they differ (where a
+    slice starts, the tag of a send) go on as they begin. A function where this
+    does not hold is left as it was; it has to be unrolled whole.
+    ```mlir
+    func.func @f_stage0(%x: tensor<64x8xf32>) attributes {dist.shown_microbatches = 4 : i64, ...} {
+      %x1 = graph.slice %x {starts = array<i64: 8, 0>, ...}   // of microbatch 1
+      %x2 = graph.slice %x {starts = array<i64: 16, 0>, ...}  // of microbatch 2
+      %x7 = graph.slice %x {starts = array<i64: 56, 0>, ...}  // of microbatch 7, the last
+    // becomes
+    func.func @f_stage0(%x: tensor<64x8xf32>) {
+      ...
+      %x3 = graph.slice %x {starts = array<i64: 24, 0>, ...}
+      %x4 = graph.slice %x {starts = array<i64: 32, 0>, ...}
+      ...
+    ```
+  }];
+}
+
 def ReadPeersPass : Pass<"rt-read-peers", "::mlir::ModuleOp"> {
   let summary = "sums of gradients are computed where they are read";
   let description = [{

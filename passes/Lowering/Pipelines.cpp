@@ -107,6 +107,8 @@ void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
   FlattenKernelsPassOptions flat;
   flat.threads = options.threads;
   pm.addPass(createFlattenKernelsPass(flat));
+  // Last of what looks at each kernel by itself.
+  pm.addPass(createExpandMicrobatchesPass());
 }
 
 void mlir::dist::buildProgramsPipeline(OpPassManager &pm,

@@ -18,11 +18,18 @@ bool Rolled::isSum() const {
 }
 
 MicrobatchCopies::MicrobatchCopies(MutableArrayRef<func::FuncOp> functions,
-                                   int64_t count)
-    : functions(functions), count(count),
-      builder(functions.front().getContext()) {
-  for (int64_t copy = 0; copy < count; ++copy)
-    copyNumbers.push_back(builder.getI64IntegerAttr(copy));
+                                   int64_t count, int64_t shown)
+    : functions(functions), count(count), shown(shown),
+      places(functions.size()),
+      builder(functions.front().getContext(), &marker) {
+  for (int64_t copy = 0; copy < shown; ++copy)
+    copyNumbers.push_back(builder.getI64IntegerAttr(getMicrobatch(copy)));
+}
+
+void MicrobatchCopies::Marker::notifyOperationInserted(Operation *op,
+                                                       OpBuilder::InsertPoint) {
+  if (place)
+    op->setLoc(markCopyPlace(op->getLoc(), *place));
 }
 
 std::optional<unsigned> MicrobatchCopies::find(Operation *op) const {
@@ -51,8 +58,8 @@ unsigned MicrobatchCopies::add(Operation *op, unsigned program) {
       if (Operation *definition = operand.getDefiningOp())
         varies |= all[numbers.lookup(definition)].copies > 1;
   if (varies)
-    rolled.copies = count;
-  rolled.steps = rolled.isSum() ? count : rolled.copies;
+    rolled.copies = shown;
+  rolled.steps = rolled.isSum() ? shown : rolled.copies;
   rolled.firstValue = values.size();
   values.resize(values.size() + rolled.copies * op->getNumResults());
   for (NamedAttribute attribute : op->getDiscardableAttrs())
@@ -113,9 +120,9 @@ Operation *MicrobatchCopies::clone(const Rolled &rolled, int64_t copy) {
   builder.insert(made);
   if (count > 1) {
     if (auto send = dyn_cast<SendOp>(made))
-      send.setTag(send.getTag() * count + copy);
+      send.setTag(send.getTag() * count + getMicrobatch(copy));
     else if (auto recv = dyn_cast<RecvOp>(made))
-      recv.setTag(recv.getTag() * count + copy);
+      recv.setTag(recv.getTag() * count + getMicrobatch(copy));
   }
   return made;
 }
@@ -177,6 +184,7 @@ void MicrobatchCopies::emit(unsigned number, int64_t step) {
   const Rolled &rolled = all[number];
   Operation *op = rolled.op;
   builder.setInsertionPoint(functions[rolled.program].front().getTerminator());
+  marker.place = places[rolled.program];
   if (!isOverMicrobatches(op)) {
     Operation *made = clone(rolled, step);
     size_t place = rolled.firstValue + step * op->getNumResults();
@@ -204,9 +212,10 @@ Value MicrobatchCopies::emitOverMicrobatches(const Rolled &rolled, int64_t step,
     return isNew ? combine(op, values[rolled.firstValue], value) : value;
   }
   if (auto slice = dyn_cast<AllSliceOp>(op))
-    return cut(op, get(operand, step), slice.getDims()[0], step, type);
+    return cut(op, get(operand, step), slice.getDims()[0], getMicrobatch(step),
+               type);
   if (auto permute = dyn_cast<PermuteOp>(op)) {
-    int64_t source = permute.getSources()[step];
+    int64_t source = permute.getSources()[getMicrobatch(step)];
     isNew = source < 0;
     return isNew ? GraphBuilder(builder, op->getLoc()).zeros(type)
                  : get(operand, source);

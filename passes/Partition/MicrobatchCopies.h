@@ -12,6 +12,7 @@
 #ifndef PASSES_PARTITION_MICROBATCHCOPIES_H
 #define PASSES_PARTITION_MICROBATCHCOPIES_H
 
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Dist/IR/Microbatch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -40,8 +41,17 @@ struct Rolled {
 
 class MicrobatchCopies {
 public:
-  /// `count`: of microbatches.
-  MicrobatchCopies(MutableArrayRef<func::FuncOp> functions, int64_t count);
+  /// `count`: of microbatches; `shown`: of how many there will be copies, the
+  /// first ones and the last.
+  MicrobatchCopies(MutableArrayRef<func::FuncOp> functions, int64_t count,
+                   int64_t shown);
+
+  /// The microbatch that a copy is of.
+  int64_t getMicrobatch(int64_t copy) const {
+    return copy + 1 == shown ? count - 1 : copy;
+  }
+  /// What is made for function `program` from now on is of the place.
+  void setPlace(unsigned program, CopyPlace place) { places[program] = place; }
 
   /// Notes an op of function `program`, behind those that it reads.
   unsigned add(Operation *op, unsigned program);
@@ -56,6 +66,13 @@ public:
   void finish();
 
 private:
+  /// Marks what is made with its place.
+  struct Marker : OpBuilder::Listener {
+    std::optional<CopyPlace> place;
+    void notifyOperationInserted(Operation *op,
+                                 OpBuilder::InsertPoint) override;
+  };
+
   Value get(Value value, int64_t copy);
   Operation *clone(const Rolled &rolled, int64_t copy);
   Value emitOverMicrobatches(const Rolled &rolled, int64_t step, bool &isNew);
@@ -65,7 +82,10 @@ private:
   void describe(const Rolled &rolled, Value made, int64_t step);
 
   MutableArrayRef<func::FuncOp> functions;
-  int64_t count;
+  int64_t count, shown;
+  Marker marker;
+  /// By function.
+  std::vector<std::optional<CopyPlace>> places;
   OpBuilder builder;
   std::vector<Rolled> all;
   DenseMap<Operation *, unsigned> numbers;

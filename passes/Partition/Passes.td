@@ -511,7 +511,16 @@ def UnrollMicrobatchesPass : Pass<"dist-unroll-microbatches", "::mlir::ModuleOp"
     %b = graph.reduce sum, %x1 {dims = array<i64: 0>, dist.microbatch = 1 : i64} : (tensor<2x8xf32>) -> tensor<8xf32>
     %s = graph.add %a, %b : tensor<8xf32>
     ```
+
+    With `microbatches`, functions of stages get the copies of only so many where
+    these show what those of the others are: of the first ones and the last.
+    Such a function has their number as `dist.shown_microbatches`; it is not what
+    runs before rt-expand-microbatches.
   }];
+  let options = [
+    Option<"microbatches", "microbatches", "int64_t", "0",
+           "of how many microbatches copies are made, where they show the others; 0: of all">
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dist::graph::GraphDialect"];
 }
 def SplitHostPass : Pass<"dist-split-host", "::mlir::ModuleOp"> {

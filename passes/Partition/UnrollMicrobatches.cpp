@@ -65,8 +65,11 @@ struct Ready {
 /// Unrolls the functions of one entry.
 class Unroller {
 public:
-  Unroller(MutableArrayRef<func::FuncOp> functions, int64_t count)
-      : functions(functions), count(count), ops(functions, count),
+  /// `shown`: of how many of the `count` microbatches there will be copies.
+  Unroller(MutableArrayRef<func::FuncOp> functions, int64_t count,
+           int64_t shown)
+      : functions(functions), count(count), shown(shown),
+        ops(functions, count, shown), itemStarts(functions.size(), -1),
         isPipeline(functions.front()->hasAttr(kPipelineAttr)) {}
   LogicalResult run();
 
@@ -85,9 +88,10 @@ private:
   void arrive(unsigned number, int64_t step, double time);
   void makeReady(unsigned number, int64_t step);
   void runStep(unsigned number, int64_t step);
+  void enterItem(unsigned program, const PipelineItem &item, int64_t step);
 
   MutableArrayRef<func::FuncOp> functions;
-  int64_t count;
+  int64_t count, shown;
   MicrobatchCopies ops;
   bool isPipeline;
   /// By op.
@@ -97,6 +101,8 @@ private:
   std::vector<double> times;
   /// When each of the schedule's items starts.
   std::vector<double> starts;
+  /// When the last item began that a function has entered.
+  std::vector<double> itemStarts;
   int64_t chunks = 1;
   std::priority_queue<Ready> ready;
   size_t done = 0, toDo = 0;
@@ -200,13 +206,14 @@ LogicalResult Unroller::computeStarts() {
                       " microbatches, as dist-split-stages notes it";
   if (!schedule || !fits)
     return functions.front().emitOpError() << error;
+  shape.microbatches = shown;
   auto plan = planPipeline(schedule.getValue(), shape, error);
   if (failed(plan))
     return functions.front().emitOpError() << error;
-  starts.assign(chunks * count * 2, -1);
+  starts.assign(chunks * shown * 2, -1);
   for (auto [items, itemStarts] : llvm::zip(plan->order, plan->timeline.start))
     for (auto [item, start] : llvm::zip(items, itemStarts))
-      starts[(item.chunk * count + item.microbatch) * 2 + item.backward] =
+      starts[(item.chunk * shown + item.microbatch) * 2 + item.backward] =
           start;
   return success();
 }
@@ -223,9 +230,10 @@ void Unroller::forEachWaiting(unsigned from, int64_t copy, unsigned reader,
   bool isForAll = ops[from].copies == 1;
   Operation *op = ops[reader].op;
   if (auto permute = dyn_cast<PermuteOp>(op); permute && isOverMicrobatches(op))
-    for (auto [step, source] : llvm::enumerate(permute.getSources())) {
+    for (int64_t step = 0; step < ops[reader].steps; ++step) {
+      int64_t source = permute.getSources()[ops.getMicrobatch(step)];
       if (source == copy || (isForAll && source >= 0))
-        function(int64_t(step));
+        function(step);
     }
   else if (auto broadcast = dyn_cast<BroadcastOp>(op);
            broadcast && isOverMicrobatches(op)) {
@@ -283,7 +291,7 @@ void Unroller::makeReady(unsigned number, int64_t step) {
     return runStep(number, step);
   double &time = times[timing.firstStep + step];
   if (timing.item)
-    time = std::max(time, starts[(timing.item->chunk * count + step) * 2 +
+    time = std::max(time, starts[(timing.item->chunk * shown + step) * 2 +
                                  timing.item->backward]);
   ready.push({time, ops[number].steps > 1 ? step : count, number, step});
 }
@@ -306,10 +314,25 @@ void Unroller::finish(unsigned number, int64_t copy, double time) {
     finish(*timing.recv, copy, time);
 }
 
+/// What is made from now on is of that item, unless it is one that has begun
+/// earlier: some of its ops wait for what comes later.
+void Unroller::enterItem(unsigned program, const PipelineItem &item,
+                         int64_t step) {
+  double start = starts[(item.chunk * shown + step) * 2 + item.backward];
+  double &entered = itemStarts[program];
+  if (start < entered)
+    return;
+  entered = start;
+  ops.setPlace(program, {ops.getMicrobatch(step), item.chunk, item.backward});
+}
+
 void Unroller::runStep(unsigned number, int64_t step) {
+  const Timing &timing = timings[number];
+  if (shown < count && timing.item)
+    enterItem(ops[number].program, *timing.item, step);
   ops.emit(number, step);
   ++done;
-  double time = times[timings[number].firstStep + step];
+  double time = times[timing.firstStep + step];
   if (!ops[number].isSum())
     finish(number, step, time);
   else if (step + 1 < ops[number].steps)
@@ -341,7 +364,43 @@ LogicalResult Unroller::run() {
     return functions.front().emitOpError()
            << "has " << toDo - done << " steps that wait for each other";
   ops.finish();
+  if (shown < count)
+    for (func::FuncOp function : functions)
+      function->setAttr(
+          kShownMicrobatchesAttr,
+          Builder(function.getContext()).getI64IntegerAttr(shown));
   return success();
+}
+
+/// Of how many microbatches there have to be copies, so that those of the
+/// others are known by them; all, unless at least `wanted` do.
+static int64_t countShown(ArrayRef<func::FuncOp> functions, int64_t count,
+                          int64_t wanted) {
+  auto pipeline =
+      functions.front()->getAttrOfType<DictionaryAttr>(kPipelineAttr);
+  if (wanted <= 0 || !pipeline)
+    return count;
+  auto stages = pipeline.getAs<IntegerAttr>("stages");
+  auto chunks = pipeline.getAs<IntegerAttr>("chunks");
+  if (!stages || !chunks || stages.getInt() <= 0)
+    return count;
+  // Several chunks a stage take turns, in rounds of as many as stages.
+  if (chunks.getInt() > stages.getInt())
+    wanted = llvm::alignTo(wanted, stages.getInt());
+  if (wanted >= count)
+    return count;
+  // Sums and pieces go on as they begin. What all copies put together, or give
+  // each other, has to be written for all.
+  for (func::FuncOp function : functions)
+    for (Operation &op : function.front().without_terminator()) {
+      if (!isOverMicrobatches(&op) || isa<AllReduceOp, AllSliceOp>(op))
+        continue;
+      auto permute = dyn_cast<PermuteOp>(op);
+      if (!permute || llvm::any_of(permute.getSources().drop_front(),
+                                   [](int64_t from) { return from >= 0; }))
+        return count;
+    }
+  return wanted;
 }
 
 void UnrollMicrobatchesPass::runOnOperation() {
@@ -360,6 +419,8 @@ void UnrollMicrobatchesPass::runOnOperation() {
   if (entries.empty())
     return markAllAnalysesPreserved();
   for (auto &[name, functions] : entries)
-    if (failed(Unroller(functions, count).run()))
+    if (failed(Unroller(functions, count,
+                        countShown(functions, count, microbatches))
+                   .run()))
       return signalPassFailure();
 }

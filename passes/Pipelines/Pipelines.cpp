@@ -270,7 +270,9 @@ void mlir::dist::buildPartitionPipeline(
 
 void mlir::dist::buildUnrollPipeline(OpPassManager &pm,
                                      const PartitionPipelineOptions &options) {
-  pm.addPass(createUnrollMicrobatchesPass());
+  UnrollMicrobatchesPassOptions unroll;
+  unroll.microbatches = options.shownMicrobatches;
+  pm.addPass(createUnrollMicrobatchesPass(unroll));
   // What is kept depends on how many microbatches are in flight.
   buildRecomputePipeline(pm, options);
   // Last, as without stages: among copies.

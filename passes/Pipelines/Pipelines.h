@@ -134,6 +134,11 @@ struct PartitionPipelineOptions
       llvm::cl::desc("Copies of ops, one for each microbatch; without, one op "
                      "stands for them"),
       llvm::cl::init(true)};
+  Option<int64_t> shownMicrobatches{
+      *this, "shown-microbatches",
+      llvm::cl::desc("Of how many microbatches copies are made, where they "
+                     "show the others; 0: of all"),
+      llvm::cl::init(0)};
   Option<bool> sources{*this, "sources",
                        llvm::cl::desc("Keeps where shardings came from"),
                        llvm::cl::init(false)};

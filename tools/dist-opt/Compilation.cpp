@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-opt/Compilation.h"
 #include "passes/Analysis/BatchRows.h"
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/IR/Verifier.h"
@@ -87,7 +89,7 @@ int Compilation::print(bool bytecode) {
   return status.ok() ? 0 : reportError(status);
 }
 
-int Compilation::emitPackage() {
+int Compilation::emitPackage(OwningOpRef<ModuleOp> few) {
   if (options.outFile.empty())
     return reportError(Status::error(StatusCode::InvalidArgument,
                                      "a package needs a place",
@@ -98,6 +100,7 @@ int Compilation::emitPackage() {
   std::vector<ExplainReport> serverReports;
   addServers(lowering, serverReports);
   ExplainReport report = explain(*module, getMachine());
+
   describeCosts(lowering, report);
   if (options.memoryLimitGiB > 0)
     lowering.checkPrograms = [&](ModuleOp programs) {
@@ -117,7 +120,11 @@ int Compilation::emitPackage() {
           copies, ::dist::FileAccess::Map);
       return success(skeleton.ok());
     };
-  if (failed(lowerToPackage(*module, lowering, options.outFile)))
+  LogicalResult lowered =
+      lowerToPackage(few ? *few : *module, lowering, options.outFile);
+  if (few && showsFew(*few))
+    lowered = lowerToPackage(*module, lowering, options.outFile);
+  if (failed(lowered))
     return skeleton.ok() ? printer.exitCode() : reportError(skeleton);
   if (options.dependencies.empty())
     return 0;
@@ -204,6 +211,51 @@ LogicalResult Compilation::unroll() {
   return runPipeline(
       [&](OpPassManager &pm) { buildUnrollPipeline(pm, partition); },
       Verified::AtTheEnd);
+}
+
+OwningOpRef<ModuleOp> Compilation::showFew() {
+  // What is recomputed or started early is chosen among the copies.
+  if (strategy.stages == 0 || !options.recompute.empty() || options.overlap)
+    return {};
+  PartitionPipelineOptions partition;
+  fillPartitionOptions(partition);
+  partition.shownMicrobatches = kLeastShownMicrobatches;
+  OwningOpRef<ModuleOp> few = module->clone();
+  if (failed(runPipeline(
+          *few, [&](OpPassManager &pm) { buildUnrollPipeline(pm, partition); },
+          Verified::AtTheEnd)))
+    return {};
+  return showsFew(*few) ? std::move(few) : OwningOpRef<ModuleOp>();
+}
+
+LogicalResult Compilation::lower(OwningOpRef<ModuleOp> few, bool toLLVM) {
+  LoweringOptions lowering = loweringOptions();
+  if (few) {
+    if (failed(runPipeline(
+            *few,
+            [&](OpPassManager &pm) { buildKernelsPipeline(pm, lowering); },
+            Verified::AtTheEnd)))
+      return failure();
+    if (showsFew(*few))
+      few = nullptr;
+    else
+      module = few->clone();
+  }
+  std::vector<ModuleOp> programs = getServers();
+  programs.push_back(*module);
+  for (ModuleOp program : programs)
+    if (failed(runPipeline(
+            program,
+            [&](OpPassManager &pm) {
+              if (!few || program != *module)
+                buildKernelsPipeline(pm, lowering);
+              buildProgramsPipeline(pm, lowering);
+              if (toLLVM)
+                buildRtToLLVMPipeline(pm, lowering);
+            },
+            Verified::AtTheEnd)))
+      return failure();
+  return success();
 }
 
 std::optional<ExplainReport> Compilation::makeReport(bool details) {
@@ -364,6 +416,9 @@ int Compilation::run() {
     return print(bytecode);
   }
   OwningOpRef<ModuleOp> written = rolled ? module->clone() : ModuleOp();
+  OwningOpRef<ModuleOp> few;
+  if (stage == "package" || stage == "rt" || stage == "llvm")
+    few = showFew();
   if (failed(unroll()))
     return printer.exitCode();
   if (!options.check.empty()) {
@@ -375,7 +430,7 @@ int Compilation::run() {
       return code;
   }
   if (stage == "package")
-    return emitPackage();
+    return emitPackage(std::move(few));
   if (stage == "explain" || options.memoryLimitGiB > 0) {
     std::optional<ExplainReport> report =
         makeReport(/*details=*/options.explain == "html");
@@ -392,20 +447,9 @@ int Compilation::run() {
   }
   if (stage == "onnx")
     return emitOnnx();
-  LoweringOptions lowering = loweringOptions();
   if (stage == "rt" || stage == "llvm") {
-    std::vector<ModuleOp> programs = getServers();
-    programs.push_back(*module);
-    for (ModuleOp program : programs)
-      if (failed(runPipeline(
-              program,
-              [&](OpPassManager &pm) {
-                buildGraphToRtPipeline(pm, lowering);
-                if (stage == "llvm")
-                  buildRtToLLVMPipeline(pm, lowering);
-              },
-              Verified::AtTheEnd)))
-        return printer.exitCode();
+    if (failed(lower(std::move(few), stage == "llvm")))
+      return printer.exitCode();
     attachServers();
     return print(bytecode);
   }

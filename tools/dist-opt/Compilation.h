@@ -83,6 +83,10 @@ private:
   /// written is as long as the model.
   LogicalResult partition();
   LogicalResult unroll();
+  /// A copy of it with copies of few microbatches, which the kernels of the
+  /// others are made of; null where copies of all have to be there from the
+  /// start. Lowering takes as long for many microbatches as for few.
+  OwningOpRef<ModuleOp> showFew();
   /// What the partitioned module moves, holds and takes, as a copy of it is
   /// lowered; for a page with details.
   std::optional<ExplainReport> makeReport(bool details = false);
@@ -129,7 +133,9 @@ private:
   /// The report gets the times of kernels while the module is lowered.
   void describeCosts(LoweringOptions &lowering, ExplainReport &report);
   int print(bool bytecode);
-  int emitPackage();
+  /// `few`: what showFew gave.
+  int emitPackage(OwningOpRef<ModuleOp> few);
+  LogicalResult lower(OwningOpRef<ModuleOp> few, bool toLLVM);
   /// `--check=kernels` of the partitioned module; `global` as it was before.
   int checkKernels(ModuleOp global);
   /// EmitOnnx.cpp: the model file, with how the strategy splits its

@@ -11,6 +11,7 @@
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Dist/IR/Microbatch.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -104,7 +105,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
       isa<UnitAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == kStageAttr ||
-      attribute.getName() == kMicrobatchAttr) {
+      attribute.getName() == kMicrobatchAttr ||
+      attribute.getName() == kShownMicrobatchesAttr) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 0)
       return op->emitOpError()

@@ -48,7 +48,9 @@ def Dist_Dialect : Dialect {
     one for each microbatch), `dist.backward` on such ops that are backward work,
     and on a stage's functions `dist.entry` (the entry that they are a part of)
     and, on arguments and results, `dist.entry_index` (their number in that
-    entry).
+    entry). Until rt-expand-microbatches, one that has the copies of few
+    microbatches, which show what those of the others are, has their number as
+    `dist.shown_microbatches`.
 
     Variables on the host (`dist.placement = #dist.placement<host>`) are held by
     one rank more, behind those of the axes, which a `dist.mesh` *with host* has.

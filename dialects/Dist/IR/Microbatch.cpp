@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Microbatch.h"
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Dist/IR/Dist.h"
 
 using namespace mlir;
@@ -38,4 +39,18 @@ LogicalResult mlir::dist::verifyUnrolled(Operation *inside) {
             return WalkResult::interrupt();
           })
           .wasInterrupted());
+}
+
+LogicalResult mlir::dist::verifyShowsAll(Operation *function) {
+  if (!function->hasAttr(kShownMicrobatchesAttr))
+    return success();
+  return function->emitOpError()
+         << "has the copies of few microbatches, which do not show what the "
+            "others are; run dist-unroll-microbatches without `microbatches`";
+}
+
+bool mlir::dist::showsFew(ModuleOp module) {
+  return llvm::any_of(module.getOps(), [](Operation &function) {
+    return function.hasAttr(kShownMicrobatchesAttr);
+  });
 }

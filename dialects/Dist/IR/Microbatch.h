@@ -32,6 +32,13 @@ bool givesEachItsOwn(Operation *op);
 /// evaluates or lowers programs takes each op for what one rank does once.
 LogicalResult verifyUnrolled(Operation *inside);
 
+/// Fails, with an error, where a function shows few microbatches
+/// (CopyPlace.h): it is not yet what runs.
+LogicalResult verifyShowsAll(Operation *function);
+
+/// Whether a function of the module does.
+bool showsFew(ModuleOp module);
+
 /// How many microbatches a batch has; 1 where none were set apart.
 int64_t getNumMicrobatches(Operation *inside);
 

@@ -29,6 +29,8 @@ private:
     /// Nothing that it depends on stands behind this position. It is its own
     /// until something merges with what stands later.
     int64_t reach = 0;
+    /// Whose copies its ops are, where few are shown; -1: no copies.
+    int64_t microbatch = -1;
     bool elemental = false;
     std::optional<ClusterInfo> info;
   };
@@ -59,6 +61,8 @@ private:
   std::vector<std::unique_ptr<Node>> nodes;
   llvm::DenseMap<Operation *, Node *> nodeOf;
   llvm::DenseMap<Operation *, int64_t> position;
+  /// The last of those that nodes are copies of.
+  int64_t lastMicrobatch = -1;
   /// How many sends and recvs stand before an op, and their neighbours.
   llvm::DenseMap<Operation *, int64_t> epoch;
   llvm::DenseMap<Operation *, Operation *> previousTransfer, nextTransfer;

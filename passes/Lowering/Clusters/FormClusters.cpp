@@ -9,6 +9,7 @@
 // one kernel merge when no path through a third node would make a cycle.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Dist/IR/Microbatch.h"
 #include "passes/Lowering/Program/Bindings.h"
 #include "passes/Lowering/Clusters/ClusterFormer.h"
@@ -72,6 +73,8 @@ void ClusterFormer::buildNodes() {
     auto node = std::make_unique<Node>();
     node->ops.push_back(&op);
     node->reach = position[&op];
+    node->microbatch = findMicrobatch(&op);
+    lastMicrobatch = std::max(lastMicrobatch, node->microbatch);
     node->elemental = elemental;
     if (elemental)
       node->info = analyzeCluster(node->ops);
@@ -187,6 +190,11 @@ bool ClusterFormer::tryMerge(Node *a, Node *b) {
   // A kernel over both sides of a send or recv would hold up the other rank.
   if (epoch[a->ops.front()] != epoch[b->ops.front()])
     return false;
+  // Each microbatch that is shown has kernels of its own, since others are made
+  // of them; what is no copy is done with the first or the last.
+  if (auto [least, most] = std::minmax(a->microbatch, b->microbatch);
+      least != most && (least >= 0 || (most != 0 && most != lastMicrobatch)))
+    return false;
   SmallVector<Operation *> ops(a->ops);
   llvm::append_range(ops, b->ops);
   llvm::sort(ops, [&](Operation *l, Operation *r) {
@@ -203,6 +211,7 @@ bool ClusterFormer::tryMerge(Node *a, Node *b) {
     nodeOf[op] = a;
   b->ops.clear();
   a->reach = std::max(a->reach, b->reach);
+  a->microbatch = std::max(a->microbatch, b->microbatch);
   spreadReach(a);
   return true;
 }

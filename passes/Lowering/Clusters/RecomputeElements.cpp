@@ -12,6 +12,7 @@
 // memory. Contractions and reductions are never repeated.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/CopyPlace.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/MinimumCut.h"
@@ -122,6 +123,7 @@ static OpResult getResultOf(Value operand, rt::FusedOp producer) {
 
 void Producer::collectConsumers() {
   consumers.clear();
+  int64_t microbatch = findMicrobatch(producer);
   llvm::MapVector<Operation *, SmallVector<unsigned>> operands;
   for (OpResult result : producer->getResults()) {
     SmallVector<OpOperand *> readers;
@@ -132,7 +134,10 @@ void Producer::collectConsumers() {
   }
   for (auto &[op, numbers] : operands) {
     auto kernel = dyn_cast<rt::FusedOp>(op);
+    // One microbatch's copy is not put into another's: those that are not
+    // shown are made of them (CopyPlace.h).
     if (!kernel || kernel == producer || refused.contains(kernel) ||
+        (microbatch >= 0 && findMicrobatch(kernel) != microbatch) ||
         kernel.getDomain() != producer.getDomain() || !isGraphOnly(kernel) ||
         !analyzeBody(kernel.getBody().front()))
       continue;

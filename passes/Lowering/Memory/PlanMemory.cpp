@@ -27,7 +27,8 @@ struct PlanMemoryPass : mlir::dist::impl::PlanMemoryPassBase<PlanMemoryPass> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isDeclaration() || func.isPrivate())
         continue;
-      if (failed(verifyUnrolled(func)) || failed(checkByteSizes(func)))
+      if (failed(verifyUnrolled(func)) || failed(verifyShowsAll(func)) ||
+          failed(checkByteSizes(func)))
         return signalPassFailure();
       MemoryLayout layout = layOutMemory(func, symbols);
       if (failed(emitProgram(func, layout, symbols)))

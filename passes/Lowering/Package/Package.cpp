@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Lowering.h"
 #include "passes/Lowering/Package/CodeGen.h"
@@ -47,15 +48,16 @@ static void warnOfPlainLoops(ModuleOp module) {
              "one";
 }
 
-/// Runs the passes, and then verifies what they made: a step is as long as the
-/// model times its microbatches, and after each pass took a third of the time.
+/// Runs passes that are not verified: a step is as long as the model times its
+/// microbatches, and to look at all of it after each pass took a third of the
+/// time.
 static LogicalResult run(ModuleOp module, const LoweringOptions &options,
                          void (*build)(OpPassManager &,
                                        const LoweringOptions &)) {
   PassManager pm(module.getContext());
   pm.enableVerifier(false);
   build(pm, options);
-  return failure(failed(pm.run(module)) || failed(mlir::verify(module)));
+  return pm.run(module);
 }
 
 /// Writes the program and the manifest of one CPU, with the first's the
@@ -70,10 +72,15 @@ static LogicalResult writeVariant(ModuleOp module,
       manifest.add_variants(name);
   if (failed(run(module, options, buildKernelsPipeline)))
     return failure();
+  // The caller has a module with the copies of all.
+  if (showsFew(module))
+    return failure();
   warnOfPlainLoops(module);
   if (options.describeKernels)
     options.describeKernels(module, manifest);
-  if (failed(run(module, options, buildProgramsPipeline)))
+  // Once each kernel's body stands there once, not at each of its calls.
+  if (failed(run(module, options, buildProgramsPipeline)) ||
+      failed(mlir::verify(module)))
     return failure();
   if (options.checkPrograms && failed(options.checkPrograms(module)))
     return failure();
@@ -82,6 +89,7 @@ static LogicalResult writeVariant(ModuleOp module,
        failed(writeWeights(module, folder + "/weights.safetensors"))))
     return failure();
   if (failed(run(module, options, buildRtToLLVMPipeline)) ||
+      failed(mlir::verify(module)) ||
       failed(generateSharedObject(module, options,
                                   ::dist::programPath(folder, variant))))
     return failure();
