@@ -92,11 +92,11 @@ void registerLoweringPipelines();
 /// manifest for each further CPU (runtime/core/variants.h); and the packages of
 /// `servers` (runtime/core/package_files.h). An existing
 /// package or empty folder is replaced, in one step, when the new one is
-/// complete; anything else is refused. Emits an error on failure, but for that
-/// of a module that shows few microbatches (dialects/Dist/IR/CopyPlace.h) and
-/// still does: these do not show what the others are.
+/// complete; anything else is refused. Emits an error on failure.
+/// `few`: the module with copies of few microbatches (dialects/Dist/IR/
+/// CopyPlace.h), which is lowered in its place where these show the others.
 LogicalResult lowerToPackage(ModuleOp module, const LoweringOptions &options,
-                             StringRef folder);
+                             StringRef folder, ModuleOp few = {});
 
 } // namespace mlir::dist
 

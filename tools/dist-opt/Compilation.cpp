@@ -120,11 +120,7 @@ int Compilation::emitPackage(OwningOpRef<ModuleOp> few) {
           copies, ::dist::FileAccess::Map);
       return success(skeleton.ok());
     };
-  LogicalResult lowered =
-      lowerToPackage(few ? *few : *module, lowering, options.outFile);
-  if (few && showsFew(*few))
-    lowered = lowerToPackage(*module, lowering, options.outFile);
-  if (failed(lowered))
+  if (failed(lowerToPackage(*module, lowering, options.outFile, few.get())))
     return skeleton.ok() ? printer.exitCode() : reportError(skeleton);
   if (options.dependencies.empty())
     return 0;
@@ -230,24 +226,21 @@ OwningOpRef<ModuleOp> Compilation::showFew() {
 
 LogicalResult Compilation::lower(OwningOpRef<ModuleOp> few, bool toLLVM) {
   LoweringOptions lowering = loweringOptions();
-  if (few) {
-    if (failed(runPipeline(
-            *few,
-            [&](OpPassManager &pm) { buildKernelsPipeline(pm, lowering); },
-            Verified::AtTheEnd)))
-      return failure();
-    if (showsFew(*few))
-      few = nullptr;
-    else
-      module = few->clone();
-  }
+  if (few &&
+      failed(runPipeline(
+          *few, [&](OpPassManager &pm) { buildKernelsPipeline(pm, lowering); },
+          Verified::AtTheEnd)))
+    return failure();
+  bool isDone = few && !showsFew(*few);
+  if (isDone)
+    module = std::move(few);
   std::vector<ModuleOp> programs = getServers();
   programs.push_back(*module);
   for (ModuleOp program : programs)
     if (failed(runPipeline(
             program,
             [&](OpPassManager &pm) {
-              if (!few || program != *module)
+              if (!isDone || program != *module)
                 buildKernelsPipeline(pm, lowering);
               buildProgramsPipeline(pm, lowering);
               if (toLLVM)
@@ -356,15 +349,15 @@ std::vector<ModuleOp> Compilation::getServers() {
   return modules;
 }
 
-int Compilation::checkKernels(ModuleOp global) {
+int Compilation::checkKernels(ModuleOp global, ModuleOp few) {
   std::vector<LoweringOptions> runs = {loweringOptions()};
   if (threads > 1) {
     runs.push_back(runs.front());
     runs.back().threads = 1;
   }
-  int code = reportKernelCheck(global, *module, options, runs);
+  int code = reportKernelCheck(global, *module, few, options, runs);
   for (ModuleOp server : getServers())
-    code = std::max(code, reportKernelCheck(server, server, options, runs));
+    code = std::max(code, reportKernelCheck(server, server, {}, options, runs));
   return code;
 }
 
@@ -417,13 +410,14 @@ int Compilation::run() {
   }
   OwningOpRef<ModuleOp> written = rolled ? module->clone() : ModuleOp();
   OwningOpRef<ModuleOp> few;
-  if (stage == "package" || stage == "rt" || stage == "llvm")
+  if (stage == "package" || stage == "rt" || stage == "llvm" ||
+      options.check == "kernels")
     few = showFew();
   if (failed(unroll()))
     return printer.exitCode();
   if (!options.check.empty()) {
     ModuleOp whole = unsplit ? *unsplit : *global;
-    int code = options.check == "kernels" ? checkKernels(whole)
+    int code = options.check == "kernels" ? checkKernels(whole, few.get())
                                           : reportCheck(*global, whole, *module,
                                                         getServers(), options);
     if (code || (options.emit.empty() && options.explain.empty()))

@@ -137,7 +137,7 @@ private:
   int emitPackage(OwningOpRef<ModuleOp> few);
   LogicalResult lower(OwningOpRef<ModuleOp> few, bool toLLVM);
   /// `--check=kernels` of the partitioned module; `global` as it was before.
-  int checkKernels(ModuleOp global);
+  int checkKernels(ModuleOp global, ModuleOp few);
   /// EmitOnnx.cpp: the model file, with how the strategy splits its
   /// initializers as its device configuration.
   int emitOnnx();

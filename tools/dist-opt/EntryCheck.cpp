@@ -17,9 +17,10 @@ static constexpr double kMovedTimes = 8;
 
 LogicalResult EntryChecker::compile() {
   OwningOpRef<ModuleOp> programs(local.clone());
+  OwningOpRef<ModuleOp> shown(few ? few.clone() : ModuleOp());
   LoweringOptions lowering = options;
   lowering.addFiles = nullptr;
-  return lowerToPackage(*programs, lowering, folder + "/program");
+  return lowerToPackage(*programs, lowering, folder + "/program", shown.get());
 }
 
 static std::string getSliceName(const EntryCase &test,

@@ -31,10 +31,10 @@ public:
     double expected = 0, actual = 0, difference = 0;
   };
 
-  /// `folder` is the checker's own.
-  EntryChecker(ModuleOp local, const LoweringOptions &options,
+  /// `few`: as lowerToPackage takes it. `folder` is the checker's own.
+  EntryChecker(ModuleOp local, ModuleOp few, const LoweringOptions &options,
                std::string folder)
-      : local(local), options(options), folder(std::move(folder)) {}
+      : local(local), few(few), options(options), folder(std::move(folder)) {}
 
   /// Writes the package. Fails after an error was emitted.
   LogicalResult compile();
@@ -58,7 +58,7 @@ private:
                      std::vector<Comparison> &list);
   static Found compare(const EntryCase &test, ArrayRef<Comparison> list);
 
-  ModuleOp local;
+  ModuleOp local, few;
   LoweringOptions options;
   std::string folder;
   std::vector<Found> found;

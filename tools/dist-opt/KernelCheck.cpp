@@ -42,10 +42,10 @@ struct ProgramCheck {
 /// All kernels of one lowering of the program.
 class KernelChecker {
 public:
-  KernelChecker(ModuleOp global, ModuleOp local, const LoweringOptions &options,
-                StringRef folder)
+  KernelChecker(ModuleOp global, ModuleOp local, ModuleOp few,
+                const LoweringOptions &options, StringRef folder)
       : global(global), local(local), options(options), folder(folder),
-        entries(local, options, folder.str()) {}
+        entries(local, few, options, folder.str()) {}
 
   /// Fails after an error was emitted, or with a status.
   LogicalResult run(uint64_t seed);
@@ -267,7 +267,7 @@ std::string mlir::dist::getKernelCheckFolder() {
   return folder.str().str();
 }
 
-int mlir::dist::reportKernelCheck(ModuleOp global, ModuleOp local,
+int mlir::dist::reportKernelCheck(ModuleOp global, ModuleOp local, ModuleOp few,
                                   const ::dist::tools::Options &options,
                                   ArrayRef<LoweringOptions> runs) {
   registerKernelReferences(*global.getContext());
@@ -281,7 +281,7 @@ int mlir::dist::reportKernelCheck(ModuleOp global, ModuleOp local,
       [&] { (void)llvm::sys::fs::remove_directories(folder); });
   bool isEqual = true;
   for (const LoweringOptions &run : runs) {
-    KernelChecker checker(global, local, run, folder);
+    KernelChecker checker(global, local, few, run, folder);
     if (failed(checker.run(options.seed)))
       return checker.getStatus().ok() ? 1 : reportError(checker.getStatus());
     (options.explain.empty() || options.explain == "table" ? llvm::outs()

@@ -18,8 +18,9 @@ std::string getKernelCheckFolder();
 
 /// `--check=kernels`: lowers `local` as each of `runs` says, runs its kernels,
 /// each on the evaluator's inputs, and its entries as a whole, by dist-run, and
-/// compares. Prints what was found; 1 if a kernel or an entry diverges.
-int reportKernelCheck(ModuleOp global, ModuleOp local,
+/// compares. `few`: as lowerToPackage takes it; what runs as a whole is what a
+/// package has. Prints what was found; 1 if a kernel or an entry diverges.
+int reportKernelCheck(ModuleOp global, ModuleOp local, ModuleOp few,
                       const ::dist::tools::Options &options,
                       ArrayRef<LoweringOptions> runs);
 

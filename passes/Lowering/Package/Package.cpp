@@ -62,7 +62,7 @@ static LogicalResult run(ModuleOp module, const LoweringOptions &options,
 
 /// Writes the program and the manifest of one CPU, with the first's the
 /// weights.
-static LogicalResult writeVariant(ModuleOp module,
+static LogicalResult writeVariant(ModuleOp module, ModuleOp few,
                                   const LoweringOptions &options,
                                   const std::string &folder,
                                   const std::string &variant) {
@@ -70,10 +70,11 @@ static LogicalResult writeVariant(ModuleOp module,
   if (variant.empty())
     for (const std::string &name : options.furtherCpus)
       manifest.add_variants(name);
-  if (failed(run(module, options, buildKernelsPipeline)))
+  if (few && failed(run(few, options, buildKernelsPipeline)))
     return failure();
-  // The caller has a module with the copies of all.
-  if (showsFew(module))
+  if (few && !showsFew(few))
+    module = few;
+  else if (failed(run(module, options, buildKernelsPipeline)))
     return failure();
   warnOfPlainLoops(module);
   if (options.describeKernels)
@@ -119,7 +120,7 @@ static LogicalResult writeVariant(ModuleOp module,
   return success();
 }
 
-static LogicalResult writePackage(ModuleOp module,
+static LogicalResult writePackage(ModuleOp module, ModuleOp few,
                                   const LoweringOptions &options,
                                   const std::string &folder) {
   // The workers' manifest has their digests.
@@ -128,22 +129,25 @@ static LogicalResult writePackage(ModuleOp module,
     if (std::error_code code = llvm::sys::fs::create_directories(place))
       return emitFileError(module, "cannot make the folder ")
              << place << ": " << code.message();
-    if (failed(writePackage(server.module, server.options, place)))
+    if (failed(writePackage(server.module, {}, server.options, place)))
       return failure();
   }
-  // Lowering replaces the module.
-  std::vector<OwningOpRef<ModuleOp>> copies;
-  for (size_t i = 0; i < options.furtherCpus.size(); ++i)
+  // Lowering replaces the modules.
+  std::vector<OwningOpRef<ModuleOp>> copies, fewCopies;
+  for (size_t i = 0; i < options.furtherCpus.size(); ++i) {
     copies.push_back(module.clone());
-  if (failed(writeVariant(module, options, folder, "")))
+    fewCopies.push_back(few ? few.clone() : ModuleOp());
+  }
+  if (failed(writeVariant(module, few, options, folder, "")))
     return failure();
-  for (auto [copy, cpu] : llvm::zip(copies, options.furtherCpus)) {
+  for (auto [copy, fewCopy, cpu] :
+       llvm::zip(copies, fewCopies, options.furtherCpus)) {
     LoweringOptions variant = options;
     std::string why = setTargetCpu(variant, cpu);
     if (!why.empty())
       return copy->emitError("cannot generate code for '")
              << cpu << "': " << why;
-    if (failed(writeVariant(*copy, variant, folder, cpu)))
+    if (failed(writeVariant(*copy, fewCopy.get(), variant, folder, cpu)))
       return failure();
   }
   return options.addFiles ? options.addFiles(folder) : success();
@@ -187,7 +191,7 @@ static std::error_code putInPlace(const std::string &fresh,
 
 LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
                                          const LoweringOptions &options,
-                                         StringRef folder) {
+                                         StringRef folder, ModuleOp few) {
   while (folder.size() > 1 && folder.ends_with("/"))
     folder = folder.drop_back();
   std::string target = folder.str();
@@ -201,7 +205,7 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
   if (std::error_code code = llvm::sys::fs::create_directories(fresh))
     return emitFileError(module, "cannot make the folder ")
            << fresh << ": " << code.message();
-  LogicalResult result = writePackage(module, options, fresh);
+  LogicalResult result = writePackage(module, few, options, fresh);
   if (succeeded(result))
     if (std::error_code code = putInPlace(fresh, target))
       result = emitFileError(module, "cannot make the package ")
