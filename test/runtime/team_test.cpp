@@ -207,7 +207,7 @@ TEST(RankThreads, TurnsExceptionsIntoErrors) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef DIST_SANITIZED
 // Neither the ranks' own threads nor libgomp's, which would end the process.
 TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
   for (const std::vector<int> &threadsOfRank :
