@@ -37,8 +37,6 @@
 
 namespace dist::tools {
 
-/// Names the package to the workers.
-static const char *const kPackageVariable = "DIST_RUN_PACKAGE";
 /// How long the others may take to end after one has failed.
 static constexpr std::chrono::seconds kGrace{5};
 static constexpr int kPollMilliseconds = 20;

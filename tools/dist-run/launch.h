@@ -14,6 +14,8 @@ namespace dist::tools {
 /// Whether this process was started by `launchWorkers`, and the package that
 /// all of them run; empty: not.
 std::string launchedPackage();
+/// Names it to them.
+inline constexpr char kPackageVariable[] = "DIST_RUN_PACKAGE";
 
 /// The workers are others now: that package is none for them.
 void forgetLaunchedPackage();

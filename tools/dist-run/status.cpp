@@ -9,24 +9,20 @@
 #include "runtime/cluster/membership/membership.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
-#include "tools/dist-run/secret.h"
-#include "tools/options/cluster.h"
+#include "tools/dist-run/launched_jobs.h"
 
 namespace dist::tools {
 
 int runStatus(const Options &options) {
-  cluster::Address chief;
-  std::optional<cluster::JobSecret> secret;
+  LaunchedJob job;
   std::string endpoint;
   cluster::proto::ClusterStatus status;
-  Status asked = findChief(options, &chief);
+  Status asked = findAskedJob(options, &job);
   if (asked.ok())
-    asked = readJobSecret(options, {chief}, &secret);
+    asked = cluster::readFromChief(job.chief, job.secret,
+                                   cluster::kControlEndpoint, &endpoint);
   if (asked.ok())
-    asked = cluster::readFromChief(chief, secret, cluster::kControlEndpoint,
-                                   &endpoint);
-  if (asked.ok())
-    asked = cluster::askForStatus(chief.host, endpoint, &status);
+    asked = cluster::askForStatus(job.chief.host, endpoint, &status);
   if (!asked.ok())
     return report(asked);
   return report(printResult(options.json ? cluster::formatStatusJson(status)

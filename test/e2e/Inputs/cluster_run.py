@@ -302,8 +302,15 @@ elif case == "launched-secret":
         except OSError:
             pass  # another's, or over
     print(f"the chief has a secret of {len(secrets[0])} characters, and so has worker 1: {'the same' if secrets[0] == secrets[1] else 'ANOTHER'}")
-    asked = subprocess.run(["dist-run", "status", chief], capture_output=True, text=True)
-    print(f"without: exit {asked.returncode}")
+    # Its user is answered without it, by its address or, if no other job runs here, without that, too.
+    plain = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "DIST_JOB_SECRET")}
+    asked = subprocess.run(["dist-run", "status", chief], env=plain, capture_output=True, text=True)
+    print(f"by its address: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
+    asked = subprocess.run(["dist-run", "status"], env=plain, capture_output=True, text=True)
+    isListed = asked.returncode == 1 and "several are running here: " in asked.stderr and chief in asked.stderr
+    print("by nothing: found" if isListed or (asked.returncode == 0 and chief in asked.stdout) else f"by nothing: {asked}")
+    asked = subprocess.run(["dist-run", "status", chief], env={**plain, "DIST_JOB_SECRET": "another one of that length"}, capture_output=True, text=True)
+    print(f"with another: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
     print("no command line has it" if secrets[0] not in lines else "a command line HAS it")
     launcher.terminate()
     launcher.wait(timeout=60)
