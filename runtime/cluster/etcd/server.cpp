@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/server.h"
+#include "runtime/cluster/etcd/acceptor.h"
 #include "runtime/cluster/etcd/watches.h"
 #include <chrono>
 
@@ -174,16 +175,16 @@ struct EtcdServer::Impl {
   KvService kv;
   LeaseService lease;
   std::unique_ptr<WatchService> watch;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> door;
   std::unique_ptr<grpc::Server> server;
+  /// Ends first: nothing is handed to a server that ends.
+  std::unique_ptr<Acceptor> acceptor;
 };
 
 EtcdServer::EtcdServer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 int EtcdServer::port() const { return impl->port; }
 int64_t EtcdServer::epoch() const { return impl->epoch; }
 uint64_t EtcdServer::cutBytes() const { return impl->cutBytes; }
-
-/// A machine that is busy nine times over makes one in a tenth of it.
-static constexpr int kHandshakeMilliseconds = 10000;
 
 static std::shared_ptr<grpc::ServerCredentials>
 makeCredentials(const std::optional<TlsCertificates> &tls) {
@@ -202,15 +203,25 @@ Status EtcdServer::start(const EtcdServerOptions &options,
   auto impl = std::make_unique<Impl>(options);
   DIST_RETURN_IF_ERROR(impl->open(options));
   impl->watch = std::make_unique<WatchService>(impl->core);
+  auto refuse = [&](const std::string &why) {
+    return Status::error(StatusCode::Unavailable,
+                         "cannot serve the key-value store",
+                         options.address.text(), why, "give another one");
+  };
+  Socket listener;
+  if (!Socket::listen(options.address.host,
+                      {options.address.port, options.address.port}, &listener,
+                      &impl->port)
+           .ok())
+    return refuse("the address is in use or not this machine's");
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, makeCredentials(options.tls),
-                           &impl->port);
-  // Otherwise a second server of this port would get half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // Connections that do not get past the handshake cost a descriptor and some
-  // memory for so long, and not for gRPC's two minutes.
+  impl->door = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      makeCredentials(options.tls));
+  // A connection that does not get past the handshake costs a descriptor and
+  // some memory for so long, and not for gRPC's two minutes.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             kHandshakeMilliseconds);
+                             int(kHandshakeTime.count()));
   // The state refuses what is too large with etcd's message: gRPC lets some
   // more pass.
   builder.SetMaxReceiveMessageSize(int(kLargestRequest + 512 * 1024));
@@ -218,16 +229,22 @@ Status EtcdServer::start(const EtcdServerOptions &options,
   builder.RegisterService(&impl->lease);
   builder.RegisterService(impl->watch.get());
   impl->server = builder.BuildAndStart();
-  if (!impl->server || impl->port == 0)
-    return Status::error(StatusCode::Unavailable,
-                         "cannot serve the key-value store", options.address,
-                         "the address is in use or not this machine's",
-                         "give another one");
+  if (!impl->server)
+    return refuse("gRPC does not start a server");
+  impl->acceptor = std::make_unique<Acceptor>(
+      std::move(listener), options.tls ? Greeting::Tls : Greeting::Http2,
+      [door = impl->door.get()](Socket socket) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+            connection;
+        connection.fd = socket.release();
+        door->HandleNewConnection(&connection);
+      });
   server->reset(new EtcdServer(std::move(impl)));
   return Status();
 }
 
 EtcdServer::~EtcdServer() {
+  impl->acceptor.reset();
   // Streams do not end by themselves: they are cut.
   impl->server->Shutdown(std::chrono::system_clock::now());
   impl->server->Wait();

@@ -13,6 +13,7 @@
 #ifndef RUNTIME_CLUSTER_ETCD_SERVER_H
 #define RUNTIME_CLUSTER_ETCD_SERVER_H
 
+#include "runtime/cluster/cluster_spec.h"
 #include "runtime/cluster/etcd/journal.h"
 #include "runtime/cluster/security/certificates.h"
 #include <functional>
@@ -23,8 +24,8 @@
 namespace dist::cluster {
 
 struct EtcdServerOptions {
-  /// HOST:PORT; port 0: a free one.
-  std::string address = "127.0.0.1:0";
+  /// A literal; port 0: a free one.
+  Address address = {"127.0.0.1", 0};
   /// A file; empty: what it holds ends with it.
   std::string journal;
   JournalSync sync = JournalSync::EachRecord;

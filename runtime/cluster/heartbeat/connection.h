@@ -7,35 +7,12 @@
 #ifndef RUNTIME_CLUSTER_HEARTBEAT_CONNECTION_H
 #define RUNTIME_CLUSTER_HEARTBEAT_CONNECTION_H
 
-#include "runtime/cluster/cluster_spec.h"
 #include "runtime/cluster/heartbeat/heartbeat.pb.h"
+#include "runtime/cluster/socket.h"
 #include <memory>
 #include <poll.h>
 
 namespace dist::cluster {
-
-/// A socket; closed with the object.
-class Socket {
-public:
-  Socket() = default;
-  explicit Socket(int descriptor) : descriptor(descriptor) {}
-  Socket(Socket &&other) noexcept;
-  Socket &operator=(Socket &&other) noexcept;
-  ~Socket();
-  int get() const { return descriptor; }
-
-  /// Listens at a free port of a literal address. Errors: none of `ports` is
-  /// free.
-  static Status listen(const std::string &literal, PortRange ports, Socket *out,
-                       int *port);
-  /// Within so many milliseconds.
-  static Status connect(const Address &address, int milliseconds, Socket *out);
-  /// One that has come; without a descriptor: none.
-  Socket accept() const;
-
-private:
-  int descriptor = -1;
-};
 
 /// Sends and receives without ever waiting. What the other end does not take,
 /// or sends in pieces, costs memory up to a limit; beyond it the connection

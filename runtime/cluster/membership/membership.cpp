@@ -43,13 +43,12 @@ Status Membership::Impl::open() {
   std::optional<TlsCertificates> tls = certificatesOf(options.secret);
   if (self == chief) {
     EtcdServerOptions serving;
-    serving.address = Address{listenLiteral(address.host), address.port}.text();
+    serving.address = {listenLiteral(address.host), address.port};
     serving.tls = tls;
     DIST_RETURN_IF_ERROR(EtcdServer::start(serving, &server));
-    if (serving.address.rfind("0.0.0.0:", 0) != 0)
-      store = serving.address;
-    else
-      store = "127.0.0.1:" + std::to_string(address.port);
+    store = serving.address.text();
+    if (serving.address.host == "0.0.0.0")
+      store = Address{"127.0.0.1", address.port}.text();
   }
   client = std::make_unique<EtcdClient>(store, kCallMilliseconds, tls);
   leases = std::make_unique<EtcdClient>(store, kLeaseMilliseconds, tls);

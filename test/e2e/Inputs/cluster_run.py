@@ -9,6 +9,7 @@ import ctypes
 import glob
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -287,6 +288,40 @@ elif case == "secret":
         print(f"with{'' if how == 'out' else ' '}{how}: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
     for worker in workers:
         worker.kill()
+elif case == "flood":
+    # Strangers come to the store's port before the others do, and stay; then to all ports
+    # of the chief while it trains.
+    strangers = []
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+    def flood(port, count):
+        for i in range(count):
+            try:
+                one = socket.create_connection(("127.0.0.1", port), timeout=0.2)
+                one.sendall((os.urandom(600), b"\x16\x03\x01\x02\x00\x01\x00", b"")[i % 3])
+                strangers.append(one)
+            except OSError:
+                pass  # it was sent away, or is not let in
+
+    def memory():
+        return int(next(line for line in open(f"/proc/{workers[0].pid}/status") if line.startswith("VmRSS")).split()[1]) / 1024
+
+    workers = [start(0, ports)]
+    while ports[0] not in listening(workers[0].pid):
+        time.sleep(0.02)
+    first = memory()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    flood(ports[0], 1500)
+    print(f"{'flat' if memory() < first + 16 else 'NOT flat'} before the start: {first:.0f} to {memory():.0f} MiB")
+    workers += [start(index, ports) for index in (1, 2)]
+    wait_for_steps(5)
+    first = memory()
+    for port in listening(workers[0].pid):
+        flood(port, 200)
+    wait_for_steps(steps_done())
+    print(f"{'flat' if memory() < first + 32 else 'NOT flat'} at work: {first:.0f} to {memory():.0f} MiB")
+    workers[1].send_signal(signal.SIGTERM)
+    finish(workers)
 elif case == "launched-secret":
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_steps(5)

@@ -95,7 +95,6 @@ TEST_F(ServerTest, ARestartGivesTheSameStateInANewEpoch) {
 }
 
 TEST_F(ServerTest, AWatchGoesOnAfterARestart) {
-  options.address = "127.0.0.1:0";
   start();
   PutRequest put;
   put.set_key("a");
@@ -131,12 +130,12 @@ TEST_F(ServerTest, AWatchGoesOnAfterARestart) {
 TEST_F(ServerTest, OneAddressOneServer) {
   start();
   EtcdServerOptions second;
-  second.address = "127.0.0.1:" + std::to_string(server->port());
+  second.address.port = server->port();
   std::unique_ptr<EtcdServer> other;
   Status status = EtcdServer::start(second, &other);
   EXPECT_THAT(status.message(),
               HasSubstr("cannot serve the key-value store (127.0.0.1:"));
-  second.address = "127.0.0.1:0";
+  second.address.port = 0;
   second.journal = options.journal;
   EXPECT_THAT(EtcdServer::start(second, &other).message(),
               HasSubstr("the journal is in use"));

@@ -1,0 +1,147 @@
+//===- etcd_flood_test.cpp - Strangers at the embedded server ---*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/client.h"
+#include "runtime/cluster/etcd/server.h"
+#include "runtime/cluster/socket.h"
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <thread>
+
+using namespace dist;
+using namespace dist::cluster;
+using namespace etcdserverpb;
+
+namespace {
+
+/// A head of a ClientHello, and of what HTTP/2 begins with.
+const std::string kHalfHello("\x16\x03\x01\x02\0\x01\0", 7);
+const std::string kHalfPreface = "PRI * HTTP";
+
+/// With TLS, and without.
+class FloodTest : public testing::TestWithParam<bool> {
+protected:
+  void SetUp() override {
+    if (GetParam()) {
+      JobSecret secret;
+      ASSERT_TRUE(
+          JobSecret::fromText("0123456789abcdef", "a test", &secret).ok());
+      options.tls = makeCertificates(secret);
+    }
+    Status status = EtcdServer::start(options, &server);
+    ASSERT_TRUE(status.ok()) << status.message();
+    address = {"127.0.0.1", server->port()};
+  }
+  Socket connect(const std::string &bytes) {
+    Socket socket;
+    EXPECT_TRUE(Socket::connect(address, 20000, &socket).ok());
+    // It may have been sent away already.
+    (void)send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    return socket;
+  }
+  /// Whether a client gets an answer within two minutes.
+  bool isServed() {
+    EtcdClient client(address.text(), 5000, options.tls);
+    auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (std::chrono::steady_clock::now() < end) {
+      client.waitForConnection(1000);
+      RangeRequest request;
+      request.set_key("a");
+      RangeResponse response;
+      if (client.range(request, &response).ok())
+        return true;
+    }
+    return false;
+  }
+
+  EtcdServerOptions options;
+  std::unique_ptr<EtcdServer> server;
+  Address address;
+};
+
+size_t countDescriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] auto &one :
+       std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
+
+bool isClosed(const Socket &socket) {
+  char byte;
+  pollfd polled{socket.get(), POLLIN, 0};
+  while (poll(&polled, 1, 120000) == 1)
+    if (recv(socket.get(), &byte, 1, MSG_DONTWAIT) <= 0)
+      return true;
+  return false;
+}
+
+} // namespace
+
+TEST_P(FloodTest, StrangersCostFewDescriptorsAndKeepNobodyOut) {
+  constexpr size_t kMany = 1500;
+  rlimit most = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &most), 0);
+  most.rlim_cur = most.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &most), 0);
+  ASSERT_TRUE(isServed());
+  const size_t before = countDescriptors();
+  const std::string half = GetParam() ? kHalfHello : kHalfPreface;
+  std::vector<Socket> strangers;
+  for (size_t i = 0; i < kMany; ++i)
+    strangers.push_back(connect(i % 3 == 0   ? ""
+                                : i % 3 == 1 ? half
+                                             : std::string(600, 'g')));
+  EXPECT_TRUE(isServed());
+  // The ends of this test itself, and the strangers that wait.
+  EXPECT_LE(countDescriptors(), before + kMany + 160);
+  // Who says nothing is not waited for.
+  for (const Socket &stranger : strangers)
+    ASSERT_TRUE(isClosed(stranger));
+}
+
+TEST_P(FloodTest, AClientGetsInWhileOthersComeAsFastAsTheyCan) {
+  std::atomic<bool> ends{false};
+  std::thread flood([&] {
+    std::vector<Socket> last(300);
+    for (size_t i = 0; !ends; ++i)
+      last[i % last.size()] = connect("");
+  });
+  EXPECT_TRUE(isServed());
+  ends = true;
+  flood.join();
+}
+
+TEST_P(FloodTest, AGreetingMayComeInPieces) {
+  if (GetParam())
+    GTEST_SKIP() << "a ClientHello has to be made by a TLS library";
+  const std::string rest = "/2.0\r\n\r\nSM\r\n\r\n";
+  char head[9] = {};
+  ssize_t got = 0;
+  // A machine that is busy may not come to the second piece in time.
+  for (int tries = 0; tries < 50 && got <= 0; ++tries) {
+    Socket slow = connect(kHalfPreface);
+    // As if they had nothing to do with it.
+    EXPECT_TRUE(isClosed(connect("PRI * HTTQ")));
+    (void)send(slow.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    pollfd polled{slow.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&polled, 1, 120000), 1);
+    got = recv(slow.get(), head, sizeof head, 0);
+  }
+  // HTTP/2's SETTINGS, which the server sends first.
+  ASSERT_EQ(got, ssize_t(sizeof head));
+  EXPECT_EQ(head[3], 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, FloodTest, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &info) {
+                           return info.param ? "Tls" : "Clear";
+                         });
