@@ -207,18 +207,34 @@ static void prune(const std::string &folder) {
 // Packages
 //===----------------------------------------------------------------------===//
 
-/// The digest of a package's small files. Those of weights and code are in the
-/// manifest, and checked when it is loaded.
-static Status digestSmallFiles(const std::string &package, std::string *out) {
-  std::vector<std::string> paths, variants;
+namespace {
+/// The manifest of one CPU and program.
+struct Part {
+  std::string folder, variant;
+};
+} // namespace
+
+static Status listParts(const std::string &package, std::vector<Part> *out) {
+  std::vector<std::string> variants;
   manifest::Manifest first;
   DIST_RETURN_IF_ERROR(readManifest(package, &first));
   DIST_RETURN_IF_ERROR(listVariants(first, package, &variants));
   for (const std::string &variant : variants) {
-    paths.push_back(manifestPath(package, variant));
+    out->push_back({package, variant});
     for (int server = 0; server < first.servers_size(); ++server)
-      paths.push_back(manifestPath(serverPath(package, server), variant));
+      out->push_back({serverPath(package, server), variant});
   }
+  return Status();
+}
+
+/// The digest of a package's small files. Those of weights and code are in the
+/// manifests.
+static Status digestSmallFiles(const std::string &package, std::string *out) {
+  std::vector<std::string> paths;
+  std::vector<Part> parts;
+  DIST_RETURN_IF_ERROR(listParts(package, &parts));
+  for (const Part &part : parts)
+    paths.push_back(manifestPath(part.folder, part.variant));
   std::string skeleton = package + "/" + kOnnxSkeletonName;
   if (access(skeleton.c_str(), F_OK) == 0)
     paths.push_back(skeleton);
@@ -231,6 +247,21 @@ static bool isSound(const std::string &package) {
   return digestSmallFiles(package, &digest).ok() &&
          FileBytes::open(package + "/digest", &kept).ok() &&
          kept->bytes() == digest;
+}
+
+/// Whether weights and code are those of the manifests.
+static bool hasItsLargeFiles(const std::string &package) {
+  std::vector<Part> parts;
+  if (!listParts(package, &parts).ok())
+    return false;
+  return std::all_of(parts.begin(), parts.end(), [](const Part &part) {
+    manifest::Manifest manifest;
+    std::string digest;
+    return readManifestFile(manifestPath(part.folder, part.variant), &manifest)
+               .ok() &&
+           digestPackage(part.folder, part.variant, &digest).ok() &&
+           digest == manifest.digest();
+  });
 }
 
 bool CompileCache::find(std::string *package, double *compileSeconds) {
@@ -259,7 +290,10 @@ bool CompileCache::find(std::string *package, double *compileSeconds) {
   std::string found = folder + "/" + keyWith(key, files);
   if (access(found.c_str(), F_OK) != 0)
     return false;
-  if (!isSound(found)) {
+  // One process finds out when it loads them, and compiles again. Of several
+  // none can: the others have the package already, or wait for it.
+  bool isOfMany = options.workers > 0 || options.clusterFound;
+  if (!isSound(found) || (isOfMany && !hasItsLargeFiles(found))) {
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               found + "); it is removed, and the model compiled again");
     removeAll(found);
