@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 6
+#define DIST_RT_ABI_VERSION 7
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };

@@ -137,8 +137,8 @@ Status EntryPlan::mergeBindings(const Package &package) {
   return addPorts(whole->results(), true);
 }
 
-Status EntryPlan::layOut(const Package &package,
-                         const cpu::LibraryBlock &library, Layout *layout) {
+Status EntryPlan::layOut(const Package &package, const Module::Layout &library,
+                         Layout *layout) {
   const manifest::Manifest &m = package.manifest;
   auto add = [&](const Bindings &bindings, bool isResult) {
     int number = 0;
@@ -223,7 +223,7 @@ Status EntryPlan::narrow(const Package &package,
 }
 
 Status EntryPlan::create(const Package &package,
-                         const cpu::LibraryMemory &library,
+                         const std::vector<const Module *> &modules,
                          const std::vector<int> &localRanks,
                          const std::string &name,
                          std::unique_ptr<EntryPlan> *out) {
@@ -232,7 +232,8 @@ Status EntryPlan::create(const Package &package,
   DIST_RETURN_IF_ERROR(plan->mergeBindings(package));
   for (auto &layout : plan->layouts)
     DIST_RETURN_IF_ERROR(
-        plan->layOut(package, library.block(layout->program), layout.get()));
+        plan->layOut(package, modules[layout->program]->layout(layout->program),
+                     layout.get()));
   for (auto &layout : plan->layouts)
     plan->mostResultBytes =
         std::max(plan->mostResultBytes, layout->resultBytes);
@@ -297,39 +298,65 @@ bool EntryPlan::liesInPlace(const Port &port, int rank, const void *whole) {
          isAligned(static_cast<const char *>(whole) + slice.offset);
 }
 
+int64_t EntryPlan::partBytes(const Port &port, int rank) {
+  return elementCount(port.distribution.partShape(rank)) *
+         byteSize(port.distribution.type);
+}
+
 bool EntryPlan::writesInPlace(const Port &port, int rank, const void *whole) {
   return !port.distribution.unreduced &&
          port.distribution.slices[rank].firstCopy &&
          liesInPlace(port, rank, whole);
 }
 
-void EntryPlan::bind(dist_rt_context &rank,
-                     const std::vector<TensorView> &tensors,
-                     std::vector<Tensor> *results, int64_t base) const {
+Status EntryPlan::bind(dist_rt_context &rank,
+                       const std::vector<TensorView> &tensors,
+                       std::vector<Tensor> *results, int64_t base) const {
   const Layout &layout = *parts[rank.rank].layout;
   if (rank.staging.size() < static_cast<size_t>(layout.stagingBytes))
     rank.staging.resize(layout.stagingBytes);
   rank.bindings.resize(layout.numBindings);
   for (const Place &place : layout.places)
     rank.bindings[place.binding] =
-        (place.isLibrarys ? rank.library : rank.state).data() + place.offset;
+        (place.isLibrarys ? rank.library : rank.state)->address() +
+        place.offset;
+  const bool isHost = rank.device->isHost();
   for (const Item &item : layout.inputs) {
     const Port &port = inputs[item.port];
     // Programs only read their inputs.
     char *whole =
         static_cast<char *>(const_cast<void *>(tensors[item.port].data));
-    if (liesInPlace(port, rank.rank, whole)) {
-      rank.bindings[item.binding] =
-          whole + port.distribution.slices[rank.rank].offset;
-    } else {
-      char *part = rank.staging.data() + item.staged;
+    char *part = rank.staging.data() + item.staged;
+    if (liesInPlace(port, rank.rank, whole))
+      part = whole + port.distribution.slices[rank.rank].offset;
+    else
       port.distribution.cut(whole, rank.rank, part);
-      rank.bindings[item.binding] = part;
-    }
+    rank.bindings[item.binding] = part;
+    if (isHost)
+      continue;
+    char *there = rank.inputs->address() + item.staged;
+    DIST_RETURN_IF_ERROR(
+        rank.stream->copy(there, part, partBytes(port, rank.rank)));
+    rank.bindings[item.binding] = there;
   }
   for (const Item &item : layout.outputs)
     rank.bindings[item.binding] =
-        resultOf(rank, item, (*results)[item.port].data.data(), base);
+        isHost ? resultOf(rank, item, (*results)[item.port].data.data(), base)
+               : rank.outputs->address() + item.staged;
+  return Status();
+}
+
+Status EntryPlan::fetchResults(dist_rt_context &rank,
+                               std::vector<Tensor> *results,
+                               int64_t base) const {
+  if (rank.device->isHost())
+    return Status();
+  for (const Item &item : parts[rank.rank].layout->outputs)
+    DIST_RETURN_IF_ERROR(rank.stream->copy(
+        resultOf(rank, item, (*results)[item.port].data.data(), base),
+        rank.outputs->address() + item.staged,
+        partBytes(outputs[item.port], rank.rank)));
+  return Status();
 }
 
 char *EntryPlan::resultOf(const dist_rt_context &rank, const Item &item,

@@ -9,7 +9,6 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
-#include "runtime/device/cpu/library_memory.h"
 
 namespace dist {
 
@@ -19,9 +18,9 @@ class EntryPlan {
 public:
   /// For the entries of that name in the programs that ranks run. Programs that
   /// differ each have a part of the bindings, in the places of the whole entry.
-  /// Tensors are cut down to what `localRanks` have.
+  /// Tensors are cut down to what `localRanks` have. `modules`: by program.
   static Status create(const Package &package,
-                       const cpu::LibraryMemory &library,
+                       const std::vector<const Module *> &modules,
                        const std::vector<int> &localRanks,
                        const std::string &name,
                        std::unique_ptr<EntryPlan> *out);
@@ -43,14 +42,23 @@ public:
   /// Fills the rank's bindings; on the rank's thread. Copies what does not lie
   /// as programs need it. Results that are put together later are from `base`
   /// of the rank's results on.
-  void bind(dist_rt_context &rank, const std::vector<TensorView> &inputs,
-            std::vector<Tensor> *outputs, int64_t base) const;
+  Status bind(dist_rt_context &rank, const std::vector<TensorView> &inputs,
+              std::vector<Tensor> *outputs, int64_t base) const;
+  /// Behind the program: brings what it wrote to where `bind` would have had it
+  /// written, had the device been the host. To be called before the rank's
+  /// `finish`.
+  Status fetchResults(dist_rt_context &rank, std::vector<Tensor> *outputs,
+                      int64_t base) const;
   /// Adds up the rank's results that are partial sums beyond this process; when
   /// it has written them, on its thread, with all others.
   Status reduceResults(dist_rt_context &rank, std::vector<Tensor> *outputs,
                        int64_t base) const;
   /// The bytes of results that a rank wants for a call.
   int64_t resultBytes() const { return mostResultBytes; }
+  /// The bytes of inputs that are copied for it at most.
+  int64_t stagingBytes(int rank) const {
+    return parts[rank].layout->stagingBytes;
+  }
   /// Puts together outputs that ranks wrote beside; when all have written them.
   void finish(const std::vector<std::unique_ptr<dist_rt_context>> &ranks,
               std::vector<Tensor> *outputs, int64_t base) const;
@@ -103,13 +111,14 @@ private:
   Status findParts(const Package &package, const std::string &name);
   /// `whole` and the caller's tensors.
   Status mergeBindings(const Package &package);
-  Status layOut(const Package &package, const cpu::LibraryBlock &library,
+  Status layOut(const Package &package, const Module::Layout &library,
                 Layout *layout);
   /// Cuts the tensors down to what these ranks have of them.
   Status narrow(const Package &package, const std::vector<int> &localRanks);
   bool hasPort(int rank, bool isResult, int port) const;
   /// Whether a rank's part lies in the whole tensor as programs need it.
   static bool liesInPlace(const Port &port, int rank, const void *whole);
+  static int64_t partBytes(const Port &port, int rank);
   static bool writesInPlace(const Port &port, int rank, const void *whole);
   /// Where a rank writes a result.
   char *resultOf(const dist_rt_context &rank, const Item &item, char *whole,

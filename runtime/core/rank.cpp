@@ -7,11 +7,9 @@
 
 #include "runtime/core/rank.h"
 #include "runtime/core/guard.h"
-#include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
-#include <iterator>
 
 using namespace dist;
 
@@ -62,51 +60,29 @@ int32_t guarded(dist_rt_context *context, Function body) {
                 }));
 }
 
-int32_t rt_parallel_for(dist_rt_context *context, dist_rt_kernel kernel,
-                        void **buffers, int64_t n, int32_t chunks) {
+int32_t rt_launch(dist_rt_context *context, dist_rt_kernel kernel,
+                  void **buffers, int32_t count, int64_t n, int32_t chunks) {
   return guarded(context, [&] {
     Timed timed(context, "kernel", reinterpret_cast<const void *>(kernel), 0,
                 /*isKernel=*/true);
-    cpu::parallelFor(kernel, buffers, n, chunks);
-    return Status();
+    return context->stream->launch(kernel, buffers, count, n, chunks);
   });
 }
 
-/// Makes the kernel's instance of this rank.
-Status createKernel(dist_rt_context *context, int32_t kernel) {
-  auto &instance = context->kernels[kernel];
-  DIST_RETURN_IF_ERROR(cpu::LibraryKernel::create(*context->table, kernel,
-                                                  context->threads, &instance));
-  if (instance->scratchpadBytes() <= context->scratchpadBytes)
-    return Status();
-  // The library says another thing than when the session was opened.
-  Status status =
-      Status::error(StatusCode::Internal, "a library kernel has grown",
-                    instance->implementation(),
-                    "it needs " + std::to_string(instance->scratchpadBytes()) +
-                        " bytes of scratchpad, and the device has " +
-                        std::to_string(context->scratchpadBytes));
-  instance.reset();
-  return status;
+int32_t rt_copy(dist_rt_context *context, void *to, const void *from,
+                int64_t bytes) {
+  return guarded(context,
+                 [&] { return context->stream->copy(to, from, bytes); });
 }
 
 int32_t rt_library(dist_rt_context *context, int32_t kernel, void **buffers) {
   return guarded(context, [&] {
-    if (kernel < 0 || kernel >= static_cast<int32_t>(context->kernels.size()))
+    if (kernel < 0 || kernel >= context->table->size())
       return Status::error(StatusCode::Internal,
                            "no library kernel " + std::to_string(kernel));
-    if (!context->kernels[kernel])
-      DIST_RETURN_IF_ERROR(createKernel(context, kernel));
+    DIST_RETURN_IF_ERROR(context->stream->prepareLibrary(kernel));
     Timed timed(context, "library", nullptr, kernel, /*isKernel=*/true);
-    // The program's buffers, and the room that they all compute in.
-    void *all[8];
-    int count = context->table->Get(kernel).memories_size();
-    if (count >= static_cast<int>(std::size(all)))
-      return Status::error(StatusCode::Internal,
-                           "a library kernel of too many buffers");
-    std::copy_n(buffers, count, all);
-    all[count] = context->scratchpad;
-    return context->kernels[kernel]->run(all);
+    return context->stream->library(kernel, buffers);
   });
 }
 
@@ -134,6 +110,9 @@ int32_t rt_collective(dist_rt_context *context,
                 : slices ? "slice"
                          : "collective",
                 nullptr, static_cast<int32_t>(description->op));
+    if (context->queued)
+      return context->queued->run(*context->communicator, *description,
+                                  buffers);
     DIST_RETURN_IF_ERROR(waitForStarted(context));
     Collective call = Collective::fromAbi(*description);
     return context->communicator->run(call, buffers,
@@ -144,6 +123,9 @@ int32_t rt_collective(dist_rt_context *context,
 int32_t rt_publish(dist_rt_context *context,
                    const dist_rt_collective *description, void **buffers) {
   return guarded(context, [&] {
+    if (context->queued)
+      return context->queued->publish(*context->communicator, *description,
+                                      buffers, context->patience);
     Collective call = Collective::fromAbi(*description);
     void **addresses = buffers + call.pieces.size;
     // A slice is of the rank's own memory: it waits for no other rank.
@@ -159,6 +141,9 @@ int32_t rt_collective_start(dist_rt_context *context,
                             const dist_rt_collective *description,
                             void **buffers) {
   return guarded(context, [&] {
+    if (context->queued)
+      return context->queued->start(*context->communicator, *description,
+                                    buffers);
     Collective call = Collective::fromAbi(*description);
     return context->started.start(*context->communicator, call, buffers,
                                   writtenBuffers(call, buffers));
@@ -167,6 +152,8 @@ int32_t rt_collective_start(dist_rt_context *context,
 
 int32_t rt_collective_wait(dist_rt_context *context, int32_t op) {
   return guarded(context, [&] {
+    if (context->queued)
+      return context->queued->wait(op);
     Timed timed(context, "wait", nullptr, op);
     Progress::Waiting waiting(context->communicator->progress, op);
     return context->started.wait(op);
@@ -238,7 +225,7 @@ void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
     } else if (event.category == "library") {
       const auto &spec = rank.table->Get(span.index);
       std::string kind = manifest::LibraryKernel_Kind_Name(spec.kind());
-      event.name = kind + " " + rank.kernels[span.index]->implementation();
+      event.name = kind + " " + rank.stream->libraryName(span.index);
     } else if (event.category == "wait") {
       event.name = "wait for " + transferName(span.entry, span.index);
     } else if (event.category == "slice") {

@@ -13,28 +13,29 @@
 #define RUNTIME_CORE_RANK_H
 
 #include "runtime/core/communicator.h"
-#include "runtime/core/memory.h"
+#include "runtime/core/queued_collectives.h"
 #include "runtime/core/session.h"
 #include "runtime/core/started.h"
-#include "runtime/device/cpu/library_kernel.h"
+#include "runtime/device/device.h"
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <vector>
 
 /// The context of the ABI is a rank.
 struct dist_rt_context {
   int rank = 0;
-  int threads = 1;
-  dist::Block state, arena;
-  /// What the library lays out; its kernels' scratchpad is part of it.
-  dist::Block library;
-  char *scratchpad = nullptr;
-  int64_t scratchpadBytes = 0;
-  const dist::cpu::KernelTable *table = nullptr;
-  /// Made at first use, on this rank's thread.
-  std::vector<std::unique_ptr<dist::cpu::LibraryKernel>> kernels;
+  std::shared_ptr<dist::Device> device;
+  /// Of the device; `library` is what its library lays out.
+  std::unique_ptr<dist::Memory> state, arena, library;
+  /// An entry's inputs and results there, where the device is not the host.
+  std::unique_ptr<dist::Memory> inputs, outputs;
+  const google::protobuf::RepeatedPtrField<dist::manifest::LibraryKernel>
+      *table = nullptr;
   dist::Communicator *communicator = nullptr;
+  /// Seconds that `finish` waits: see Stream.
+  double patience = std::numeric_limits<double>::infinity();
   /// That runs now; other ranks' threads name ops of it.
   std::atomic<const dist::manifest::Entry *> entry{nullptr};
   dist::Status status;
@@ -60,8 +61,16 @@ struct dist_rt_context {
   /// Calls of kernels since the entry began; -1 while it prepares buffers.
   int32_t calls = 0;
   std::vector<Span> startedSpans; // of the thread of started collectives
-  /// Last: its thread ends before what it uses.
+  /// Last: their threads end before what they use.
   dist::StartedCollectives started;
+  std::unique_ptr<dist::Stream> stream;
+  /// Null where the device is the host.
+  std::unique_ptr<dist::QueuedCollectives> queued;
+
+  /// Returns when all is done that was enqueued: its first failure.
+  dist::Status finish() {
+    return queued ? queued->finish(patience) : stream->finish(patience);
+  }
 };
 
 namespace dist {

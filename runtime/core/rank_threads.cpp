@@ -185,6 +185,11 @@ Status RankThreads::run(void (*newJob)(int, void *), void *newData) {
   return std::move(failure);
 }
 
+void RankThreads::parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
+                              int32_t chunks) {
+  cpu::parallelFor(kernel, buffers, n, chunks);
+}
+
 int RankThreads::spinMicroseconds() const { return roomy ? spinInStep : 0; }
 
 int RankThreads::spinForAll() const {

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_CORE_RANK_THREADS_H
 #define RUNTIME_CORE_RANK_THREADS_H
 
+#include "runtime/abi/abi.h"
 #include "runtime/core/status.h"
 #include "runtime/core/thread_team.h"
 #include <memory>
@@ -50,6 +51,9 @@ public:
         [](int rank, void *data) { (*static_cast<Function *>(data))(rank); },
         const_cast<void *>(static_cast<const void *>(&function)));
   }
+  /// Runs a kernel on the calling rank's threads: see entrypoints.def.
+  static void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
+                          int32_t chunks);
   /// How long devices that wait for devices should stay awake: not at all when
   /// they are more than the cores.
   int spinMicroseconds() const;

@@ -14,12 +14,9 @@
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
+#include "runtime/core/session_devices.h"
 #include "runtime/core/step_gate.h"
 #include "runtime/core/variable_store.h"
-#include "runtime/device/cpu/features.h"
-#include "runtime/device/cpu/library_memory.h"
-#include "runtime/device/cpu/library_parts.h"
-#include "runtime/device/cpu/team.h"
 #include <algorithm>
 #include <mutex>
 
@@ -32,6 +29,7 @@ using TimePoint = std::chrono::steady_clock::time_point;
 class PackageSession : public Session {
 public:
   std::unique_ptr<Package> package;
+  SessionDevices devices;
   bool ownsWorld = false;
   int processNumber = 0, processCount = 1;
   /// A failure ended it; only where the world is the caller's.
@@ -128,9 +126,8 @@ public:
     for (int number : local) {
       const dist_rt_context &rank = *ranks[number];
       if (!isOfHost(manifest(), manifest().program_of_rank(number)))
-        largest =
-            std::max<int64_t>(largest, rank.state.size() + rank.arena.size() +
-                                           rank.library.size());
+        largest = std::max(largest, rank.state->size() + rank.arena->size() +
+                                        rank.library->size());
     }
     return largest;
   }
@@ -162,8 +159,7 @@ private:
     return nullptr;
   }
   Status makeWorld(const SessionOptions &options);
-  Status makeRank(int rank, const cpu::LibraryMemory &library,
-                  const SessionOptions &options, TimePoint origin);
+  Status makeRank(int rank, const SessionOptions &options, TimePoint origin);
   /// Whether all processes go on; `here`: whether this one does.
   bool allGoOn(dist_rt_context &context, bool here);
   void beginCall();
@@ -175,6 +171,9 @@ private:
   /// On the rank's thread; false: it failed.
   bool runStep(dist_rt_context &context, const Step &step,
                const StepCall &call);
+  /// Behind the program: waits for what it enqueued.
+  Status finishStep(dist_rt_context &context, const Step &step,
+                    const StepCall &call);
 
   Status checkGeneration() const;
   void endGeneration(const Status &why);
@@ -212,7 +211,7 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
   settings.timeout = options.collectiveTimeout;
   settings.spinMicroseconds = threads->spinMicroseconds();
   settings.spinForHostMicroseconds = threads->spinForAll();
-  settings.parallelFor = cpu::parallelFor;
+  settings.parallelFor = RankThreads::parallelFor;
   settings.threadsPerRank = m.threads_per_device();
   if (logFunction)
     settings.warn = [this](const std::string &text) {
@@ -239,30 +238,14 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
   return Status();
 }
 
-Status PackageSession::makeRank(int rank, const cpu::LibraryMemory &library,
-                                const SessionOptions &options,
+Status PackageSession::makeRank(int rank, const SessionOptions &options,
                                 TimePoint origin) {
-  const manifest::Manifest &m = package->manifest;
   ranks[rank] = std::make_unique<dist_rt_context>();
   dist_rt_context &context = *ranks[rank];
   context.rank = rank;
-  // For the library: its kernels were described for a device's threads.
-  context.threads = m.threads_per_device();
-  const manifest::Program &program = m.programs(m.program_of_rank(rank));
-  int64_t arenaBytes = 0;
-  for (const manifest::Entry &entry : program.entries())
-    arenaBytes = std::max(arenaBytes, entry.arena_bytes());
-  DIST_RETURN_IF_ERROR(
-      context.state.allocate(stateBytes(m, program), "variables"));
-  DIST_RETURN_IF_ERROR(context.arena.allocate(arenaBytes, "activations"));
-  const cpu::LibraryBlock &block = library.block(m.program_of_rank(rank));
-  DIST_RETURN_IF_ERROR(
-      context.library.allocate(block.bytes(), "the library's kernels"));
-  context.scratchpad = context.library.data() + block.scratchpad;
-  context.scratchpadBytes = block.scratchpadBytes;
-  context.table = &m.kernels();
-  context.kernels.resize(m.kernels_size());
   context.communicator = &world->rank(rank);
+  if (options.collectiveTimeout > 0)
+    context.patience = options.collectiveTimeout;
   context.cancelled = &cancelled;
   context.trace = options.trace;
   context.origin = origin;
@@ -271,7 +254,7 @@ Status PackageSession::makeRank(int rank, const cpu::LibraryMemory &library,
       context.startedSpans.push_back(
           {"started", nullptr, op, -1, context.entry, begin, end});
     });
-  return Status();
+  return devices.equip(context, plans);
 }
 
 Status PackageSession::start(const SessionOptions &options) {
@@ -292,13 +275,18 @@ Status PackageSession::start(const SessionOptions &options) {
         local.empty() ? "no rank is placed in it"
                       : "its communicators do not reach all ranks",
         "give the process and the world that the placement is of");
-  cpu::LibraryMemory library;
-  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(m, &library));
+  DIST_RETURN_IF_ERROR(devices.load(m, options.device));
+  if (options.trace && !devices.device().isHost())
+    return Status::error(
+        StatusCode::InvalidArgument, "a session cannot trace", m.model_name(),
+        std::string(devices.device().name()) +
+            " runs kernels later than they are called, and does not time them",
+        "leave the trace out");
   for (const manifest::Entry &entry :
        m.programs(m.program_of_rank(0)).entries()) {
     // The entries of its name in other programs run together with it.
     plans.emplace_back();
-    DIST_RETURN_IF_ERROR(EntryPlan::create(*package, library, local,
+    DIST_RETURN_IF_ERROR(EntryPlan::create(*package, devices.modules(), local,
                                            entry.name(), &plans.back()));
   }
 
@@ -311,15 +299,14 @@ Status PackageSession::start(const SessionOptions &options) {
                                 : m.threads_per_device());
   }
   bool withHost = m.mesh().host() && local.back() == m.ranks() - 1;
-  threads = std::make_unique<RankThreads>(
-      threadsOfRank, withHost, options.team,
-      cpu::runsOnOneTeam(m.kernels(), m.threads_per_device()));
+  threads = std::make_unique<RankThreads>(threadsOfRank, withHost, options.team,
+                                          devices.runOnOneTeam());
   DIST_RETURN_IF_ERROR(threads->status());
   logFunction = options.log;
   ranks.resize(m.ranks());
   DIST_RETURN_IF_ERROR(makeWorld(options));
   for (int rank : local)
-    DIST_RETURN_IF_ERROR(makeRank(rank, library, options, origin));
+    DIST_RETURN_IF_ERROR(makeRank(rank, options, origin));
   DIST_RETURN_IF_ERROR(checkCommunicator(m, communicator()));
   store = std::make_unique<VariableStore>(*package, ranks, local, *threads);
   mapsWeights = options.mapWeights;
@@ -519,6 +506,7 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
       context.status = std::move(status);
       fail(context, calls.front().entry->name(), 1);
       (void)context.started.waitForAll();
+      (void)context.finish();
       gate.close();
     }
     context.communicator->progress.end();
@@ -547,38 +535,49 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
   return failure;
 }
 
+Status PackageSession::finishStep(dist_rt_context &context, const Step &step,
+                                  const StepCall &call) {
+  DIST_RETURN_IF_ERROR(
+      step.plan->fetchResults(context, call.outputs, step.base));
+  DIST_RETURN_IF_ERROR(context.finish());
+  return step.plan->reduceResults(context, call.outputs, step.base);
+}
+
 bool PackageSession::runStep(dist_rt_context &context, const Step &step,
                              const StepCall &call) {
   int rank = context.rank;
   context.status = Status();
   context.entry = &step.plan->entry(rank);
-  step.plan->bind(context, *call.inputs, call.outputs, step.base);
-  int32_t code = 0;
+  context.status =
+      step.plan->bind(context, *call.inputs, call.outputs, step.base);
+  int32_t code = context.status.ok() ? 0 : 1;
   size_t mark = context.spans.size();
   if (context.trace) {
     auto now = std::chrono::steady_clock::now();
     context.spans.push_back({"step", nullptr, -1, -1, context.entry, now, {}});
   }
-  if (cancelled.load()) {
+  if (code == 0 && cancelled.load()) {
     context.status = cancelledStatus(context);
     code = 1;
   }
   context.calls = -1;
   if (code == 0 && step.prepare && step.plan->prepare(rank))
-    code = step.plan->prepare(rank)(&context, context.arena.data(),
+    code = step.plan->prepare(rank)(&context, context.arena->address(),
                                     context.bindings.data());
   context.calls = 0;
   if (code == 0)
-    code = step.plan->step(rank)(&context, context.arena.data(),
+    code = step.plan->step(rank)(&context, context.arena->address(),
                                  context.bindings.data());
   if (code == 0) {
-    context.status = step.plan->reduceResults(context, call.outputs, step.base);
+    context.status = finishStep(context, step, call);
     code = context.status.ok() ? 0 : 1;
   }
   if (code != 0)
     fail(context, step.plan->entry(rank).name(), code);
   // Nothing of a step that failed goes on behind it, nor is remembered.
   (void)context.started.waitForAll();
+  if (code != 0)
+    (void)context.finish();
   if (context.trace)
     context.spans[mark].end = std::chrono::steady_clock::now();
   return code == 0;
@@ -589,7 +588,7 @@ bool PackageSession::runStep(dist_rt_context &context, const Step &step,
 Status Session::open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out) {
   auto session = std::make_unique<PackageSession>();
-  Host host{cpu::hostFeatures()};
+  Host host{session->devices.hostFeatures()};
   DIST_RETURN_IF_ERROR(Package::load(package, host, options.cpuVariant,
                                      runtimeApi(), &session->package));
   DIST_RETURN_IF_ERROR(session->start(options));

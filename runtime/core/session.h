@@ -34,6 +34,7 @@
 
 namespace dist {
 
+class Device;
 class ThreadTeam;
 class World;
 struct WorldOptions;
@@ -47,6 +48,9 @@ struct SessionOptions {
   bool mapWeights = false;
   /// What is no result and no error; one line at a time. It uses no session.
   LogFunction log;
+  /// What the ranks run on; null: this machine's CPUs, on which a mesh's host
+  /// is in any case.
+  std::shared_ptr<Device> device;
   /// Threads that other sessions run on, too, in turns; null: its own.
   std::shared_ptr<ThreadTeam> team;
   /// The CPU whose code of a package's is run, by its name there; empty: of

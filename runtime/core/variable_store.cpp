@@ -14,33 +14,33 @@ namespace dist {
 
 namespace {
 
-template <typename T> void fillAll(char *data, int64_t count, T value) {
+template <typename T> void fillElements(char *data, int64_t count, T value) {
   std::fill_n(reinterpret_cast<T *>(data), count, value);
 }
 
 void fillWith(DataType type, double value, char *data, int64_t count) {
   switch (type) {
   case manifest::F32:
-    return fillAll<float>(data, count, value);
+    return fillElements<float>(data, count, value);
   case manifest::F64:
-    return fillAll<double>(data, count, value);
+    return fillElements<double>(data, count, value);
   case manifest::F16:
-    return fillAll<uint16_t>(data, count, floatToHalf(value));
+    return fillElements<uint16_t>(data, count, floatToHalf(value));
   case manifest::BF16:
-    return fillAll<uint16_t>(data, count, floatToBfloat(value));
+    return fillElements<uint16_t>(data, count, floatToBfloat(value));
   case manifest::BOOL:
-    return fillAll<uint8_t>(data, count, value != 0);
+    return fillElements<uint8_t>(data, count, value != 0);
   case manifest::I8:
   case manifest::U8:
-    return fillAll<uint8_t>(data, count, static_cast<int64_t>(value));
+    return fillElements<uint8_t>(data, count, static_cast<int64_t>(value));
   case manifest::I16:
   case manifest::U16:
-    return fillAll<uint16_t>(data, count, static_cast<int64_t>(value));
+    return fillElements<uint16_t>(data, count, static_cast<int64_t>(value));
   case manifest::I32:
   case manifest::U32:
-    return fillAll<uint32_t>(data, count, static_cast<int64_t>(value));
+    return fillElements<uint32_t>(data, count, static_cast<int64_t>(value));
   default:
-    return fillAll<int64_t>(data, count, static_cast<int64_t>(value));
+    return fillElements<int64_t>(data, count, static_cast<int64_t>(value));
   }
 }
 
@@ -53,9 +53,35 @@ VariableStore::VariableStore(
     : package(package), ranks(ranks), localRanks(localRanks), threads(threads),
       version(package.manifest.variables_size(), 1) {}
 
-char *VariableStore::address(int index, int rank) const {
-  return ranks[rank]->state.data() +
-         package.manifest.variables(index).state_offset();
+Status VariableStore::view(int index, int rank, Buffer *room,
+                           const char **out) const {
+  dist_rt_context &holder = *ranks[rank];
+  int64_t offset = package.manifest.variables(index).state_offset();
+  *out = holder.state->map();
+  if (*out) {
+    *out += offset;
+    return Status();
+  }
+  room->resize(package.variables[index].localBytes);
+  *out = room->data();
+  DIST_RETURN_IF_ERROR(holder.stream->copy(
+      room->data(), holder.state->address() + offset, room->size()));
+  return holder.finish();
+}
+
+Status VariableStore::fill(int index, int rank,
+                           const std::function<void(char *part)> &fill) const {
+  dist_rt_context &holder = *ranks[rank];
+  int64_t offset = package.manifest.variables(index).state_offset();
+  if (char *mapped = holder.state->map()) {
+    fill(mapped + offset);
+    return Status();
+  }
+  Buffer room(package.variables[index].localBytes);
+  fill(room.data());
+  DIST_RETURN_IF_ERROR(holder.stream->copy(holder.state->address() + offset,
+                                           room.data(), room.size()));
+  return holder.finish();
 }
 
 bool VariableStore::holds(int index, int rank) const {
@@ -63,13 +89,18 @@ bool VariableStore::holds(int index, int rank) const {
                                       package.manifest.variables(index), rank);
 }
 
-Status
-VariableStore::onHolders(int index,
-                         const std::function<void(int rank)> &job) const {
-  return threads.run([&](int number) {
-    if (holds(index, localRanks[number]))
-      job(localRanks[number]);
-  });
+Status VariableStore::fillAll(
+    int index, const std::function<void(int rank, char *part)> &job) const {
+  std::vector<Status> statuses(localRanks.size());
+  DIST_RETURN_IF_ERROR(threads.run([&](int number) {
+    int rank = localRanks[number];
+    if (holds(index, rank))
+      statuses[number] =
+          fill(index, rank, [&](char *part) { job(rank, part); });
+  }));
+  for (Status &status : statuses)
+    DIST_RETURN_IF_ERROR(std::move(status));
+  return Status();
 }
 
 Status VariableStore::checkIndex(int index, int rank) const {
@@ -94,7 +125,7 @@ Status VariableStore::checkHolds(int index, int rank) const {
                            package.manifest.variables(index).name() + "'");
 }
 
-/// Whether two ranks that should have the same part do not.
+/// Whether two ranks that should have the same part do not, or cannot tell.
 bool VariableStore::copiesDiffer(int index) const {
   const Distribution &d = package.variables[index];
   if (d.unreduced)
@@ -107,10 +138,14 @@ bool VariableStore::copiesDiffer(int index) const {
       continue;
     for (size_t first = 0; first < rank; ++first)
       if (d.slices[first].firstCopy &&
-          d.slices[first].start == d.slices[rank].start &&
-          std::memcmp(address(index, first), address(index, rank),
-                      d.localBytes) != 0)
-        return true;
+          d.slices[first].start == d.slices[rank].start) {
+        Buffer rooms[2];
+        const char *parts[2];
+        if (!view(index, first, &rooms[0], &parts[0]).ok() ||
+            !view(index, rank, &rooms[1], &parts[1]).ok() ||
+            std::memcmp(parts[0], parts[1], d.localBytes) != 0)
+          return true;
+      }
   }
   return false;
 }
@@ -153,10 +188,18 @@ Status VariableStore::gather(int index, Buffer *parts) const {
         continue;
       char *to = number > 0 ? others[number].data()
                             : parts->data() + root * d.localBytes;
-      if (localRanks[number] == int(root))
-        std::memcpy(to, address(index, root), d.localBytes);
-      Status status =
-          communicator.broadcast(sessionOp, to, d.localBytes, root, all);
+      Status status;
+      if (localRanks[number] == int(root)) {
+        Buffer room;
+        const char *part = nullptr;
+        status = view(index, root, &room, &part);
+        if (status.ok())
+          std::memcpy(to, part, d.localBytes);
+        else // frees the others
+          communicator.abort(status.message());
+      }
+      if (status.ok())
+        status = communicator.broadcast(sessionOp, to, d.localBytes, root, all);
       if (!status.ok()) {
         statuses[number] = std::move(status);
         return;
@@ -181,16 +224,26 @@ Status VariableStore::read(int index, Tensor *out, bool *met) const {
       *met = true;
     DIST_RETURN_IF_ERROR(gather(index, &gathered));
   }
-  auto part = [&](int rank) -> const void * {
-    return isAlone() ? address(index, rank)
-                     : gathered.data() + rank * d.localBytes;
+  auto find = [&](int rank, Buffer *room, const char **part) {
+    if (isAlone())
+      return view(index, rank, room, part);
+    *part = gathered.data() + rank * d.localBytes;
+    return Status();
   };
+  std::vector<Buffer> rooms(d.unreduced ? ranks.size() : 1);
+  std::vector<const char *> parts(ranks.size(), nullptr);
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!d.slices[rank].firstCopy)
+      continue;
+    DIST_RETURN_IF_ERROR(
+        find(rank, &rooms[d.unreduced ? rank : 0], &parts[rank]));
+    if (!d.unreduced)
+      d.paste(parts[rank], rank, out->data.data());
+  }
   if (d.unreduced)
-    addPartials(d, part, out->data.data());
-  else
-    for (size_t rank = 0; rank < ranks.size(); ++rank)
-      if (d.slices[rank].firstCopy)
-        d.paste(part(rank), rank, out->data.data());
+    addPartials(
+        d, [&](int rank) -> const void * { return parts[rank]; },
+        out->data.data());
   if (isReadAsOneRow(package.manifest.variables(index)))
     readAsOneRow(package.manifest.variables(index), out);
   return Status();
@@ -218,11 +271,11 @@ Status VariableStore::write(int index, const TensorView &value) {
         std::string("expected ") + name(d.type) + toString(d.globalShape) +
             ", but got " + name(value.type) + toString(value.shape));
   // Each rank touches its own memory first, and large ones in parallel.
-  DIST_RETURN_IF_ERROR(onHolders(index, [&](int rank) {
+  DIST_RETURN_IF_ERROR(fillAll(index, [&](int rank, char *part) {
     if (d.slices[rank].partial == 0)
-      d.cut(view.data, rank, address(index, rank));
+      d.cut(view.data, rank, part);
     else
-      std::memset(address(index, rank), 0, d.localBytes);
+      std::memset(part, 0, d.localBytes);
   }));
   ++version[index];
   torn.erase(index);
@@ -236,7 +289,9 @@ Status VariableStore::readSlice(int index, int rank, Tensor *out) const {
   out->shape = d.localShape;
   DIST_RETURN_IF_ERROR(checkHolds(index, rank));
   DIST_RETURN_IF_ERROR(checkWhole({index}));
-  const char *data = address(index, rank);
+  Buffer room;
+  const char *data = nullptr;
+  DIST_RETURN_IF_ERROR(view(index, rank, &room, &data));
   out->data.assign(data, data + d.localBytes);
   return Status();
 }
@@ -251,7 +306,9 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
         std::string("expected ") + name(d.type) + toString(d.localShape) +
             ", but got " + name(value.type) + toString(value.shape));
   DIST_RETURN_IF_ERROR(checkHolds(index, rank));
-  std::memcpy(address(index, rank), value.data, d.localBytes);
+  DIST_RETURN_IF_ERROR(fill(index, rank, [&](char *part) {
+    std::memcpy(part, value.data, d.localBytes);
+  }));
   ++version[index];
   if (auto found = torn.find(index); found != torn.end()) {
     found->second.erase(rank);
@@ -317,9 +374,8 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
     const manifest::Variable &variable = package.manifest.variables(i);
     if (variable.weights_key().empty()) {
       const Distribution &d = package.variables[i];
-      DIST_RETURN_IF_ERROR(onHolders(i, [&](int rank) {
+      DIST_RETURN_IF_ERROR(fillAll(i, [&](int rank, char *to) {
         double fill = d.slices[rank].partial == 0 ? variable.fill() : 0;
-        char *to = address(i, rank);
         if (fill == 0 || !d.slices[rank].padded)
           return fillWith(d.type, fill, to, elementCount(d.localShape));
         // Padding is zero at the start of every step.

@@ -50,11 +50,17 @@ public:
   Status checkWhole(const std::vector<int> &variables) const;
 
 private:
-  char *address(int index, int rank) const;
+  /// A rank's part, for the host to read: where it lies or, if the host cannot
+  /// reach that, a copy in `room`.
+  Status view(int index, int rank, Buffer *room, const char **out) const;
+  /// Lets `fill` write all of a rank's part, likewise.
+  Status fill(int index, int rank,
+              const std::function<void(char *part)> &fill) const;
   /// Whether the rank is this process's and has a part.
   bool holds(int index, int rank) const;
-  /// Calls job(rank) on the local ranks that have a part.
-  Status onHolders(int index, const std::function<void(int rank)> &job) const;
+  /// Fills the parts of the local ranks that have one, each on its thread.
+  Status fillAll(int index,
+                 const std::function<void(int rank, char *part)> &job) const;
   bool isAlone() const { return localRanks.size() == ranks.size(); }
   /// All ranks' parts, one after the other, from all processes.
   Status gather(int index, Buffer *parts) const;

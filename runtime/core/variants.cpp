@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/variants.h"
-#include "runtime/device/cpu/features.h"
+#include "runtime/device/features.h"
 
 namespace dist {
 
@@ -110,7 +110,7 @@ Status chooseVariant(const std::string &folder, const Host &host,
     if (!wanted.empty() && m.target_cpu() != wanted)
       continue;
     known = true;
-    std::vector<std::string> missing = cpu::missingFeatures(
+    std::vector<std::string> missing = missingFeatures(
         {m.cpu_features().begin(), m.cpu_features().end()}, host.cpuFeatures);
     if (!missing.empty()) {
       lacking.push_back(

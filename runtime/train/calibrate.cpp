@@ -7,7 +7,7 @@
 #include "runtime/train/calibrate.h"
 #include "runtime/comm/local/local.h"
 #include "runtime/core/guard.h"
-#include "runtime/core/memory.h"
+#include "runtime/device/cpu/memory.h"
 #include "runtime/core/types.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/library_kernel.h"

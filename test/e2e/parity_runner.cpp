@@ -38,8 +38,8 @@ Difference parity::compare(const Values &found, const Values &expected) {
 }
 
 Status Runner::open(const std::string &package, const DataOptions &options,
-                    Runner *out) {
-  DIST_RETURN_IF_ERROR(Session::open(package, {}, &out->session));
+                    Runner *out, const SessionOptions &session) {
+  DIST_RETURN_IF_ERROR(Session::open(package, session, &out->session));
   DIST_RETURN_IF_ERROR(
       EntryPair::create(*out->session, "train_step", &out->entries));
   const manifest::Entry *entry = out->session->findEntry("train_step");

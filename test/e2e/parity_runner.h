@@ -40,7 +40,7 @@ Difference compare(const Values &found, const Values &expected);
 class Runner {
 public:
   static Status open(const std::string &package, const DataOptions &options,
-                     Runner *out);
+                     Runner *out, const SessionOptions &session = {});
 
   /// Batches laid out as `other` wants them, whose program this one is.
   void adoptPlan(const Runner &other) { plan = other.plan; }

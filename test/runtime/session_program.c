@@ -60,7 +60,7 @@ static int32_t step(dist_rt_context *context, char *arena, void **bindings,
   if (x[0] == 777)
     return 7;
   void *buffers[4] = {bindings[0], bindings[1], bindings[2], bindings[4]};
-  int32_t status = api.parallel_for(context, rows, buffers, count, 2);
+  int32_t status = api.launch(context, rows, buffers, 4, count, 2);
   if (status)
     return status;
   gradient[0] = gradient[1] = *loss = 0;
@@ -287,7 +287,7 @@ EXPORT int32_t endless(dist_rt_context *context, char *arena, void **bindings) {
     return api.fail(context, DIST_RT_LABEL_OUT_OF_RANGE, 4);
   w[0] += 1;
   while (x[0] == 999) {
-    int32_t status = api.parallel_for(context, nothing, bindings, 1, 1);
+    int32_t status = api.launch(context, nothing, bindings, 1, 1, 1);
     if (status)
       return status;
   }

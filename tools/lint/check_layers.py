@@ -44,6 +44,9 @@ OUTSIDE = [
 PORTS = "dialects/Interfaces/Ports.h"
 PORT_NAMES = set(re.findall(r'"(graph\.\w+)"', read(PORTS)))
 
+# Of devices the core knows runtime/device/*.h; threads of ranks are the host's, whatever they run.
+HOST_THREADS = ["runtime/core/rank_threads.cpp", "runtime/core/thread_team.cpp"]
+
 findings = []
 files = [n for n in tracked(".cpp", ".h", ".c", ".td") if not n.startswith("test/")]
 for name in files:
@@ -59,6 +62,8 @@ for name in files:
             if folder and header.startswith(("dialects/", "passes/", "runtime/", "tools/", "test/")):
                 if not any(header.startswith(a) for a in ALLOWED[folder]):
                     findings.append(f"{name}:{number}: {folder} may not include {header}")
+            if name.startswith("runtime/core/") and re.match(r"runtime/device/\w+/", header) and name not in HOST_THREADS:
+                findings.append(f"{name}:{number}: the core includes no device: {header}")
             for pattern, allowed in OUTSIDE:
                 if re.match(pattern, header) and not allowed(name):
                     findings.append(f"{name}:{number}: {header} does not belong here")

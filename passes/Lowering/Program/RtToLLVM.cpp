@@ -324,9 +324,9 @@ bool Lowering::emitCall(Operation &op, ValueRange buffers) {
     std::string name = getWrapperName(launch.getKernel());
     Value rows = constant(loc, i64, launch.getRows());
     Value kernel = LLVM::AddressOfOp::create(b, loc, pointer, name);
-    callRuntime(
-        loc, "parallel_for",
-        {context, kernel, array, rows, constant(loc, i32, launch.getChunks())});
+    callRuntime(loc, "launch",
+                {context, kernel, array, constant(loc, i32, buffers.size()),
+                 rows, constant(loc, i32, launch.getChunks())});
     return true;
   }
   if (auto call = dyn_cast<rt::LibraryCallOp>(op)) {
@@ -338,9 +338,9 @@ bool Lowering::emitCall(Operation &op, ValueRange buffers) {
     return true;
   }
   if (auto copy = dyn_cast<rt::CopyOp>(op)) {
-    LLVM::MemcpyOp::create(b, loc, /*to=*/buffers[1], /*from=*/buffers[0],
-                           constant(loc, i64, copy.getBytes()),
-                           /*isVolatile=*/false);
+    callRuntime(loc, "copy",
+                {context, /*to=*/buffers[1], /*from=*/buffers[0],
+                 constant(loc, i64, copy.getBytes())});
     return true;
   }
   return false;

@@ -167,13 +167,4 @@ std::vector<std::string> hostFeatures() {
 
 #endif
 
-std::vector<std::string> missingFeatures(const std::vector<std::string> &needed,
-                                         const std::vector<std::string> &has) {
-  std::vector<std::string> missing;
-  for (const std::string &name : needed)
-    if (std::find(has.begin(), has.end(), name) == has.end())
-      missing.push_back(name);
-  return missing;
-}
-
 } // namespace dist::cpu

@@ -13,6 +13,7 @@
 #ifndef RUNTIME_DEVICE_CPU_FEATURES_H
 #define RUNTIME_DEVICE_CPU_FEATURES_H
 
+#include "runtime/device/features.h"
 #include <string>
 #include <vector>
 
@@ -26,9 +27,7 @@ std::vector<std::string> knownFeatures();
 /// Those that this CPU has and the system lets programs use.
 std::vector<std::string> hostFeatures();
 
-/// Those of `needed` that `has` lacks, in `needed`'s order.
-std::vector<std::string> missingFeatures(const std::vector<std::string> &needed,
-                                         const std::vector<std::string> &has);
+using dist::missingFeatures;
 
 } // namespace dist::cpu
 

@@ -33,10 +33,14 @@ namespace {
 
 constexpr int64_t minThreads = 2;
 
-int32_t parallelFor(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
-                    int64_t n, int32_t chunks) {
+int32_t launch(dist_rt_context *, dist_rt_kernel kernel, void **buffers,
+               int32_t, int64_t n, int32_t chunks) {
   for (int32_t chunk = 0; chunk < chunks; ++chunk)
     kernel(buffers, n * chunk / chunks, n * (chunk + 1) / chunks, chunk);
+  return 0;
+}
+int32_t copy(dist_rt_context *, void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, bytes);
   return 0;
 }
 int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
@@ -239,7 +243,8 @@ void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
   dist_rt_api api{};
   api.abi_version = DIST_RT_ABI_VERSION;
   api.struct_size = sizeof(api);
-  api.parallel_for = parallelFor;
+  api.launch = launch;
+  api.copy = copy;
   api.library = library;
   api.collective = collective;
   api.collective_start = collective;

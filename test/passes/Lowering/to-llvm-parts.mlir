@@ -41,7 +41,7 @@ rt.program @step arena 1024 arguments [{type = tensor<96xf32>}, {type = tensor<9
   // CHECK: llvm.mlir.addressof @kernel_entry
   // CHECK: llvm.mlir.addressof @kernel_entry
   // CHECK: llvm.mlir.addressof @kernel_entry
-  // CHECK: "llvm.intr.memcpy"
+  // CHECK: : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
   rt.launch @kernel(%y, %a0) rows 8 chunks 2
   rt.launch @kernel(%a0, %b0) rows 8 chunks 2
   rt.launch @kernel(%b0, %a0) rows 8 chunks 2
@@ -58,4 +58,4 @@ rt.program @step arena 1024 arguments [{type = tensor<96xf32>}, {type = tensor<9
 // CHECK: llvm.mlir.addressof @kernel_entry
 // CHECK: llvm.mlir.addressof @kernel_entry
 // CHECK: llvm.mlir.addressof @kernel_entry
-// CHECK: "llvm.intr.memcpy"
+// CHECK: : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32

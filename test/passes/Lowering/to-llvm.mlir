@@ -20,7 +20,7 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // Its status is looked at.
   // CHECK: llvm.mlir.addressof @kernel_entry
   // CHECK: llvm.mlir.addressof @dist_rt_table
-  // CHECK: %[[S:.+]] = llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i32) -> i32
+  // CHECK: %[[S:.+]] = llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64, i32) -> i32
   // CHECK: llvm.icmp "ne" %[[S]]
   // CHECK: llvm.cond_br
   rt.launch @kernel(%2, %1) rows 8 chunks 2
@@ -43,7 +43,8 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   %3:2 = rt.publish all_reduce op 4 over [0] peers 2 (%2) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
     : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
   rt.launch @kernel(%3#1, %3#0) rows 8 chunks 1
-  // CHECK: "llvm.intr.memcpy"
+  // CHECK: %[[BYTES:.+]] = llvm.mlir.constant(64 : i64)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %{{.+}}, %{{.+}}, %[[BYTES]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
   rt.copy %2 to %1 bytes 64
 }
 // CHECK-LABEL: llvm.mlir.global internal @dist_rt_table

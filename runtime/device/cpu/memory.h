@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef RUNTIME_CORE_MEMORY_H
-#define RUNTIME_CORE_MEMORY_H
+#ifndef RUNTIME_DEVICE_CPU_MEMORY_H
+#define RUNTIME_DEVICE_CPU_MEMORY_H
 
 #include "runtime/core/status.h"
 #include <cstddef>
@@ -32,4 +32,4 @@ private:
 
 } // namespace dist
 
-#endif // RUNTIME_CORE_MEMORY_H
+#endif // RUNTIME_DEVICE_CPU_MEMORY_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/memory.h"
+#include "runtime/device/cpu/memory.h"
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
