@@ -37,7 +37,7 @@ int Coordinator::countLeft() const {
 }
 
 bool Coordinator::isDone() const {
-  return queue.empty() && completions.empty() && !isUnderWay();
+  return queue.empty() && completions.empty() && failure.ok() && !isUnderWay();
 }
 
 void Coordinator::cancel() {
@@ -203,7 +203,9 @@ Status Coordinator::next(Mail::Clock::time_point until,
   out->reset();
   while (completions.empty()) {
     handOut();
-    if (!isUnderWay()) {
+    // With a queue, all that are left are late with what others have done: they
+    // come back, or are lost.
+    if (!isUnderWay() && (queue.empty() || !failure.ok())) {
       queue.clear();
       return std::exchange(failure, Status());
     }

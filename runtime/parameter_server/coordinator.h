@@ -54,10 +54,10 @@ public:
   /// Those that no worker has begun are not run any more. The numbers that are
   /// done have no gap when the others are.
   void cancel();
-  /// Nothing is in the queue, under way or untold.
+  /// Nothing is in the queue, under way or untold; no error is, either.
   bool isDone() const;
   /// The next one that is done, in the order of their ends; none by `until`, or
-  /// when nothing is under way. After the error of a closure the others that
+  /// when nothing is left to do. After the error of a closure the others that
   /// are under way end first, and then the error comes, once: the queue is
   /// empty then. Errors besides: a server is lost, or the last worker.
   Status next(Mail::Clock::time_point until, std::optional<Completion> *out);
