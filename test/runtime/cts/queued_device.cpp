@@ -23,13 +23,11 @@ using Clock = std::chrono::steady_clock;
 /// No address of a process has this bit, on x86-64 or AArch64.
 constexpr uintptr_t strange = uintptr_t(1) << 54;
 
-char *disguise(char *address) {
-  return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(address) |
-                                  strange);
-}
+char *disguise(char *address) { return address + strange; }
 void *reach(const void *address) {
-  return reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(address) &
-                                  ~strange);
+  auto *bytes = static_cast<char *>(const_cast<void *>(address));
+  bool isStrange = (reinterpret_cast<uintptr_t>(bytes) & strange) != 0;
+  return isStrange ? bytes - strange : bytes;
 }
 
 class QueuedMemory : public Memory {

@@ -187,14 +187,22 @@ void Simulator::freezeAfter(int process, int points, Duration time) {
   processes[process]->freezeTime = time;
 }
 
+/// Counts down to 0, when it is due; below that it never is.
+static bool isDue(int *points) {
+  if (*points < 0)
+    return false;
+  --*points;
+  return *points < 0;
+}
+
 void Simulator::pass() {
   Process &process = *processes[current];
   if (process.isGhost)
     return haunt();
-  if (process.crashIn >= 0 && process.crashIn-- == 0) {
+  if (isDue(&process.crashIn)) {
     trace("crashes");
     crash(current);
-  } else if (process.freezeIn >= 0 && process.freezeIn-- == 0) {
+  } else if (isDue(&process.freezeIn)) {
     bool isForever = process.freezeTime == Duration::max();
     freeze(current, isForever ? Time::max() : clock + process.freezeTime);
     process.isDeaf = true;

@@ -111,7 +111,7 @@ private:
     std::unique_ptr<char[]> stack;
     ucontext_t context;
     bool isDone = false, isGhost = false, sleeps = false, isDeaf = false;
-    Time frozenUntil{}, ghostTime{};
+    Time frozenUntil, ghostTime;
     /// Of the sleep that it is in; one that is over is no alarm any more.
     uint64_t alarm = 0;
     int ghostCalls = 0;
@@ -128,7 +128,7 @@ private:
 
   std::mt19937_64 random;
   const bool isTraced;
-  Time clock{};
+  Time clock;
   /// In the order of their times; those of one time in an order by chance.
   std::multimap<std::pair<Time, uint64_t>, std::function<void()>> events;
   std::vector<std::unique_ptr<Process>> processes;

@@ -44,7 +44,7 @@ private:
     Transport::Request *sending = nullptr; // null: over
   };
   struct Link {
-    Time last{}; // arrival of the newest message
+    Time last; // arrival of the newest message
     bool isCut = false, isClosed = false;
   };
 
