@@ -7,6 +7,7 @@
 #include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/socket.h"
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -87,22 +88,26 @@ bool isClosed(const Socket &socket) {
 } // namespace
 
 TEST_P(FloodTest, StrangersCostFewDescriptorsAndKeepNobodyOut) {
-  constexpr size_t kMany = 1500;
   rlimit most = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &most), 0);
   most.rlim_cur = most.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &most), 0);
   ASSERT_TRUE(isServed());
   const size_t before = countDescriptors();
+  // Both ends are of this process; some systems let it have a thousand.
+  constexpr size_t kWaiting = 160;
+  ASSERT_GT(most.rlim_max, before + 4 * kWaiting);
+  const size_t many =
+      std::min<size_t>(1500, most.rlim_max - before - 2 * kWaiting);
   const std::string half = GetParam() ? kHalfHello : kHalfPreface;
   std::vector<Socket> strangers;
-  for (size_t i = 0; i < kMany; ++i)
+  for (size_t i = 0; i < many; ++i)
     strangers.push_back(connect(i % 3 == 0   ? ""
                                 : i % 3 == 1 ? half
                                              : std::string(600, 'g')));
   EXPECT_TRUE(isServed());
   // The ends of this test itself, and the strangers that wait.
-  EXPECT_LE(countDescriptors(), before + kMany + 160);
+  EXPECT_LE(countDescriptors(), before + many + kWaiting);
   // Who says nothing is not waited for.
   for (const Socket &stranger : strangers)
     ASSERT_TRUE(isClosed(stranger));
