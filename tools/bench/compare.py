@@ -3,6 +3,7 @@
 
     tools/bench/compare.py                 # small models, all modes
     tools/bench/compare.py --suite large   # ResNet-18 and a transformer, one device and two
+    tools/bench/compare.py --suite workers # two workers, each a process with one thread
     tools/bench/compare.py --suite plans   # what --strategy auto predicts (compare_plans.py), on all workloads
     tools/bench/compare.py 'mnist-cnn 32 f32 tf graph' 'mnist-mlp 128 f32 jax jit || 0.9' \\
         'mnist-cnn 32 f32 tf mirrored2 | --strategy mirrored --devices cpu:2 | 0.7'
@@ -15,6 +16,7 @@ nothing: the figure itself is held to the limit.
 MODE, besides the peers' training steps (graph, jit, mirrored2, ...; PyTorch's with +cl: channels last):
   infer      predict            start     load (import) to the end of the first step
   epoch      a whole epoch of fit, its data included, per step
+  fit        a step of fit by its history, its data included; so is ours wherever our flags have --workers
   compile_s  rss_mb             of ours, from a model file and from a package
 
 Every round times each pair once, ours and theirs one after the other. A ratio
@@ -38,7 +40,8 @@ from programs import OPTIMIZERS, TOP, last_json, run
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.environ.get("DIST_PEERS", os.path.expanduser("~/.cache/dist-peers"))
 PACKAGES = {"tf": ["tensorflow-cpu", "onnx", "onnxruntime"], "jt": ["jax[cpu]", "optax", "flax", "torch==2.13.0"]}
-SHAPES = {"mnist-cnn": [1, 28, 28], "mnist-mlp": [784]}  # of `epoch`'s data
+SHAPES = {"mnist-cnn": [1, 28, 28], "mnist-mlp": [784], "resnet18-cifar": [3, 32, 32], "gpt-6x384": [128]}  # of fit's examples
+TOKENS = {"gpt-6x384": 8192}  # whose examples are numbers below this, and labels alike
 EPOCH_STEPS = 100
 
 MIRRORED = "--strategy mirrored --devices cpu:2"
@@ -85,7 +88,10 @@ LARGE = [spec for dtype in ("f32", "bf16") for spec in (
     f"{GPT} {dtype} mirrored train | {zero(1)} | 1")]
 LARGE += [f"{workload} {batch} f32 ort infer || 0.8" for workload in ("resnet18-cifar", "gpt-6x384") for batch in (1, 32)]
 LARGE += [f"{RESNET} f32 self train | {MIRRORED} | 1.05", f"{GPT} f32 self train | {MIRRORED} | 1.18"]
-SUITES = {"small": SMALL, "large": LARGE}
+WORKERS = "--strategy multi-worker-mirrored --workers 2 --threads 1"
+WORKER_PAIRS = [f"{workload} f32 {peer} | {WORKERS} | {limit}" for workload in ("mnist-cnn 128", GPT) for peer, limit in
+                (("torch ddp2", 0.7), ("tf workers2", 0.7), ("mirrored fit", 1.05))]
+SUITES = {"small": SMALL, "large": LARGE, "workers": WORKER_PAIRS}
 
 
 PLANS = ["mnist-mlp 128", "mnist-cnn 128", RESNET, GPT]
@@ -115,6 +121,7 @@ class Spec:
         self.mine, self.theirs, self.where = [], [], None
         self.model = f"{args.models}/{self.workload}.onnx"
         self.packages = {}
+        self.steps = {}
 
     def training(self):
         return ["--batch-size", self.batch, "--precision", self.dtype, "--loss", "sparse-categorical-crossentropy",
@@ -135,10 +142,24 @@ class Spec:
         """Random examples of one epoch as .npy, written once."""
         x, y = f"{self.scratch}/{self.workload}-{self.batch}-x.npy", f"{self.scratch}/{self.workload}-{self.batch}-y.npy"
         if not os.path.exists(y):
-            code = ("import numpy as np, sys; n = int(sys.argv[1]); r = np.random.default_rng(0); "
-                    "np.save(sys.argv[2], r.random([n, *map(int, sys.argv[4:])], 'float32')); np.save(sys.argv[3], r.integers(0, 10, n))")
-            run([python_of("tf"), "-c", code, str(EPOCH_STEPS * int(self.batch)), x, y, *map(str, SHAPES[self.workload])])
+            code = ("import numpy as np, sys; n, tokens = map(int, sys.argv[1:3]); shape = [n, *map(int, sys.argv[5:])]; r = np.random.default_rng(0); "
+                    "np.save(sys.argv[3], r.integers(0, tokens, shape) if tokens else r.random(shape, 'float32')); "
+                    "np.save(sys.argv[4], r.integers(0, tokens or 10, shape if tokens else n))")
+            run([python_of("tf"), "-c", code, str(EPOCH_STEPS * int(self.batch)), str(TOKENS.get(self.workload, 0)), x, y,
+                 *map(str, SHAPES[self.workload])])
         return f"x={x},y={y}"
+
+    def fit(self, flags):
+        """Milliseconds of a step of fit, as its history tells; the first are not counted."""
+        history = f"{self.scratch}/history.jsonl"
+        warm, known = 5, self.steps.get(tuple(flags))
+        steps = warm + (max(10, int(self.args.seconds * 1e3 / known)) if known else 10)
+        run([f"{self.args.build}/bin/dist-run", "fit", self.model, "--data", self.data(), "--steps", str(steps), "--history", history,
+             *self.training(), *flags])
+        rows = [json.loads(line) for line in open(history)]
+        took = statistics.median([r["seconds"] for r in rows if r["kind"] == "step"][warm:]) * 1e3
+        self.steps[tuple(flags)] = took
+        return took if known else self.fit(flags)
 
     def epoch(self):
         history = f"{self.scratch}/history.jsonl"
@@ -154,6 +175,8 @@ class Spec:
             return time.perf_counter() - begin
         if self.mode == "epoch":
             return self.epoch()
+        if self.mode == "fit" or "--workers" in self.flags:
+            return self.fit(self.flags)
         if self.mode == "start":
             result = self.bench(self.flags, seconds=0.001)
             return (result["load_s"] + result["first_s"]) * 1e3
@@ -164,7 +187,8 @@ class Spec:
         if self.peer == "-":
             return 1
         if self.peer in ("self", "mirrored"):
-            return self.bench(MIRRORED.split() if self.peer == "mirrored" else [])["step_ms"]
+            flags = MIRRORED.split() if self.peer == "mirrored" else []
+            return self.fit(flags) if self.mode == "fit" else self.bench(flags)["step_ms"]
         if self.peer == "floor":
             return float(run([floor_program(self.args.build), self.workload, self.dtype, self.batch]).split("floor ")[-1].split()[0])
         mode, seconds = ("graph", 0) if self.mode == "start" else (self.mode, self.args.seconds)
