@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/parameter_server/mail.h"
+#include <algorithm>
 
 namespace dist::ps {
 
@@ -76,6 +77,7 @@ void Mail::send(int to, const Letter &letter,
   ++sent.messages;
   sent.bytes += int64_t(bytes->size());
   Sending &sending = outgoing.emplace_back();
+  sending.to = to;
   sending.bytes = std::move(bytes);
   transport->send(to, header, sending.bytes->data(), sending.bytes->size(),
                   &sending.request);
@@ -99,10 +101,19 @@ void Mail::collect() {
   }
 }
 
+void Mail::look() {
+  if (!watch || now() < nextLook)
+    return;
+  for (auto &[rank, why] : watch())
+    lose(rank, why);
+  nextLook = now() + kWatch;
+}
+
 Mail::Event Mail::wait(Clock::time_point until, Letter *letter) {
   Hearer hearer(*this);
   while (true) {
     collect();
+    look();
     // What a peer has sent comes before its loss.
     if (!letters.empty()) {
       *letter = std::move(letters.front());
@@ -119,13 +130,17 @@ Mail::Event Mail::wait(Clock::time_point until, Letter *letter) {
       continue;
     if (now() >= until)
       return Event::Nothing;
-    transport->sleepUntil(until);
+    transport->sleepUntil(watch ? std::min(until, nextLook) : until);
   }
 }
 
 void Mail::flush(Clock::time_point until) {
   Hearer hearer(*this);
-  for (collect(); !outgoing.empty() && now() < until; collect())
+  // Who is lost may take nothing for ever.
+  auto isAwaited = [&](const Sending &one) { return !peers[one.to].isLost; };
+  for (collect(); std::any_of(outgoing.begin(), outgoing.end(), isAwaited) &&
+                  now() < until;
+       collect())
     if (!transport->progress(hearer))
       transport->sleepUntil(until);
 }

@@ -9,7 +9,8 @@
 // with some kinds, bytes. What a letter's bytes are is the business of who
 // reads it; this file brings them whole, or tells that a peer is lost.
 //
-// One thread uses it. Letters may overtake each other.
+// One thread uses it. Letters may overtake each other. Who is frozen, or cut
+// off without a word, is seen by others' means: a watch tells of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_PARAMETER_SERVER_MAIL_H
@@ -18,6 +19,7 @@
 #include "runtime/comm/message/message.h"
 #include "runtime/core/types.h"
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
@@ -83,6 +85,11 @@ public:
   const std::string &why(int rank) const { return peers[rank].why; }
   /// From now on nothing of it is read: it does not keep to the rules.
   void drop(int rank, const std::string &why);
+  /// Who else knows of lost ranks, with the reasons: asked every `kWatch` in
+  /// `wait`; the same ones again do no harm.
+  using Watch = std::function<std::vector<std::pair<int, std::string>>()>;
+  void setWatch(Watch newWatch) { watch = std::move(newWatch); }
+  static constexpr std::chrono::milliseconds kWatch{20};
   /// Until all that was sent has left or cannot, or the time is over.
   void flush(Clock::time_point until);
   Clock::time_point now() const { return transport->now(); }
@@ -95,6 +102,7 @@ private:
     std::string why;
   };
   struct Sending {
+    int to = 0;
     Transport::Request request;
     std::shared_ptr<const Buffer> bytes;
   };
@@ -106,6 +114,7 @@ private:
 
   /// Finishes what is over; what has come whole becomes an event.
   void collect();
+  void look();
   void lose(int rank, const std::string &why);
 
   std::vector<Peer> peers;
@@ -115,6 +124,8 @@ private:
   std::deque<Letter> letters;
   std::deque<int> losses;
   Traffic sent;
+  Watch watch;
+  Clock::time_point nextLook;
   std::unique_ptr<Transport> transport;
 };
 

@@ -111,6 +111,9 @@ struct TaskOptions {
   /// Asked now and then: whether this process was told to stop, which the
   /// coordinator is told then. It goes on until the run is over.
   std::function<bool()> stops;
+  /// Hears which closure this process is in: a worker's own, a server's first
+  /// one that is not known to be done.
+  std::function<void(int64_t closure)> isIn;
 };
 
 /// How often `stops` is asked.

@@ -38,6 +38,8 @@ void Server::answerPush(const Letter &letter, Letter *reply) {
   if (letter.settled > settled) {
     settled = letter.settled;
     applied.erase(applied.begin(), applied.lower_bound(settled));
+    if (options.isIn)
+      options.isIn(settled);
   }
   AppliedBody body;
   body.isRepeated =

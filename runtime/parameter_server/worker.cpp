@@ -20,7 +20,7 @@ class Worker {
 public:
   Worker(Mail &mail, Replica &replica, const TaskOptions &options)
       : mail(mail), replica(replica), cast(options.cast),
-        teller(mail, options.stops) {}
+        teller(mail, options.stops), isIn(options.isIn) {}
   Status run(Ending *ending);
 
 private:
@@ -38,6 +38,7 @@ private:
   Replica &replica;
   const Cast &cast;
   StopTeller teller;
+  const std::function<void(int64_t)> &isIn;
   std::deque<Letter> closures; // handed out
   uint64_t questions = 0;
   Status failure; // a server is lost
@@ -159,6 +160,8 @@ Status Worker::train(const Letter &closure, ReportBody *report, Buffer *metrics,
 }
 
 Status Worker::runClosure(const Letter &closure) {
+  if (isIn)
+    isIn(closure.closure);
   ReportBody report;
   Buffer metrics;
   Status failure;

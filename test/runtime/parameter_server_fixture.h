@@ -153,12 +153,13 @@ public:
 
   void startServer(int index) {
     start(cast().server(index), [this, index](Mail &mail) {
-      return serve(mail, shards[index], {cast(), stops}, &endings[mail.rank()]);
+      return serve(mail, shards[index], {cast(), stops, {}},
+                   &endings[mail.rank()]);
     });
   }
   void startWorker(int index) {
     start(cast().worker(index), [this, index](Mail &mail) {
-      return work(mail, replicas[index], {cast(), stops},
+      return work(mail, replicas[index], {cast(), stops, {}},
                   &endings[mail.rank()]);
     });
   }

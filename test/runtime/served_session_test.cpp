@@ -116,7 +116,7 @@ struct ServedSessionTest : testing::Test {
       threads.emplace_back([this, server] {
         Ending ending;
         Status status = serve(*mails[cast.server(server)], shards[server],
-                              {cast, nullptr}, &ending);
+                              {cast, nullptr, nullptr}, &ending);
         EXPECT_TRUE(status.ok()) << status.message();
       });
     auto made = std::make_unique<ValuesSession>(layout.manifest);

@@ -111,7 +111,7 @@ struct ClusterRun::Impl {
   Status meetOthers(const Options &options);
   void takeMembers(Options *options);
   /// From now on processes that end, or are frozen, are lost to the others.
-  Status watchEachOther(const Options &options);
+  Status watchEachOther(const Options &options, bool outlivesMembers);
   Status serveMetrics(const Options &options);
 };
 
@@ -229,8 +229,10 @@ static std::string chooseInterface(const ClusterSpec &spec) {
   return "";
 }
 
-Status ClusterRun::Impl::watchEachOther(const Options &options) {
+Status ClusterRun::Impl::watchEachOther(const Options &options,
+                                        bool outlivesMembers) {
   cluster::HeartbeatOptions watching;
+  watching.outlivesMembers = outlivesMembers;
   watching.self = membership->self();
   watching.patience = options.heartbeatTimeout;
   watching.ports = {options.firstPort, options.lastPort};
@@ -348,21 +350,22 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   for (const cluster::Member &member : membership.members())
     hosts.push_back(member.host);
   if (variant.manifest.servers_size() > 0) {
-    if (options.metricsPort)
-      return Status::error(StatusCode::InvalidArgument,
-                           "a run with parameter servers serves no metrics",
-                           "--metrics-port", "its processes send no beats",
-                           "leave it out");
-    if (isChief())
+    // What a lost worker had to do is another's.
+    DIST_RETURN_IF_ERROR(
+        impl->watchEachOther(options, /*outlivesMembers=*/true));
+    if (isChief()) {
       noteCluster(impl->spec, impl->secret.has_value(), hosts,
                   int(impl->spec.trainers().size()), "");
+      DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
+    }
     return joinServed(package, settings->cpuVariant);
   }
   // The one that is left has all ranks, as a run without a cluster.
   if (membership.members().size() == 1)
     return Status();
   // Who trains in step ends with the first that is lost.
-  DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
+  DIST_RETURN_IF_ERROR(
+      impl->watchEachOther(options, /*outlivesMembers=*/false));
   DIST_RETURN_IF_ERROR(
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
@@ -408,7 +411,22 @@ Status ClusterRun::joinServed(const std::string &package,
   cast.servers = int(impl->spec.of(cluster::Job::Ps).size());
   for (const cluster::Member &member : impl->membership->members())
     cast.names.push_back(member.task.text());
-  return ServedRun::create(package, cpu, cast, std::move(end), &impl->served);
+  cluster::Heartbeat &heartbeat = *impl->heartbeat;
+  ServedRun::Beats beats;
+  beats.lost = [&heartbeat, self = impl->membership->self()] {
+    std::vector<std::pair<int, std::string>> lost;
+    for (cluster::LostMember &one : heartbeat.losses())
+      // Who is given up hears nothing more, of the coordinator neither.
+      lost.emplace_back(one.member == self ? ps::Cast::coordinator : one.member,
+                        std::move(one.why));
+    return lost;
+  };
+  beats.isIn = [&heartbeat](int64_t closure) { heartbeat.begin(closure + 1); };
+  beats.explain = [&heartbeat](const Status &failed) {
+    return heartbeat.explain(failed);
+  };
+  return ServedRun::create(package, cpu, cast, std::move(end), std::move(beats),
+                           &impl->served);
 }
 
 Status ClusterRun::agreeOn(

@@ -30,12 +30,14 @@ Status checkServed(const Options &options) {
 
 Status ServedRun::create(const std::string &package, const std::string &cpu,
                          const ps::Cast &cast, std::unique_ptr<Transport> end,
-                         std::unique_ptr<ServedRun> *out) {
+                         Beats beats, std::unique_ptr<ServedRun> *out) {
   auto made = std::make_unique<ServedRun>();
   made->cast = cast;
   DIST_RETURN_IF_ERROR(ps::Layout::read(package, cpu, &made->layout));
   made->mail =
       std::make_unique<ps::Mail>(std::move(end), made->layout.largestLetter());
+  made->mail->setWatch(beats.lost);
+  made->beats = std::move(beats);
   *out = std::move(made);
   return Status();
 }
@@ -55,7 +57,7 @@ static bool isTold() { return interruptedBy() != 0; }
 
 int ServedRun::finish(const Status &status, ps::Ending ending) const {
   if (!status.ok())
-    return report(status);
+    return report(beats.explain(status));
   printNote("dist-run: note: " + describeTraffic());
   switch (ending) {
   case ps::Ending::Saved:
@@ -75,7 +77,7 @@ int ServedRun::serve(Session &session) {
   Status status = ps::SessionShard::create(session, layout,
                                            cast.serverOf(mail->rank()), &shard);
   if (status.ok())
-    status = ps::serve(*mail, *shard, {cast, isTold}, &ending);
+    status = ps::serve(*mail, *shard, {cast, isTold, beats.isIn}, &ending);
   shield.dismiss();
   return finish(status, ending);
 }
@@ -89,7 +91,7 @@ int ServedRun::work(Session &session, const Dataset &data,
       session, layout, data,
       {options.shuffle, options.dropRemainder, options.onNonfinite}, &replica);
   if (status.ok())
-    status = ps::work(*mail, *replica, {cast, isTold}, &ending);
+    status = ps::work(*mail, *replica, {cast, isTold, beats.isIn}, &ending);
   shield.dismiss();
   return finish(status, ending);
 }

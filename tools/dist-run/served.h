@@ -29,11 +29,20 @@ std::string describeTraffic(const std::string &name, const Traffic &sent);
 
 class ServedRun {
 public:
+  /// What the processes know of each other besides letters.
+  struct Beats {
+    ps::Mail::Watch lost;
+    /// This process is in a closure.
+    std::function<void(int64_t closure)> isIn;
+    /// What an error comes from.
+    std::function<Status(const Status &failed)> explain;
+  };
+
   /// Reads how the variables of a package are spread; `end` reaches all ranks
   /// of `cast`.
   static Status create(const std::string &package, const std::string &cpu,
                        const ps::Cast &cast, std::unique_ptr<Transport> end,
-                       std::unique_ptr<ServedRun> *out);
+                       Beats beats, std::unique_ptr<ServedRun> *out);
 
   bool isServer() const { return cast.serverOf(mail->rank()) >= 0; }
   bool isWorker() const { return cast.workerOf(mail->rank()) >= 0; }
@@ -58,6 +67,7 @@ private:
 
   ps::Layout layout;
   ps::Cast cast;
+  Beats beats;
   std::unique_ptr<ps::Mail> mail;
   std::unique_ptr<ps::Coordinator> coordinator;
   std::unique_ptr<StepRunner> steps;

@@ -111,6 +111,7 @@ void Heartbeat::attach(std::vector<Communicator *> ranks, OpName nameOp) {
 }
 void Heartbeat::detach() { impl->detach(); }
 void Heartbeat::done(const StepDone &step) { impl->done(step); }
+void Heartbeat::begin(int64_t step) { impl->begin(step); }
 Status Heartbeat::check() { return impl->check(); }
 Status Heartbeat::explain(const Status &failed) {
   return impl->explain(failed);
@@ -118,6 +119,7 @@ Status Heartbeat::explain(const Status &failed) {
 std::vector<int> Heartbeat::findLost(bool waits) {
   return impl->findLost(waits);
 }
+std::vector<LostMember> Heartbeat::losses() { return impl->losses(); }
 std::vector<std::string> Heartbeat::takeNotes() { return impl->takeNotes(); }
 proto::ClusterStatus Heartbeat::status() { return impl->status(); }
 
@@ -151,6 +153,10 @@ void Heartbeat::Impl::done(const StepDone &step) {
     if (least < 0 || wait < least)
       least = wait;
   }
+  // Who has no communicators waits in none; who has them and is between two
+  // sessions has no step to tell of.
+  if (options.outlivesMembers)
+    least = 0;
   if (least < 0 || place.steps_size() >= kMostSteps)
     return;
   proto::StepTimes &times = *place.add_steps();
@@ -159,6 +165,11 @@ void Heartbeat::Impl::done(const StepDone &step) {
   times.set_seconds(step.seconds);
   times.set_input_seconds(step.inputSeconds);
   times.set_wait_seconds(double(least) * 1e-9);
+}
+
+void Heartbeat::Impl::begin(int64_t step) {
+  std::lock_guard<std::mutex> lock(mutex);
+  place.set_step(step);
 }
 
 void Heartbeat::Impl::catchUp(std::unique_lock<std::mutex> &lock) {
@@ -199,6 +210,14 @@ std::vector<int> Heartbeat::Impl::findLost(bool waits) {
     looked.wait_for(lock,
                     std::chrono::duration<double>(1 + 2 * options.patience),
                     [&] { return !lost.empty(); });
+  std::vector<int> members;
+  for (const LostMember &one : lost)
+    members.push_back(one.member);
+  return members;
+}
+
+std::vector<LostMember> Heartbeat::Impl::losses() {
+  std::lock_guard<std::mutex> lock(mutex);
   return lost;
 }
 
@@ -215,8 +234,11 @@ proto::ClusterStatus Heartbeat::Impl::status() {
 void Heartbeat::Impl::fail(int member, const std::string &why) {
   bool isSelf = member == options.self;
   std::lock_guard<std::mutex> lock(mutex);
-  if (std::count(lost.begin(), lost.end(), member) == 0)
-    lost.push_back(member);
+  if (std::none_of(lost.begin(), lost.end(),
+                   [&](const LostMember &one) { return one.member == member; }))
+    lost.push_back({member, why});
+  if (options.outlivesMembers && !isSelf)
+    return;
   if (isGivenUp || (!failure.empty() && !isSelf))
     return;
   isGivenUp = isSelf;

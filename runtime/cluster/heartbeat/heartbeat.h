@@ -11,7 +11,8 @@
 // A process that ends without a word is lost at once, by its connection's end.
 //
 // What is lost ends the work: collectives of the ranks that are here fail, also
-// those of the lost process itself when it was only frozen and wakes up.
+// those of the lost process itself when it was only frozen and wakes up. Where
+// others take over what a member did, they alone hear of it that ask.
 //
 // Beats say nothing of whether a step goes on: that is for the collectives'
 // deadlines (comm/common/waits.h).
@@ -35,6 +36,13 @@ struct HeartbeatOptions {
   double patience = 0.9;
   /// Where the chief listens.
   PortRange ports;
+  /// A member's loss is no failure of the others.
+  bool outlivesMembers = false;
+};
+
+struct LostMember {
+  int member = 0;
+  std::string why;
 };
 
 /// A step that this process has done.
@@ -63,6 +71,8 @@ public:
   void attach(std::vector<Communicator *> ranks, OpName nameOp);
   void detach();
   void done(const StepDone &step);
+  /// Without communicators: the step that this process is in.
+  void begin(int64_t step);
 
   /// Whether all are there, as far as is known, and take this process for one
   /// of them. To be asked before something is written that only one process may
@@ -75,6 +85,8 @@ public:
   /// others have given it up. `waits`, after a failure: as long as it takes to
   /// notice one.
   std::vector<int> findLost(bool waits);
+  /// The same, without waiting, and why.
+  std::vector<LostMember> losses();
   /// Of the chief: lines about processes that are slow, or were silent; the
   /// thread of the beats must not wait for who reads them.
   std::vector<std::string> takeNotes();

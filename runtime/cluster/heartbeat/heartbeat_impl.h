@@ -34,9 +34,11 @@ public:
   void attach(std::vector<Communicator *> ranks, OpName nameOp);
   void detach();
   void done(const StepDone &step);
+  void begin(int64_t step);
   Status check();
   Status explain(const Status &failed);
   std::vector<int> findLost(bool waits);
+  std::vector<LostMember> losses();
   std::vector<std::string> takeNotes();
   proto::ClusterStatus status();
 
@@ -79,7 +81,8 @@ private:
   void hearOfLoss(const proto::Loss &loss);
   void setState(int member, Monitor::State state);
 
-  /// Ends the work here: a member is lost, or this process is to the others.
+  /// A member is lost, or this process is to the others: ends the work here,
+  /// where it cannot go on without.
   void fail(int member, const std::string &why);
   /// Waits until what came while the process slept is heard.
   void catchUp(std::unique_lock<std::mutex> &lock);
@@ -102,7 +105,7 @@ private:
   proto::Beat place;
   std::vector<int64_t> waited;
   std::string failure;
-  std::vector<int> lost;
+  std::vector<LostMember> lost;
   bool isGivenUp = false; // by the others
   uint64_t looks = 0;
   Clock::time_point lastLook;

@@ -407,9 +407,7 @@ Status readFromChief(const Address &chief,
   if (response.kvs_size() != 1 ||
       !texts.ParseFromString(response.kvs(0).value()) || texts.text_size() != 1)
     return Status::error(StatusCode::Unavailable, "no cluster is at work",
-                         chief.text(),
-                         "its processes have not met yet, or have parameter "
-                         "servers and send no beats",
+                         chief.text(), "its processes have not met yet",
                          "ask again when all are started");
   *out = texts.text(0);
   return Status();

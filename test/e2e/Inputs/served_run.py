@@ -3,36 +3,42 @@
     served_run.py CASE FOLDER ARGUMENTS...
 
 Runs `dist-run ARGUMENTS...` as chief 0, worker 0, worker 1 and ps 0 in FOLDER, does what
-the case says, and prints what becomes of each, for FileCheck.
+the case says to those that WHO names, and prints what becomes of each, for FileCheck.
 """
 import os
 import signal
+import subprocess
 import sys
+import urllib.request
 
 import tasks
 
 case, folder, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
 cluster = {"chief": [tasks.reserve()], "worker": [tasks.reserve(), tasks.reserve()], "ps": [tasks.reserve()]}
 before = tasks.steps_done(folder)  # of a run that this one goes on from
-if case == "freeze":
-    arguments += ["--collective-timeout", "2"]
 processes = {
     f"{job} {index}": tasks.start(cluster, job, index, folder, arguments)
     for job in cluster
     for index in range(len(cluster[job]))
 }
 tasks.wait_for_steps(folder, before + 10)
-victim = os.environ.get("WHO", "worker 0")
+victims = os.environ.get("WHO", "worker 0").split(",")
 if case in ("kill", "stop", "freeze"):
-    processes[victim].send_signal({"kill": signal.SIGKILL, "stop": signal.SIGTERM, "freeze": signal.SIGSTOP}[case])
+    for victim in victims:
+        processes[victim].send_signal({"kill": signal.SIGKILL, "stop": signal.SIGTERM, "freeze": signal.SIGSTOP}[case])
+elif case == "watch":
+    metrics = next(line.split()[-1] for line in processes["chief 0"].stderr if "metrics at" in line)
+    print(subprocess.run(["dist-run", "status", cluster["chief"][0]], check=True, capture_output=True, text=True).stdout)
+    print(urllib.request.urlopen(metrics, timeout=60).read().decode())
+    processes["ps 0"].send_signal(signal.SIGTERM)
 elif case != "train":
     raise SystemExit(f"no case {case}")
 for name, task in processes.items():
-    if case == "freeze" and name == victim:
+    if case == "freeze" and name in victims:
         continue
     out, err = task.communicate(timeout=120)
     print(f"== {name}: exit {task.returncode}\n{out}{err}", end="")
-if case == "freeze":
+for victim in victims if case == "freeze" else []:
     # It wakes up when all is over, and finds that out.
     processes[victim].send_signal(signal.SIGCONT)
     out, err = processes[victim].communicate(timeout=120)

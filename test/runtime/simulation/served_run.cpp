@@ -199,7 +199,7 @@ void ServedRun::startAll() {
       const Cast &cast = options.cast;
       Mail mail(std::move(ends[rank]), kLargest);
       Ending ending = Ending::Done;
-      TaskOptions task{cast, nullptr};
+      TaskOptions task{cast, nullptr, nullptr};
       if (int server = cast.serverOf(rank); server >= 0) {
         LoggedShard shard(*this, server);
         results[rank] = serve(mail, shard, task, &ending);
