@@ -72,6 +72,9 @@ if platform.machine() == "x86_64":
 if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
     config.available_features.add("mounts")
 
+if shutil.which("etcd"):
+    config.available_features.add("etcd")
+
 # `lit -D verify-roundtrip`: every dist-opt run also round-trips its output.
 if lit_config.params.get("verify-roundtrip"):
     config.substitutions.append(("dist-opt", "dist-opt --verify-roundtrip"))

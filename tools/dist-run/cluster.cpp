@@ -305,6 +305,8 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.timeout = options.startTimeout;
   joining.cpus = int(cpu::usableCpus().size());
   joining.isElastic = options.elastic;
+  joining.etcd = options.etcd;
+  DIST_RETURN_IF_ERROR(checkStore(options));
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
   };

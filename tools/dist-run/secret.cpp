@@ -40,6 +40,20 @@ Status readJobSecret(const Options &options,
              : cluster::JobSecret::fromFile(options.jobSecretFile, &**out);
 }
 
+Status checkStore(const Options &options) {
+  for (const cluster::Address &address : options.etcd)
+    if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
+      return Status::error(
+          StatusCode::InvalidArgument,
+          "the store would be reached in clear text", "--coordination",
+          address.text() +
+              " is not this machine's, and what the processes know each other "
+              "by is told there",
+          "reach it by an encrypted tunnel that begins at 127.0.0.1, or give "
+          "--insecure-network, where nobody else can read or change it");
+  return Status();
+}
+
 Status makeLaunchSecret(const Options &options, std::string *out) {
   std::optional<cluster::JobSecret> given;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {}, &given));

@@ -13,6 +13,7 @@
 #include "runtime/formats/file.h"
 #include "tools/options/strategies.h"
 #include "tools/options/values.h"
+#include <algorithm>
 #include <set>
 #include <unistd.h>
 
@@ -223,6 +224,28 @@ Status parseMetricsPort(const std::string &text, std::string *host,
     return wrongValue("--metrics-port", fault->why, fault->todo);
   *host = address.host;
   *port = address.port;
+  return Status();
+}
+
+Status parseCoordination(const std::string &text,
+                         std::vector<cluster::Address> *etcd) {
+  static const std::string scheme = "etcd://";
+  etcd->clear();
+  if (text == "embedded")
+    return Status();
+  if (text.rfind(scheme, 0) != 0)
+    return wrongValue("--coordination", text + " is none",
+                      "give embedded, or etcd://HOST:PORT, more of them by "
+                      "commas; an etcd is reached in clear text");
+  for (size_t from = scheme.size(), to = 0; to < text.size(); from = to + 1) {
+    to = std::min(text.find(',', from), text.size());
+    cluster::Address address;
+    if (auto fault =
+            cluster::parseAddress(text.substr(from, to - from), &address))
+      return wrongValue("--coordination", text + ": " + fault->why,
+                        fault->todo);
+    etcd->push_back(address);
+  }
   return Status();
 }
 

@@ -53,6 +53,10 @@ Status findChief(const Options &options, cluster::Address *out);
 Status parseMetricsPort(const std::string &text, std::string *host,
                         std::optional<int> *port);
 
+/// `embedded`, for which there are none, or `etcd://HOST:PORT,...`.
+Status parseCoordination(const std::string &text,
+                         std::vector<cluster::Address> *etcd);
+
 /// `23000:23999`, both of them included.
 Status parsePortRange(const std::string &text, int *first, int *last);
 

@@ -28,6 +28,13 @@ void addClusterOptions(Table &table, Options &o) {
              "take part in it",
              &o.insecureNetwork);
   table.usedBy("fit evaluate predict bench");
+  table.value("--coordination", "embedded|etcd://HOST:PORT,...",
+              "where the cluster's processes meet: a store that the chief "
+              "serves (default), or an etcd, of which each address will do; "
+              "training goes on while it is away",
+              [&](const std::string &given) {
+                return parseCoordination(given, &o.etcd);
+              });
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "
              "say, as worker:0",

@@ -13,6 +13,7 @@
 #ifndef TOOLS_OPTIONS_OPTIONS_H
 #define TOOLS_OPTIONS_OPTIONS_H
 
+#include "runtime/cluster/cluster_spec.h"
 #include "runtime/core/status.h"
 #include "runtime/train/watch.h"
 #include <cstdint>
@@ -102,11 +103,12 @@ struct Options {
   bool errorOnImplicitReshard = false, allowReplicate = false;
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
-  double startTimeout = 300;       // 0: none
-  double heartbeatTimeout = 0.9;   // 0: none
-  int firstPort = 0, lastPort = 0; // to listen at; 0: any
-  bool elastic = false;            // goes on without workers that are lost
-  int minWorkers = 1;              // that are enough for that
+  double startTimeout = 300;          // 0: none
+  double heartbeatTimeout = 0.9;      // 0: none
+  int firstPort = 0, lastPort = 0;    // to listen at; 0: any
+  std::vector<cluster::Address> etcd; // none: the chief serves the store
+  bool elastic = false;               // goes on without workers that are lost
+  int minWorkers = 1;                 // that are enough for that
   /// Where the chief serves metrics; a port of 0: a free one.
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere

@@ -17,8 +17,9 @@ namespace dist::cluster {
 /// How long a chief whose start has failed serves those who do not know yet.
 static constexpr milliseconds kLinger{2000};
 
-std::string folderOf(int epoch, const std::string &what) {
-  return "/dist/" + std::to_string(epoch) + "/" + what + "/";
+std::string folderOf(const std::string &root, int epoch,
+                     const std::string &what) {
+  return root + std::to_string(epoch) + "/" + what + "/";
 }
 
 static std::optional<TlsCertificates>
@@ -38,6 +39,13 @@ Status refuseSecret(const std::string &where, bool hasSecret) {
 
 Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
+  if (hasEtcd()) {
+    std::string target;
+    DIST_RETURN_IF_ERROR(findEtcd(&target));
+    client = std::make_unique<EtcdClient>(target, kCallMilliseconds);
+    leases = std::make_unique<EtcdClient>(target, kLeaseMilliseconds);
+    return Status();
+  }
   const Address &address = *options.spec.find(taskOf(chief));
   std::string store = address.text();
   std::optional<TlsCertificates> tls = certificatesOf(options.secret);
@@ -90,6 +98,8 @@ void Membership::Impl::renew() {
     // A store that is away matters to those alone who wait for an answer.
     LeaseKeepAliveResponse response;
     (void)leases->leaseKeepAlive(lease, &response);
+    if (keptLease != 0)
+      (void)leases->leaseKeepAlive(keptLease, &response);
     lock.lock();
   }
 }
@@ -105,15 +115,25 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
   PutRequest *put = request.add_success()->mutable_request_put();
   put->set_key(key);
   put->set_value(value);
-  put->set_lease(leased ? lease : 0);
+  put->set_lease(leased ? lease : keptLease);
   request.add_failure()->mutable_request_range()->set_key(key);
+  if (!run.empty())
+    fence(&request);
   TxnResponse response;
-  StoreResult result = client->txn(request, &response);
+  StoreResult result = call([&] { return client->txn(request, &response); });
   kept->reset();
-  if (result.ok() && !response.succeeded())
-    for (const ResponseOp &answer : response.responses())
-      for (const mvccpb::KeyValue &one : answer.response_range().kvs())
-        *kept = one.value();
+  if (!result.ok() || response.succeeded())
+    return result;
+  for (const ResponseOp &answer : response.responses())
+    for (const mvccpb::KeyValue &one : answer.response_range().kvs())
+      *kept = one.value();
+  if (!hasEtcd())
+    return result;
+  if (!*kept)
+    return runIsOver();
+  // An earlier try whose answer was lost.
+  if (**kept == value)
+    kept->reset();
   return result;
 }
 
@@ -126,7 +146,7 @@ StoreResult Membership::Impl::listNumbers(const std::string &folder,
                         char(folder.back() + 1));
   request.set_keys_only(!valuesToo);
   RangeResponse response;
-  StoreResult result = client->range(request, &response);
+  StoreResult result = call([&] { return client->range(request, &response); });
   values->clear();
   for (const mvccpb::KeyValue &one : response.kvs()) {
     const std::string name = one.key().substr(folder.size());
@@ -390,7 +410,7 @@ Status readFromChief(const Address &chief,
   }
   RangeRequest request;
   RangeResponse response;
-  request.set_key(folderOf(epoch, what) + "0");
+  request.set_key(folderOf(kRoot, epoch, what) + "0");
   if (result.ok())
     result = client.range(request, &response);
   if (result.code == StoreCode::Unauthenticated)

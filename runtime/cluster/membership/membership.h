@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The chief serves the store at its address. Every process registers there with
-// what the others must know of it, under a lease: who ends, or is frozen for
-// longer than the lease, is registered no more. Once all are there the roll is
-// closed, and the end of any of them is an error of the others.
+// The chief serves the store at its address, or an etcd does. Every process
+// registers there with what the others must know of it, under a lease: who
+// ends, or is frozen for longer than the lease, is registered no more. Once all
+// are there the roll is closed, and the end of any of them is an error of the
+// others.
 //
 // The store is for the start alone: what a step needs does not pass it, and
 // processes that have met go on without it.
@@ -58,6 +59,10 @@ struct MembershipOptions {
   /// What the job's processes know each other by; none: nothing.
   std::optional<JobSecret> secret;
   bool isElastic = false;
+  /// Where an etcd is that holds the store, reached in clear text; none: the
+  /// chief serves it. It outlives the run, and may have others' keys: all of a
+  /// run are in a folder of its own, under leases. Not with `isElastic`.
+  std::vector<Address> etcd;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.

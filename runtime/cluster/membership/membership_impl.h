@@ -43,8 +43,11 @@ inline constexpr char kPresent[] = "present", kRoll[] = "roll";
 inline constexpr char kEpoch[] = "/dist/epoch", kNext[] = "/dist/next";
 /// Who waits to be taken in, by number, for as long as its lease.
 inline constexpr char kNewcomers[] = "/dist/newcomers/";
+/// All that a chief's store has. Of an etcd, those of one run.
+inline constexpr char kRoot[] = "/dist/";
 /// Of an epoch's exchange, with a value by each member under its number.
-std::string folderOf(int epoch, const std::string &what);
+std::string folderOf(const std::string &root, int epoch,
+                     const std::string &what);
 /// The chief's connection does not show the secret that this process has.
 Status refuseSecret(const std::string &where, bool hasSecret);
 
@@ -60,6 +63,20 @@ struct Membership::Impl {
   Status registerSelf();
   Status enter();
   Status enterLate();
+  /// The same in an etcd, whose earlier runs may have left something.
+  Status enterRun();
+  Status beginRun();
+  StoreResult readRun(std::string *now);
+  std::string runKey() const;
+  Status findEtcd(std::string *target) const;
+  Status grantLease(int64_t *id);
+  void beRunOf(const std::string &name);
+  StoreResult runIsOver() const;
+  /// Only while the run is this one still.
+  void fence(etcdserverpb::TxnRequest *request) const;
+  /// Calls an etcd again that is away for a moment, as it is while it elects.
+  StoreResult call(const std::function<StoreResult()> &once);
+  std::string describeSelf() const;
   /// That a process, which this text describes, has this one's task.
   Status isTaken(const std::string &by) const;
   StoreResult readNumber(const char *key, int *number);
@@ -91,7 +108,7 @@ struct Membership::Impl {
 
   const Task &taskOf(int member) const { return all[numbers[member]]; }
   std::string folder(const std::string &what) const {
-    return folderOf(epoch, what);
+    return folderOf(root, epoch, what);
   }
   std::string keyOf(const std::string &what, int member) const {
     return folder(what) + std::to_string(numbers[member]);
@@ -101,7 +118,17 @@ struct Membership::Impl {
     return taskOf(member).text() +
            (address && !address->host.empty() ? " at " + address->text() : "");
   }
+  bool hasEtcd() const { return !options.etcd.empty(); }
+  std::string etcdText() const {
+    std::string text;
+    for (const Address &address : options.etcd)
+      text += (text.empty() ? "etcd://" : ",") + address.text();
+    return text;
+  }
+  Status etcdFails(const StoreResult &result) const;
   Status chiefIsGone(const StoreResult &result) const {
+    if (hasEtcd())
+      return etcdFails(result);
     return Status::error(StatusCode::Unavailable, "the cluster has no chief",
                          where(chief), result.message,
                          "look there why it ended");
@@ -123,7 +150,12 @@ struct Membership::Impl {
   int self = 0;
   std::unique_ptr<EtcdServer> server;
   std::unique_ptr<EtcdClient> client, leases;
-  int64_t lease = 0;
+  /// Of what says that this process is there, given up as it leaves; and, in an
+  /// etcd, of what the others may still want to read then.
+  int64_t lease = 0, keptLease = 0;
+  std::string root = kRoot;
+  std::string nonce;
+  std::string run; // of an etcd: the chief's name for it
   bool isStarted = false;
   std::vector<Member> members;
 
@@ -139,6 +171,12 @@ struct Membership::Impl {
     begin = Clock::now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;
+  }
+  /// Whether it has lasted so many seconds, or as long as the start may.
+  bool isPast(double seconds) const {
+    if (options.timeout > 0)
+      seconds = std::min(seconds, options.timeout);
+    return Clock::now() - begin > std::chrono::duration<double>(seconds);
   }
 };
 

@@ -27,8 +27,14 @@ static std::string nameHost() {
   return name;
 }
 
-/// Waits for the chief's store to be there, and enters this process.
+/// Waits for the store to be there, and enters this process.
 Status Membership::Impl::registerSelf() {
+  if (hasEtcd()) {
+    DIST_RETURN_IF_ERROR(grantLease(&lease));
+    DIST_RETURN_IF_ERROR(grantLease(&keptLease));
+    renewal = std::thread([this] { renew(); });
+    return enterRun();
+  }
   beginWait();
   StoreResult result;
   while (true) {
@@ -72,7 +78,7 @@ Status Membership::Impl::enterLate() {
     StoreResult result = readNumber(kEpoch, &present);
     std::map<int, std::string> others;
     if (result.ok())
-      result = listNumbers(folderOf(present, kPresent), true, &others);
+      result = listNumbers(folderOf(kRoot, present, kPresent), true, &others);
     if (result.ok() && entered < 0 && others.count(self) == 0) {
       std::optional<std::string> kept;
       result =
@@ -115,18 +121,22 @@ Status Membership::Impl::enterLate() {
   }
 }
 
-/// Says in this epoch that the process is there.
-Status Membership::Impl::enter() {
+std::string Membership::Impl::describeSelf() const {
   proto::Member member;
   member.set_host(identifyHost());
   member.set_name(nameHost());
   member.set_process(getpid());
   member.set_cpus(options.cpus);
   member.set_number(numbers[self]);
+  member.set_nonce(nonce);
+  return member.SerializeAsString();
+}
+
+/// Says in this epoch that the process is there.
+Status Membership::Impl::enter() {
   std::optional<std::string> kept;
-  StoreResult result =
-      putFirst(keyOf(kPresent, self), member.SerializeAsString(),
-               /*leased=*/true, &kept);
+  StoreResult result = putFirst(keyOf(kPresent, self), describeSelf(),
+                                /*leased=*/true, &kept);
   if (!result.ok())
     return chiefIsGone(result);
   if (!kept)
@@ -151,7 +161,7 @@ StoreResult Membership::Impl::readRoll(std::optional<std::string> *roll) {
   RangeRequest request;
   request.set_key(folder(kRoll));
   RangeResponse response;
-  StoreResult result = client->range(request, &response);
+  StoreResult result = call([&] { return client->range(request, &response); });
   roll->reset();
   if (result.ok() && response.kvs_size() > 0)
     *roll = response.kvs(0).value();
