@@ -80,6 +80,7 @@ Status bench(Session &session, const BenchOptions &options, BenchResult *out) {
   }
   out->steps = int64_t(times.size());
   out->examplesPerStep = plan.batch;
+  out->meanMs = last * 1e3 / double(times.size());
   auto middle = times.begin() + times.size() / 2;
   std::nth_element(times.begin(), middle, times.end());
   out->medianMs = *middle * 1e3;

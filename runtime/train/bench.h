@@ -20,7 +20,9 @@ struct BenchOptions {
 struct BenchResult {
   int64_t steps = 0, examplesPerStep = 0;
   double firstSeconds = 0; // the first step, which makes kernels and packs
-  double medianMs = 0, bestMs = 0, examplesPerSecond = 0;
+  double medianMs = 0, bestMs = 0;
+  double meanMs = 0; // with those steps that stalled, unlike the median
+  double examplesPerSecond = 0; // by the median
 };
 
 /// Repeats one entry on random data after a warm-up. A train step is one batch

@@ -7,6 +7,7 @@
 #include "test/runtime/train_fixture.h"
 #include "runtime/train/bench.h"
 #include "runtime/train/predict.h"
+#include <thread>
 
 using namespace dist;
 
@@ -250,7 +251,31 @@ TEST_F(TrainTest, BenchTimesSteps) {
   ASSERT_TRUE(bench(session, options, &result).ok());
   EXPECT_GE(result.steps, 5);
   EXPECT_LE(result.bestMs, result.medianMs);
+  EXPECT_LE(result.bestMs, result.meanMs);
   EXPECT_EQ(result.examplesPerStep, 4);
+}
+
+/// Takes much longer for one of three steps.
+class StallingSession : public FakeSession {
+public:
+  StallingSession() : FakeSession(4, 4) {}
+  Status run(const manifest::Entry &entry,
+             const std::vector<TensorView> &inputs,
+             std::vector<Tensor> *outputs) override {
+    if (calls.size() % 3 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return FakeSession::run(entry, inputs, outputs);
+  }
+};
+
+// The median does not see them.
+TEST_F(TrainTest, BenchsMeanShowsStalls) {
+  StallingSession session;
+  BenchOptions options;
+  options.seconds = 0.01;
+  BenchResult result;
+  ASSERT_TRUE(bench(session, options, &result).ok());
+  EXPECT_GE(result.meanMs * double(result.steps), 20 * (result.steps / 3));
 }
 
 } // namespace

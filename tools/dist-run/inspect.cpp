@@ -96,6 +96,7 @@ int runBench(const Options &options) {
   std::string text;
   if (options.json)
     text = "{\"step_ms\":" + fixed(result.medianMs, 4) +
+           ",\"mean_ms\":" + fixed(result.meanMs, 4) +
            ",\"best_ms\":" + fixed(result.bestMs, 4) +
            ",\"examples_per_s\":" + fixed(result.examplesPerSecond, 1) +
            ",\"compile_s\":" + fixed(program.compileSeconds, 3) +
@@ -107,12 +108,13 @@ int runBench(const Options &options) {
            ",\"predicted_ms\":" + predicted +
            ",\"steps\":" + std::to_string(result.steps) + "}\n";
   else
-    text = "step " + fixed(result.medianMs, 3) + " ms (best " +
-           fixed(result.bestMs, 3) + " ms, " + std::to_string(result.steps) +
-           " steps of " + std::to_string(result.examplesPerStep) +
-           " examples), " + fixed(result.examplesPerSecond, 0) +
-           " examples/s\ncompiled in " + fixed(program.compileSeconds, 2) +
-           " s, loaded in " + fixed(loadSeconds, 3) + " s, resident " +
+    text = "step " + fixed(result.medianMs, 3) + " ms (mean " +
+           fixed(result.meanMs, 3) + " ms, best " + fixed(result.bestMs, 3) +
+           " ms, " + std::to_string(result.steps) + " steps of " +
+           std::to_string(result.examplesPerStep) + " examples), " +
+           fixed(result.examplesPerSecond, 0) + " examples/s\ncompiled in " +
+           fixed(program.compileSeconds, 2) + " s, loaded in " +
+           fixed(loadSeconds, 3) + " s, resident " +
            fixed(residentMegabytes(), 0) + " MB, device memory " +
            fixed(double(session->deviceBytes()) / 1e6, 1) + " MB\n";
   return report(printResult(text));

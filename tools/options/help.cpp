@@ -17,7 +17,8 @@ const std::vector<CommandRow> &commandTable() {
       {"fit", "trains a model on data"},
       {"evaluate", "loss and metrics of a model on data"},
       {"predict", "a model's outputs for inputs in files"},
-      {"bench", "times steps, or measures this machine (--calibrate)"},
+      {"bench", "times steps (median, mean and best), or measures this machine "
+                "(--calibrate)"},
       {"info", "inputs, outputs and variables of a model, and what is trained"},
       {"status", "how far a cluster is, and who of it is slow"},
   };
