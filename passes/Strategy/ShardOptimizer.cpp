@@ -149,10 +149,15 @@ void ShardOptimizerPass::keepNearGathers(func::FuncOp entry) {
     int64_t bytes;
     bool kept = false; // takes what an earlier one gathered
   };
+  // An entry takes its own out of the list: some of them are erased here, and
+  // the next entry must not look at those.
   SmallVector<Gather> order;
-  for (ReshardOp op : gathers)
-    if (op->getBlock() == &entry.front())
-      order.push_back({op, getByteSize(op.getType())});
+  llvm::erase_if(gathers, [&](ReshardOp op) {
+    if (op->getBlock() != &entry.front())
+      return false;
+    order.push_back({op, getByteSize(op.getType())});
+    return true;
+  });
   llvm::sort(order, [](const Gather &a, const Gather &b) {
     return ReshardOp(a.op)->isBeforeInBlock(b.op);
   });

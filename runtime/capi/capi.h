@@ -58,6 +58,15 @@ Result guarded(Result otherwise, Function body) noexcept {
   }
 }
 
+/// A caller's enum as the number that it is: one that no enumerator has must be
+/// told, and to read it as an enum is undefined.
+template <typename Enum> int numberOf(const Enum &given) {
+  int number = 0;
+  static_assert(sizeof number == sizeof given);
+  std::memcpy(&number, &given, sizeof number);
+  return number;
+}
+
 inline Status badArgument(const std::string &what,
                           const std::string &where = "") {
   return Status::error(StatusCode::InvalidArgument, what, where);
@@ -98,7 +107,8 @@ Status giveStruct(const Struct &filled, size_t least, const char *name,
   return Status();
 }
 
-Status toFolderUse(dist_checkpoint_use_t given, FolderUse *out);
+/// `given`: a dist_checkpoint_use_t.
+Status toFolderUse(int given, FolderUse *out);
 
 /// A tensor of the caller's, checked but for its data.
 Status toView(const dist_tensor_t *tensor, TensorView *out);

@@ -17,7 +17,7 @@ struct dist_checkpoint_t {
   int64_t keep = 3;
 };
 
-Status dist::toFolderUse(dist_checkpoint_use_t given, FolderUse *out) {
+Status dist::toFolderUse(int given, FolderUse *out) {
   switch (given) {
   case DIST_CHECKPOINT_NEW:
     *out = FolderUse::New;
@@ -38,7 +38,7 @@ static Status openCheckpoint(const char *folder, dist_session_t *session,
                              dist_checkpoint_t *out, int64_t *step,
                              std::vector<std::string> *notes) {
   FolderUse use;
-  DIST_RETURN_IF_ERROR(toFolderUse(options.use, &use));
+  DIST_RETURN_IF_ERROR(toFolderUse(numberOf(options.use), &use));
   if (options.keep < 0)
     return badArgument("a number of states to keep is needed",
                        std::to_string(options.keep));

@@ -78,7 +78,7 @@ Status toFitOptions(const dist_fit_options_t &given,
     out->onNonfinite = found->second == "continue" ? OnNonfinite::Continue
                        : found->second == "skip"   ? OnNonfinite::Skip
                                                    : OnNonfinite::Stop;
-  return toFolderUse(given.use, &out->folderUse);
+  return toFolderUse(numberOf(given.use), &out->folderUse);
 }
 
 Status toDataset(const manifest::Entry &entry, const dist_tensor_t *columns,

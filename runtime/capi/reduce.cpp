@@ -52,10 +52,6 @@ void reduceAll(DataType type, DataType wide, const void *data,
 
 Status reduce(const TensorView &value, dist_reduction_t reduction, int32_t axis,
               void *out, size_t bytes) {
-  bool known =
-      reduction >= DIST_REDUCTION_SUM && reduction <= DIST_REDUCTION_MIN;
-  if (!known)
-    return badArgument("no such reduction", std::to_string(reduction));
   if (reduction == DIST_REDUCTION_MEAN && !isFloat(value.type))
     return badArgument("a mean is of floats", name(value.type));
   if (axis >= int64_t(value.shape.size()))
@@ -92,6 +88,9 @@ dist_status_t *dist_session_reduce(dist_session_t *session,
   return guarded([&]() -> Status {
     if (!session)
       return badArgument("a session is needed");
+    int number = numberOf(reduction);
+    if (number < DIST_REDUCTION_SUM || number > DIST_REDUCTION_MIN)
+      return badArgument("no such reduction", std::to_string(number));
     TensorView view;
     DIST_RETURN_IF_ERROR(toView(value, &view));
     // All ranks are of this process: what it has is all there is.

@@ -46,17 +46,17 @@ void dist_status_free(dist_status_t *status) {
 }
 
 size_t dist_data_type_size(dist_data_type_t type) {
-  return byteSize(static_cast<DataType>(type));
+  return byteSize(static_cast<DataType>(numberOf(type)));
 }
 
 const char *dist_data_type_name(dist_data_type_t type) {
-  return name(static_cast<DataType>(type));
+  return name(static_cast<DataType>(numberOf(type)));
 }
 
 size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
   if (!tensor || (tensor->num_dims > 0 && !tensor->dims))
     return 0;
-  size_t bytes = dist_data_type_size(tensor->type);
+  size_t bytes = byteSize(static_cast<DataType>(numberOf(tensor->type)));
   for (int32_t i = 0; i < tensor->num_dims; ++i)
     bytes *= tensor->dims[i];
   return bytes;
@@ -64,10 +64,12 @@ size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
 
 Status dist::toView(const dist_tensor_t *tensor, TensorView *out) {
   if (!tensor || tensor->num_dims < 0 ||
-      (tensor->num_dims > 0 && !tensor->dims) ||
-      dist_data_type_size(tensor->type) == 0)
+      (tensor->num_dims > 0 && !tensor->dims))
     return badArgument("a tensor needs a type, dims and data");
-  out->type = static_cast<DataType>(tensor->type);
+  const auto type = static_cast<DataType>(numberOf(tensor->type));
+  if (byteSize(type) == 0)
+    return badArgument("a tensor needs a type, dims and data");
+  out->type = type;
   out->shape.assign(tensor->dims, tensor->dims + tensor->num_dims);
   out->data = tensor->data;
   return Status();

@@ -60,11 +60,15 @@ double tickStep(double span) {
   return step;
 }
 
-/// The multiples of `step` from `low` to `high`.
+/// The multiples of `step` from `low` to `high`; none where they are too near
+/// to each other, or too far apart, for numbers to tell them apart.
 std::vector<double> ticksWithin(double low, double high, double step) {
+  constexpr double kLargest = 1e15;
   std::vector<double> ticks;
-  int64_t last = int64_t(std::floor(high / step));
-  for (int64_t i = int64_t(std::ceil(low / step)); i <= last; ++i)
+  const double first = std::ceil(low / step), last = std::floor(high / step);
+  if (!(std::fabs(first) < kLargest && std::fabs(last) < kLargest))
+    return ticks;
+  for (auto i = int64_t(first); i <= int64_t(last); ++i)
     ticks.push_back(double(i) * step);
   return ticks;
 }

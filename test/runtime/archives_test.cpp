@@ -26,7 +26,7 @@ std::string deflated(const std::string &text) {
 
 /// An archive as numpy.savez and numpy.savez_compressed write it.
 std::string archiveOf(const std::vector<Member> &members) {
-  auto number = [](uint32_t value, int bytes) {
+  auto number = [](uint64_t value, int bytes) {
     return std::string(reinterpret_cast<char *>(&value), bytes);
   };
   std::string archive, directory;

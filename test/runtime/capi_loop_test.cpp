@@ -98,6 +98,14 @@ TEST_P(CApiLoop, ValuesAreReduced) {
   expectError(
       dist_session_reduce(handle, DIST_REDUCTION_SUM, 0, &value, out, 11),
       DIST_STATUS_INVALID_ARGUMENT, "too little room for the result (12 bytes");
+  expectError(dist_session_reduce(handle, static_cast<dist_reduction_t>(9), 0,
+                                  &value, out, 100),
+              DIST_STATUS_INVALID_ARGUMENT, "no such reduction (9)");
+  dist_tensor_t untyped = value;
+  untyped.type = static_cast<dist_data_type_t>(99);
+  expectError(
+      dist_session_reduce(handle, DIST_REDUCTION_SUM, 0, &untyped, out, 100),
+      DIST_STATUS_INVALID_ARGUMENT, "a tensor needs a type");
   expectError(
       dist_session_reduce(nullptr, DIST_REDUCTION_SUM, 0, &value, out, 12),
       DIST_STATUS_INVALID_ARGUMENT, "a session is needed");

@@ -56,7 +56,7 @@ protected:
       if (value.isFloat())
         value.setDouble(i, real(generator));
       else
-        value.setInt(i, int64_t(generator()) * int64_t(generator()));
+        value.setInt(i, int64_t(uint64_t(generator()) * generator()));
     return value;
   }
 
