@@ -78,7 +78,7 @@ private:
 };
 
 struct Worker {
-  std::string name;
+  std::string name, config;
   pid_t process = 0;
   int pipe = -1;          // what it says
   std::string unfinished; // line
@@ -88,15 +88,22 @@ struct Worker {
 
 class Workers {
 public:
+  /// They run this command; `restarts`: how many of them may be started again.
+  Workers(std::vector<std::string> command, int *restarts)
+      : command(std::move(command)), restarts(restarts) {}
   ~Workers();
   /// `servers` of them hold variables, and a chief more tells all what to do.
   Status start(const Options &options, int servers, const std::string &package);
   /// Until all have ended.
   int wait();
+  /// What ended them, for a line; empty: nothing that another time could go
+  /// well. Behind `wait`.
+  std::string describeFailure() const;
 
 private:
-  Status startOne(int index, const std::string &config,
-                  const std::string &package);
+  Status startOne(int index);
+  /// Those that were lost, where the others take them in.
+  void startAgain();
   /// Whether the run is over with this one's failure.
   bool isFatal(size_t worker) const;
   /// Those that are left have to end.
@@ -107,6 +114,10 @@ private:
   void reap();
   void signalAll(int signal);
 
+  std::vector<std::string> command;
+  std::string package;
+  int *restarts;
+  bool isElastic = false;
   std::vector<Port> ports;
   std::vector<Worker> workers;
   /// Of this job alone, in the workers' environment, which other users cannot
@@ -140,17 +151,15 @@ bool launchesWorkers(const Options &options) {
          launchedPackage().empty();
 }
 
-Status Workers::startOne(int index, const std::string &config,
-                         const std::string &package) {
+Status Workers::startOne(int index) {
   Worker &worker = workers[index];
   bool isChief = index == 0;
   int ends[2] = {-1, -1};
   if (!isChief && pipe2(ends, O_CLOEXEC) != 0)
     return Status::error(StatusCode::Unavailable, "cannot start a worker",
                          worker.name, std::strerror(errno));
-  std::vector<std::string> words = ownCommandLine();
   std::vector<char *> argv;
-  for (std::string &word : words)
+  for (std::string &word : command)
     argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t parent = getpid();
@@ -160,7 +169,7 @@ Status Workers::startOne(int index, const std::string &config,
     // once. With this process they end, however it does.
     setpgid(0, group);
     dieWith(parent);
-    setenv("TF_CONFIG", config.c_str(), 1);
+    setenv("TF_CONFIG", worker.config.c_str(), 1);
     setenv(kPackageVariable, package.c_str(), 1);
     if (!secret.empty())
       setenv(kSecretVariable, secret.c_str(), 1);
@@ -192,8 +201,10 @@ Status Workers::startOne(int index, const std::string &config,
 }
 
 Status Workers::start(const Options &options, int servers,
-                      const std::string &package) {
-  isChiefs = servers > 0 || options.elastic;
+                      const std::string &program) {
+  package = program;
+  isElastic = options.elastic;
+  isChiefs = servers > 0 || isElastic;
   DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
   const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
                                                {"worker", options.workers},
@@ -218,13 +229,13 @@ Status Workers::start(const Options &options, int servers,
                                         tasks[i].job + "\": [";
     cluster += "\"127.0.0.1:" + std::to_string(ports[i].number) + "\"";
   }
-  for (size_t i = 0; i < tasks.size(); ++i)
-    DIST_RETURN_IF_ERROR(
-        startOne(int(i),
-                 "{\"cluster\": {" + cluster + "]}, \"task\": {\"type\": \"" +
-                     tasks[i].job +
-                     "\", \"index\": " + std::to_string(tasks[i].index) + "}}",
-                 package));
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    workers[i].config = "{\"cluster\": {" + cluster +
+                        "]}, \"task\": {\"type\": \"" + tasks[i].job +
+                        "\", \"index\": " + std::to_string(tasks[i].index) +
+                        "}}";
+    DIST_RETURN_IF_ERROR(startOne(int(i)));
+  }
   return Status();
 }
 
@@ -273,15 +284,68 @@ void Workers::passOn(Worker &worker) {
 }
 
 void Workers::reap() {
+  std::vector<size_t> ended;
   for (Worker &worker : workers) {
     if (worker.hasEnded ||
         waitpid(worker.process, &worker.status, WNOHANG) != worker.process)
       continue;
     worker.hasEnded = true;
-    size_t number = size_t(&worker - workers.data());
-    if (worker.status != 0 && firstFailed < 0 && isFatal(number))
-      firstFailed = int(number);
+    ended.push_back(size_t(&worker - workers.data()));
   }
+  // Of several, the others have failed by the one that was killed.
+  std::stable_partition(ended.begin(), ended.end(), [&](size_t number) {
+    return WIFSIGNALED(workers[number].status);
+  });
+  for (size_t number : ended)
+    if (workers[number].status != 0 && firstFailed < 0 && isFatal(number))
+      firstFailed = int(number);
+}
+
+/// A device, a peer or a file system has failed, or the process was killed: no
+/// fault of what it was given, which would be there again.
+static bool isAccident(int status) {
+  return WIFSIGNALED(status) ||
+         (WIFEXITED(status) &&
+          WEXITSTATUS(status) == exitCodeOf(StatusCode::Unavailable));
+}
+
+static std::string describeEnd(const Worker &worker) {
+  return worker.name + (WIFSIGNALED(worker.status)
+                            ? std::string(" was ended by SIG") +
+                                  sigabbrev_np(WTERMSIG(worker.status))
+                            : " ended with exit code " +
+                                  std::to_string(WEXITSTATUS(worker.status)));
+}
+
+static void noteRestart(const std::string &why, const std::string &what,
+                        int left) {
+  printNote("dist-run: note: " + why + ": " + what + " again (" +
+            std::to_string(left) + " more " +
+            (left == 1 ? "restart is" : "restarts are") + " left)");
+}
+
+void Workers::startAgain() {
+  for (size_t i = 1; i < workers.size(); ++i) {
+    Worker &worker = workers[i];
+    if (!isElastic || !worker.hasEnded || !isAccident(worker.status) ||
+        *restarts == 0 || isOver() || interruptedBy())
+      continue;
+    --*restarts;
+    noteRestart(describeEnd(worker), "it is started", *restarts);
+    // Of its pipe all is read that it has said itself.
+    if (worker.pipe >= 0)
+      close(worker.pipe);
+    worker.pipe = -1;
+    worker.hasEnded = false;
+    if (Status status = startOne(int(i)); !status.ok())
+      (void)report(status); // the others go on without it
+  }
+}
+
+std::string Workers::describeFailure() const {
+  if (firstFailed < 0 || !isAccident(workers[firstFailed].status))
+    return "";
+  return describeEnd(workers[firstFailed]);
 }
 
 int Workers::wait() {
@@ -297,6 +361,7 @@ int Workers::wait() {
     reap();
     for (Worker &worker : workers)
       passOn(worker);
+    startAgain();
     if (std::all_of(workers.begin(), workers.end(),
                     [](const Worker &worker) { return worker.hasEnded; }))
       break;
@@ -314,7 +379,8 @@ int Workers::wait() {
     return 0;
   const Worker &failed = workers[firstFailed];
   bool isKilled = WIFSIGNALED(failed.status);
-  int code = isKilled ? 3 : WEXITSTATUS(failed.status);
+  int code = isKilled ? exitCodeOf(StatusCode::Unavailable)
+                      : WEXITSTATUS(failed.status);
   // The chief's own error is there to read, and who has interrupted knows.
   if (!interruptedBy() && (isKilled || firstFailed != 0) && code <= 3)
     (void)report(Status::error(
@@ -324,6 +390,15 @@ int Workers::wait() {
                  : "it ended with exit code " + std::to_string(code),
         isKilled ? "" : "its error is above"));
   return code;
+}
+
+/// The same run, from the last state that it has saved.
+static std::vector<std::string> resuming(std::vector<std::string> command) {
+  command.erase(std::remove(command.begin(), command.end(), "--overwrite"),
+                command.end());
+  if (std::find(command.begin(), command.end(), "--resume") == command.end())
+    command.push_back("--resume");
+  return command;
 }
 
 int launchWorkers(const Options &options, int64_t defaultBatch) {
@@ -348,12 +423,24 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   if (!status.ok())
     return report(status);
   Shield shield("telling the workers");
-  Workers workers;
   manifest::Manifest manifest;
   status = readManifest(program.folder, &manifest);
-  if (status.ok())
-    status = workers.start(options, manifest.servers_size(), program.folder);
-  int code = status.ok() ? workers.wait() : report(status);
+  std::vector<std::string> command = ownCommandLine();
+  int restarts = options.maxRestarts, code = 0;
+  for (bool again = true; again;) {
+    again = false;
+    Workers workers(command, &restarts);
+    if (status.ok())
+      status = workers.start(options, manifest.servers_size(), program.folder);
+    code = status.ok() ? workers.wait() : report(status);
+    std::string failure = status.ok() ? workers.describeFailure() : "";
+    if (failure.empty() || restarts == 0 || options.checkpoint.empty() ||
+        interruptedBy())
+      continue;
+    again = true;
+    noteRestart(failure, "all are started", --restarts);
+    command = resuming(std::move(command));
+  }
   shield.dismiss();
   return code;
 }

@@ -60,6 +60,12 @@ void addClusterOptions(Table &table, Options &o) {
   table.integer("--min-workers",
                 "fewest workers that --elastic goes on with (default 1)", 1,
                 &o.minWorkers);
+  table.integer("--max-restarts",
+                "times that what --workers has started is started again after "
+                "a failure of a process or machine: with --elastic a lost "
+                "worker, which the others take in; else all, from the last "
+                "state in --checkpoint (default 0)",
+                0, &o.maxRestarts);
   table.usedBy("fit evaluate predict bench");
   table.value("--port-range", "A:B",
               "ports that the cluster's processes listen at, beside those that "

@@ -121,6 +121,15 @@ static Status checkCluster(const Options &o) {
   if (o.minWorkers != 1 && !o.elastic)
     return wrongValue("--min-workers", "a run ends with the first that is lost",
                       "add --elastic");
+  if (o.maxRestarts > 0 && o.workers == 0)
+    return wrongValue("--max-restarts",
+                      "only processes that --workers has started are started "
+                      "again",
+                      "add --workers N, or let the cluster's scheduler do it");
+  if (o.maxRestarts > 0 && o.checkpoint.empty() && !o.elastic)
+    return wrongValue("--max-restarts",
+                      "a run that saves nothing would begin anew",
+                      "add --checkpoint DIR, or --elastic");
   if (o.elastic && !o.printCluster && hasServers(o))
     return wrongValue("--elastic",
                       "with parameter servers a run goes on without a worker "

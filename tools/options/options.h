@@ -109,6 +109,7 @@ struct Options {
   std::vector<cluster::Address> etcd; // none: the chief serves the store
   bool elastic = false;               // goes on without workers that are lost
   int minWorkers = 1;                 // that are enough for that
+  int maxRestarts = 0;                // of the processes of --workers
   /// Where the chief serves metrics; a port of 0: a free one.
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere

@@ -1,0 +1,58 @@
+"""What becomes of `COMMAND... --max-restarts N` when processes of its are killed.
+
+    restarts.py TIMES UNTIL COMMAND...
+
+Kills worker 1 TIMES times, each time ten steps after it has begun to train, and waits for
+the end; or, where UNTIL is not empty, until its errors have said that, and ends it then.
+Prints the exit code and the errors, without epochs' lines.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import tasks
+
+times, until, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+
+
+def find_worker():
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parent = int(open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[1])
+            if parent == run.pid and b'"worker", "index": 1}' in open(f"/proc/{process}/environ", "rb").read():
+                return int(process)
+        except OSError:
+            pass  # it has ended
+    return None
+
+
+def wait_for(what, how):
+    for _ in range(2400):
+        found = how()
+        if found:
+            return found
+        assert run.poll() is None, f"it ended: {open('errors').read()}"
+        time.sleep(0.05)
+    raise SystemExit(f"not within two minutes: {what}: {open('errors').read()}")
+
+
+with open("errors", "w") as errors:
+    run = subprocess.Popen([*command, "--history", "history.jsonl"], stderr=errors)
+tasks.started.append(run)
+for _ in range(times):
+    before = tasks.steps_done(".")
+    worker = wait_for("worker 1", find_worker)
+    # Not those that a run goes on from, which may be written again.
+    wait_for("steps", lambda: tasks.steps_done(".") > before + 10)
+    os.kill(worker, signal.SIGKILL)
+    while run.poll() is None and find_worker() in (worker, None):
+        time.sleep(0.05)
+if until:
+    wait_for(until, lambda: re.search(until, open("errors").read(), re.S))
+    run.send_signal(signal.SIGTERM)
+code = run.wait(timeout=120)
+lines = [line for line in open("errors") if not re.match(r"(worker \d: )?epoch", line)]
+print(f"exit {code}\n" + "".join(lines), end="")
