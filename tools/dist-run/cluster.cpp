@@ -171,6 +171,8 @@ Status ClusterRun::find(const Options &options) {
   std::vector<cluster::Address> addresses;
   for (const cluster::Task &task : found->spec.tasks())
     addresses.push_back(*found->spec.find(task));
+  if (options.hasCoordinator)
+    addresses.push_back(options.etcd.front());
   DIST_RETURN_IF_ERROR(readJobSecret(options, addresses, &found->secret));
   if (isUnbound()) {
     found->allCpus = cpu::usableCpus();
@@ -306,6 +308,7 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.cpus = int(cpu::usableCpus().size());
   joining.isElastic = options.elastic;
   joining.etcd = options.etcd;
+  joining.hasCoordinator = options.hasCoordinator;
   DIST_RETURN_IF_ERROR(checkStore(options));
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);

@@ -21,6 +21,8 @@ int runCommand(const Options &options) {
     return options.calibrate ? runCalibrate(options) : runBench(options);
   if (options.command == "status")
     return runStatus(options);
+  if (options.command == "coordinator")
+    return runCoordinator(options);
   return runInfo(options);
 }
 

@@ -28,6 +28,8 @@ int runBench(const Options &options);
 int runCalibrate(const Options &options);
 int runInfo(const Options &options);
 int runStatus(const Options &options);
+/// Returns only when it cannot serve: a signal ends it.
+int runCoordinator(const Options &options);
 
 } // namespace dist::tools
 

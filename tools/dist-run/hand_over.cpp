@@ -52,6 +52,7 @@ Status ClusterRun::find(const Options &options) {
 }
 int launchWorkers(const Options &, int64_t) { return report(becomeCluster()); }
 int runStatus(const Options &) { return report(becomeCluster()); }
+int runCoordinator(const Options &) { return report(becomeCluster()); }
 bool launchesWorkers(const Options &options) {
   return options.workers > 0 && !options.clusterFound;
 }

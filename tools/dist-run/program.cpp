@@ -304,7 +304,7 @@ Status countProcesses(const Options &options, int *out, int *servers) {
 }
 
 void noteOneProcess(const Options &options) {
-  if (options.command == "status")
+  if (options.command == "status" || options.command == "coordinator")
     return;
   int processes = 1, servers = 0;
   if (!countProcesses(options, &processes, &servers).ok())

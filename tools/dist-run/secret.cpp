@@ -41,6 +41,9 @@ Status readJobSecret(const Options &options,
 }
 
 Status checkStore(const Options &options) {
+  // A coordinator has the job's secret, which is looked for beside it.
+  if (options.hasCoordinator)
+    return Status();
   for (const cluster::Address &address : options.etcd)
     if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
       return Status::error(
@@ -57,7 +60,8 @@ Status checkStore(const Options &options) {
 Status makeLaunchSecret(const Options &options, std::string *out) {
   std::optional<cluster::JobSecret> given;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {}, &given));
-  if (given || options.insecureNetwork)
+  // A coordinator would not know the one that is made here.
+  if (given || options.insecureNetwork || options.hasCoordinator)
     return Status();
   cluster::JobSecret made;
   DIST_RETURN_IF_ERROR(cluster::JobSecret::makeRandom(&made));

@@ -228,16 +228,20 @@ Status parseMetricsPort(const std::string &text, std::string *host,
 }
 
 Status parseCoordination(const std::string &text,
-                         std::vector<cluster::Address> *etcd) {
-  static const std::string scheme = "etcd://";
+                         std::vector<cluster::Address> *etcd,
+                         bool *isCoordinator) {
+  static const std::string own = "coordinator://", others = "etcd://";
   etcd->clear();
+  *isCoordinator = text.rfind(own, 0) == 0;
   if (text == "embedded")
     return Status();
-  if (text.rfind(scheme, 0) != 0)
+  if (!*isCoordinator && text.rfind(others, 0) != 0)
     return wrongValue("--coordination", text + " is none",
-                      "give embedded, or etcd://HOST:PORT, more of them by "
+                      "give embedded, coordinator://HOST:PORT of a dist-run "
+                      "coordinator, or etcd://HOST:PORT, more of them by "
                       "commas; an etcd is reached in clear text");
-  for (size_t from = scheme.size(), to = 0; to < text.size(); from = to + 1) {
+  const size_t first = (*isCoordinator ? own : others).size();
+  for (size_t from = first, to = 0; to < text.size(); from = to + 1) {
     to = std::min(text.find(',', from), text.size());
     cluster::Address address;
     if (auto fault =
@@ -246,6 +250,9 @@ Status parseCoordination(const std::string &text,
                         fault->todo);
     etcd->push_back(address);
   }
+  if (*isCoordinator && etcd->size() > 1)
+    return wrongValue("--coordination", text + ": there is one coordinator",
+                      "give one address; of an etcd there may be more");
   return Status();
 }
 

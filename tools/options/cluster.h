@@ -53,9 +53,11 @@ Status findChief(const Options &options, cluster::Address *out);
 Status parseMetricsPort(const std::string &text, std::string *host,
                         std::optional<int> *port);
 
-/// `embedded`, for which there are none, or `etcd://HOST:PORT,...`.
+/// `embedded`, for which there are none, `etcd://HOST:PORT,...` or
+/// `coordinator://HOST:PORT`.
 Status parseCoordination(const std::string &text,
-                         std::vector<cluster::Address> *etcd);
+                         std::vector<cluster::Address> *etcd,
+                         bool *isCoordinator);
 
 /// `23000:23999`, both of them included.
 Status parsePortRange(const std::string &text, int *first, int *last);

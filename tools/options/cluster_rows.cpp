@@ -17,6 +17,7 @@ void addClusterOptions(Table &table, Options &o) {
              "on (default: what is found, in this order); a file, or the text "
              "itself, in TF_CONFIG's form",
              &o.cluster);
+  table.usedBy("fit evaluate predict bench status coordinator");
   table.text("--job-secret-file", "FILE",
              "what the processes of a cluster know each other by, the same "
              "text for all of them, in a file that its owner alone may read "
@@ -28,12 +29,14 @@ void addClusterOptions(Table &table, Options &o) {
              "take part in it",
              &o.insecureNetwork);
   table.usedBy("fit evaluate predict bench");
-  table.value("--coordination", "embedded|etcd://HOST:PORT,...",
+  table.value("--coordination",
+              "embedded|coordinator://HOST:PORT|etcd://HOST:PORT,...",
               "where the cluster's processes meet: a store that the chief "
-              "serves (default), or an etcd, of which each address will do; "
-              "training goes on while it is away",
+              "serves (default), that dist-run coordinator serves, or an etcd, "
+              "of which each address will do; training goes on while it is "
+              "away",
               [&](const std::string &given) {
-                return parseCoordination(given, &o.etcd);
+                return parseCoordination(given, &o.etcd, &o.hasCoordinator);
               });
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "

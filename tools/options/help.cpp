@@ -21,6 +21,8 @@ const std::vector<CommandRow> &commandTable() {
                 "(--calibrate)"},
       {"info", "inputs, outputs and variables of a model, and what is trained"},
       {"status", "how far a cluster is, and who of it is slow"},
+      {"coordinator",
+       "serves the store in which the processes of clusters meet"},
   };
   return rows;
 }
@@ -63,7 +65,9 @@ static std::string besides(const std::string &head, const std::string &text,
 }
 
 static bool isUsed(const HelpRow &row, const std::string &command) {
-  return command.empty() || row.commands.empty() ||
+  // What all have is of a model, and these have none.
+  bool hasModel = command != "status" && command != "coordinator";
+  return command.empty() || (row.commands.empty() && hasModel) ||
          (" " + row.commands + " ").find(" " + command + " ") !=
              std::string::npos;
 }
@@ -82,7 +86,8 @@ std::string formatHelp(Tool tool, const std::string &command,
   } else if (command.empty()) {
     page = "Trains, evaluates, runs and times a model file or a compiled "
            "package.\n\nUsage: dist-run COMMAND MODEL [OPTIONS]\n"
-           "       dist-run status [ADDRESS]\n\n"
+           "       dist-run status [ADDRESS]\n"
+           "       dist-run coordinator ADDRESS\n\n"
            "Commands (COMMAND --help: its options):\n";
     for (const CommandRow &row : commandTable())
       page += besides("  " + std::string(row.name), row.what, indent, width);
@@ -91,7 +96,9 @@ std::string formatHelp(Tool tool, const std::string &command,
       if (command == row.name)
         page = "dist-run " + command + ": " + row.what + ".\n";
     page += "\nUsage: dist-run " + command +
-            (command == "status" ? " [HOST:PORT of the chief]" : " MODEL") +
+            (command == "status"        ? " [HOST:PORT of the chief]"
+             : command == "coordinator" ? " HOST:PORT"
+                                        : " MODEL") +
             " [OPTIONS]\n";
   }
   std::string group;

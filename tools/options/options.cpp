@@ -166,6 +166,13 @@ static Status checkStatus(const Options &o) {
 static Status settle(Tool tool, Options &o) {
   if (tool == Tool::Run && o.command == "status")
     return checkStatus(o);
+  if (tool == Tool::Run && o.command == "coordinator")
+    return o.model.empty()
+               ? Status::error(StatusCode::InvalidArgument, "no address",
+                               "dist-run coordinator", "",
+                               "give one of this machine's to serve at, as "
+                               "HOST:PORT")
+               : Status();
   DIST_RETURN_IF_ERROR(checkExplanations(o));
   // Each side is settled by itself.
   if (!o.diff.empty())

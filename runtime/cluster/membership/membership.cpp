@@ -27,10 +27,10 @@ certificatesOf(const std::optional<JobSecret> &secret) {
   return secret ? std::optional(makeCertificates(*secret)) : std::nullopt;
 }
 
-Status refuseSecret(const std::string &where, bool hasSecret) {
+Status refuseSecret(const std::string &who, const std::string &where,
+                    bool hasSecret) {
   return Status::error(
-      StatusCode::InvalidInput, "the chief does not have this job's secret",
-      where,
+      StatusCode::InvalidInput, who + " does not have this job's secret", where,
       hasSecret ? "it has another one, or none"
                 : "it has one, and this has none",
       "give all processes of the job the same --job-secret-file FILE, or "
@@ -42,8 +42,11 @@ Status Membership::Impl::open() {
   if (hasEtcd()) {
     std::string target;
     DIST_RETURN_IF_ERROR(findEtcd(&target));
-    client = std::make_unique<EtcdClient>(target, kCallMilliseconds);
-    leases = std::make_unique<EtcdClient>(target, kLeaseMilliseconds);
+    std::optional<TlsCertificates> tls;
+    if (options.hasCoordinator)
+      tls = certificatesOf(options.secret);
+    client = std::make_unique<EtcdClient>(target, kCallMilliseconds, tls);
+    leases = std::make_unique<EtcdClient>(target, kLeaseMilliseconds, tls);
     return Status();
   }
   const Address &address = *options.spec.find(taskOf(chief));
@@ -414,7 +417,7 @@ Status readFromChief(const Address &chief,
   if (result.ok())
     result = client.range(request, &response);
   if (result.code == StoreCode::Unauthenticated)
-    return refuseSecret(chief.text(), secret.has_value());
+    return refuseSecret("the chief", chief.text(), secret.has_value());
   if (!result.ok())
     return Status::error(StatusCode::Unavailable, "no cluster answers",
                          chief.text(), result.message,

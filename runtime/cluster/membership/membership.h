@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The chief serves the store at its address, or an etcd does. Every process
+// The chief serves the store at its address, or a process that is none of the
+// job's does, dist-run coordinator or an etcd. Every process
 // registers there with what the others must know of it, under a lease: who
 // ends, or is frozen for longer than the lease, is registered no more. Once all
 // are there the roll is closed, and the end of any of them is an error of the
@@ -63,6 +64,9 @@ struct MembershipOptions {
   /// chief serves it. It outlives the run, and may have others' keys: all of a
   /// run are in a folder of its own, under leases. Not with `isElastic`.
   std::vector<Address> etcd;
+  /// It is a dist-run coordinator: it shows the job's secret, and is reached as
+  /// a chief's store would be.
+  bool hasCoordinator = false;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.

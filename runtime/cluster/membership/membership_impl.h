@@ -48,8 +48,10 @@ inline constexpr char kRoot[] = "/dist/";
 /// Of an epoch's exchange, with a value by each member under its number.
 std::string folderOf(const std::string &root, int epoch,
                      const std::string &what);
-/// The chief's connection does not show the secret that this process has.
-Status refuseSecret(const std::string &where, bool hasSecret);
+/// The connection of who serves the store does not show the secret that this
+/// process has.
+Status refuseSecret(const std::string &who, const std::string &where,
+                    bool hasSecret);
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
@@ -122,7 +124,10 @@ struct Membership::Impl {
   std::string etcdText() const {
     std::string text;
     for (const Address &address : options.etcd)
-      text += (text.empty() ? "etcd://" : ",") + address.text();
+      text += (!text.empty()            ? ","
+               : options.hasCoordinator ? "coordinator://"
+                                        : "etcd://") +
+              address.text();
     return text;
   }
   Status etcdFails(const StoreResult &result) const;

@@ -47,7 +47,8 @@ Status Membership::Impl::registerSelf() {
       break;
     }
     if (result.code == StoreCode::Unauthenticated)
-      return refuseSecret(where(chief), options.secret.has_value());
+      return refuseSecret("the chief", where(chief),
+                          options.secret.has_value());
     if (Status status = wait({chief}); !status.ok())
       return Status::error(
           status.code(), status.message(), "",

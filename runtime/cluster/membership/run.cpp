@@ -63,15 +63,24 @@ Status Membership::Impl::etcdFails(const StoreResult &result) const {
     return Status::error(StatusCode::Unavailable,
                          "the cluster cannot go on by its store", etcdText(),
                          result.message, "look at the chief why");
+  if (options.hasCoordinator && result.code == StoreCode::Unauthenticated)
+    return refuseSecret("the coordinator", etcdText(),
+                        options.secret.has_value());
   if (!isAway(result))
     return Status::error(
         StatusCode::Unavailable, "the cluster's store refuses a call",
         etcdText(), result.message,
         "give an etcd of version 3.4 or later that asks for no user");
-  return Status::error(StatusCode::Unavailable,
-                       "the cluster's store does not answer", etcdText(),
-                       result.message,
-                       "start an etcd there, or correct --coordination");
+  const bool mayBeSecret = options.hasCoordinator && !options.secret;
+  return Status::error(
+      StatusCode::Unavailable, "the cluster's store does not answer",
+      etcdText(),
+      result.message + (mayBeSecret ? " (a coordinator that has a secret "
+                                      "answers those alone that have it, too)"
+                                    : ""),
+      std::string("start ") +
+          (options.hasCoordinator ? "dist-run coordinator" : "an etcd") +
+          " there, or correct --coordination");
 }
 
 StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {

@@ -371,6 +371,34 @@ elif case == "etcd":
         finish(workers)
     etcd.kill()
     etcd.wait()
+elif case == "coordinator":
+    # They meet in a store of its own process, which ends, and starts again, while they train.
+    address = tasks.reserve()
+    meet = ("--coordination", f"coordinator://{address}")
+
+    def start_coordinator():
+        one = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        tasks.started.append(one)
+        print(one.stdout.readline().replace(address, "ADDRESS"), end="")
+        return one
+
+    coordinator = start_coordinator()
+    workers = [start(index, ports, *meet) for index in range(3)]
+    wait_for_steps(5)
+    print(f"{'a' if ports[0] in listening(workers[0].pid) else 'no'} store in the chief")
+    for secret in ("another one of that length", None):
+        print(f"with {secret}:")
+        if secret is None:
+            del os.environ["DIST_JOB_SECRET"]
+        finish([start(1, ports, *meet, "--start-timeout", "2", **({"DIST_JOB_SECRET": secret} if secret else {}))])
+    coordinator.terminate()
+    print(f"the coordinator: exit {coordinator.wait()}")
+    now = steps_done()
+    wait_for_steps(now + 5)
+    print("it is away: trained on")
+    start_coordinator().terminate()
+    workers[1].send_signal(signal.SIGTERM)
+    finish(workers)
 elif case == "launched-secret":
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_steps(5)

@@ -1,0 +1,16 @@
+"""Runs a command with a dist-run coordinator, whose address stands there for COORDINATOR."""
+import subprocess
+import sys
+
+import tasks
+
+address = tasks.reserve()
+coordinator = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+tasks.started.append(coordinator)
+line = coordinator.stdout.readline()
+assert f"coordinator://{address}" in line, line
+words = [word.replace("COORDINATOR", f"coordinator://{address}") for word in sys.argv[1:]]
+code = subprocess.run(words, stdin=subprocess.DEVNULL).returncode
+coordinator.terminate()
+coordinator.wait()
+sys.exit(code)

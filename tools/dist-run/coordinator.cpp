@@ -1,0 +1,51 @@
+//===- coordinator.cpp - dist-run coordinator -----------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The store that a chief serves for its own job, as a process of its own, for
+// any number of jobs: none of them depends on where its chief is.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/server.h"
+#include "runtime/cluster/network.h"
+#include "tools/dist-run/commands.h"
+#include "tools/dist-run/console.h"
+#include "tools/dist-run/secret.h"
+#include "tools/options/interrupt.h"
+#include <unistd.h>
+
+namespace dist::tools {
+
+static Status serve(const Options &options,
+                    std::unique_ptr<cluster::EtcdServer> *server) {
+  cluster::Address address;
+  if (auto fault = cluster::parseAddress(options.model, &address))
+    return Status::error(StatusCode::InvalidArgument, "this is no address",
+                         options.model, fault->why, fault->todo);
+  std::optional<cluster::JobSecret> secret;
+  DIST_RETURN_IF_ERROR(readJobSecret(options, {address}, &secret));
+  cluster::EtcdServerOptions serving;
+  serving.address = {cluster::listenLiteral(address.host), address.port};
+  if (secret)
+    serving.tls = cluster::makeCertificates(*secret);
+  DIST_RETURN_IF_ERROR(cluster::EtcdServer::start(serving, server));
+  address.port = (*server)->port();
+  return printResult("the store is at coordinator://" + address.text() +
+                     (secret ? ", for who has the job's secret\n"
+                             : ", for whoever reaches it\n"));
+}
+
+int runCoordinator(const Options &options) {
+  setActivity("serving the store");
+  std::unique_ptr<cluster::EtcdServer> server;
+  if (Status status = serve(options, &server); !status.ok())
+    return report(status);
+  // What serves are threads of gRPC's; a signal ends the process.
+  for (;;)
+    pause();
+}
+
+} // namespace dist::tools
