@@ -19,8 +19,9 @@ int runStatus(const Options &options) {
   cluster::proto::ClusterStatus status;
   Status asked = findAskedJob(options, &job);
   if (asked.ok())
-    asked = cluster::readFromChief(job.chief, job.secret,
-                                   cluster::kControlEndpoint, &endpoint);
+    asked =
+        cluster::readFromChief(job.chief, job.secret, cluster::kControlEndpoint,
+                               &endpoint, options.etcd, options.hasCoordinator);
   if (asked.ok())
     asked = cluster::askForStatus(job.chief.host, endpoint, &status);
   if (!asked.ok())

@@ -28,7 +28,7 @@ void addClusterOptions(Table &table, Options &o) {
              "goes without a secret: whoever reaches the cluster's ports could "
              "take part in it",
              &o.insecureNetwork);
-  table.usedBy("fit evaluate predict bench");
+  table.usedBy("fit evaluate predict bench status");
   table.value("--coordination",
               "embedded|coordinator://HOST:PORT|etcd://HOST:PORT,...",
               "where the cluster's processes meet: a store that the chief "
@@ -38,6 +38,7 @@ void addClusterOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseCoordination(given, &o.etcd, &o.hasCoordinator);
               });
+  table.usedBy("fit evaluate predict bench");
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "
              "say, as worker:0",

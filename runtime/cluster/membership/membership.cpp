@@ -41,7 +41,7 @@ Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
   if (hasEtcd()) {
     std::string target;
-    DIST_RETURN_IF_ERROR(findEtcd(&target));
+    DIST_RETURN_IF_ERROR(findEtcd(options.etcd, &target));
     std::optional<TlsCertificates> tls;
     if (options.hasCoordinator)
       tls = certificatesOf(options.secret);
@@ -399,25 +399,57 @@ Status Membership::agreeOn(
   return Status();
 }
 
+/// The root of the run that this chief is at, in a store that is not its own;
+/// empty: it is at none.
+static StoreResult readRoot(EtcdClient &client, const Address &chief,
+                            std::string *root) {
+  RangeRequest request;
+  request.set_key(chiefKey(chief));
+  RangeResponse response;
+  StoreResult result = client.range(request, &response);
+  *root = response.kvs_size() == 1 ? response.kvs(0).value() : "";
+  return result;
+}
+
 Status readFromChief(const Address &chief,
                      const std::optional<JobSecret> &secret,
-                     const std::string &what, std::string *out) {
-  EtcdClient client(chief.text(), kCallMilliseconds, certificatesOf(secret));
+                     const std::string &what, std::string *out,
+                     const std::vector<Address> &etcd, bool hasCoordinator) {
+  std::string target = chief.text(), root = kRoot;
+  if (!etcd.empty())
+    DIST_RETURN_IF_ERROR(findEtcd(etcd, &target));
+  EtcdClient client(target, kCallMilliseconds,
+                    etcd.empty() || hasCoordinator ? certificatesOf(secret)
+                                                   : std::nullopt);
   int epoch = 0;
-  StoreResult result = readNumberOf(client, kEpoch, &epoch);
+  auto find = [&] {
+    return etcd.empty() ? readNumberOf(client, kEpoch, &epoch)
+                        : readRoot(client, chief, &root);
+  };
+  StoreResult result = find();
   // What another secret does is no matter of time.
   for (Clock::time_point end = Clock::now() + milliseconds(kCallMilliseconds);
        result.code == StoreCode::Unavailable && Clock::now() < end;) {
     client.waitForConnection(kLongestPause.count());
-    result = readNumberOf(client, kEpoch, &epoch);
+    result = find();
   }
   RangeRequest request;
   RangeResponse response;
-  request.set_key(folderOf(kRoot, epoch, what) + "0");
+  request.set_key(folderOf(root, epoch, what) + "0");
   if (result.ok())
     result = client.range(request, &response);
+  const std::string address = (etcd.empty() ? chief : etcd.front()).text();
   if (result.code == StoreCode::Unauthenticated)
-    return refuseSecret("the chief", chief.text(), secret.has_value());
+    return refuseSecret(etcd.empty() ? "the chief" : "the coordinator", address,
+                        secret.has_value());
+  if (!result.ok() && !etcd.empty())
+    return Status::error(StatusCode::Unavailable, "no store answers", address,
+                         result.message,
+                         "give the job's --coordination" +
+                             std::string(secret || !hasCoordinator
+                                             ? ""
+                                             : ", and its secret, if it has "
+                                               "one (--job-secret-file)"));
   if (!result.ok())
     return Status::error(StatusCode::Unavailable, "no cluster answers",
                          chief.text(), result.message,

@@ -139,11 +139,14 @@ private:
 };
 
 /// What the chief of a cluster has given in an exchange, read by who is no
-/// member of it. Errors: no chief is there; it has another secret; it gives
-/// none.
+/// member of it; in the chief's store, or where `etcd` and `hasCoordinator` say
+/// (MembershipOptions). Errors: no store is there; it has another secret; it
+/// has none of that chief.
 Status readFromChief(const Address &chief,
                      const std::optional<JobSecret> &secret,
-                     const std::string &what, std::string *out);
+                     const std::string &what, std::string *out,
+                     const std::vector<Address> &etcd = {},
+                     bool hasCoordinator = false);
 
 } // namespace dist::cluster
 

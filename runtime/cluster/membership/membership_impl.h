@@ -48,6 +48,11 @@ inline constexpr char kRoot[] = "/dist/";
 /// Of an epoch's exchange, with a value by each member under its number.
 std::string folderOf(const std::string &root, int epoch,
                      const std::string &what);
+/// In a store that is not the chief's: where the run of this chief is.
+std::string chiefKey(const Address &chief);
+/// What gRPC calls servers of which each will do: it goes to the next when one
+/// is gone.
+Status findEtcd(const std::vector<Address> &etcd, std::string *target);
 /// The connection of who serves the store does not show the secret that this
 /// process has.
 Status refuseSecret(const std::string &who, const std::string &where,
@@ -68,9 +73,9 @@ struct Membership::Impl {
   /// The same in an etcd, whose earlier runs may have left something.
   Status enterRun();
   Status beginRun();
+  Status tellWhere();
   StoreResult readRun(std::string *now);
   std::string runKey() const;
-  Status findEtcd(std::string *target) const;
   Status grantLease(int64_t *id);
   void beRunOf(const std::string &name);
   StoreResult runIsOver() const;

@@ -30,13 +30,15 @@ static bool isAway(const StoreResult &result) {
          result.code == StoreCode::DeadlineExceeded;
 }
 
-/// What gRPC calls servers of which each will do: it goes to the next when one
-/// is gone.
-Status Membership::Impl::findEtcd(std::string *target) const {
+std::string chiefKey(const Address &chief) {
+  return kRoot + std::string("chiefs/") + chief.text();
+}
+
+Status findEtcd(const std::vector<Address> &etcd, std::string *target) {
   SystemNetwork network;
   bool isIpv6 = false;
   target->clear();
-  for (const Address &address : options.etcd) {
+  for (const Address &address : etcd) {
     std::string why;
     std::vector<std::string> literals = network.resolve(address.host, &why);
     if (literals.empty())
@@ -47,8 +49,8 @@ Status Membership::Impl::findEtcd(std::string *target) const {
     // gRPC wants all of one kind.
     if (!target->empty() && isOther != isIpv6)
       return Status::error(StatusCode::InvalidInput,
-                           "the store's addresses are of two kinds", etcdText(),
-                           "some are IPv4, and some IPv6",
+                           "the store's addresses are of two kinds",
+                           address.text(), "some are IPv4, and some IPv6",
                            "give those of one kind in --coordination");
     isIpv6 = isOther;
     *target += (target->empty() ? "" : ",") +
@@ -157,7 +159,7 @@ Status Membership::Impl::beginRun() {
       return etcdFails(result);
     if (!kept) {
       beRunOf(own);
-      return Status();
+      return tellWhere();
     }
     if (isPast(2 * kLeaseSeconds))
       return Status::error(
@@ -172,6 +174,17 @@ Status Membership::Impl::beginRun() {
                    std::to_string(kLeaseSeconds) + " s");
     isTold = true;
   }
+}
+
+/// For who asks the chief's store for it, and finds none at its address.
+Status Membership::Impl::tellWhere() {
+  PutRequest request;
+  request.set_key(chiefKey(*options.spec.find(taskOf(chief))));
+  request.set_value(root);
+  request.set_lease(lease);
+  PutResponse response;
+  StoreResult result = call([&] { return client->put(request, &response); });
+  return result.ok() ? Status() : etcdFails(result);
 }
 
 void Membership::Impl::beRunOf(const std::string &name) {

@@ -386,6 +386,9 @@ elif case == "coordinator":
     workers = [start(index, ports, *meet) for index in range(3)]
     wait_for_steps(5)
     print(f"{'a' if ports[0] in listening(workers[0].pid) else 'no'} store in the chief")
+    for how in (meet, ()):
+        asked = subprocess.run(["dist-run", "status", f"127.0.0.1:{ports[0]}", *how], capture_output=True, text=True)
+        print(f"status: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
     for secret in ("another one of that length", None):
         print(f"with {secret}:")
         if secret is None:

@@ -130,6 +130,14 @@ TEST_P(MembershipEtcd, TwoJobsDoNotMeet) {
   thread.join();
   one.exchange("a", ones);
   other.exchange("b", others);
+  std::string read;
+  Status status =
+      readFromChief({"127.0.0.1", 3}, {}, "of b", &read, {one.etcd});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(read, "b0");
+  EXPECT_THAT(
+      readFromChief({"127.0.0.1", 9}, {}, "of b", &read, {one.etcd}).message(),
+      HasSubstr("no cluster is at work (127.0.0.1:9)"));
 }
 
 /// A process that starts when the chief of the run before has just been killed
