@@ -1,5 +1,6 @@
 """What scripts have in common that run a cluster's tasks on this machine."""
 import atexit
+import fcntl
 import json
 import os
 import socket
@@ -39,6 +40,9 @@ def start(cluster, job, index, folder, arguments, **environment):
         stderr=subprocess.PIPE,
         text=True,
     )
+    # Nobody reads them until the end: room for many lines, or the task would stand still.
+    for pipe in (task.stdout, task.stderr):
+        fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which Python 3.9 does not name
     started.append(task)
     return task
 
