@@ -28,9 +28,10 @@ Status dist::toFolderUse(int given, FolderUse *out) {
   case DIST_CHECKPOINT_OVERWRITE:
     *out = FolderUse::Overwrite;
     return Status();
+  default:
+    return badArgument("no such use of a checkpoint folder",
+                       std::to_string(given));
   }
-  return badArgument("no such use of a checkpoint folder",
-                     std::to_string(given));
 }
 
 static Status openCheckpoint(const char *folder, dist_session_t *session,
