@@ -64,7 +64,8 @@ int64_t mlir::dist::getNumProcesses(MeshOp mesh) {
 int64_t mlir::dist::getProcessOfRank(MeshOp mesh, int64_t rank) {
   // The last axis counts fastest, in ranks as in processes.
   int64_t process = 0, processesBehind = 1;
-  for (auto [axis, size] : llvm::reverse(getWholeAxes(mesh))) {
+  auto axes = getWholeAxes(mesh); // which a reversed range does not keep
+  for (auto [axis, size] : llvm::reverse(axes)) {
     int64_t count = getNumProcesses(mesh, axis);
     int64_t position = rank % size;
     rank /= size;
