@@ -39,6 +39,9 @@ namespace dist::tools {
 
 /// How long the others may take to end after one has failed.
 static constexpr std::chrono::seconds kGrace{5};
+/// One that has ended by itself was not told to with all others if the chief
+/// works on for so long.
+static constexpr std::chrono::seconds kStopping{2};
 static constexpr int kPollMilliseconds = 20;
 
 namespace {
@@ -84,6 +87,7 @@ struct Worker {
   std::string unfinished; // line
   bool hasEnded = false;
   int status = 0; // waitpid's
+  Clock::time_point end;
 };
 
 class Workers {
@@ -290,6 +294,7 @@ void Workers::reap() {
         waitpid(worker.process, &worker.status, WNOHANG) != worker.process)
       continue;
     worker.hasEnded = true;
+    worker.end = Clock::now();
     ended.push_back(size_t(&worker - workers.data()));
   }
   // Of several, the others have failed by the one that was killed.
@@ -327,8 +332,10 @@ static void noteRestart(const std::string &why, const std::string &what,
 void Workers::startAgain() {
   for (size_t i = 1; i < workers.size(); ++i) {
     Worker &worker = workers[i];
-    if (!isElastic || !worker.hasEnded || !isAccident(worker.status) ||
-        *restarts == 0 || isOver() || interruptedBy())
+    bool isLost =
+        worker.hasEnded && isAccident(worker.status) &&
+        (WIFSIGNALED(worker.status) || Clock::now() - worker.end > kStopping);
+    if (!isElastic || !isLost || *restarts == 0 || isOver() || interruptedBy())
       continue;
     --*restarts;
     noteRestart(describeEnd(worker), "it is started", *restarts);
@@ -427,20 +434,21 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   status = readManifest(program.folder, &manifest);
   std::vector<std::string> command = ownCommandLine();
   int restarts = options.maxRestarts, code = 0;
-  for (bool again = true; again;) {
-    again = false;
+  while (status.ok()) {
     Workers workers(command, &restarts);
-    if (status.ok())
-      status = workers.start(options, manifest.servers_size(), program.folder);
-    code = status.ok() ? workers.wait() : report(status);
-    std::string failure = status.ok() ? workers.describeFailure() : "";
+    status = workers.start(options, manifest.servers_size(), program.folder);
+    if (!status.ok())
+      break;
+    code = workers.wait();
+    std::string failure = workers.describeFailure();
     if (failure.empty() || restarts == 0 || options.checkpoint.empty() ||
         interruptedBy())
-      continue;
-    again = true;
+      break;
     noteRestart(failure, "all are started", --restarts);
     command = resuming(std::move(command));
   }
+  if (!status.ok())
+    code = report(status);
   shield.dismiss();
   return code;
 }

@@ -2,8 +2,9 @@
 
     restarts.py TIMES UNTIL COMMAND...
 
-Kills worker 1 TIMES times, each time ten steps after it has begun to train, and waits for
-the end; or, where UNTIL is not empty, until its errors have said that, and ends it then.
+Kills worker 1 TIMES times (with 0, it tells it to stop, once), each time ten steps after it
+has begun to train, and waits for the end; or, where UNTIL is not empty, until its errors
+have said that, and ends it then.
 Prints the exit code and the errors, without epochs' lines.
 """
 import os
@@ -42,12 +43,12 @@ def wait_for(what, how):
 with open("errors", "w") as errors:
     run = subprocess.Popen([*command, "--history", "history.jsonl"], stderr=errors)
 tasks.started.append(run)
-for _ in range(times):
+for _ in range(max(times, 1)):
     before = tasks.steps_done(".")
     worker = wait_for("worker 1", find_worker)
     # Not those that a run goes on from, which may be written again.
     wait_for("steps", lambda: tasks.steps_done(".") > before + 10)
-    os.kill(worker, signal.SIGKILL)
+    os.kill(worker, signal.SIGKILL if times else signal.SIGTERM)
     while run.poll() is None and find_worker() in (worker, None):
         time.sleep(0.05)
 if until:
