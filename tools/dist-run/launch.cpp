@@ -298,7 +298,7 @@ void Workers::reap() {
     ended.push_back(size_t(&worker - workers.data()));
   }
   // Of several, the others have failed by the one that was killed.
-  std::stable_partition(ended.begin(), ended.end(), [&](size_t number) {
+  std::partition(ended.begin(), ended.end(), [&](size_t number) {
     return WIFSIGNALED(workers[number].status);
   });
   for (size_t number : ended)
@@ -343,8 +343,9 @@ void Workers::startAgain() {
     if (worker.pipe >= 0)
       close(worker.pipe);
     worker.pipe = -1;
-    worker.hasEnded = false;
-    if (Status status = startOne(int(i)); !status.ok())
+    Status status = startOne(int(i));
+    worker.hasEnded = !status.ok();
+    if (!status.ok())
       (void)report(status); // the others go on without it
   }
 }
