@@ -45,18 +45,22 @@ void dist_status_free(dist_status_t *status) {
     delete status;
 }
 
+static DataType typeOf(const dist_data_type_t &given) {
+  return static_cast<DataType>(numberOf(given));
+}
+
 size_t dist_data_type_size(dist_data_type_t type) {
-  return byteSize(static_cast<DataType>(numberOf(type)));
+  return byteSize(typeOf(type));
 }
 
 const char *dist_data_type_name(dist_data_type_t type) {
-  return name(static_cast<DataType>(numberOf(type)));
+  return name(typeOf(type));
 }
 
 size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
   if (!tensor || (tensor->num_dims > 0 && !tensor->dims))
     return 0;
-  size_t bytes = byteSize(static_cast<DataType>(numberOf(tensor->type)));
+  size_t bytes = byteSize(typeOf(tensor->type));
   for (int32_t i = 0; i < tensor->num_dims; ++i)
     bytes *= tensor->dims[i];
   return bytes;
@@ -64,12 +68,10 @@ size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
 
 Status dist::toView(const dist_tensor_t *tensor, TensorView *out) {
   if (!tensor || tensor->num_dims < 0 ||
-      (tensor->num_dims > 0 && !tensor->dims))
+      (tensor->num_dims > 0 && !tensor->dims) ||
+      byteSize(typeOf(tensor->type)) == 0)
     return badArgument("a tensor needs a type, dims and data");
-  const auto type = static_cast<DataType>(numberOf(tensor->type));
-  if (byteSize(type) == 0)
-    return badArgument("a tensor needs a type, dims and data");
-  out->type = type;
+  out->type = typeOf(tensor->type);
   out->shape.assign(tensor->dims, tensor->dims + tensor->num_dims);
   out->data = tensor->data;
   return Status();
