@@ -420,7 +420,7 @@ Status ClusterRun::joinServed(const std::string &package,
   ServedRun::Beats beats;
   beats.lost = [&heartbeat, self = impl->membership->self()] {
     std::vector<std::pair<int, std::string>> lost;
-    for (cluster::LostMember &one : heartbeat.losses())
+    for (cluster::LostMember &one : heartbeat.findLost(/*waits=*/false))
       // Who is given up hears nothing more, of the coordinator neither.
       lost.emplace_back(one.member == self ? ps::Cast::coordinator : one.member,
                         std::move(one.why));
@@ -497,11 +497,12 @@ Status ClusterRun::explain(const Status &failed) const {
 bool ClusterRun::hasLostOthers(const Status &failed) {
   if (!impl || !impl->heartbeat || failed.code() != StatusCode::Unavailable)
     return false;
-  std::vector<int> lost = impl->heartbeat->findLost(/*waits=*/true);
-  auto isLost = [&](int member) {
-    return std::count(lost.begin(), lost.end(), member) > 0;
-  };
-  return !lost.empty() && !isLost(0) && !isLost(impl->membership->self());
+  std::vector<cluster::LostMember> lost =
+      impl->heartbeat->findLost(/*waits=*/true);
+  return !lost.empty() &&
+         std::none_of(lost.begin(), lost.end(), [&](const auto &one) {
+           return one.member == 0 || one.member == impl->membership->self();
+         });
 }
 
 void ClusterRun::prepare(const Options &options) {
@@ -566,8 +567,11 @@ Status ClusterRun::regroup(Options *options) {
   Membership &membership = *impl->membership;
   cluster::RegroupOptions regrouping;
   regrouping.lost = [this] {
-    return impl->heartbeat ? impl->heartbeat->findLost(/*waits=*/false)
-                           : std::vector<int>();
+    std::vector<int> lost;
+    if (impl->heartbeat)
+      for (const auto &one : impl->heartbeat->findLost(/*waits=*/false))
+        lost.push_back(one.member);
+    return lost;
   };
   regrouping.fewest = options->minWorkers;
   // Others have heard of it by then, or are lost, too.

@@ -116,10 +116,9 @@ Status Heartbeat::check() { return impl->check(); }
 Status Heartbeat::explain(const Status &failed) {
   return impl->explain(failed);
 }
-std::vector<int> Heartbeat::findLost(bool waits) {
+std::vector<LostMember> Heartbeat::findLost(bool waits) {
   return impl->findLost(waits);
 }
-std::vector<LostMember> Heartbeat::losses() { return impl->losses(); }
 std::vector<std::string> Heartbeat::takeNotes() { return impl->takeNotes(); }
 proto::ClusterStatus Heartbeat::status() { return impl->status(); }
 
@@ -146,17 +145,15 @@ void Heartbeat::Impl::done(const StepDone &step) {
   std::lock_guard<std::mutex> lock(mutex);
   place.set_epoch(step.epoch);
   place.set_step(step.step + 1);
-  int64_t least = -1;
+  // Who has communicators, and is between two sessions, has no step to tell of;
+  // where nobody has any, no step waits in one.
+  int64_t least = options.outlivesMembers ? 0 : -1;
   for (size_t i = 0; i < ranks.size(); ++i) {
     int64_t now = ranks[i]->progress.waitTime();
     int64_t wait = now - std::exchange(waited[i], now);
     if (least < 0 || wait < least)
       least = wait;
   }
-  // Who has no communicators waits in none; who has them and is between two
-  // sessions has no step to tell of.
-  if (options.outlivesMembers)
-    least = 0;
   if (least < 0 || place.steps_size() >= kMostSteps)
     return;
   proto::StepTimes &times = *place.add_steps();
@@ -203,21 +200,13 @@ Status Heartbeat::Impl::explain(const Status &failed) {
   return isGivenUp ? known : failed;
 }
 
-std::vector<int> Heartbeat::Impl::findLost(bool waits) {
+std::vector<LostMember> Heartbeat::Impl::findLost(bool waits) {
   std::unique_lock<std::mutex> lock(mutex);
   // The end of a connection is seen at once, silence after `patience`.
   if (waits)
     looked.wait_for(lock,
                     std::chrono::duration<double>(1 + 2 * options.patience),
                     [&] { return !lost.empty(); });
-  std::vector<int> members;
-  for (const LostMember &one : lost)
-    members.push_back(one.member);
-  return members;
-}
-
-std::vector<LostMember> Heartbeat::Impl::losses() {
-  std::lock_guard<std::mutex> lock(mutex);
   return lost;
 }
 

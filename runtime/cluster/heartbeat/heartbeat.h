@@ -84,9 +84,7 @@ public:
   /// The members that are lost, as far as this process knows; itself, where the
   /// others have given it up. `waits`, after a failure: as long as it takes to
   /// notice one.
-  std::vector<int> findLost(bool waits);
-  /// The same, without waiting, and why.
-  std::vector<LostMember> losses();
+  std::vector<LostMember> findLost(bool waits);
   /// Of the chief: lines about processes that are slow, or were silent; the
   /// thread of the beats must not wait for who reads them.
   std::vector<std::string> takeNotes();

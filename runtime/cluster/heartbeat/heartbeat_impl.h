@@ -37,8 +37,7 @@ public:
   void begin(int64_t step);
   Status check();
   Status explain(const Status &failed);
-  std::vector<int> findLost(bool waits);
-  std::vector<LostMember> losses();
+  std::vector<LostMember> findLost(bool waits);
   std::vector<std::string> takeNotes();
   proto::ClusterStatus status();
 

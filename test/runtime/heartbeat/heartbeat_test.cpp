@@ -96,10 +96,11 @@ TEST_F(HeartbeatTest, WhereOthersTakeOverALossIsNoFailure) {
       holds([&] { return members[0]->status().members(2).step() == 17; }));
   lost.reset();
   for (int member : {0, 1}) {
-    EXPECT_TRUE(holds([&] { return !members[member]->losses().empty(); }));
-    ASSERT_EQ(members[member]->losses().size(), 1u);
-    EXPECT_EQ(members[member]->losses()[0].member, 2);
-    EXPECT_EQ(members[member]->losses()[0].why,
+    EXPECT_TRUE(
+        holds([&] { return !members[member]->findLost(false).empty(); }));
+    ASSERT_EQ(members[member]->findLost(false).size(), 1u);
+    EXPECT_EQ(members[member]->findLost(false)[0].member, 2);
+    EXPECT_EQ(members[member]->findLost(false)[0].why,
               "worker 2 at 127.0.0.1:3 (process 102) has ended; it was last in "
               "step 17");
     EXPECT_TRUE(members[member]->check().ok());
@@ -128,8 +129,8 @@ TEST_F(HeartbeatTest, WhoWasGivenUpWritesNothing) {
     EXPECT_THAT(members[1]->explain(failed).message(), HasSubstr("it slept"));
     Status other = Status::error(StatusCode::InvalidInput, "a label");
     EXPECT_EQ(members[1]->explain(other).message(), "a label");
-    ASSERT_FALSE(members[1]->losses().empty());
-    EXPECT_EQ(members[1]->losses()[0].member, 1);
+    ASSERT_FALSE(members[1]->findLost(false).empty());
+    EXPECT_EQ(members[1]->findLost(false)[0].member, 1);
     members[1]->detach();
   }
 }
