@@ -44,6 +44,16 @@ std::string Address::text() const {
   return (isV6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+std::string SharedStore::text() const {
+  std::string text;
+  for (const Address &address : addresses)
+    text += (!text.empty()   ? ","
+             : isCoordinator ? kCoordinatorScheme
+                             : kEtcdScheme) +
+            address.text();
+  return text;
+}
+
 std::string canonicalHost(const std::string &host) {
   in6_addr v6;
   char text[INET6_ADDRSTRLEN];

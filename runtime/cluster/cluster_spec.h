@@ -52,6 +52,19 @@ struct PortRange {
   }
 };
 
+/// A store in which the processes of jobs meet, and that none of them serves.
+struct SharedStore {
+  /// Each will do; none: the chief serves a store of its own.
+  std::vector<Address> addresses;
+  /// A dist-run coordinator serves it, not an etcd.
+  bool isCoordinator = false;
+
+  explicit operator bool() const { return !addresses.empty(); }
+  std::string text() const; // etcd://10.0.0.1:2379,10.0.0.2:2379
+};
+inline constexpr char kEtcdScheme[] = "etcd://";
+inline constexpr char kCoordinatorScheme[] = "coordinator://";
+
 /// Parses `host:port`. `why` and `todo` of a failure; empty on success.
 struct AddressFault {
   std::string why, todo;

@@ -18,6 +18,7 @@
 #include "runtime/formats/file.h"
 #include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/cpu_part.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
@@ -44,37 +45,6 @@ static constexpr std::chrono::seconds kNewcomersInterval{1};
 
 using cluster::ClusterSpec;
 using cluster::Membership;
-
-/// The CPUs of this process. Workers on one machine take equal parts, in their
-/// order: else the threads of all would be in each other's way. Parameter
-/// servers and their chief take what workers leave: most of the time they wait
-/// for them.
-static std::optional<cpu_set_t>
-choosePart(const ClusterSpec &spec, const std::vector<cluster::Task> &trainers,
-           const std::vector<int> &cpus) {
-  auto hostOf = [&](const cluster::Task &task) {
-    const std::string &host = spec.find(task)->host;
-    return cluster::isLoopback(host) ? "localhost"
-                                     : cluster::canonicalHost(host);
-  };
-  const std::string here = hostOf(*spec.self);
-  bool trains = std::count(trainers.begin(), trainers.end(), *spec.self) > 0;
-  if (here.empty() || !trains)
-    return std::nullopt;
-  int count = 0, self = 0;
-  for (const cluster::Task &task : trainers)
-    if (hostOf(task) == here) {
-      if (task == *spec.self)
-        self = count;
-      ++count;
-    }
-  int each = std::max(1, int(cpus.size()) / count);
-  cpu_set_t part;
-  CPU_ZERO(&part);
-  for (int i = 0; i < each; ++i)
-    CPU_SET(cpus[(self * each + i) % cpus.size()], &part);
-  return part;
-}
 
 struct ClusterRun::Impl {
   ClusterSpec spec;
@@ -128,15 +98,6 @@ bool ClusterRun::isChief() const {
 
 void prepareCluster() { prepareUcx(); }
 
-/// Whether the process may use what its parent may: a launcher, or taskset, has
-/// bound it to CPUs of its own otherwise.
-static bool isUnbound() {
-  cpu_set_t own, parents;
-  return sched_getaffinity(0, sizeof own, &own) == 0 &&
-         sched_getaffinity(getppid(), sizeof parents, &parents) == 0 &&
-         CPU_EQUAL(&own, &parents);
-}
-
 Status ClusterRun::find(const Options &options) {
   int processes = 1, servers = 0;
   DIST_RETURN_IF_ERROR(countProcesses(options, &processes, &servers));
@@ -171,8 +132,8 @@ Status ClusterRun::find(const Options &options) {
   std::vector<cluster::Address> addresses;
   for (const cluster::Task &task : found->spec.tasks())
     addresses.push_back(*found->spec.find(task));
-  if (options.hasCoordinator)
-    addresses.push_back(options.etcd.front());
+  if (options.store.isCoordinator)
+    addresses.push_back(options.store.addresses.front());
   DIST_RETURN_IF_ERROR(readJobSecret(options, addresses, &found->secret));
   if (isUnbound()) {
     found->allCpus = cpu::usableCpus();
@@ -307,8 +268,7 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.timeout = options.startTimeout;
   joining.cpus = int(cpu::usableCpus().size());
   joining.isElastic = options.elastic;
-  joining.etcd = options.etcd;
-  joining.hasCoordinator = options.hasCoordinator;
+  joining.store = options.store;
   DIST_RETURN_IF_ERROR(checkStore(options));
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
@@ -316,16 +276,28 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   return Membership::join(joining, &membership);
 }
 
+/// The members' tasks, and how many machines they are on; but for one, -1: all.
+static std::vector<cluster::Task>
+listTasks(const std::vector<cluster::Member> &members, int without,
+          int *hosts) {
+  std::set<int> distinct;
+  std::vector<cluster::Task> tasks;
+  for (int member = 0; member < int(members.size()); ++member)
+    if (member != without) {
+      distinct.insert(members[member].host);
+      tasks.push_back(members[member].task);
+    }
+  *hosts = int(distinct.size());
+  return tasks;
+}
+
 /// The program, and the CPUs, are those of as many workers as there are now.
 void ClusterRun::Impl::takeMembers(Options *options) {
-  std::set<int> hosts;
-  std::vector<cluster::Task> tasks;
-  for (const cluster::Member &member : membership->members()) {
-    hosts.insert(member.host);
-    tasks.push_back(member.task);
-  }
+  int hosts = 0;
+  std::vector<cluster::Task> tasks =
+      listTasks(membership->members(), /*without=*/-1, &hosts);
   takePart(tasks);
-  setWorkers(options, int(tasks.size()), int(hosts.size()));
+  setWorkers(options, int(tasks.size()), hosts);
   forgetLaunchedPackage();
 }
 
@@ -427,9 +399,7 @@ Status ClusterRun::joinServed(const std::string &package,
     return lost;
   };
   beats.isIn = [&heartbeat](int64_t closure) { heartbeat.begin(closure + 1); };
-  beats.explain = [&heartbeat](const Status &failed) {
-    return heartbeat.explain(failed);
-  };
+  beats.explain = [this](const Status &failed) { return explain(failed); };
   return ServedRun::create(package, cpu, cast, std::move(end), std::move(beats),
                            &impl->served);
 }
@@ -520,17 +490,12 @@ void ClusterRun::prepare(const Options &options) {
     isFirst &= members[member].host != members[self].host;
   if (count - 1 < std::max(options.minWorkers, 1) || !isFirst)
     return;
-  std::set<int> hosts;
-  std::vector<cluster::Task> tasks;
-  for (int member = 0; member < count; ++member)
-    if (member != lost) {
-      hosts.insert(members[member].host);
-      tasks.push_back(members[member].task);
-    }
+  int hosts = 0;
+  std::vector<cluster::Task> tasks = listTasks(members, lost, &hosts);
   std::optional<cpu_set_t> cpus;
   if (!impl->allCpus.empty())
     cpus = choosePart(impl->spec, tasks, impl->allCpus);
-  impl->preparation.begin(count - 1, int(hosts.size()), cpus);
+  impl->preparation.begin(count - 1, hosts, cpus);
 }
 
 bool ClusterRun::hasNewcomers() {

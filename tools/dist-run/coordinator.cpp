@@ -14,6 +14,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/secret.h"
+#include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include <unistd.h>
 
@@ -22,9 +23,7 @@ namespace dist::tools {
 static Status serve(const Options &options,
                     std::unique_ptr<cluster::EtcdServer> *server) {
   cluster::Address address;
-  if (auto fault = cluster::parseAddress(options.model, &address))
-    return Status::error(StatusCode::InvalidArgument, "this is no address",
-                         options.model, fault->why, fault->todo);
+  DIST_RETURN_IF_ERROR(takeAddress(options, &address));
   std::optional<cluster::JobSecret> secret;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {address}, &secret));
   cluster::EtcdServerOptions serving;

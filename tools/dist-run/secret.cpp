@@ -42,9 +42,9 @@ Status readJobSecret(const Options &options,
 
 Status checkStore(const Options &options) {
   // A coordinator has the job's secret, which is looked for beside it.
-  if (options.hasCoordinator)
+  if (options.store.isCoordinator)
     return Status();
-  for (const cluster::Address &address : options.etcd)
+  for (const cluster::Address &address : options.store.addresses)
     if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
       return Status::error(
           StatusCode::InvalidArgument,
@@ -61,7 +61,7 @@ Status makeLaunchSecret(const Options &options, std::string *out) {
   std::optional<cluster::JobSecret> given;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {}, &given));
   // A coordinator would not know the one that is made here.
-  if (given || options.insecureNetwork || options.hasCoordinator)
+  if (given || options.insecureNetwork || options.store.isCoordinator)
     return Status();
   cluster::JobSecret made;
   DIST_RETURN_IF_ERROR(cluster::JobSecret::makeRandom(&made));

@@ -21,7 +21,7 @@ int runStatus(const Options &options) {
   if (asked.ok())
     asked =
         cluster::readFromChief(job.chief, job.secret, cluster::kControlEndpoint,
-                               &endpoint, options.etcd, options.hasCoordinator);
+                               &endpoint, options.store);
   if (asked.ok())
     asked = cluster::askForStatus(job.chief.host, endpoint, &status);
   if (!asked.ok())

@@ -184,14 +184,17 @@ std::vector<Status> findCluster(const Options &options,
   return faults;
 }
 
+Status takeAddress(const Options &options, cluster::Address *out) {
+  auto fault = cluster::parseAddress(options.model, out);
+  return fault
+             ? Status::error(StatusCode::InvalidArgument, "this is no address",
+                             options.model, fault->why, fault->todo)
+             : Status();
+}
+
 Status findChief(const Options &options, cluster::Address *out) {
-  if (!options.model.empty()) {
-    auto fault = cluster::parseAddress(options.model, out);
-    return fault ? Status::error(StatusCode::InvalidArgument,
-                                 "this is no address", options.model,
-                                 fault->why, fault->todo)
-                 : Status();
-  }
+  if (!options.model.empty())
+    return takeAddress(options, out);
   cluster::Detection detection;
   for (const Status &fault : detect(options, &detection))
     return fault;
@@ -227,20 +230,19 @@ Status parseMetricsPort(const std::string &text, std::string *host,
   return Status();
 }
 
-Status parseCoordination(const std::string &text,
-                         std::vector<cluster::Address> *etcd,
-                         bool *isCoordinator) {
-  static const std::string own = "coordinator://", others = "etcd://";
-  etcd->clear();
-  *isCoordinator = text.rfind(own, 0) == 0;
+Status parseCoordination(const std::string &text, cluster::SharedStore *store) {
+  *store = {};
   if (text == "embedded")
     return Status();
-  if (!*isCoordinator && text.rfind(others, 0) != 0)
+  const std::string own = cluster::kCoordinatorScheme;
+  const std::string others = cluster::kEtcdScheme;
+  store->isCoordinator = text.rfind(own, 0) == 0;
+  if (!store->isCoordinator && text.rfind(others, 0) != 0)
     return wrongValue("--coordination", text + " is none",
                       "give embedded, coordinator://HOST:PORT of a dist-run "
                       "coordinator, or etcd://HOST:PORT, more of them by "
                       "commas; an etcd is reached in clear text");
-  const size_t first = (*isCoordinator ? own : others).size();
+  const size_t first = (store->isCoordinator ? own : others).size();
   for (size_t from = first, to = 0; to < text.size(); from = to + 1) {
     to = std::min(text.find(',', from), text.size());
     cluster::Address address;
@@ -248,9 +250,9 @@ Status parseCoordination(const std::string &text,
             cluster::parseAddress(text.substr(from, to - from), &address))
       return wrongValue("--coordination", text + ": " + fault->why,
                         fault->todo);
-    etcd->push_back(address);
+    store->addresses.push_back(address);
   }
-  if (*isCoordinator && etcd->size() > 1)
+  if (store->isCoordinator && store->addresses.size() > 1)
     return wrongValue("--coordination", text + ": there is one coordinator",
                       "give one address; of an etcd there may be more");
   return Status();

@@ -45,6 +45,9 @@ bool describesCluster(const Options &options);
 std::vector<Status> findCluster(const Options &options,
                                 cluster::ClusterSpec *spec);
 
+/// The address that `status` and `coordinator` have in a model's place.
+Status takeAddress(const Options &options, cluster::Address *out);
+
 /// Where the chief is that `dist-run status` asks: as the command line says, or
 /// by the cluster that is described.
 Status findChief(const Options &options, cluster::Address *out);
@@ -55,9 +58,7 @@ Status parseMetricsPort(const std::string &text, std::string *host,
 
 /// `embedded`, for which there are none, `etcd://HOST:PORT,...` or
 /// `coordinator://HOST:PORT`.
-Status parseCoordination(const std::string &text,
-                         std::vector<cluster::Address> *etcd,
-                         bool *isCoordinator);
+Status parseCoordination(const std::string &text, cluster::SharedStore *store);
 
 /// `23000:23999`, both of them included.
 Status parsePortRange(const std::string &text, int *first, int *last);

@@ -36,7 +36,7 @@ void addClusterOptions(Table &table, Options &o) {
               "of which each address will do; training goes on while it is "
               "away",
               [&](const std::string &given) {
-                return parseCoordination(given, &o.etcd, &o.hasCoordinator);
+                return parseCoordination(given, &o.store);
               });
   table.usedBy("fit evaluate predict bench");
   table.text("--task", "TYPE:INDEX",

@@ -102,7 +102,7 @@ static Status checkCluster(const Options &o) {
       {"--metrics-port", o.metricsPort.has_value()},
       {"--elastic", o.elastic},
       {"--port-range", o.firstPort > 0},
-      {"--coordination", !o.etcd.empty()},
+      {"--coordination", bool(o.store)},
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
@@ -135,7 +135,7 @@ static Status checkCluster(const Options &o) {
                       "with parameter servers a run goes on without a worker "
                       "as it is",
                       "leave it out");
-  if (o.elastic && !o.etcd.empty())
+  if (o.elastic && o.store)
     return wrongValue("--elastic",
                       "who goes on is agreed in the chief's store alone",
                       "leave --coordination out");

@@ -39,11 +39,11 @@ Status refuseSecret(const std::string &who, const std::string &where,
 
 Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
-  if (hasEtcd()) {
+  if (options.store) {
     std::string target;
-    DIST_RETURN_IF_ERROR(findEtcd(options.etcd, &target));
+    DIST_RETURN_IF_ERROR(findStore(options.store, &target));
     std::optional<TlsCertificates> tls;
-    if (options.hasCoordinator)
+    if (options.store.isCoordinator)
       tls = certificatesOf(options.secret);
     client = std::make_unique<EtcdClient>(target, kCallMilliseconds, tls);
     leases = std::make_unique<EtcdClient>(target, kLeaseMilliseconds, tls);
@@ -130,7 +130,7 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
   for (const ResponseOp &answer : response.responses())
     for (const mvccpb::KeyValue &one : answer.response_range().kvs())
       *kept = one.value();
-  if (!hasEtcd())
+  if (!options.store)
     return result;
   if (!*kept)
     return runIsOver();
@@ -414,17 +414,17 @@ static StoreResult readRoot(EtcdClient &client, const Address &chief,
 Status readFromChief(const Address &chief,
                      const std::optional<JobSecret> &secret,
                      const std::string &what, std::string *out,
-                     const std::vector<Address> &etcd, bool hasCoordinator) {
+                     const SharedStore &store) {
   std::string target = chief.text(), root = kRoot;
-  if (!etcd.empty())
-    DIST_RETURN_IF_ERROR(findEtcd(etcd, &target));
+  if (store)
+    DIST_RETURN_IF_ERROR(findStore(store, &target));
   EtcdClient client(target, kCallMilliseconds,
-                    etcd.empty() || hasCoordinator ? certificatesOf(secret)
-                                                   : std::nullopt);
+                    store && !store.isCoordinator ? std::nullopt
+                                                  : certificatesOf(secret));
   int epoch = 0;
   auto find = [&] {
-    return etcd.empty() ? readNumberOf(client, kEpoch, &epoch)
-                        : readRoot(client, chief, &root);
+    return store ? readRoot(client, chief, &root)
+                 : readNumberOf(client, kEpoch, &epoch);
   };
   StoreResult result = find();
   // What another secret does is no matter of time.
@@ -438,15 +438,15 @@ Status readFromChief(const Address &chief,
   request.set_key(folderOf(root, epoch, what) + "0");
   if (result.ok())
     result = client.range(request, &response);
-  const std::string address = (etcd.empty() ? chief : etcd.front()).text();
+  const std::string address = (store ? store.addresses.front() : chief).text();
   if (result.code == StoreCode::Unauthenticated)
-    return refuseSecret(etcd.empty() ? "the chief" : "the coordinator", address,
+    return refuseSecret(store ? "the coordinator" : "the chief", address,
                         secret.has_value());
-  if (!result.ok() && !etcd.empty())
+  if (!result.ok() && store)
     return Status::error(StatusCode::Unavailable, "no store answers", address,
                          result.message,
                          "give the job's --coordination" +
-                             std::string(secret || !hasCoordinator
+                             std::string(secret || !store.isCoordinator
                                              ? ""
                                              : ", and its secret, if it has "
                                                "one (--job-secret-file)"));

@@ -60,13 +60,11 @@ struct MembershipOptions {
   /// What the job's processes know each other by; none: nothing.
   std::optional<JobSecret> secret;
   bool isElastic = false;
-  /// Where an etcd is that holds the store, reached in clear text; none: the
-  /// chief serves it. It outlives the run, and may have others' keys: all of a
-  /// run are in a folder of its own, under leases. Not with `isElastic`.
-  std::vector<Address> etcd;
-  /// It is a dist-run coordinator: it shows the job's secret, and is reached as
-  /// a chief's store would be.
-  bool hasCoordinator = false;
+  /// Instead of the chief's. It outlives the run, and may have others' keys:
+  /// all of a run are in a folder of its own, under leases. An etcd is reached
+  /// in clear text; a coordinator shows the job's secret, as a chief would. Not
+  /// with `isElastic`.
+  SharedStore store;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.
@@ -139,14 +137,12 @@ private:
 };
 
 /// What the chief of a cluster has given in an exchange, read by who is no
-/// member of it; in the chief's store, or where `etcd` and `hasCoordinator` say
-/// (MembershipOptions). Errors: no store is there; it has another secret; it
-/// has none of that chief.
+/// member of it; in `store`, or in the chief's own. Errors: no store is there;
+/// it has another secret; it has none of that chief.
 Status readFromChief(const Address &chief,
                      const std::optional<JobSecret> &secret,
                      const std::string &what, std::string *out,
-                     const std::vector<Address> &etcd = {},
-                     bool hasCoordinator = false);
+                     const SharedStore &store = {});
 
 } // namespace dist::cluster
 

@@ -52,7 +52,7 @@ std::string folderOf(const std::string &root, int epoch,
 std::string chiefKey(const Address &chief);
 /// What gRPC calls servers of which each will do: it goes to the next when one
 /// is gone.
-Status findEtcd(const std::vector<Address> &etcd, std::string *target);
+Status findStore(const SharedStore &store, std::string *target);
 /// The connection of who serves the store does not show the secret that this
 /// process has.
 Status refuseSecret(const std::string &who, const std::string &where,
@@ -125,20 +125,10 @@ struct Membership::Impl {
     return taskOf(member).text() +
            (address && !address->host.empty() ? " at " + address->text() : "");
   }
-  bool hasEtcd() const { return !options.etcd.empty(); }
-  std::string etcdText() const {
-    std::string text;
-    for (const Address &address : options.etcd)
-      text += (!text.empty()            ? ","
-               : options.hasCoordinator ? "coordinator://"
-                                        : "etcd://") +
-              address.text();
-    return text;
-  }
-  Status etcdFails(const StoreResult &result) const;
+  Status storeFails(const StoreResult &result) const;
   Status chiefIsGone(const StoreResult &result) const {
-    if (hasEtcd())
-      return etcdFails(result);
+    if (options.store)
+      return storeFails(result);
     return Status::error(StatusCode::Unavailable, "the cluster has no chief",
                          where(chief), result.message,
                          "look there why it ended");

@@ -29,7 +29,7 @@ static std::string nameHost() {
 
 /// Waits for the store to be there, and enters this process.
 Status Membership::Impl::registerSelf() {
-  if (hasEtcd()) {
+  if (options.store) {
     DIST_RETURN_IF_ERROR(grantLease(&lease));
     DIST_RETURN_IF_ERROR(grantLease(&keptLease));
     renewal = std::thread([this] { renew(); });

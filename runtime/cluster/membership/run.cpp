@@ -34,11 +34,11 @@ std::string chiefKey(const Address &chief) {
   return kRoot + std::string("chiefs/") + chief.text();
 }
 
-Status findEtcd(const std::vector<Address> &etcd, std::string *target) {
+Status findStore(const SharedStore &store, std::string *target) {
   SystemNetwork network;
   bool isIpv6 = false;
   target->clear();
-  for (const Address &address : etcd) {
+  for (const Address &address : store.addresses) {
     std::string why;
     std::vector<std::string> literals = network.resolve(address.host, &why);
     if (literals.empty())
@@ -60,34 +60,34 @@ Status findEtcd(const std::vector<Address> &etcd, std::string *target) {
   return Status();
 }
 
-Status Membership::Impl::etcdFails(const StoreResult &result) const {
+Status Membership::Impl::storeFails(const StoreResult &result) const {
   if (result.code == StoreCode::FailedPrecondition)
-    return Status::error(StatusCode::Unavailable,
-                         "the cluster cannot go on by its store", etcdText(),
-                         result.message, "look at the chief why");
-  if (options.hasCoordinator && result.code == StoreCode::Unauthenticated)
-    return refuseSecret("the coordinator", etcdText(),
+    return Status::error(
+        StatusCode::Unavailable, "the cluster cannot go on by its store",
+        options.store.text(), result.message, "look at the chief why");
+  if (options.store.isCoordinator && result.code == StoreCode::Unauthenticated)
+    return refuseSecret("the coordinator", options.store.text(),
                         options.secret.has_value());
   if (!isAway(result))
     return Status::error(
         StatusCode::Unavailable, "the cluster's store refuses a call",
-        etcdText(), result.message,
+        options.store.text(), result.message,
         "give an etcd of version 3.4 or later that asks for no user");
-  const bool mayBeSecret = options.hasCoordinator && !options.secret;
+  const bool mayBeSecret = options.store.isCoordinator && !options.secret;
   return Status::error(
       StatusCode::Unavailable, "the cluster's store does not answer",
-      etcdText(),
+      options.store.text(),
       result.message + (mayBeSecret ? " (a coordinator that has a secret "
                                       "answers those alone that have it, too)"
                                     : ""),
       std::string("start ") +
-          (options.hasCoordinator ? "dist-run coordinator" : "an etcd") +
+          (options.store.isCoordinator ? "dist-run coordinator" : "an etcd") +
           " there, or correct --coordination");
 }
 
 StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {
   StoreResult result = once();
-  if (!hasEtcd())
+  if (!options.store)
     return result;
   double seconds = kEtcdSeconds;
   if (options.timeout > 0)
@@ -108,7 +108,7 @@ Status Membership::Impl::grantLease(int64_t *id) {
   StoreResult result =
       call([&] { return client->leaseGrant(request, &response); });
   *id = response.id();
-  return result.ok() ? Status() : etcdFails(result);
+  return result.ok() ? Status() : storeFails(result);
 }
 
 StoreResult Membership::Impl::runIsOver() const {
@@ -156,14 +156,15 @@ Status Membership::Impl::beginRun() {
     std::optional<std::string> kept;
     StoreResult result = putFirst(runKey(), own, /*leased=*/true, &kept);
     if (!result.ok())
-      return etcdFails(result);
+      return storeFails(result);
     if (!kept) {
       beRunOf(own);
       return tellWhere();
     }
     if (isPast(2 * kLeaseSeconds))
       return Status::error(
-          StatusCode::InvalidInput, "the job runs already", etcdText(),
+          StatusCode::InvalidInput, "the job runs already",
+          options.store.text(),
           "another chief of a cluster with these addresses is there",
           "end that run (one that was killed is forgotten after " +
               std::to_string(kLeaseSeconds) +
@@ -184,7 +185,7 @@ Status Membership::Impl::tellWhere() {
   request.set_lease(lease);
   PutResponse response;
   StoreResult result = call([&] { return client->put(request, &response); });
-  return result.ok() ? Status() : etcdFails(result);
+  return result.ok() ? Status() : storeFails(result);
 }
 
 void Membership::Impl::beRunOf(const std::string &name) {
@@ -206,7 +207,7 @@ Status Membership::Impl::enterRun() {
     StoreResult result = readRun(&now);
     if (result.ok() && now != run) {
       if (self == chief)
-        return etcdFails(runIsOver());
+        return storeFails(runIsOver());
       beRunOf(now);
       isIn = false;
     }
@@ -230,7 +231,7 @@ Status Membership::Impl::enterRun() {
     if (result.ok() && isIn)
       result = list(folder(kPresent), true, &present);
     if (!result.ok())
-      return etcdFails(result);
+      return storeFails(result);
     // By the chief alone: one that is gone closes none.
     if (self == chief && present.size() == numbers.size())
       return closeRoll(present);

@@ -377,9 +377,8 @@ elif case == "coordinator":
     meet = ("--coordination", f"coordinator://{address}")
 
     def start_coordinator():
-        one = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        tasks.started.append(one)
-        print(one.stdout.readline().replace(address, "ADDRESS"), end="")
+        one, line = tasks.start_coordinator(address)
+        print(line.replace(address, "ADDRESS"), end="")
         return one
 
     coordinator = start_coordinator()

@@ -47,6 +47,13 @@ def start(cluster, job, index, folder, arguments, **environment):
     return task
 
 
+def start_coordinator(address):
+    """A dist-run coordinator that serves, and the line that says so."""
+    task = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    started.append(task)
+    return task, task.stdout.readline()
+
+
 def steps_done(folder):
     path = f"{folder}/history.jsonl"
     return sum('"kind":"step"' in line for line in open(path)) if os.path.exists(path) else 0

@@ -5,9 +5,7 @@ import sys
 import tasks
 
 address = tasks.reserve()
-coordinator = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-tasks.started.append(coordinator)
-line = coordinator.stdout.readline()
+coordinator, line = tasks.start_coordinator(address)
 assert f"coordinator://{address}" in line, line
 words = [word.replace("COORDINATOR", f"coordinator://{address}") for word in sys.argv[1:]]
 code = subprocess.run(words, stdin=subprocess.DEVNULL).returncode

@@ -28,8 +28,8 @@ using Both = std::unique_ptr<Membership>[2];
 
 /// Two processes of a job. Nobody listens at their ports: they tell jobs apart.
 struct PairOfWorkers {
-  explicit PairOfWorkers(const std::string &store, int firstPort = 1) {
-    EXPECT_FALSE(parseAddress(store, &etcd));
+  explicit PairOfWorkers(const std::string &address, int firstPort = 1) {
+    EXPECT_FALSE(parseAddress(address, &store.addresses.emplace_back()));
     for (int i = 0; i < 2; ++i)
       spec.of(Job::Worker).push_back({"127.0.0.1", firstPort + i});
   }
@@ -38,7 +38,7 @@ struct PairOfWorkers {
     options.spec = spec;
     options.spec.self = Task{Job::Worker, index};
     options.timeout = timeout;
-    options.etcd = {etcd};
+    options.store = store;
     return Membership::join(options, out);
   }
   /// Both exchange texts that begin with `name`.
@@ -70,7 +70,7 @@ struct PairOfWorkers {
   }
 
   double timeout = 120;
-  Address etcd;
+  SharedStore store;
   ClusterSpec spec;
 };
 
@@ -131,12 +131,11 @@ TEST_P(MembershipEtcd, TwoJobsDoNotMeet) {
   one.exchange("a", ones);
   other.exchange("b", others);
   std::string read;
-  Status status =
-      readFromChief({"127.0.0.1", 3}, {}, "of b", &read, {one.etcd});
+  Status status = readFromChief({"127.0.0.1", 3}, {}, "of b", &read, one.store);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(read, "b0");
   EXPECT_THAT(
-      readFromChief({"127.0.0.1", 9}, {}, "of b", &read, {one.etcd}).message(),
+      readFromChief({"127.0.0.1", 9}, {}, "of b", &read, one.store).message(),
       HasSubstr("no cluster is at work (127.0.0.1:9)"));
 }
 
