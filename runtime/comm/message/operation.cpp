@@ -133,7 +133,7 @@ void Operation::send(uint32_t step, int position, const Stream &stream,
 
 void Operation::sendAll(int position, const Stream &stream,
                         uint32_t firstStep) {
-  Slices slices(0, stream.size());
+  Slices slices(stream, 0, stream.size());
   for (int64_t i = 0; i < slices.count(); ++i)
     send(firstStep + i, position, stream, slices.begin(i), slices.end(i));
 }
@@ -153,7 +153,7 @@ Ticket *Operation::receive(uint32_t step, int position, const Stream &stream,
 
 void Operation::receiveAll(int position, const Stream &stream,
                            uint32_t firstStep) {
-  Slices slices(0, stream.size());
+  Slices slices(stream, 0, stream.size());
   for (int64_t i = 0; i < slices.count(); ++i)
     receive(firstStep + i, position, stream, slices.begin(i), slices.end(i));
 }
@@ -232,7 +232,7 @@ Status Operation::broadcast(int root, const Stream &out, const Stream &in,
   while (bit < size && !(v & bit))
     bit <<= 1;
   const Stream &stream = v == 0 ? out : in;
-  Slices slices(0, stream.size());
+  Slices slices(stream, 0, stream.size());
   std::vector<Ticket *> coming;
   for (int64_t i = 0; v != 0 && i < slices.count(); ++i)
     coming.push_back(receive(firstStep + i, (v - bit + root) % size, stream,
@@ -279,7 +279,11 @@ Status Operation::sendOnly() {
 
 Status Operation::receiveOnly() {
   streams.push_back(whole(to));
-  receiveAll(d.what.peer, streams.back(), 0);
+  const Stream &stream = streams.back();
+  // It left as one run: the sender kept a copy.
+  Slices slices(0, stream.size());
+  for (int64_t i = 0; i < slices.count(); ++i)
+    receive(i, d.what.peer, stream, slices.begin(i), slices.end(i));
   return finish();
 }
 
@@ -287,21 +291,27 @@ Status Operation::receiveOnly() {
 // What sums
 //===----------------------------------------------------------------------===//
 
-Operation::Slots Operation::receiveAddends(uint32_t step, int numFrom,
-                                           int64_t bytes) {
+Operation::Slots Operation::takeSlots(int numFrom, int64_t bytes) {
   Slots slots;
   slots.memory.resize(numFrom);
+  for (int source = 0; source < numFrom; ++source)
+    if (source != me)
+      slots.memory[source] = scratch.allocate(bytes);
+  return slots;
+}
+
+void Operation::receiveAddends(uint32_t step, int64_t bytes, Slots &slots) {
+  int numFrom = slots.memory.size();
+  slots.tickets.clear();
   for (int k = 0; k < numFrom; ++k) {
     int source = (me + k) % numFrom;
     if (source == me)
       continue;
-    slots.memory[source] = scratch.allocate(bytes);
     tickets.emplace_back();
     slots.tickets.push_back(&tickets.back());
     post.receive(call, step, rankAt(source), slots.memory[source], bytes,
                  &tickets.back());
   }
-  return slots;
 }
 
 Status Operation::sum(const Slots &slots, const Stream &own,
@@ -344,22 +354,23 @@ Status Operation::sum(const Slots &slots, const Stream &own,
 template <typename Then>
 Status Operation::sumSlices(const Slices &slices, const Stream &own,
                             const Stream &result, int numFrom, Then then) {
-  // So many slices are on their way while one is summed.
+  // So many slices are on their way while one is summed, each to memory where
+  // another was summed before: in a cache still.
   constexpr int64_t window = 4;
-  std::deque<Slots> coming;
-  std::vector<Slots> free;
+  int64_t count = slices.count(), most = slices.most();
+  std::vector<Slots> coming; // slice i is in i % window
   auto ask = [&](int64_t i) {
-    coming.push_back(
-        receiveAddends(i, numFrom, slices.end(i) - slices.begin(i)));
+    receiveAddends(i, slices.end(i) - slices.begin(i), coming[i % window]);
   };
-  for (int64_t i = 0; i < std::min(window, slices.count()); ++i)
+  for (int64_t i = 0; i < std::min(window, count); ++i) {
+    coming.push_back(takeSlots(numFrom, most));
     ask(i);
-  for (int64_t i = 0; i < slices.count(); ++i) {
+  }
+  for (int64_t i = 0; i < count; ++i) {
     DIST_RETURN_IF_ERROR(
-        sum(coming.front(), own, result, slices.begin(i), slices.end(i)));
-    coming.pop_front();
+        sum(coming[i % window], own, result, slices.begin(i), slices.end(i)));
     then(i);
-    if (i + window < slices.count())
+    if (i + window < count)
       ask(i + window);
   }
   return Status();
@@ -368,7 +379,8 @@ Status Operation::sumSlices(const Slices &slices, const Stream &own,
 Status Operation::sumAllAtOnce() {
   Stream own = whole(from), result = whole(to);
   int64_t bytes = own.size();
-  Slots slots = receiveAddends(0, size, bytes);
+  Slots slots = takeSlots(size, bytes);
+  receiveAddends(0, bytes, slots);
   for (int k = 1; k < size; ++k)
     send(0, (me + k) % size, own, 0, bytes);
   // The result may lie where what goes does.
@@ -384,7 +396,7 @@ Status Operation::sumInParts() {
   std::vector<Slices> parts;
   int64_t most = 0;
   for (int p = 0; p < size; ++p) {
-    parts.push_back(partOfBytes(own.size(), p, size));
+    parts.push_back(partOfStream(own, p, size));
     most = std::max(most, parts[p].count());
   }
   for (int k = 1; k < size; ++k) {
@@ -436,7 +448,7 @@ Status Operation::sumInRing() {
       continue;
     }
     Stream own = partsOf(from, mine);
-    Slices slices(0, own.size());
+    Slices slices(own, 0, own.size());
     std::vector<Slots> coming;
     for (int64_t i = 0; i < slices.count(); ++i) {
       Slots slots;
@@ -462,8 +474,8 @@ Status Operation::sumAtOne() {
   Stream own = whole(from);
   constexpr uint32_t sums = 1u << 31;
   if (me == 0)
-    DIST_RETURN_IF_ERROR(
-        sumSlices(Slices(0, own.size()), own, result, size, [](int64_t) {}));
+    DIST_RETURN_IF_ERROR(sumSlices(Slices(own, 0, own.size()), own, result,
+                                   size, [](int64_t) {}));
   else
     sendAll(0, own, 0);
   return broadcast(0, result, result, sums);
@@ -476,7 +488,7 @@ Status Operation::reduceScatter() {
     sendAll(target, outTo(target), 0);
   }
   DIST_RETURN_IF_ERROR(
-      sumSlices(Slices(0, own.size()), own, result, size, [](int64_t) {}));
+      sumSlices(Slices(own, 0, own.size()), own, result, size, [](int64_t) {}));
   return finish();
 }
 
@@ -487,7 +499,7 @@ Status Operation::reduceToHost() {
     return finish();
   }
   Stream result = whole(to);
-  return sumSlices(Slices(0, result.size()), Stream(), result, size - 1,
+  return sumSlices(Slices(result, 0, result.size()), Stream(), result, size - 1,
                    [](int64_t) {});
 }
 

@@ -75,7 +75,9 @@ private:
     std::vector<char *> memory;
     std::vector<Ticket *> tickets;
   };
-  Slots receiveAddends(uint32_t step, int numFrom, int64_t bytes);
+  /// Memory for slices of up to `bytes` from `numFrom` positions.
+  Slots takeSlots(int numFrom, int64_t bytes);
+  void receiveAddends(uint32_t step, int64_t bytes, Slots &slots);
   /// Waits for them, then combines them with this rank's own in order.
   Status sum(const Slots &slots, const Stream &own, const Stream &result,
              int64_t lo, int64_t hi);

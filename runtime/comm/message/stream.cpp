@@ -48,6 +48,14 @@ char *Stream::findRun(int64_t lo, int64_t hi) const {
   return whole && covered == hi - lo ? run : nullptr;
 }
 
+Stream::PartEnd Stream::partEndAfter(int64_t offset) const {
+  size_t i = firstAt(offset);
+  if (i == parts.size())
+    return {total, total};
+  return {starts[i] + parts[i].size(),
+          i + 1 < parts.size() ? starts[i + 1] : total};
+}
+
 void Stream::gather(int64_t lo, int64_t hi, char *to) const {
   walk(lo, hi, [&](int64_t, char *at, int64_t offset, int64_t bytes) {
     std::memcpy(to + (offset - lo), at, bytes);
@@ -64,14 +72,57 @@ void Stream::scatter(int64_t lo, int64_t hi, const char *from) const {
 /// enough of a large part that one travels while another is summed.
 static constexpr int64_t smallestSlice = 128 << 10, largestSlice = 512 << 10;
 
-Slices::Slices(int64_t lo, int64_t hi) : lo(lo), hi(hi) {
-  int64_t quarter = ((hi - lo) / 4 + 63) & ~int64_t(63);
-  size = std::clamp(quarter, smallestSlice, largestSlice);
+static int64_t sizeOfSlices(int64_t bytes) {
+  int64_t quarter = (bytes / 4 + 63) & ~int64_t(63);
+  return std::clamp(quarter, smallestSlice, largestSlice);
 }
 
-Slices partOfBytes(int64_t bytes, int index, int size) {
-  auto [lo, hi] = partOf(bytes, 1, index, size);
-  return Slices(lo, hi);
+Slices::Slices(int64_t lo, int64_t hi) {
+  int64_t size = sizeOfSlices(hi - lo);
+  do
+    cuts.emplace_back(lo, std::min(hi, lo + size));
+  while ((lo += size) < hi);
+}
+
+Slices::Slices(const Stream &stream, int64_t lo, int64_t hi) {
+  int64_t size = sizeOfSlices(hi - lo), at = lo;
+  // The last two of a large part are one rather than unequal.
+  int64_t most = size + size / 2;
+  auto endAfter = [&](int64_t offset) {
+    auto [end, next] = stream.partEndAfter(offset);
+    return Stream::PartEnd{std::min(end, hi), std::min(next, hi)};
+  };
+  while (at < hi) {
+    auto [end, next] = endAfter(at);
+    if (end - at > most) {
+      end = next = at + size;
+    } else if (end - at < smallestSlice) {
+      for (int64_t first = at; next < hi;) {
+        Stream::PartEnd more = endAfter(next);
+        if (more.end - next >= smallestSlice || more.end - first > size)
+          break;
+        end = more.end;
+        next = more.next;
+      }
+    }
+    if (end > at) // else `lo` is between two parts
+      cuts.emplace_back(at, end);
+    at = next;
+  }
+  if (cuts.empty())
+    cuts.emplace_back(lo, lo);
+}
+
+int64_t Slices::most() const {
+  int64_t result = 0;
+  for (auto [lo, hi] : cuts)
+    result = std::max(result, hi - lo);
+  return result;
+}
+
+Slices partOfStream(const Stream &stream, int index, int size) {
+  auto [lo, hi] = partOf(stream.size(), 1, index, size);
+  return Slices(stream, lo, hi);
 }
 
 } // namespace dist::message

@@ -59,6 +59,13 @@ public:
   void gather(int64_t lo, int64_t hi, char *to) const;
   void scatter(int64_t lo, int64_t hi, const char *from) const;
 
+  /// Where the part at an offset ends, and where the next one begins: up to
+  /// seven bytes on.
+  struct PartEnd {
+    int64_t end = 0, next = 0;
+  };
+  PartEnd partEndAfter(int64_t offset) const;
+
 private:
   size_t firstAt(int64_t offset) const;
 
@@ -67,20 +74,29 @@ private:
   int64_t total = 0;
 };
 
-/// How a run of bytes is cut into messages. There is one, if empty, at least.
-struct Slices {
-  int64_t lo = 0, hi = 0, size = 1;
-
+/// How bytes are cut into messages. There is one, if empty, at least. Who sends
+/// and who receives cut alike: by sizes, wherever their buffers lie.
+class Slices {
+public:
+  /// As one run of memory.
   Slices(int64_t lo, int64_t hi);
-  int64_t count() const {
-    return std::max<int64_t>(1, (hi - lo + size - 1) / size);
-  }
-  int64_t begin(int64_t i) const { return lo + i * size; }
-  int64_t end(int64_t i) const { return std::min(hi, lo + (i + 1) * size); }
+  /// As the stream's parts lie, so that most messages come from and go to one
+  /// run of memory and nothing is copied: of a large part a slice has nothing
+  /// but that, and small parts that follow each other share one.
+  Slices(const Stream &stream, int64_t lo, int64_t hi);
+
+  int64_t count() const { return cuts.size(); }
+  int64_t begin(int64_t i) const { return cuts[i].first; }
+  int64_t end(int64_t i) const { return cuts[i].second; }
+  /// Bytes of the largest.
+  int64_t most() const;
+
+private:
+  std::vector<std::pair<int64_t, int64_t>> cuts;
 };
 
-/// Part `index` of `size` of so many bytes, cut at cache lines.
-Slices partOfBytes(int64_t bytes, int index, int size);
+/// Part `index` of `size` of a stream, cut at cache lines.
+Slices partOfStream(const Stream &stream, int index, int size);
 
 } // namespace dist::message
 
