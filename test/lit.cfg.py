@@ -3,6 +3,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import lit.formats
 
 config.name = "dist-mlir"
@@ -71,6 +72,10 @@ if platform.machine() == "x86_64":
 # A mount of its own, for what a full disk does.
 if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
     config.available_features.add("mounts")
+
+# Networks of its own, for several machines in one.
+if subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "e2e", "Inputs", "hosts.py")], capture_output=True).returncode == 0:
+    config.available_features.add("hosts")
 
 if shutil.which("etcd"):
     config.available_features.add("etcd")

@@ -10,12 +10,17 @@
 
 namespace dist {
 
-std::string processSpace() {
+/// The machine, until it starts anew, and this process's namespace of a kind.
+static std::string identify(const char *space) {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  struct stat space{};
-  stat("/proc/self/ns/pid", &space);
-  return boot + "-" + std::to_string(space.st_ino);
+  struct stat file{};
+  stat(space, &file);
+  return boot + "-" + std::to_string(file.st_ino);
 }
+
+std::string processSpace() { return identify("/proc/self/ns/pid"); }
+
+std::string networkSpace() { return identify("/proc/self/ns/net"); }
 
 } // namespace dist

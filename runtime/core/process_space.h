@@ -15,6 +15,11 @@ namespace dist {
 /// system's numbers of processes mean the same; another one elsewhere.
 std::string processSpace();
 
+/// Names the machine and what it has of networks: the same in two processes
+/// that reach each other without one. Containers on one machine differ in it,
+/// unless they share its network.
+std::string networkSpace();
+
 } // namespace dist
 
 #endif // RUNTIME_CORE_PROCESS_SPACE_H

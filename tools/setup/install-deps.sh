@@ -15,6 +15,7 @@ packages=(
   clang-format-22 clang-tidy-22 cmake ninja-build ccache python3 python3-venv python3-pip python3-psutil
   libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc etcd-server libucx-dev libmicrohttpd-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev libzip-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev doxygen
+  iproute2 nftables # several hosts in one, for tests
   dpkg-dev file # cpack makes a .deb
 )
 missing=()

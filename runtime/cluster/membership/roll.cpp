@@ -6,20 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/membership/member.pb.h"
+#include "runtime/core/process_space.h"
 #include <algorithm>
-#include <fstream>
 #include <unistd.h>
 
 using namespace etcdserverpb;
 
 namespace dist::cluster {
-
-/// The same in all processes of one machine, until it starts anew.
-static std::string identifyHost() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot;
-}
 
 static std::string nameHost() {
   char name[256] = "";
@@ -124,7 +117,7 @@ Status Membership::Impl::enterLate() {
 
 std::string Membership::Impl::describeSelf() const {
   proto::Member member;
-  member.set_host(identifyHost());
+  member.set_host(networkSpace());
   member.set_name(nameHost());
   member.set_process(getpid());
   member.set_cpus(options.cpus);
