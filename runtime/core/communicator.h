@@ -130,9 +130,13 @@ public:
   virtual Status publish(const Collective &call, void *const *from,
                          void **addresses);
 
-  /// Makes every collective of every rank fail from now on; the first reason
-  /// stays. Any thread may call it.
-  virtual void abort(const std::string &reason) = 0;
+  /// Which one is under way: each `reset` of the world begins the next. Any
+  /// thread may ask.
+  virtual uint32_t generation() const = 0;
+  /// Makes every collective of every rank of that generation fail from now on;
+  /// the first reason stays. Of a generation that is over it does nothing: who
+  /// is late ends no other than it knew. Any thread may call it.
+  virtual void abort(uint32_t generation, const std::string &reason) = 0;
 
   // Dense buffers, over the axes of a mask.
 

@@ -67,9 +67,13 @@ struct dist_rt_context {
   /// Null where the device is the host.
   std::unique_ptr<dist::QueuedCollectives> queued;
 
-  /// Returns when all is done that was enqueued: its first failure.
+  /// Returns when all is done that was started or enqueued: its first failure,
+  /// also of what nothing waited for.
   dist::Status finish() {
-    return queued ? queued->finish(patience) : stream->finish(patience);
+    dist::Status beside = started.waitForAll();
+    dist::Status rest =
+        queued ? queued->finish(patience) : stream->finish(patience);
+    return beside.ok() ? rest : beside;
   }
 };
 

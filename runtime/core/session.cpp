@@ -34,6 +34,8 @@ public:
   int processNumber = 0, processCount = 1;
   /// A failure ended it; only where the world is the caller's.
   bool generationEnded = false;
+  /// Of the world, while a call is under way.
+  uint32_t generation = 0;
   /// By rank of the mesh; null where another process has it.
   std::vector<std::unique_ptr<dist_rt_context>> ranks;
   /// Those of this process; their numbers here are those of `threads`.
@@ -93,7 +95,7 @@ public:
       return;
     cancelled.store(true);
     // For those that wait in a collective.
-    communicator().abort("cancelled");
+    communicator().abort(generation, "cancelled");
   }
   void log(LogLevel level, const std::string &text) override {
     if (!logFunction)
@@ -191,12 +193,12 @@ private:
         if (failure.ok())
           failure = copy;
       }
-      rank.communicator->abort(copy.message());
+      rank.communicator->abort(generation, copy.message());
       return Status();
     });
     // Without memory for the text, the others must be freed all the same.
     if (!told.ok())
-      rank.communicator->abort(told.message());
+      rank.communicator->abort(generation, told.message());
   }
 };
 
@@ -400,6 +402,7 @@ bool PackageSession::allGoOn(dist_rt_context &context, bool here) {
 void PackageSession::beginCall() {
   std::lock_guard<std::mutex> lock(callMutex);
   cancelled.store(false);
+  generation = communicator().generation();
   running = true;
 }
 
@@ -505,7 +508,6 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
     if (!status.ok()) {
       context.status = std::move(status);
       fail(context, calls.front().entry->name(), 1);
-      (void)context.started.waitForAll();
       (void)context.finish();
       gate.close();
     }
@@ -572,12 +574,11 @@ bool PackageSession::runStep(dist_rt_context &context, const Step &step,
     context.status = finishStep(context, step, call);
     code = context.status.ok() ? 0 : 1;
   }
-  if (code != 0)
+  if (code != 0) {
     fail(context, step.plan->entry(rank).name(), code);
-  // Nothing of a step that failed goes on behind it, nor is remembered.
-  (void)context.started.waitForAll();
-  if (code != 0)
+    // Nothing of a step that failed goes on behind it, nor is remembered.
     (void)context.finish();
+  }
   if (context.trace)
     context.spans[mark].end = std::chrono::steady_clock::now();
   return code == 0;

@@ -196,7 +196,7 @@ Status VariableStore::gather(int index, Buffer *parts) const {
         if (status.ok())
           std::memcpy(to, part, d.localBytes);
         else // frees the others
-          communicator.abort(status.message());
+          communicator.abort(communicator.generation(), status.message());
       }
       if (status.ok())
         status = communicator.broadcast(sessionOp, to, d.localBytes, root, all);

@@ -244,7 +244,8 @@ static Status measureTransfer(int64_t count, int times, bool asleep,
     });
     if (status.ok())
       return;
-    world->rank(rank).abort(status.message());
+    Communicator &own = world->rank(rank);
+    own.abort(own.generation(), status.message());
     statuses[rank] = std::move(status);
   };
   std::thread other(runSafely, 1);

@@ -21,7 +21,8 @@ public:
   Status run(const Collective &, void *const *, void *const *) override {
     return Status();
   }
-  void abort(const std::string &) override {}
+  uint32_t generation() const override { return 0; }
+  void abort(uint32_t, const std::string &) override {}
 };
 
 } // namespace dist

@@ -162,10 +162,10 @@ protected:
   }
 
   /// Another entry: see session_program.c.
-  void describeEndless(int ranks) {
+  void describeEndless(int ranks, const char *name = "endless") {
     manifest::Entry *entry = m.mutable_programs(0)->add_entries();
-    entry->set_name("endless");
-    entry->set_symbol("endless");
+    entry->set_name(name);
+    entry->set_symbol(name);
     bind(entry->mutable_arguments(), Binding::INPUT, "x", {4, 2},
          {4 / ranks, 2});
     for (auto *list : {entry->mutable_arguments(), entry->mutable_results()})

@@ -224,6 +224,26 @@ TEST_P(SessionRanks, AFailureEndsALaunch) {
   }
 }
 
+// What a program starts and does not wait for is done, or has failed, when its
+// step has.
+TEST_F(SessionTest, FailuresNothingWaitsForAreTold) {
+  describe(2);
+  describeEndless(2, "careless");
+  SessionOptions options;
+  options.collectiveTimeout = 0.5;
+  Status status = open(options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  float x[8] = {};
+  status = run("careless", {{manifest::F32, {4, 2}, x}});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(read(0), (std::vector<float>{2, 4}));
+  x[4] = 999; // the second rank's first
+  status = run("careless", {{manifest::F32, {4, 2}, x}});
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("rank 1 did not arrive"), std::string::npos)
+      << status.message();
+}
+
 TEST_P(SessionRanks, LibraryKernelsAndTrace) {
   SessionOptions options;
   options.trace = true;

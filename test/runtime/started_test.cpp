@@ -198,7 +198,7 @@ TEST_F(StartedTest, AbortEndsWhatIsUnderWay) {
   void *buffer = &value;
   ASSERT_TRUE(
       started[0].start(world->rank(0), sum.call, &buffer, &buffer).ok());
-  world->rank(1).abort("rank 1 met a label out of range");
+  world->rank(1).abort(0, "rank 1 met a label out of range");
   Status status = started[0].waitForAll();
   EXPECT_NE(status.message().find("label out of range"), std::string::npos);
   EXPECT_TRUE(started[0].idle());

@@ -128,11 +128,18 @@ void Heartbeat::Impl::attach(std::vector<Communicator *> newRanks,
   ranks = std::move(newRanks);
   nameOp = std::move(newNameOp);
   waited.clear();
+  generations.clear();
   for (Communicator *rank : ranks) {
     waited.push_back(rank->progress.waitTime());
-    if (!failure.empty())
-      rank->abort(failure);
+    generations.push_back(rank->generation());
   }
+  if (!failure.empty())
+    abortRanks();
+}
+
+void Heartbeat::Impl::abortRanks() {
+  for (size_t i = 0; i < ranks.size(); ++i)
+    ranks[i]->abort(generations[i], failure);
 }
 
 void Heartbeat::Impl::detach() {
@@ -232,8 +239,7 @@ void Heartbeat::Impl::fail(int member, const std::string &why) {
     return;
   isGivenUp = isSelf;
   failure = why;
-  for (Communicator *rank : ranks)
-    rank->abort(why);
+  abortRanks();
 }
 
 void Heartbeat::Impl::setState(int member, Monitor::State state) {

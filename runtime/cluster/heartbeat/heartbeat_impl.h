@@ -77,6 +77,8 @@ private:
   ThreadState ask(int member) const;
   /// `how`: "has ended".
   void lose(int member, const std::string &how);
+  /// Under the lock, after a failure.
+  void abortRanks();
   void hearOfLoss(const proto::Loss &loss);
   void setState(int member, Monitor::State state);
 
@@ -99,6 +101,8 @@ private:
   std::condition_variable looked;
   Monitor monitor;
   std::vector<Communicator *> ranks;
+  /// Of each, what was under way when it was attached.
+  std::vector<uint32_t> generations;
   OpName nameOp;
   /// The newest step's end, and what the ranks had waited by then.
   proto::Beat place;

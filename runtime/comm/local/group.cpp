@@ -14,10 +14,10 @@ namespace dist::local {
 Shared::Shared() = default;
 Shared::~Shared() = default;
 
-void Shared::abort(const std::string &why) {
+void Shared::abort(uint32_t of, const std::string &why) {
   {
     std::lock_guard<std::mutex> lock(reasonMutex);
-    if (aborted.load())
+    if (aborted.load() || of != generation.load())
       return;
     reason = why;
     aborted.store(true);
@@ -32,7 +32,7 @@ Status Shared::fail(StatusCode code, int rank, const Call &call,
                     const std::string &why, const std::string &todo) {
   Status status = Status::error(code, std::string(name(call.kind)) + " failed",
                                 opName(options, rank, call.op), why, todo);
-  abort(status.message());
+  abort(generation.load(), status.message());
   return status;
 }
 

@@ -82,6 +82,7 @@ struct Shared {
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<std::unique_ptr<Mailbox>> mailboxes; // by receiver
   MeshGroups mesh;
+  std::atomic<uint32_t> generation{0};
   std::atomic<bool> aborted{false};
   std::mutex reasonMutex;
   std::string reason;
@@ -93,7 +94,7 @@ struct Shared {
   Shared();
   ~Shared();
 
-  void abort(const std::string &why);
+  void abort(uint32_t generation, const std::string &why);
   /// An error that makes every rank give up.
   Status fail(StatusCode code, int rank, const Call &call,
               const std::string &why, const std::string &todo);

@@ -33,6 +33,7 @@ public:
       communicator->reset();
     std::lock_guard<std::mutex> lock(shared.reasonMutex);
     shared.reason.clear();
+    shared.generation.fetch_add(1);
     shared.aborted.store(false);
   }
 };

@@ -31,7 +31,12 @@ public:
   bool sharesMemory() const override { return true; }
   Status publish(const Collective &what, void *const *from,
                  void **addresses) override;
-  void abort(const std::string &reason) override { state.shared.abort(reason); }
+  uint32_t generation() const override {
+    return state.shared.generation.load();
+  }
+  void abort(uint32_t generation, const std::string &reason) override {
+    state.shared.abort(generation, reason);
+  }
   void reset() {
     for (Membership &group : groups)
       group.phase = 0;

@@ -390,7 +390,7 @@ void Post::fail(StatusCode code, int rank, CollectiveKind kind, int32_t op,
     return;
   failure = Status::error(code, std::string(name(kind)) + " failed",
                           opName(options, rank, op), why, todo);
-  setAborted(failure.message());
+  setAborted(generation, failure.message());
   tellAborted();
 }
 
@@ -405,19 +405,19 @@ Status Post::statusOf(const Call &call) {
                        opName(options, rank(), call.op), reason);
 }
 
-void Post::setAborted(const std::string &why) {
+void Post::setAborted(uint32_t of, const std::string &why) {
   std::lock_guard<std::mutex> lock(reasonMutex);
-  if (aborted)
+  if (aborted || of != generation)
     return;
   reason = why;
   aborted = true;
 }
 
-void Post::abort(const std::string &why) {
-  setAborted(why);
+void Post::abort(uint32_t of, const std::string &why) {
+  setAborted(of, why);
   transport->wake();
   if (inside.try_lock()) {
-    if (!told)
+    if (aborted && !told)
       tellAborted();
     inside.unlock();
   }
@@ -501,9 +501,9 @@ void Post::reset() {
   sends.clear();
   recvs.clear();
   failure = Status();
-  ++generation;
   {
     std::lock_guard<std::mutex> lock(reasonMutex);
+    ++generation;
     reason.clear();
     aborted = false;
     told = false;

@@ -113,7 +113,8 @@ public:
 
   // Any thread:
 
-  void abort(const std::string &reason);
+  uint32_t currentGeneration() const { return generation; }
+  void abort(uint32_t generation, const std::string &reason);
   /// The next generation; no thread is inside.
   void reset();
   Traffic traffic();
@@ -192,7 +193,7 @@ private:
   void failOnMismatch(const Call &call, const Transport::Arrival &arrival);
   void failOnLostRank(const CallOnWire &call);
   Status statusOf(const Call &call);
-  void setAborted(const std::string &why);
+  void setAborted(uint32_t of, const std::string &why);
   void tellAborted();
   void releaseKept();
   /// What no call has taken.
@@ -219,8 +220,8 @@ private:
   std::vector<int> lostRanks;
   /// The wait of the thread inside, once the others should know.
   const Waiting *waiting = nullptr;
-  Status failure; // of this rank's own finding
-  uint32_t generation = 0;
+  Status failure;                        // of this rank's own finding
+  std::atomic<uint32_t> generation{0};   // changes under both mutexes
   std::vector<Transport::Arrival> early; // of later generations
   Traffic sent;
 

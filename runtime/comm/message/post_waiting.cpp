@@ -173,7 +173,8 @@ void Post::readControl(const Control &control) {
   switch (control.arrival.header.type) {
   case MessageType::Abort:
     // A rank that was told does not pass it on: all are told.
-    setAborted(std::string(control.bytes.begin(), control.bytes.end()));
+    setAborted(control.arrival.header.generation,
+               std::string(control.bytes.begin(), control.bytes.end()));
     told = true;
     return;
   case MessageType::Question:

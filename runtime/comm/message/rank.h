@@ -27,7 +27,10 @@ public:
   /// Of an all_slice alone, which no other rank sees.
   Status publish(const Collective &what, void *const *from,
                  void **addresses) override;
-  void abort(const std::string &reason) override { post.abort(reason); }
+  uint32_t generation() const override { return post.currentGeneration(); }
+  void abort(uint32_t generation, const std::string &reason) override {
+    post.abort(generation, reason);
+  }
   void reset() { post.reset(); }
   Traffic traffic() { return post.traffic(); }
 

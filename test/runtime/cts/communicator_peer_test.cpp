@@ -135,10 +135,33 @@ TEST_P(PeerTest, AbortEndsARecv) {
     status = call(0, Kind::Recv, 1, 0, &value, 4);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  world->rank(1).abort("rank 1 met a label out of range");
+  world->rank(1).abort(0, "rank 1 met a label out of range");
   waiting.join();
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_NE(status.message().find("label out of range"), std::string::npos);
+}
+
+// One that comes late, of a generation that is over, ends nothing; the next
+// one's does.
+TEST_P(PeerTest, AbortIsOfItsGeneration) {
+  world = GetParam().create({2}, 60);
+  int32_t value = 42;
+  auto pass = [&] {
+    Status status = call(0, Kind::Send, 1, 0, &value, 4);
+    return status.ok() ? call(1, Kind::Recv, 0, 0, &value, 4) : status;
+  };
+  uint32_t before = world->rank(1).generation();
+  world->rank(1).abort(before, "rank 1 was cancelled");
+  EXPECT_FALSE(call(1, Kind::Recv, 0, 0, &value, 4).ok());
+  world->reset();
+  uint32_t now = world->rank(1).generation();
+  EXPECT_NE(now, before);
+  world->rank(1).abort(before, "too late");
+  expectOk(pass());
+  world->rank(1).abort(now, "rank 1 was cancelled again");
+  Status status = call(1, Kind::Recv, 0, 0, &value, 4);
+  EXPECT_NE(status.message().find("cancelled again"), std::string::npos)
+      << status.message();
 }
 
 // Ranks whose descriptions differ in anything are told so.

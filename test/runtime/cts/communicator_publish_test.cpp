@@ -167,7 +167,7 @@ TEST_P(PublishTest, FailsAsCollectivesDo) {
   create({2});
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    world->rank(1).abort("rank 1 has no more memory");
+    world->rank(1).abort(0, "rank 1 has no more memory");
   });
   Status aborted = publish(0, Kind::AllReduce, {data}, 40, {0}, &at);
   other.join();

@@ -353,8 +353,8 @@ TEST_P(CommunicatorTest, AbortWakesWhoWaits) {
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    world->rank(1).abort("rank 1 met a label out of range");
-    world->rank(1).abort("later reasons do not count");
+    world->rank(1).abort(0, "rank 1 met a label out of range");
+    world->rank(1).abort(0, "later reasons do not count");
   });
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_NE(status.message().find("label out of range"), std::string::npos);

@@ -248,7 +248,7 @@ TEST(MessageWorld, RememberWhatWasDifferent) {
 TEST(MessageWorld, AbortReachesWhoIsElsewhere) {
   Apart two(2);
   two.open();
-  two.rank(0).abort("rank 0 met a label out of range");
+  two.rank(0).abort(0, "rank 0 met a label out of range");
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   Status status = sumOne(two.rank(1));
   EXPECT_EQ(status.code(), StatusCode::Unavailable);

@@ -38,7 +38,9 @@ public:
   Status run(const Collective &, void *const *, void *const *) override {
     return Status();
   }
-  void abort(const std::string &why) override {
+  uint32_t generation() const override { return 7 + number; }
+  void abort(uint32_t of, const std::string &why) override {
+    EXPECT_EQ(of, generation());
     std::lock_guard<std::mutex> lock(mutex);
     reason = why;
   }

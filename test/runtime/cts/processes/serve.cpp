@@ -58,8 +58,10 @@ public:
   }
   void abort(Text &text) {
     text.number();
-    if (std::shared_ptr<Rank> rank = find(text.number()))
-      rank->communicator().abort(text.text());
+    std::shared_ptr<Rank> rank = find(text.number());
+    uint32_t generation = text.number();
+    if (rank)
+      rank->communicator().abort(generation, text.text());
   }
 
 private:

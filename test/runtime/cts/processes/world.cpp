@@ -8,6 +8,7 @@
 #include "test/runtime/cts/processes/world.h"
 #include "test/runtime/cts/processes/channel.h"
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -99,10 +100,14 @@ public:
   int ranks() const override { return count; }
   int groupSize(uint32_t axes) const override { return group(axes).first; }
   int groupRank(uint32_t axes) const override { return group(axes).second; }
-  void abort(const std::string &reason) override {
+  uint32_t generation() const override { return resets.load(); }
+  void abort(uint32_t generation, const std::string &reason) override {
     std::lock_guard<std::mutex> lock(process.abortMutex);
-    sendText(process.aborts,
-             Text().add(int64_t(Ask::Abort)).add(world).add(reason));
+    sendText(process.aborts, Text()
+                                 .add(int64_t(Ask::Abort))
+                                 .add(world)
+                                 .add(int64_t(generation))
+                                 .add(reason));
   }
   Text request(Ask what) const { return Text().add(int64_t(what)).add(world); }
 
@@ -173,6 +178,7 @@ public:
 
   Process &process;
   const int64_t world;
+  std::atomic<uint32_t> resets{0};
 
 private:
   std::pair<int, int> group(uint32_t axes) const {
@@ -195,7 +201,11 @@ public:
   }
   int ranks() const override { return members.size(); }
   Communicator &rank(int rank) override { return *members[rank]; }
-  void reset() override { onAll(Ask::Reset); }
+  void reset() override {
+    onAll(Ask::Reset);
+    for (auto &member : members)
+      member->resets.fetch_add(1);
+  }
   pid_t process(int rank) const override { return members[rank]->process.id; }
   Traffic traffic(int rank, int64_t *onConnections) override {
     Text reply;
