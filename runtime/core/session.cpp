@@ -15,6 +15,7 @@
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
 #include "runtime/core/session_devices.h"
+#include "runtime/core/session_figures.h"
 #include "runtime/core/step_gate.h"
 #include "runtime/core/variable_store.h"
 #include <algorithm>
@@ -124,14 +125,10 @@ public:
   }
 
   int64_t deviceBytes() const override {
-    int64_t largest = 0;
-    for (int number : local) {
-      const dist_rt_context &rank = *ranks[number];
-      if (!isOfHost(manifest(), manifest().program_of_rank(number)))
-        largest = std::max(largest, rank.state->size() + rank.arena->size() +
-                                        rank.library->size());
-    }
-    return largest;
+    return largestDevice(manifest(), ranks, local);
+  }
+  double exposedSeconds() const override {
+    return dist::exposedSeconds(manifest(), ranks, local);
   }
   std::vector<TraceEvent> takeTrace() override {
     std::vector<TraceEvent> events;

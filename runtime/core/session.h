@@ -156,6 +156,10 @@ public:
   /// StatusCode::Cancelled unless it is done by then; without one, does
   /// nothing. Any thread may call it.
   virtual void cancel() {}
+  /// Seconds that the ranks of this process have spent in collectives by now,
+  /// on average: what their computing did not hide. Only of devices whose
+  /// streams run at once: others hide it from the host as well.
+  virtual double exposedSeconds() const { return 0; }
   /// Passes a line to the log of the session's options.
   virtual void log(LogLevel level, const std::string &text) {}
 

@@ -63,6 +63,9 @@ std::string epochLine(const EpochRow &row, int64_t epochs, int64_t examples) {
   text += fmt::format(" {:.2f} s", row.seconds);
   if (row.seconds > 0)
     text += fmt::format(", {:.0f} examples/s", double(examples) / row.seconds);
+  if (row.exposedSeconds && row.seconds > 0)
+    text += fmt::format(", {:.0f} % of the time in collectives",
+                        100 * *row.exposedSeconds / row.seconds);
   return text;
 }
 

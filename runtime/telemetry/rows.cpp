@@ -36,7 +36,10 @@ std::string toJson(const EpochRow &row) {
       fmt::format("{{\"kind\":\"epoch\",\"epoch\":{}", row.epoch);
   for (auto &[name, value] : row.values)
     text += "," + jsonString(name) + ":" + jsonNumber(value);
-  return text + fmt::format(",\"seconds\":{:.6f}}}", row.seconds);
+  text += fmt::format(",\"seconds\":{:.6f}", row.seconds);
+  if (row.exposedSeconds)
+    text += fmt::format(",\"exposed_seconds\":{:.6f}", *row.exposedSeconds);
+  return text + "}";
 }
 
 } // namespace dist

@@ -13,6 +13,7 @@
 #define RUNTIME_TELEMETRY_ROWS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,10 @@ struct EpochRow {
   /// loss, metrics, val_loss, val_..., in this order.
   std::vector<std::pair<std::string, double>> values;
   double seconds = 0;
+  /// Of these, what the process's ranks spent in collectives, on average: what
+  /// computing did not hide. None: there is one rank, or the epoch was begun by
+  /// an earlier run.
+  std::optional<double> exposedSeconds;
 };
 
 /// JSON lines as cli.md has them; numbers with all their digits, null for NaN

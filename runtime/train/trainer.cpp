@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/train/evaluation.h"
 #include "runtime/train/keeping.h"
 #include "runtime/train/nonfinite.h"
 #include "runtime/train/result_teller.h"
@@ -29,52 +30,6 @@ const manifest::Entry *trainingEntry(Session &session) {
     if (const manifest::Entry *entry = session.findEntry(name))
       return entry;
   return nullptr;
-}
-
-/// What evaluates `data`, if the program can.
-static Status prepareEvaluation(Session &session, const Dataset &data,
-                                EntryPair *entries, BatchPlan *plan,
-                                ResultTeller *teller) {
-  Status created = EntryPair::create(session, "eval_step", entries);
-  DIST_RETURN_IF_ERROR(
-      ResultTeller::create(session, created, entries->calls(), teller));
-  *plan = entries->plan(session.manifest());
-  plan->endBatch = BatchStream::batchesPerPass(data.examples(), *plan);
-  return entries->checkLast(session.manifest(), data.examples(), *plan,
-                            "a part of the data (FILE[a:b]) or ");
-}
-
-Status evaluate(Session &session, const Dataset &data, int64_t prefetch,
-                Evaluation *out, const std::function<bool()> &stops) {
-  EntryPair entries;
-  BatchPlan plan;
-  ResultTeller teller;
-  DIST_RETURN_IF_ERROR(
-      prepareEvaluation(session, data, &entries, &plan, &teller));
-  plan.prefetch = prefetch;
-  Metrics metrics(session);
-  DIST_RETURN_IF_ERROR(metrics.reset());
-  BatchStream stream(data, plan);
-  *out = Evaluation();
-  double loss = 0;
-  while (const Batch *batch = stream.next()) {
-    bool goesOn = true;
-    if (stops)
-      DIST_RETURN_IF_ERROR(session.agree(!stops(), &goesOn));
-    if (!goesOn) {
-      out->stopped = true;
-      return metrics.reset();
-    }
-    StepResult result;
-    DIST_RETURN_IF_ERROR(entries.run(*batch, &result));
-    DIST_RETURN_IF_ERROR(teller.tell(&result, 1));
-    loss += double(result.loss) * double(batch->examples);
-    out->examples += batch->examples;
-  }
-  if (!metrics.has("loss"))
-    out->values.emplace_back("loss", loss / double(out->examples));
-  DIST_RETURN_IF_ERROR(metrics.read(&out->values));
-  return metrics.reset();
 }
 
 namespace {
@@ -131,7 +86,9 @@ private:
   int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
   Keeping keeping;
-  double epochBegan = 0, stepBegan = 0, stepSeconds = 0, inputSeconds = 0;
+  bool epochResumed = false; // begun by an earlier run
+  double epochBegan = 0, epochExposed = 0, stepBegan = 0, stepSeconds = 0,
+         inputSeconds = 0;
 
   /// A call of a launch: of a batch, or of `apply` behind it.
   struct Call {
@@ -503,10 +460,14 @@ Status Trainer::validateAndTell() {
       row.values.emplace_back("val_" + name, value);
   }
   row.seconds = state.pendingEpoch->seconds + now() - began;
+  if (!epochResumed && session.manifest().ranks() > 1)
+    row.exposedSeconds = session.exposedSeconds() - epochExposed;
   int64_t examples = state.pendingEpoch->examples;
   state.pendingEpoch.reset();
   state.epochSeconds = 0;
   epochBegan = stepBegan = now();
+  epochExposed = session.exposedSeconds();
+  epochResumed = false;
   DIST_RETURN_IF_ERROR(observer.epoch(row, examples));
   return monitors.end(row);
 }
@@ -529,6 +490,7 @@ Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)
     DIST_RETURN_IF_ERROR(folder->begin(session));
+  epochResumed = state.pendingEpoch || state.epochExamples > 0;
   if (state.pendingEpoch)
     DIST_RETURN_IF_ERROR(validateAndTell());
   if (state.step >= lastStep || monitors.stop())
@@ -541,6 +503,7 @@ Status Trainer::train(FitOutcome *outcome) {
     stream.emplace(data, plan);
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
+  epochExposed = session.exposedSeconds();
   DIST_RETURN_IF_ERROR(keeping.keep(state, 0));
   while (state.step < lastStep && !monitors.stop()) {
     // One that is told to stop stops all.

@@ -49,6 +49,21 @@ TEST_F(TelemetryTest, RowsHaveAllTheirDigits) {
   row.values = {{"loss", 0.1}, {"val_\"odd\"", 1.0 / 3}};
   json = nlohmann::json::parse(toJson(row));
   EXPECT_EQ(json["val_\"odd\""].get<double>(), 1.0 / 3);
+  EXPECT_FALSE(json.contains("exposed_seconds"));
+  row.exposedSeconds = 0.25;
+  EXPECT_EQ(nlohmann::json::parse(toJson(row))["exposed_seconds"], 0.25);
+}
+
+TEST_F(TelemetryTest, EpochsTellWhatComputingDidNotHide) {
+  EpochRow row;
+  row.values = {{"loss", 0.5}};
+  row.seconds = 2;
+  EXPECT_EQ(epochLine(row, 3, 100),
+            "epoch 1/3: loss 0.5000, 2.00 s, 50 examples/s");
+  row.exposedSeconds = 0.25;
+  EXPECT_EQ(epochLine(row, 3, 100),
+            "epoch 1/3: loss 0.5000, 2.00 s, 50 "
+            "examples/s, 12 % of the time in collectives");
 }
 
 TEST_F(TelemetryTest, HistoryOfAResumedRunDropsLaterLines) {

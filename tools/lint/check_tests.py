@@ -60,4 +60,7 @@ for name in tests:
         for module in re.findall(r"^(?:import|from) (\w+)", read(path), re.M):
             if module not in sys.stdlib_module_names | ours:
                 findings.append(f"{path}: {name} runs it where there may be no {module}")
+    for module in re.findall(r"%python -c .*?\b(?:import|from) (\w+)", read(name)):
+        if module not in sys.stdlib_module_names | ours:
+            findings.append(f"{name}: there may be no {module}")
 report("tests", findings, len(tests))

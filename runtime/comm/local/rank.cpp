@@ -10,6 +10,7 @@
 #include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/peer_access.h"
 #include "runtime/comm/local/stepwise.h"
+#include <optional>
 
 namespace dist::local {
 
@@ -26,6 +27,10 @@ Status LocalCommunicator::run(const Collective &what, void *const *from,
     return Status();
   }
   state.prepare(e);
+  // Of a started one the rank's own thread counts what it waits for.
+  std::optional<Progress::Waiting> waiting;
+  if (!what.background)
+    waiting.emplace(progress, what.op);
   auto &mailboxes = state.shared.mailboxes;
   switch (what.kind) {
   case CollectiveKind::Send:
@@ -54,6 +59,7 @@ Status LocalCommunicator::publish(const Collective &what, void *const *from,
   progress.advance();
   Exchange e(what, from, nullptr);
   DIST_RETURN_IF_ERROR(begin(state, groups, e));
+  Progress::Waiting waiting(progress, what.op);
   return publishBuffers(e, state, addresses);
 }
 
