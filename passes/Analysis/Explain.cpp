@@ -21,6 +21,7 @@
 #include "passes/Analysis/ExplainOps.h"
 #include "passes/Analysis/KnownValues.h"
 #include "passes/Analysis/StageAssignment.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
@@ -149,24 +150,17 @@ void EntryExplainer::addCosts() {
 
 /// What dist-split-stages says of a stage's function.
 static std::string describePipeline(func::FuncOp function) {
-  auto pipeline = function->getAttrOfType<DictionaryAttr>(kPipelineAttr);
-  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
-  if (!pipeline || !stage)
+  auto pipeline = findStagePipeline(function);
+  if (!pipeline || !pipeline->cost)
     return "";
-  auto number = [&](StringRef name) {
-    return pipeline.getAs<IntegerAttr>(name).getInt();
-  };
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "stage " << stage.getInt() << " of " << number("stages") << ", "
-     << number("microbatches") << " microbatches by "
-     << pipeline.getAs<StringAttr>("schedule").getValue() << ", at most "
-     << pipeline.getAs<DenseI64ArrayAttr>("in_flight")[stage.getInt()]
+  os << "stage " << pipeline->stage << " of " << pipeline->shape.stages << ", "
+     << pipeline->shape.microbatches << " microbatches by "
+     << pipeline->schedule << ", at most "
+     << pipeline->cost->inFlight[pipeline->stage]
      << " in flight; equal stages wait "
-     << llvm::format("%.0f",
-                     100 *
-                         pipeline.getAs<FloatAttr>("bubble").getValueAsDouble())
-     << " % of the time";
+     << llvm::format("%.0f", 100 * pipeline->cost->bubble) << " % of the time";
   return text;
 }
 

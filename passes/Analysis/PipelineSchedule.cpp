@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/PipelineSchedule.h"
+#include "dialects/Dist/IR/Stage.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/DenseMap.h"
@@ -172,6 +174,33 @@ FailureOr<PipelineTimeline> mlir::dist::simulatePipeline(
   if (timeline.length > 0)
     timeline.bubble = 1 - work / (stages * timeline.length);
   return timeline;
+}
+
+std::optional<StagePipeline>
+mlir::dist::findStagePipeline(Operation *function) {
+  auto pipeline = function->getAttrOfType<DictionaryAttr>(kPipelineAttr);
+  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
+  if (!pipeline || !stage)
+    return std::nullopt;
+  auto number = [&](StringRef name) {
+    auto value = pipeline.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  };
+  auto schedule = pipeline.getAs<StringAttr>("schedule");
+  auto bubble = pipeline.getAs<FloatAttr>("bubble");
+  auto inFlight = pipeline.getAs<DenseI64ArrayAttr>("in_flight");
+  StagePipeline result;
+  result.shape.stages = number("stages");
+  result.shape.chunks = number("chunks");
+  result.shape.microbatches = number("microbatches");
+  result.stage = stage.getInt();
+  if (!schedule || result.shape.chunks < 1 || result.shape.microbatches < 1 ||
+      result.stage < 0 || result.stage >= result.shape.stages)
+    return std::nullopt;
+  result.schedule = schedule.getValue();
+  if (bubble && inFlight && inFlight.size() == result.shape.stages)
+    result.cost = {bubble.getValueAsDouble(), inFlight.asArrayRef()};
+  return result;
 }
 
 FailureOr<PipelinePlan> mlir::dist::planPipeline(StringRef schedule,

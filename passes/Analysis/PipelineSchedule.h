@@ -13,8 +13,10 @@
 #ifndef PASSES_ANALYSIS_PIPELINESCHEDULE_H
 #define PASSES_ANALYSIS_PIPELINESCHEDULE_H
 
+#include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,22 @@ struct PipelineShape {
   /// False: forward items only.
   bool training = true;
 };
+
+/// What the function of a stage says of its pipeline.
+struct StagePipeline {
+  StringRef schedule;
+  /// Whether it trains is not said.
+  PipelineShape shape;
+  int64_t stage = 0;
+  struct Cost {
+    double bubble = 0;
+    ArrayRef<int64_t> inFlight; // by stage
+  };
+  std::optional<Cost> cost;
+};
+
+/// None: the function is of no stage, or does not say its schedule and shape.
+std::optional<StagePipeline> findStagePipeline(Operation *function);
 
 using PipelineOrder = std::vector<std::vector<PipelineItem>>;
 

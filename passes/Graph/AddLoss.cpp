@@ -117,7 +117,9 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
   const Loss *lossRow = loss.row;
   RankedTensorType type = typeOf(output);
   auto floatType = dyn_cast<FloatType>(type.getElementType());
-  int64_t leastDims = lossRow->sparseLabels ? 2 : 1;
+  // The last dim is that of classes.
+  bool hasClasses = lossRow->activation == FusedActivation::Softmax;
+  int64_t leastDims = hasClasses ? 2 : 1;
   if (!floatType || type.getRank() < leastDims)
     return entry.emitError()
            << "--loss " << lossRow->choice.name

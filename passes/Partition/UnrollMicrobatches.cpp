@@ -183,31 +183,22 @@ void Unroller::addOps(unsigned program) {
 }
 
 LogicalResult Unroller::computeStarts() {
-  auto pipeline =
-      functions.front()->getAttrOfType<DictionaryAttr>(kPipelineAttr);
-  auto number = [&](StringRef name) {
-    auto value = pipeline ? pipeline.getAs<IntegerAttr>(name) : IntegerAttr();
-    return value ? value.getInt() : 0;
-  };
-  PipelineShape shape;
-  shape.stages = number("stages");
-  shape.chunks = chunks = number("chunks");
-  shape.microbatches = number("microbatches");
+  auto pipeline = findStagePipeline(functions.front());
+  PipelineShape shape = pipeline ? pipeline->shape : PipelineShape();
+  chunks = shape.chunks;
   shape.training = false;
-  bool fits = shape.stages > 0 && shape.microbatches == count;
+  bool fits = pipeline && shape.microbatches == count;
   for (const Timing &timing : timings)
     if (timing.item) {
       shape.training |= timing.item->backward;
       fits &= timing.item->chunk < chunks;
     }
-  auto schedule =
-      pipeline ? pipeline.getAs<StringAttr>("schedule") : StringAttr();
   std::string error = "expected a schedule of " + std::to_string(count) +
                       " microbatches, as dist-split-stages notes it";
-  if (!schedule || !fits)
+  if (!fits)
     return functions.front().emitOpError() << error;
   shape.microbatches = shown;
-  auto plan = planPipeline(schedule.getValue(), shape, error);
+  auto plan = planPipeline(pipeline->schedule, shape, error);
   if (failed(plan))
     return functions.front().emitOpError() << error;
   starts.assign(chunks * shown * 2, -1);
@@ -376,17 +367,12 @@ LogicalResult Unroller::run() {
 /// others are known by them; all, unless at least `wanted` do.
 static int64_t countShown(ArrayRef<func::FuncOp> functions, int64_t count,
                           int64_t wanted) {
-  auto pipeline =
-      functions.front()->getAttrOfType<DictionaryAttr>(kPipelineAttr);
+  auto pipeline = findStagePipeline(functions.front());
   if (wanted <= 0 || !pipeline)
     return count;
-  auto stages = pipeline.getAs<IntegerAttr>("stages");
-  auto chunks = pipeline.getAs<IntegerAttr>("chunks");
-  if (!stages || !chunks || stages.getInt() <= 0)
-    return count;
   // Several chunks a stage take turns, in rounds of as many as stages.
-  if (chunks.getInt() > stages.getInt())
-    wanted = llvm::alignTo(wanted, stages.getInt());
+  if (pipeline->shape.chunks > pipeline->shape.stages)
+    wanted = llvm::alignTo(wanted, pipeline->shape.stages);
   if (wanted >= count)
     return count;
   // Sums and pieces go on as they begin. What all copies put together, or give

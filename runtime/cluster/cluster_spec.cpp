@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cctype>
+#include <cstring>
 #include <map>
 
 namespace dist::cluster {
@@ -81,14 +82,24 @@ static bool isV4(const std::string &host) {
   return inet_pton(AF_INET, host.c_str(), &v4) == 1;
 }
 
+/// A link-local address names its interface behind a %.
+static bool isV6(const std::string &host) {
+  // The system's functions read up to a zero, and no interface's name.
+  for (char c : host)
+    if (!std::isalnum(static_cast<unsigned char>(c)) &&
+        !std::strchr(":.%-_", c))
+      return false;
+  in6_addr v6;
+  return host.find('\0') == std::string::npos &&
+         inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &v6) == 1;
+}
+
 static std::optional<AddressFault> checkHost(const std::string &host,
                                              bool brackets) {
   if (host.empty())
     return AddressFault{"it has no host", "write HOST:PORT"};
   if (brackets) {
-    in6_addr v6;
-    // A link-local address names its interface behind a %.
-    if (inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &v6) != 1)
+    if (!isV6(host))
       return AddressFault{inQuotes(host) + " is no IPv6 address",
                           "write [ADDRESS]:PORT"};
     if (canonicalHost(host) == "::")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphConv.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/GraphPool.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -69,19 +70,14 @@ ConvShape::get(const ConvAttributes &attributes, RankedTensorType inputType,
                       "but got ") +
                 Twine(numSpatial) + " and " +
                 Twine(shape.filter.spatial.size()));
-  auto checkList = [&](ArrayRef<int64_t> list, int64_t least,
-                       const char *name) -> LogicalResult {
-    if (list.size() != numSpatial)
-      return fail(Twine("expected ") + name + " with an entry for each of " +
-                  Twine(numSpatial) + " spatial dims, but got " +
-                  Twine(list.size()));
-    for (int64_t value : list)
-      if (value < least)
-        return fail(Twine("expected ") + name + " of at least " + Twine(least) +
-                    ", but got " + Twine(value));
-    return success();
+  auto checkList = [&](ArrayRef<int64_t> list, int64_t least, StringRef name) {
+    return checkWindowList(list, numSpatial, "spatial dims", least, name, fail);
   };
-  if (failed(checkList(attributes.strides, 1, "strides")) ||
+  auto sizes = llvm::map_to_vector(shape.filter.spatial, [&](unsigned dim) {
+    return filterType.getDimSize(dim);
+  });
+  if (failed(checkList(sizes, 0, "sizes of the filter")) ||
+      failed(checkList(attributes.strides, 1, "strides")) ||
       failed(checkList(attributes.padLow, 0, "pad_low")) ||
       failed(checkList(attributes.padHigh, 0, "pad_high")) ||
       failed(checkList(attributes.dilations, 1, "dilations")))
@@ -98,11 +94,13 @@ ConvShape::get(const ConvAttributes &attributes, RankedTensorType inputType,
   if (shape.groups < 1)
     return fail(Twine("expected groups of at least 1, but got ") +
                 Twine(shape.groups));
-  if (shape.inputChannels != channelsAGroup * shape.groups)
-    return fail(Twine("expected ") + Twine(channelsAGroup * shape.groups) +
-                " input channels (" + Twine(channelsAGroup) +
-                " of the filter x " + Twine(shape.groups) +
-                " groups), but got " + Twine(shape.inputChannels));
+  uint64_t channels =
+      llvm::SaturatingMultiply<uint64_t>(channelsAGroup, shape.groups);
+  if (static_cast<uint64_t>(shape.inputChannels) != channels)
+    return fail(Twine("expected ") + Twine(channels) + " input channels (" +
+                Twine(channelsAGroup) + " of the filter x " +
+                Twine(shape.groups) + " groups), but got " +
+                Twine(shape.inputChannels));
   if (shape.outputChannels % shape.groups)
     return fail(Twine("expected groups to divide the ") +
                 Twine(shape.outputChannels) + " output channels, but got " +

@@ -15,20 +15,27 @@ using namespace mlir::dist::graph;
 // Types
 //===----------------------------------------------------------------------===//
 
+LogicalResult mlir::dist::graph::checkWindowList(
+    ArrayRef<int64_t> list, int64_t rank, StringRef dims, int64_t least,
+    StringRef name, llvm::function_ref<LogicalResult(const Twine &)> fail) {
+  constexpr int64_t most = 1 << 24;
+  if (static_cast<int64_t>(list.size()) != rank)
+    return fail(Twine("expected ") + name + " with an entry for each of " +
+                Twine(rank) + " " + dims + ", but got " + Twine(list.size()));
+  for (int64_t value : list)
+    if (value < least || value > most)
+      return fail(Twine("expected ") + name + " of at " +
+                  (value < least ? "least " : "most ") +
+                  Twine(value < least ? least : most) + ", but got " +
+                  Twine(value));
+  return success();
+}
+
 LogicalResult
 WindowShape::setSizes(RankedTensorType operand,
                       llvm::function_ref<LogicalResult(const Twine &)> fail) {
-  auto checkList = [&](ArrayRef<int64_t> list, int64_t least,
-                       const char *name) -> LogicalResult {
-    if (static_cast<int64_t>(list.size()) != operand.getRank())
-      return fail(Twine("expected ") + name + " with an entry for each of " +
-                  Twine(operand.getRank()) + " dims, but got " +
-                  Twine(list.size()));
-    for (int64_t value : list)
-      if (value < least)
-        return fail(Twine("expected ") + name + " of at least " + Twine(least) +
-                    ", but got " + Twine(value));
-    return success();
+  auto checkList = [&](ArrayRef<int64_t> list, int64_t least, StringRef name) {
+    return checkWindowList(list, operand.getRank(), "dims", least, name, fail);
   };
   if (failed(checkList(window, 1, "window")) ||
       failed(checkList(strides, 1, "strides")) ||

@@ -12,15 +12,23 @@
 namespace mlir::dist::graph {
 
 /// A pool's window over every dim of its operand.
+/// Checks a list of a window's numbers, an entry for each of `rank` `dims`: at
+/// least `least`, and so small that products of two and sums do not overflow.
+LogicalResult
+checkWindowList(ArrayRef<int64_t> list, int64_t rank, StringRef dims,
+                int64_t least, StringRef name,
+                llvm::function_ref<LogicalResult(const Twine &)> fail);
+
 struct WindowShape {
   ArrayRef<int64_t> window, strides, dilations, padLow, padHigh;
   SmallVector<int64_t> operandSizes, resultSizes;
 
   unsigned getRank() const { return operandSizes.size(); }
   int64_t getNumElements() const {
-    int64_t count = 1;
+    uint64_t count = 1;
     for (int64_t size : window)
-      count *= size;
+      count = std::min<uint64_t>(
+          llvm::SaturatingMultiply<uint64_t>(count, size), INT64_MAX);
     return count;
   }
   int64_t getExtent(unsigned d) const {

@@ -126,35 +126,26 @@ private:
 
 LogicalResult Expander::readSchedule() {
   shown = function->getAttrOfType<IntegerAttr>(kShownMicrobatchesAttr).getInt();
-  auto pipeline = function->getAttrOfType<DictionaryAttr>(kPipelineAttr);
-  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
-  if (!pipeline || !stage)
+  auto pipeline = findStagePipeline(function);
+  if (!pipeline)
     return failure();
-  auto number = [&](StringRef name) {
-    auto value = pipeline.getAs<IntegerAttr>(name);
-    return value ? value.getInt() : 0;
-  };
-  auto schedule = pipeline.getAs<StringAttr>("schedule");
-  PipelineShape shape;
-  shape.stages = number("stages");
-  shape.chunks = number("chunks");
-  shape.microbatches = count = number("microbatches");
+  PipelineShape shape = pipeline->shape;
+  count = shape.microbatches;
   SmallVector<CopyPlace> places;
   function.walk(
       [&](Operation *op) { collectCopyPlaces(op->getLoc(), places); });
   shape.training =
       llvm::any_of(places, [](CopyPlace place) { return place.backward; });
-  if (!schedule || shown < kLeastShownMicrobatches || shown >= count ||
-      stage.getInt() < 0 || stage.getInt() >= shape.stages)
+  if (shown < kLeastShownMicrobatches || shown >= count)
     return failure();
   std::string error;
-  auto all = planPipeline(schedule.getValue(), shape, error);
+  auto all = planPipeline(pipeline->schedule, shape, error);
   shape.microbatches = shown;
-  auto few = planPipeline(schedule.getValue(), shape, error);
+  auto few = planPipeline(pipeline->schedule, shape, error);
   if (failed(all) || failed(few))
     return failure();
-  items = all->order[stage.getInt()];
-  for (const PipelineItem &item : few->order[stage.getInt()]) {
+  items = all->order[pipeline->stage];
+  for (const PipelineItem &item : few->order[pipeline->stage]) {
     int64_t microbatch =
         item.microbatch + 1 == shown ? count - 1 : item.microbatch;
     size_t order = shownOrder.size();

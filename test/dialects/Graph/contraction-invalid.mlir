@@ -192,3 +192,30 @@ func.func @conv_filter_grad_c6(%x: tensor<2x4x5x5xf32>, %y: tensor<2x5x3x3xf32>)
   %0 = graph.conv_filter_grad %x, %y {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, input_layout = "NC01", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x4x5x5xf32>, tensor<2x5x3x3xf32>) -> tensor<6x4x3x3xf32>
   return
 }
+
+// -----
+
+func.func @conv_dilation_overflow(%x: tensor<2x4x5x5xf32>, %y: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{'graph.conv' op expected dilations of at most 16777216, but got 9223372036854775807}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = graph.conv %x, %y {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 9223372036854775807>, groups = 1 : i64, input_layout = "NC01", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x4x5x5xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @conv_groups_overflow(%x: tensor<2x4x5x5xf32>, %y: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{'graph.conv' op expected 18446744073709551615 input channels (4 of the filter x 9223372036854775807 groups), but got 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = graph.conv %x, %y {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 9223372036854775807 : i64, input_layout = "NC01", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x4x5x5xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @conv_filter_overflow(%x: tensor<2x4x5x5xf32>, %y: tensor<6x4x3x4611686018427387904xf32>) {
+  // expected-error @+2 {{'graph.conv' op expected sizes of the filter of at most 16777216, but got 4611686018427387904}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = graph.conv %x, %y {strides = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, dilations = array<i64: 1, 16>, groups = 1 : i64, input_layout = "NC01", filter_layout = "OI01", output_layout = "NC01"} : (tensor<2x4x5x5xf32>, tensor<6x4x3x4611686018427387904xf32>) -> tensor<2x6x3x3xf32>
+  return
+}

@@ -204,3 +204,12 @@ func.func @random_uniform_c2(%s: tensor<i64>) {
   %0 = graph.random_uniform %s {seed = 1 : i64} : (tensor<i64>) -> tensor<4xf64>
   return
 }
+
+// -----
+
+func.func @max_pool_pad_overflow(%x: tensor<2x4x4xf32>) {
+  // expected-error @+2 {{'graph.max_pool' op expected pad_high of at most 16777216, but got 9223372036854775807}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = graph.max_pool %x {window = array<i64: 1, 2, 2>, strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, pad_low = array<i64: 0, 0, 0>, pad_high = array<i64: 0, 0, 9223372036854775807>} : (tensor<2x4x4xf32>) -> (tensor<2x3x3xf32>, tensor<2x3x3xi32>)
+  return
+}

@@ -24,3 +24,11 @@ func.func @multiplied(%x: tensor<512x512xf32> {graph.role = "input"}) -> tensor<
   %y = graph.dot_general %x, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   return %y : tensor<512x512xf32>
 }
+
+// What is not all of a pipeline's plan is none.
+// CHECK: @stage_of_nothing
+// CHECK-NOT: stage 0 of
+func.func @stage_of_nothing(%x: tensor<4xf32> {graph.role = "input"}) -> tensor<4xf32> attributes {dist.stage = 0 : i64, pipeline = {schedule = "1f1b", stages = 2 : i64, chunks = 2 : i64, microbatches = 4 : i64}} {
+  %y = graph.mul %x, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
