@@ -51,6 +51,10 @@ static json toJson(const TrainingState &s) {
                 {"epoch_examples", s.epochExamples},
                 {"epoch_seconds", fromDouble(s.epochSeconds)},
                 {"updates_from", s.updatesFrom}};
+  if (!s.workerExamples.empty()) {
+    value["shard_policy"] = s.shardPolicy;
+    value["worker_examples"] = s.workerExamples;
+  }
   if (s.pendingEpoch) {
     json values = json::array();
     for (auto &[name, number] : s.pendingEpoch->values)
@@ -119,6 +123,18 @@ private:
 
 } // namespace
 
+static void readShards(Reader &reader, TrainingState *s) {
+  reader.text("shard_policy", &s->shardPolicy);
+  const json *counts = reader.find("worker_examples");
+  if (!counts || !counts->is_array())
+    return reader.fail();
+  for (const json &count : *counts)
+    if (count.is_number_integer())
+      s->workerExamples.push_back(count.get<int64_t>());
+    else
+      reader.fail();
+}
+
 static void readPendingEpoch(const json &value, Reader &whole,
                              TrainingState *s) {
   if (!value.is_object() || !value.contains("values") ||
@@ -179,6 +195,8 @@ static bool fromJson(const json &content, StateHeader *header) {
                  &header->crc);
   if (reader.has("updates_from"))
     reader.integer("updates_from", &s->updatesFrom);
+  if (reader.has("shard_policy"))
+    readShards(reader, s);
   if (const json *pending = reader.find("pending_epoch"))
     readPendingEpoch(*pending, reader, s);
   if (const json *watched = reader.find("watched"))

@@ -37,7 +37,8 @@ struct WatchState {
 };
 
 /// What resuming needs beside the variables. The position in the data is
-/// (seed, batches done): a function of nothing else.
+/// (seed, batches done): a function of nothing else, but for workers that go
+/// through examples of their own.
 struct TrainingState {
   int64_t step = 0;     // batches done
   int64_t batch = 0;    // examples of a full one
@@ -46,6 +47,10 @@ struct TrainingState {
   uint64_t seed = 0;
   bool dropRemainder = false;
   int64_t stepsPerEpoch = 0;
+  /// How workers share the data (--shard-policy), and how many examples each
+  /// goes through where these are its own.
+  std::string shardPolicy = "data";
+  std::vector<int64_t> workerExamples;
   /// Of the epoch under way. May be NaN or infinite.
   double epochLoss = 0;
   int64_t epochExamples = 0;

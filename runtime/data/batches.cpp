@@ -11,9 +11,54 @@
 
 namespace dist {
 
+static int64_t countBatches(int64_t examples, int64_t batch, bool fullOnly) {
+  return fullOnly ? examples / batch : (examples + batch - 1) / batch;
+}
+
 int64_t BatchStream::batchesPerPass(int64_t examples, const BatchPlan &plan) {
-  return plan.dropRemainder ? examples / plan.batch
-                            : (examples + plan.batch - 1) / plan.batch;
+  if (plan.shards.empty())
+    return countBatches(examples, plan.batch, plan.dropRemainder);
+  std::vector<int64_t> counts;
+  for (const DataShard &shard : plan.shards)
+    counts.push_back(
+        countBatches(shard.examples, shard.batch, plan.dropRemainder));
+  return plan.dropRemainder ? *std::min_element(counts.begin(), counts.end())
+                            : *std::max_element(counts.begin(), counts.end());
+}
+
+int64_t BatchStream::examplesOf(int64_t examples, const BatchPlan &plan,
+                                int64_t inPass) {
+  if (plan.shards.empty())
+    return std::min(plan.batch, examples - inPass * plan.batch);
+  int64_t sum = 0;
+  for (const DataShard &shard : plan.shards)
+    sum += shard.portionOf(inPass);
+  return sum;
+}
+
+std::vector<int64_t> BatchStream::portionsOf(int64_t examples,
+                                             const BatchPlan &plan,
+                                             int64_t inPass) {
+  std::vector<int64_t> portions;
+  if (plan.shards.empty()) {
+    int64_t count = examplesOf(examples, plan, inPass);
+    for (int64_t r = 0; r < plan.replicas; ++r)
+      portions.push_back(portionOf(count, plan, r));
+    return portions;
+  }
+  portions.resize(plan.replicas);
+  for (const DataShard &shard : plan.shards) {
+    // A worker's examples are shared out among its replicas as a batch is.
+    BatchPlan own;
+    own.replicas = shard.endReplica - shard.firstReplica;
+    if (!plan.weights.empty())
+      own.weights.assign(plan.weights.begin() + shard.firstReplica,
+                         plan.weights.begin() + shard.endReplica);
+    for (int64_t r = 0; r < own.replicas; ++r)
+      portions[shard.firstReplica + r] =
+          portionOf(shard.portionOf(inPass), own, r);
+  }
+  return portions;
 }
 
 /// `examples` by weight, rounded down.
@@ -62,44 +107,66 @@ BatchMaker::BatchMaker(const Dataset &data, const BatchPlan &plan)
       perPass(std::max<int64_t>(
           BatchStream::batchesPerPass(data.examples(), plan), 1)) {}
 
+void BatchMaker::orderFor(int64_t pass) {
+  if (pass == orderedPass)
+    return;
+  orderedPass = pass;
+  if (plan.shuffle) {
+    shuffledOrder(*plan.shuffle, uint64_t(pass), data.examples(), &order);
+  } else if (order.empty()) {
+    order.resize(data.examples());
+    std::iota(order.begin(), order.end(), 0);
+  }
+}
+
+std::vector<int64_t> BatchMaker::layOut(int64_t inPass, Batch *batch) const {
+  std::vector<int64_t> portions =
+      BatchStream::portionsOf(data.examples(), plan, inPass);
+  std::vector<int64_t> rows;
+  int64_t next = 0;
+  for (int64_t r = 0; r < plan.replicas; ++r) {
+    bool isHere =
+        plan.shards.empty() || (r >= plan.shards[plan.worker].firstReplica &&
+                                r < plan.shards[plan.worker].endReplica);
+    // A replica without examples copies another's. Other workers' rows are not
+    // read here.
+    int64_t copied = batch->indices.empty() ? order[0] : batch->indices[0];
+    if (isHere && portions[r] > 0)
+      copied = batch->indices[next];
+    for (int64_t i = 0, room = BatchStream::rowsOf(plan, r); i < room; ++i) {
+      bool isTrue = i < portions[r];
+      rows.push_back(isHere && isTrue ? batch->indices[next + i] : copied);
+      batch->mask.push_back(isTrue);
+    }
+    if (isHere)
+      next += portions[r];
+  }
+  return rows;
+}
+
 void BatchMaker::make(int64_t number, Batch *batch) {
   int64_t pass = number / perPass, inPass = number % perPass;
-  if (pass != orderedPass) {
-    if (plan.shuffle) {
-      shuffledOrder(*plan.shuffle, uint64_t(pass), data.examples(), &order);
-    } else if (order.empty()) {
-      order.resize(data.examples());
-      std::iota(order.begin(), order.end(), 0);
-    }
-    orderedPass = pass;
-  }
-  int64_t begin = inPass * plan.batch;
-  int64_t count = std::min(plan.batch, data.examples() - begin);
+  orderFor(pass);
+  int64_t count = BatchStream::examplesOf(data.examples(), plan, inPass);
+  bool isSharded = !plan.shards.empty();
+  const DataShard *shard = isSharded ? &plan.shards[plan.worker] : nullptr;
+  int64_t begin = inPass * (shard ? shard->batch : plan.batch);
+  int64_t own = shard ? shard->portionOf(inPass) : count;
   batch->number = number;
   batch->pass = pass;
   batch->lastOfPass = inPass + 1 == perPass;
   batch->partial = count < plan.batch || plan.rows != plan.batch;
   batch->examples = count;
   batch->count = float(count);
-  batch->indices.assign(order.begin() + begin, order.begin() + begin + count);
+  batch->indices.clear();
+  if (own > 0)
+    batch->indices.assign(order.begin() + begin, order.begin() + begin + own);
 
-  // Which example each row holds.
   const std::vector<int64_t> *rows = &batch->indices;
   std::vector<int64_t> laid;
   batch->mask.clear();
-  if (batch->partial) {
-    int64_t next = 0;
-    for (int64_t r = 0; r < plan.replicas; ++r) {
-      int64_t portion = BatchStream::portionOf(count, plan, r);
-      int64_t room = BatchStream::rowsOf(plan, r);
-      // A replica without examples copies another's.
-      int64_t copied = batch->indices[portion > 0 ? next : 0];
-      for (int64_t i = 0; i < room; ++i) {
-        laid.push_back(i < portion ? batch->indices[next + i] : copied);
-        batch->mask.push_back(i < portion);
-      }
-      next += portion;
-    }
+  if (batch->partial || isSharded) {
+    laid = layOut(inPass, batch);
     rows = &laid;
   }
   const std::vector<Column> &columns = data.columns();
@@ -111,7 +178,7 @@ void BatchMaker::make(int64_t number, Batch *batch) {
     view.type = column.type;
     view.shape = column.exampleShape;
     view.shape.insert(view.shape.begin(), int64_t(rows->size()));
-    if (!plan.shuffle && !batch->partial && column.direct()) {
+    if (!plan.shuffle && !batch->partial && !isSharded && column.direct()) {
       view.data = column.array.data + column.exampleBytes() * size_t(begin);
       continue;
     }

@@ -16,6 +16,7 @@
 #define RUNTIME_DATA_BATCHES_H
 
 #include "runtime/data/dataset.h"
+#include "runtime/data/shards.h"
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -38,6 +39,10 @@ struct BatchPlan {
   /// The rows of a batch that are read; the others hold anything. Those of the
   /// ranks of this process.
   int64_t firstRow = 0, endRow = INT64_MAX;
+  /// Where each worker goes through examples of its own (see setShards): what
+  /// they give; and which of them this process is. None: all read the same.
+  std::vector<DataShard> shards;
+  int worker = 0;
 };
 
 struct Batch {
@@ -45,8 +50,8 @@ struct Batch {
   int64_t pass = 0;   // over the data
   bool lastOfPass = false;
   bool partial = false;            // for the partial entry
-  int64_t examples = 0;            // true ones
-  std::vector<int64_t> indices;    // of the true ones
+  int64_t examples = 0;            // true ones, of all workers
+  std::vector<int64_t> indices;    // of the true ones in this worker's data
   std::vector<TensorView> tensors; // one a column
   std::vector<char> mask;          // partial: one a row
   float count = 0;
@@ -62,6 +67,10 @@ public:
   void make(int64_t number, Batch *batch);
 
 private:
+  void orderFor(int64_t pass);
+  /// Which example each row holds; and the mask, which tells the true ones.
+  std::vector<int64_t> layOut(int64_t inPass, Batch *batch) const;
+
   const Dataset &data;
   const BatchPlan plan;
   const int64_t perPass;
@@ -77,8 +86,15 @@ public:
   /// std::bad_alloc, as the constructor does when there is no thread to be had.
   const Batch *next();
 
-  /// Batches in one pass over `examples`.
+  /// Batches in one pass over `examples`; of shards, until the last one ends,
+  /// or, of full batches alone, the first.
   static int64_t batchesPerPass(int64_t examples, const BatchPlan &plan);
+  /// Examples of a pass's batch of this number.
+  static int64_t examplesOf(int64_t examples, const BatchPlan &plan,
+                            int64_t inPass);
+  /// What each replica gets of it.
+  static std::vector<int64_t> portionsOf(int64_t examples,
+                                         const BatchPlan &plan, int64_t inPass);
   /// Examples that replica `r` gets of `examples`: by weight, rounded down, and
   /// of those left one each, first to last. Never more than rows.
   static int64_t portionOf(int64_t examples, const BatchPlan &plan, int64_t r);

@@ -32,6 +32,8 @@ struct DataOptions {
   bool cache = false;
   /// Of the data files. Mapped ones may be larger than the memory.
   FileAccess access = FileAccess::Read;
+  /// Of several files those of this worker alone (see filesOfWorker).
+  int worker = 0, workers = 1;
 };
 
 /// What one column goes through, in this order: scale, mean, std, layout.

@@ -82,6 +82,8 @@ static std::vector<size_t> match(const std::vector<Argument> &arguments,
 static DataDemand demandOf(const std::vector<Argument> &arguments,
                            const DataOptions &options) {
   DataDemand demand;
+  demand.worker = options.worker;
+  demand.workers = options.workers;
   demand.choose = [&arguments](const std::vector<std::string> &names) {
     std::vector<bool> chosen(names.size(), false);
     for (size_t index : match(arguments, names))

@@ -7,6 +7,7 @@
 #include "runtime/data/source.h"
 #include "runtime/core/text.h"
 #include "runtime/data/file_list.h"
+#include "runtime/data/shards.h"
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -227,25 +228,44 @@ struct Piece {
   std::string text;   // without the range
   std::string member; // of each file
   int64_t begin = 0, end = INT64_MAX;
+  bool hasRange = false;
 
   static Status parse(std::string text, bool hasMember, Piece *out) {
-    bool ranged = false;
-    DIST_RETURN_IF_ERROR(splitRange(text, &out->begin, &out->end, &ranged));
+    DIST_RETURN_IF_ERROR(
+        splitRange(text, &out->begin, &out->end, &out->hasRange));
     if (hasMember)
       out->member = splitMember(text);
     out->text = std::move(text);
     return Status();
   }
-  /// What `read` brings of each file, joined and cut.
+  /// What `read` brings of each of the worker's files, joined and cut; `rows`:
+  /// how many examples each of them has, which a piece before has said.
   template <typename Read>
-  Status readAll(Read read, std::vector<NamedArray> *out) const {
+  Status readAll(const DataDemand &demand, Read read,
+                 std::vector<int64_t> *rows,
+                 std::vector<NamedArray> *out) const {
     std::vector<std::string> files;
     DIST_RETURN_IF_ERROR(listFiles(text, &files));
+    if (demand.workers > 1)
+      files = filesOfWorker(files, demand.worker, demand.workers);
     JoinedArrays joined;
-    for (const std::string &file : files) {
+    for (size_t i = 0; i < files.size(); ++i) {
       std::vector<NamedArray> arrays;
-      DIST_RETURN_IF_ERROR(read(file, &arrays));
-      DIST_RETURN_IF_ERROR(joined.append(std::move(arrays), file));
+      DIST_RETURN_IF_ERROR(read(files[i], &arrays));
+      int64_t count = arrays.empty() || arrays[0].array.shape.empty()
+                          ? 0
+                          : arrays[0].array.shape[0];
+      DIST_RETURN_IF_ERROR(joined.append(std::move(arrays), files[i]));
+      if (demand.workers == 1)
+        continue;
+      // Which example belongs to which is told within a file alone.
+      if (rows->size() <= i)
+        rows->push_back(count);
+      if ((*rows)[i] != count)
+        return wrongSpec(files[i],
+                         "it has " + std::to_string(count) +
+                             " examples, the file that goes with it " +
+                             std::to_string((*rows)[i]));
     }
     *out = joined.take();
     for (NamedArray &item : *out)
@@ -255,40 +275,88 @@ struct Piece {
 };
 } // namespace
 
+/// The pieces of NAME=FILE,...; or the one that names no array.
+static Status splitSpec(const std::string &spec, bool *pairs,
+                        std::vector<std::pair<std::string, Piece>> *out) {
+  std::vector<std::string> texts = splitList(spec);
+  *pairs = texts.size() > 1 ||
+           (spec.find('=') != std::string::npos && !isFolder(spec));
+  if (!*pairs)
+    return Piece::parse(spec, false, &out->emplace_back().second);
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      return wrongSpec(text, "expected NAME=FILE");
+    std::string name = text.substr(0, equals);
+    for (auto &other : *out)
+      if (other.first == name)
+        return wrongSpec(spec, "'" + name + "' is given twice");
+    auto &piece = out->emplace_back();
+    piece.first = name;
+    DIST_RETURN_IF_ERROR(
+        Piece::parse(text.substr(equals + 1), true, &piece.second));
+  }
+  return Status();
+}
+
+Status listDataFiles(const std::string &spec, std::vector<std::string> *out) {
+  bool pairs = false;
+  std::vector<std::pair<std::string, Piece>> pieces;
+  DIST_RETURN_IF_ERROR(splitSpec(spec, &pairs, &pieces));
+  return listFiles(pieces.front().second.text, out);
+}
+
+Status checkSharedFiles(const std::string &spec) {
+  bool pairs = false;
+  std::vector<std::pair<std::string, Piece>> pieces;
+  DIST_RETURN_IF_ERROR(splitSpec(spec, &pairs, &pieces));
+  size_t count = 0;
+  for (auto &[name, piece] : pieces) {
+    std::vector<std::string> files;
+    DIST_RETURN_IF_ERROR(listFiles(piece.text, &files));
+    if (piece.hasRange)
+      return wrongSpec(piece.text, "a range is of all files together, and each "
+                                   "worker reads some of them alone "
+                                   "(--shard-policy file)");
+    if (count > 0 && files.size() != count)
+      return wrongSpec(piece.text,
+                       "'" + name + "' has " + std::to_string(files.size()) +
+                           " files, '" + pieces.front().first + "' has " +
+                           std::to_string(count) +
+                           ": which go to one worker is told by their order "
+                           "(--shard-policy file)");
+    count = files.size();
+  }
+  return Status();
+}
+
 Status readDataSpec(const std::string &spec, bool testPart,
                     std::vector<NamedArray> *out, FileAccess access,
                     const DataDemand &demand) {
   out->clear();
-  std::vector<std::string> pieces = splitList(spec);
-  bool pairs = pieces.size() > 1 ||
-               (spec.find('=') != std::string::npos && !isFolder(spec));
-  if (!pairs) {
-    Piece piece;
-    DIST_RETURN_IF_ERROR(Piece::parse(spec, false, &piece));
-    return piece.readAll(
+  bool pairs = false;
+  std::vector<std::pair<std::string, Piece>> pieces;
+  std::vector<int64_t> rows;
+  DIST_RETURN_IF_ERROR(splitSpec(spec, &pairs, &pieces));
+  if (!pairs)
+    return pieces[0].second.readAll(
+        demand,
         [&](const std::string &file, std::vector<NamedArray> *arrays) {
           return isFolder(file)
                      ? readFolder(file, testPart, access, demand, arrays)
                      : readUnnamed(file, access, demand, arrays);
         },
-        out);
-  }
-  for (const std::string &text : pieces) {
-    size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      return wrongSpec(text, "expected NAME=FILE");
-    std::string name = text.substr(0, equals);
-    for (const NamedArray &other : *out)
-      if (other.name == name)
-        return wrongSpec(spec, "'" + name + "' is given twice");
-    Piece piece;
-    DIST_RETURN_IF_ERROR(Piece::parse(text.substr(equals + 1), true, &piece));
+        &rows, out);
+  for (auto &pair : pieces) {
+    const std::string &name = pair.first;
+    const Piece &piece = pair.second;
     std::vector<NamedArray> one;
     DIST_RETURN_IF_ERROR(piece.readAll(
+        demand,
         [&](const std::string &file, std::vector<NamedArray> *arrays) {
           return readPart(name, piece.member, file, access, demand, arrays);
         },
-        &one));
+        &rows, &one));
     out->push_back(std::move(one[0]));
   }
   return Status();

@@ -21,7 +21,15 @@ struct DataDemand {
   std::function<Status(const std::string &name, DataType type,
                        const std::vector<int64_t> &shape)>
       check = ArrayDemand().check;
+  /// Of several files those of this worker (see filesOfWorker).
+  int worker = 0, workers = 1;
 };
+
+/// The files of `spec`, in order: of pairs those of the first. Where they are
+/// to be shared out among workers, errors: pairs of another number of files,
+/// and ranges, which are of all files together.
+Status listDataFiles(const std::string &spec, std::vector<std::string> *out);
+Status checkSharedFiles(const std::string &spec);
 
 /// Reads `spec` as named arrays: pairs keep their names, a folder or a CSV or
 /// CIFAR-10 file gives "x" and "y", an archive its members' names. Each array

@@ -223,17 +223,23 @@ Status EntryPair::choose(const Batch &batch, EntryCall **out) {
   return Status();
 }
 
-Status EntryPair::checkLast(const manifest::Manifest &manifest,
-                            int64_t examples, const BatchPlan &plan,
-                            const std::string &advice) const {
-  if (partial || plan.dropRemainder || examples % plan.batch == 0)
+Status EntryPair::checkShort(const manifest::Manifest &manifest,
+                             int64_t examples, const BatchPlan &plan,
+                             int64_t batches, const std::string &advice) const {
+  if (partial || batches < 1)
+    return Status();
+  // In a pass they become no larger.
+  int64_t last = BatchStream::examplesOf(examples, plan, batches - 1);
+  if (last == plan.batch)
     return Status();
   auto why = manifest.options().find("full_batches");
   return Status::error(
       StatusCode::InvalidInput, "the program takes full batches only",
       "--batch-size",
-      "the last one of " + std::to_string(examples) + " examples would have " +
-          std::to_string(examples % plan.batch) + " of " +
+      (plan.shards.empty()
+           ? "the last one of " + std::to_string(examples) + " examples"
+           : "the last one of a pass of the workers") +
+          " would have " + std::to_string(last) + " of " +
           std::to_string(plan.batch) +
           (why == manifest.options().end() ? "" : ", and " + why->second),
       "give " + advice + "a --batch-size that divides them");

@@ -68,10 +68,12 @@ public:
   Status run(const Batch &batch, StepResult *result);
   /// The one that takes the batch; an error when the program lacks it.
   Status choose(const Batch &batch, EntryCall **call);
-  /// Fails when a pass over `examples` ends with a short batch that the program
-  /// does not take. `advice` goes before "a batch size that divides them".
-  Status checkLast(const manifest::Manifest &manifest, int64_t examples,
-                   const BatchPlan &plan, const std::string &advice) const;
+  /// Fails when one of the first `batches` of a pass over `examples` is a short
+  /// one that the program does not take. `advice` goes before "a batch size
+  /// that divides them".
+  Status checkShort(const manifest::Manifest &manifest, int64_t examples,
+                    const BatchPlan &plan, int64_t batches,
+                    const std::string &advice) const;
   std::vector<const EntryCall *> calls() const { return {&full, &partial}; }
   /// The batch as the program wants it.
   BatchPlan plan(const manifest::Manifest &manifest) const;

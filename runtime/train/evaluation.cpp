@@ -17,8 +17,9 @@ Status prepareEvaluation(Session &session, const Dataset &data,
       ResultTeller::create(session, created, entries->calls(), teller));
   *plan = entries->plan(session.manifest());
   plan->endBatch = BatchStream::batchesPerPass(data.examples(), *plan);
-  return entries->checkLast(session.manifest(), data.examples(), *plan,
-                            "a part of the data (FILE[a:b]) or ");
+  return entries->checkShort(session.manifest(), data.examples(), *plan,
+                             plan->endBatch,
+                             "a part of the data (FILE[a:b]) or ");
 }
 
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,

@@ -40,6 +40,37 @@ Status Keeping::keepLast(const TrainingState &state) {
                                             : Status();
 }
 
+/// Who reads which examples decides what a number of steps has seen.
+static Status checkSameShards(const TrainingState &read,
+                              const TrainingState &here,
+                              const std::string &from) {
+  auto differs = [&](const std::string &why, const std::string &todo) {
+    return Status::error(StatusCode::InvalidInput, "cannot resume", from, why,
+                         todo);
+  };
+  if (read.shardPolicy != here.shardPolicy)
+    return differs("it was saved under --shard-policy " + read.shardPolicy +
+                       ", this run is under " + here.shardPolicy +
+                       ": its position in the data means other examples",
+                   "give --shard-policy " + read.shardPolicy +
+                       ", or another folder");
+  if (read.workerExamples.size() != here.workerExamples.size())
+    return differs("under --shard-policy " + read.shardPolicy +
+                       " it was saved by " +
+                       std::to_string(read.workerExamples.size()) +
+                       " workers, now there are " +
+                       std::to_string(here.workerExamples.size()),
+                   "give as many workers, or another folder");
+  for (size_t w = 0; w < read.workerExamples.size(); ++w)
+    if (read.workerExamples[w] != here.workerExamples[w])
+      return differs("the examples of worker " + std::to_string(w) + " were " +
+                         std::to_string(read.workerExamples[w]) +
+                         ", now they are " +
+                         std::to_string(here.workerExamples[w]),
+                     "use the same files, or another folder");
+  return Status();
+}
+
 Status checkSameData(const TrainingState &read, const TrainingState &here,
                      const std::string &from) {
   // The position in the data is only the same with the same order of them.
@@ -51,6 +82,7 @@ Status checkSameData(const TrainingState &read, const TrainingState &here,
   };
   if (read.batch != here.batch)
     return differs("the batch size", read.batch, here.batch);
+  DIST_RETURN_IF_ERROR(checkSameShards(read, here, from));
   if (read.examples != here.examples)
     return differs("the number of examples", read.examples, here.examples);
   if (read.shuffled != here.shuffled)

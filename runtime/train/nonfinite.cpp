@@ -25,18 +25,21 @@ static Status scanExamples(const Dataset &data, const Batch &batch,
     int64_t position =
         std::find(batch.indices.begin(), batch.indices.end(), index) -
         batch.indices.begin();
-    int64_t rank = 0;
-    while (rank + 1 < plan.replicas) {
-      position -= BatchStream::portionOf(batch.examples, plan, rank);
-      if (position < 0)
-        break;
+    bool isSharded = !plan.shards.empty();
+    int64_t perPass = BatchStream::batchesPerPass(data.examples(), plan);
+    std::vector<int64_t> portions = BatchStream::portionsOf(
+        data.examples(), plan, batch.number % std::max<int64_t>(perPass, 1));
+    int64_t rank = isSharded ? plan.shards[plan.worker].firstReplica : 0;
+    while (rank + 1 < plan.replicas && (position -= portions[rank]) >= 0)
       ++rank;
-    }
     return stop("tensor '" + data.columns()[c].name +
                     "' holds NaN or infinity "
                     "in example " +
-                    std::to_string(index) + " (rank " + std::to_string(rank) +
-                    ")",
+                    std::to_string(index) +
+                    (isSharded ? " of the files of worker " +
+                                     std::to_string(plan.worker)
+                               : "") +
+                    " (rank " + std::to_string(rank) + ")",
                 "clean the data");
   }
   return Status();

@@ -9,11 +9,13 @@
 #include "runtime/train/keeping.h"
 #include "runtime/train/nonfinite.h"
 #include "runtime/train/result_teller.h"
+#include "runtime/train/sharding.h"
 #include "runtime/core/number_text.h"
 #include "runtime/core/learning_rate.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace dist {
@@ -124,6 +126,11 @@ Status Trainer::prepare() {
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
   plan.prefetch = options.prefetch;
+  std::string note;
+  DIST_RETURN_IF_ERROR(agreeOnShards(session, data.examples(),
+                                     options.shardPolicy, &plan, &note));
+  if (!note.empty())
+    observer.note(note);
 
   int64_t perPass = BatchStream::batchesPerPass(data.examples(), plan);
   if (perPass == 0)
@@ -138,9 +145,9 @@ Status Trainer::prepare() {
       __builtin_mul_overflow(options.epochs, stepsPerEpoch, &lastStep))
     return Status::error(StatusCode::InvalidArgument, "too many epochs",
                          "--epochs", "", "give fewer");
-  if (lastStep >= perPass)
-    DIST_RETURN_IF_ERROR(entries.checkLast(session.manifest(), data.examples(),
-                                           plan, "--drop-remainder or "));
+  DIST_RETURN_IF_ERROR(entries.checkShort(session.manifest(), data.examples(),
+                                          plan, std::min(lastStep, perPass),
+                                          "--drop-remainder or "));
   if (validation) {
     // Not after an epoch's work.
     EntryPair evaluating;
@@ -153,6 +160,12 @@ Status Trainer::prepare() {
   plan.hold = std::min({options.stepsPerLaunch, lastStep, stepsPerEpoch});
   state.batch = plan.batch;
   state.examples = data.examples();
+  state.shardPolicy = nameOf(options.shardPolicy);
+  for (const DataShard &shard : plan.shards)
+    state.workerExamples.push_back(shard.examples);
+  if (!plan.shards.empty())
+    state.examples = std::accumulate(state.workerExamples.begin(),
+                                     state.workerExamples.end(), int64_t(0));
   state.shuffled = options.shuffle.has_value();
   state.seed = options.shuffle.value_or(0);
   state.dropRemainder = options.dropRemainder;

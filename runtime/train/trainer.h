@@ -46,6 +46,8 @@ struct FitOptions {
   int64_t stepsPerEpoch = 0; // 0: one pass over the data
   std::optional<uint64_t> shuffle = 0;
   bool dropRemainder = false;
+  /// Of a session of several processes: which examples are in `data`.
+  ShardPolicy shardPolicy = ShardPolicy::Data;
   int64_t prefetch = 2;
   /// Steps that the devices run without the host between them; fewer where
   /// something is due: the end of an epoch, a checkpoint.

@@ -12,6 +12,7 @@
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/data_shards.h"
 #include "tools/dist-run/elastic.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
@@ -247,11 +248,16 @@ static Settings describeData(const Options &options, const Dataset &data) {
 /// What they must do alike, so that each step of one has its counterpart in the
 /// others.
 static Settings describeRun(const Options &options, const Dataset &data,
-                            const Dataset *validation) {
+                            const Dataset *validation,
+                            const DataShards &shards) {
   auto number = [](int64_t value) { return std::to_string(value); };
   const EarlyStopping &stopping = options.monitors.earlyStopping;
   const ReduceOnPlateau &plateau = options.monitors.reduceOnPlateau;
-  Settings settings = describeData(options, data);
+  Settings settings = shards.settings;
+  for (auto &setting : describeData(options, data))
+    // Files of a worker's own have what they have.
+    if (setting.first != "data" || shards.policy != ShardPolicy::File)
+      settings.push_back(setting);
   Settings more = {
       {"validation data",
        validation ? number(validation->examples()) + " examples" : "none"},
@@ -402,10 +408,17 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   if (!options.outputs.empty())
     status =
         checkModelForm(program.folder, session->manifest(), options.outputs[0]);
+  DataShards shards;
   if (status.ok())
-    status = Dataset::open(
-        dataOptions(options, session->manifest(), options.data, false), *entry,
-        &data);
+    status = DataShards::decide(options, *session, &shards);
+  if (status.ok()) {
+    if (cluster.isChief() && !served && !shards.note.empty())
+      printNote("dist-run: note: " + shards.note);
+    DataOptions reading =
+        dataOptions(options, session->manifest(), options.data, false);
+    shards.limit(*session, &reading);
+    status = Dataset::open(reading, *entry, &data);
+  }
   if (status.ok() && options.validationSplit > 0)
     status = data->split(options.validationSplit, &validation);
   if (status.ok() && !options.validationData.empty())
@@ -415,8 +428,9 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   if (!status.ok())
     return report(status);
 
-  status = cluster.agreeOn(describeRun(options, *data, validation.get()),
-                           {options.history, options.trace});
+  status =
+      cluster.agreeOn(describeRun(options, *data, validation.get(), shards),
+                      {options.history, options.trace});
   bool writesModel = !options.outputs.empty();
   if (status.ok())
     status = cluster.askChief("--output", &writesModel);
@@ -430,6 +444,7 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   fitOptions.stepsPerEpoch = options.stepsPerEpoch;
   fitOptions.shuffle = options.shuffle;
   fitOptions.dropRemainder = options.dropRemainder;
+  fitOptions.shardPolicy = shards.policy;
   fitOptions.prefetch = options.prefetch;
   fitOptions.stepsPerLaunch = options.stepsPerLaunch;
   fitOptions.onNonfinite = options.onNonfinite == "continue"

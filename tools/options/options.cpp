@@ -88,6 +88,30 @@ bool isPackage(const std::string &path) {
          S_ISREG(info.st_mode);
 }
 
+/// Who reads which examples cannot change while training goes on.
+static Status checkShardPolicy(const Options &o) {
+  const std::string &policy = o.shardPolicy;
+  if (policy.empty())
+    return Status();
+  if (hasServers(o))
+    return wrongValue("--shard-policy",
+                      "with parameter servers no data are shared out: a worker "
+                      "takes the batches that the coordinator gives it",
+                      "leave it out");
+  bool ownsExamples = policy == "file" || policy == "off";
+  if (ownsExamples && o.elastic)
+    return wrongValue("--shard-policy " + policy,
+                      "with --elastic the examples of a lost worker would be "
+                      "lost, too",
+                      "give --shard-policy data, or leave --elastic out");
+  if (policy == "file" && o.validationSplit > 0)
+    return wrongValue("--shard-policy file",
+                      "--validation-split holds the last examples of all files "
+                      "back, and a worker reads some of them alone",
+                      "give --validation-data, or --shard-policy data");
+  return Status();
+}
+
 /// What is said of clusters, and who reads it.
 static Status checkCluster(const Options &o) {
   if (o.servers > 0 && !o.printCluster && !isPackage(o.model) && !hasServers(o))
@@ -101,6 +125,7 @@ static Status checkCluster(const Options &o) {
       {"--workers", o.workers > 0},
       {"--metrics-port", o.metricsPort.has_value()},
       {"--elastic", o.elastic},
+      {"--shard-policy", !o.shardPolicy.empty()},
       {"--port-range", o.firstPort > 0},
       {"--coordination", bool(o.store)},
       {"--hosts", o.hosts > 0}};
@@ -113,6 +138,7 @@ static Status checkCluster(const Options &o) {
                         "--strategy " + formatStrategies(o.strategies) +
                             " runs in one process",
                         "add --strategy multi-worker-mirrored");
+  DIST_RETURN_IF_ERROR(checkShardPolicy(o));
   if (o.hosts > o.workers && o.workers > 0)
     return wrongValue("--hosts",
                       "there are only " + std::to_string(o.workers) +

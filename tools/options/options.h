@@ -145,6 +145,7 @@ struct Options {
   // dist-run.
   std::string data, validationData;
   double validationSplit = 0; // a part of the data; 0: none
+  std::string shardPolicy;    // auto, data, file, off; empty: not said
   NamedValues scale, mean, std, layout;
   bool cache = false;
   int64_t prefetch = 2;

@@ -404,6 +404,12 @@ static void addDataOptions(Table &table, Options &o) {
                "instead: this fraction of --data, its last examples, is not "
                "trained on but evaluated",
                true, [&](double x) { o.validationSplit = x; });
+  table.choice("--shard-policy", {"auto", "data", "file", "off"},
+               "how workers share --data. data: each reads all and takes its "
+               "rows of a batch; file: each reads files of its own, worker i "
+               "of W the files i, i + W, ...; off: each goes through all in an "
+               "order of its own; auto (default): data",
+               &o.shardPolicy);
   table.usedBy("fit evaluate");
   table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
               &o.scale);
