@@ -269,7 +269,7 @@ void CombineCollectivesPass::runOnOperation() {
       gathers.push_back(&op);
     else if (isa<AllReduceOp, ReduceScatterOp>(op) ||
              (isa<AllGatherOp>(op) &&
-              (op.hasAttr(kCompressed) || isForResults(&op))))
+              (op.hasAttr(kOfGradients) || isForResults(&op))))
       (isScalar(&op) ? scalars : large).push_back(&op);
 
   SmallVector<Operation *> buckets;

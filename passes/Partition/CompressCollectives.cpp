@@ -9,6 +9,7 @@
 // SignSGD and other Gradient Compression Schemes" (2019).
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Processes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
@@ -41,6 +42,7 @@ public:
 
 private:
   class Gradient;
+  bool isCompressed(Operation *sum) const;
   SmallVector<GradientSum> findSums();
   Value findStepIsFinite();
   Value addState(StringRef name, RankedTensorType local,
@@ -106,6 +108,13 @@ static bool isSum(Operation *op) {
   return cast<ReduceScatterOp>(op).getReduction() == Reduction::Sum;
 }
 
+/// Within a process, bytes cost less than the work to save them.
+bool EntryCompressor::isCompressed(Operation *sum) const {
+  return getNumProcesses(mesh) == 1 ||
+         crossesProcesses(mesh,
+                          cast<CollectiveOpInterface>(sum).getGroupAxes());
+}
+
 /// Sums that end in the new value of a trainable variable, and in no other sum
 /// on the way (those of synchronized statistics do). Single numbers, such as
 /// the gradients' norm, lead from every gradient to every variable: not
@@ -134,7 +143,7 @@ SmallVector<GradientSum> EntryCompressor::findSums() {
         use.variable = other.variable;
     }
     if (isSum(&op) && use.variable) {
-      if (!use.sum)
+      if (!use.sum && isCompressed(&op))
         sums.push_back({&op, use.variable});
       use.sum = true;
     }
@@ -381,8 +390,11 @@ void CompressCollectivesPass::runOnOperation() {
   if (numCompressed > 0)
     return;
   if (numSums == 0)
-    module.emitError() << "--compress: no gradient is summed over ranks; train "
-                          "with a strategy that splits the batch";
+    module.emitError() << "--compress: no gradient is summed "
+                       << (mesh && getNumProcesses(mesh) > 1
+                               ? "between processes"
+                               : "over ranks")
+                       << "; train with a strategy that splits the batch";
   else
     module.emitError()
         << "--compress: '" << method

@@ -66,7 +66,7 @@ SmallVector<Value> GradientCompression::allGather(ValueRange values,
       collective->getAttrOfType<ArrayAttr>("axes"), op.getCollectiveReason(),
       op.getCollectiveOrigin());
   copyCauses(collective, gather)
-      ->setAttr(kCompressed, g.getBuilder().getUnitAttr());
+      ->setAttr(kOfGradients, g.getBuilder().getUnitAttr());
   return llvm::to_vector_of<Value>(gather->getResults());
 }
 

@@ -20,7 +20,7 @@
 namespace mlir::dist {
 
 /// On a gather that is worth a place in a bucket, though it is computed with.
-inline constexpr llvm::StringLiteral kCompressed = "compressed";
+inline constexpr llvm::StringLiteral kOfGradients = "of_gradients";
 
 /// One gradient on one rank, while it is compressed.
 class GradientCompression {

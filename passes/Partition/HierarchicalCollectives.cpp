@@ -11,8 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Sources.h"
 #include "dialects/Interfaces/Cost.h"
+#include "passes/Partition/Compression.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/ReshardPlan.h"
 
@@ -38,7 +40,7 @@ private:
 /// One all-reduce while it is taken apart.
 class Levels {
 public:
-  Levels(AllReduceOp op, MeshOp mesh, StringAttr inner);
+  Levels(AllReduceOp op, MeshOp mesh, StringAttr inner, bool ofGradients);
   /// Whether the bytes and links, with what each step costs, say so.
   bool pays();
   /// The all-reduce over the outer axes; null if no operand can be cut.
@@ -58,6 +60,8 @@ private:
   MeshOp mesh;
   OpBuilder b;
   StringAttr inner;
+  /// They have no buckets yet.
+  bool ofGradients;
   SmallVector<StringAttr> outer;
   SmallVector<ShardingAttr> shardings;
   SmallVector<unsigned> cut, rest; // operands
@@ -74,8 +78,8 @@ static int64_t findDim(Type type, int64_t parts) {
   return -1;
 }
 
-Levels::Levels(AllReduceOp op, MeshOp mesh, StringAttr inner)
-    : op(op), mesh(mesh), b(op), inner(inner) {
+Levels::Levels(AllReduceOp op, MeshOp mesh, StringAttr inner, bool ofGradients)
+    : op(op), mesh(mesh), b(op), inner(inner), ofGradients(ofGradients) {
   for (StringAttr axis : cast<CollectiveOpInterface>(*op).getGroupAxes())
     if (axis != inner)
       outer.push_back(axis);
@@ -160,6 +164,8 @@ AllReduceOp Levels::run() {
       AllGatherOp::create(b, loc, wholeTypes, reduce->getResults(), dims,
                           op.getMesh(), innerAxis, reason, op.getOrigin());
   describe(gather, cut, /*isCut=*/false, /*isPartial=*/false);
+  if (ofGradients)
+    gather->setAttr(kOfGradients, b.getUnitAttr());
   for (auto [i, result] : llvm::zip(cut, gather->getResults()))
     op->getResult(i).replaceAllUsesWith(result);
   if (!rest.empty()) {
@@ -185,11 +191,15 @@ StringAttr HierarchicalCollectivesPass::findInner(AllReduceOp op, MeshOp mesh) {
   StringAttr best;
   unsigned levels = 0;
   auto axes = cast<CollectiveOpInterface>(*op).getGroupAxes();
+  if (betweenProcesses && !crossesProcesses(mesh, axes))
+    return {};
   for (auto axis : mesh.getAxisNames().getAsRange<StringAttr>()) {
     // An axis of one rank is no level.
     if (!llvm::is_contained(axes, axis) || mesh.getAxisSize(axis) == 1)
       continue;
     ++levels;
+    if (betweenProcesses && crossesProcesses(mesh, {axis}))
+      continue;
     if (!inner.empty()
             ? axis.getValue() == inner
             : !best || getLinkCost(mesh, {axis}) <= getLinkCost(mesh, {best}))
@@ -219,8 +229,8 @@ void HierarchicalCollectivesPass::runOnOperation() {
     StringAttr axis = findInner(op, mesh);
     if (!axis)
       continue;
-    Levels levels(op, mesh, axis);
-    if (!always && !levels.pays())
+    Levels levels(op, mesh, axis, betweenProcesses);
+    if (!always && !betweenProcesses && !levels.pays())
       continue;
     changed = true;
     if (AllReduceOp next = levels.run())

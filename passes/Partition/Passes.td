@@ -291,7 +291,9 @@ def CompressCollectivesPass : Pass<"dist-compress-collectives", "::mlir::ModuleO
     largest of each block of 1024 and their positions, gathered and scattered),
     `powersgd:rank=R` (factors of matrices, reduced; the right one is a variable,
     from which the next step starts). Gradients of which a method would send no
-    fewer bytes stay as they are. The entry's attribute `compression` says what
+    fewer bytes stay as they are. Where the ranks are of several processes, only
+    sums between these are compressed: within one, bytes cost less than the work
+    to save them. The entry's attribute `compression` says what
     it comes to.
 
     Before:
@@ -372,7 +374,10 @@ def HierarchicalCollectivesPass : Pass<"dist-hierarchical-collectives", "::mlir:
     all-reduce.
 
     Only where it pays by the bytes, the mesh's `link_costs` and the steps; with
-    `always` wherever there are several axes.
+    `always` wherever there are several axes. With `between-processes` only of
+    axes some of which lie within processes and others are between them, those
+    within first: what passes between processes is then one all-reduce, which
+    dist-compress-collectives may compress.
 
     Before: `%1 = dist.all_reduce %0 over @mesh ["host", "data"] ...`
     After:
@@ -385,6 +390,8 @@ def HierarchicalCollectivesPass : Pass<"dist-hierarchical-collectives", "::mlir:
   let options = [
     Option<"always", "always", "bool", "false",
       "Also where links that cost the same say that it does not pay">,
+    Option<"betweenProcesses", "between-processes", "bool", "false",
+      "Always, but only axes within processes apart from those between them">,
     Option<"inner", "inner", "std::string", "\"\"",
       "Axis of the fast links; none: that of the least link cost, the mesh's last of equals">,
   ];

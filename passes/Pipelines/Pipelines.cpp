@@ -230,6 +230,9 @@ void mlir::dist::buildPartitionPipeline(
   }
   // Before buckets: those are of what is sent.
   if (!options.compress.empty()) {
+    HierarchicalCollectivesPassOptions levels;
+    levels.betweenProcesses = true;
+    pm.nest<func::FuncOp>().addPass(createHierarchicalCollectivesPass(levels));
     CompressCollectivesPassOptions compress;
     compress.method = options.compress;
     pm.addPass(createCompressCollectivesPass(compress));

@@ -283,7 +283,8 @@ static void addStrategyOptions(Table &table, Options &o) {
                &o.allReduce);
   table.text("--compress", "METHOD",
              "gradients in fewer bytes: f16, bf16, int8, topk:ratio=X or "
-             "powersgd:rank=N; what is not sent is added to the next step's",
+             "powersgd:rank=N; what is not sent is added to the next step's. "
+             "Of several processes, only what passes between them",
              &o.compress);
   table.integer("--bytes-per-pack",
                 "size of the gradients' buckets, and of what zero:stage=3 "
