@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 7
+#define DIST_RT_ABI_VERSION 8
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
@@ -79,6 +79,13 @@ typedef struct dist_rt_collective {
   int64_t tag;       /* send and recv of one tag belong together, in order */
   int64_t num_axes, num_sources, num_pieces;
 } dist_rt_collective;
+
+/* What a function of a program has ranks do together it lists, in the order in
+   which its calls come, as constant words: of function f the exported symbol is
+   f_collectives. The first word is the number of all, itself too; behind it lie
+   dist_rt_collectives with their lists, without gaps. Calls give a place in the
+   list, from 0. None: it has no such calls. The runtime reads it at load. */
+#define DIST_RT_COLLECTIVES_SUFFIX "_collectives"
 
 /* Why generated code gives up; the `code` of dist_rt_fail. */
 enum { DIST_RT_LABEL_OUT_OF_RANGE = 1, DIST_RT_INDEX_OUT_OF_RANGE = 2 };

@@ -39,13 +39,27 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   return call;
 }
 
-Status Communicator::publish(const Collective &call, void *const *, void **) {
+Status Communicator::publish(CollectivePlan &plan, void *const *, void **) {
   return Status::error(StatusCode::Internal,
-                       std::string(name(call.kind)) +
+                       std::string(name(plan.call.kind)) +
                            " is to be read where it lies, but these devices "
                            "do not share memory",
-                       "op " + std::to_string(call.op), "",
+                       "op " + std::to_string(plan.call.op), "",
                        "recompile the package");
+}
+
+Status Communicator::runOnce(const Collective &call, void *const *from,
+                             void *const *to) {
+  std::unique_ptr<CollectivePlan> plan;
+  DIST_RETURN_IF_ERROR(prepare(call, &plan));
+  return run(*plan, from, to);
+}
+
+Status Communicator::publishOnce(const Collective &call, void *const *from,
+                                 void **addresses) {
+  std::unique_ptr<CollectivePlan> plan;
+  DIST_RETURN_IF_ERROR(prepare(call, &plan));
+  return publish(*plan, from, addresses);
 }
 
 int64_t bytesFrom(const Piece &piece, int64_t groupSize) {
@@ -121,7 +135,7 @@ struct Dense {
   }
   Status run(Communicator &communicator, const void *from, void *to) {
     void *source = const_cast<void *>(from);
-    return communicator.run(call, &source, &to);
+    return communicator.runOnce(call, &source, &to);
   }
 };
 } // namespace

@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One object a rank. Every collective carries the id of the op it came from, a
-// deadline and an abort flag: a rank that fails or never comes makes the others
-// fail with its name, never hang. Reductions combine in the order of ranks:
-// same inputs, same bits, on all ranks.
+// One object a rank. A collective is prepared once, which checks it and finds
+// who takes part, and then run in each step. Which of all it is, its
+// generation, step and number there tell, which the communicator counts: the
+// call says but what it moves. Every collective carries the id of the op it
+// came from, a deadline and an abort flag: a rank that fails or never comes
+// makes the others fail with its name, never hang. Reductions combine in the
+// order of ranks: same inputs, same bits, on all ranks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_COMMUNICATOR_H
@@ -18,6 +21,8 @@
 #include "runtime/core/progress.h"
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include <array>
+#include <memory>
 
 namespace dist {
 
@@ -94,6 +99,29 @@ void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
 /// The id of what sessions do between programs' ops.
 constexpr int32_t sessionOp = -1;
 
+/// A collective as one rank has prepared it. It runs once at a time; what the
+/// lists of `call` refer to stays as long as it does.
+class CollectivePlan {
+public:
+  CollectivePlan(const Collective &call, uint32_t generation)
+      : call(call), generation(generation) {}
+  virtual ~CollectivePlan() = default;
+  CollectivePlan(const CollectivePlan &) = delete;
+  CollectivePlan &operator=(const CollectivePlan &) = delete;
+
+  /// Whether it runs in the background may change between two runs.
+  Collective call;
+  /// In another one it cannot start.
+  const uint32_t generation;
+  /// The ranks that it meets; of a send and a recv the other one and the tag.
+  /// Those of one channel come in one order on all of its ranks.
+  std::array<int64_t, 3> channel{};
+  /// The how manyeth of its channel in a step; `unnumbered`: it is of no step,
+  /// and counted as it comes. Set before the first run.
+  static constexpr int32_t unnumbered = -1;
+  int32_t number = unnumbered;
+};
+
 /// All ranks of a group make the same calls in the same order; a send and its
 /// recv are no call of the others.
 class Communicator {
@@ -111,6 +139,14 @@ public:
   virtual int groupSize(uint32_t axes) const = 0;
   virtual int groupRank(uint32_t axes) const = 0;
 
+  /// Errors: axes that the mesh has not, a peer or a source that is not in the
+  /// group, a type without such a reduction. It meets no other rank.
+  virtual Status prepare(const Collective &call,
+                         std::unique_ptr<CollectivePlan> *out) = 0;
+  /// Begins a step, of which the plans that run next are; all ranks do, where
+  /// any of them has one there.
+  virtual void beginStep() {}
+
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
   /// Reductions combine in the order of places, but a ring from another place
@@ -118,17 +154,22 @@ public:
   /// only gives wait for those that take. Where the root of a broadcast or
   /// reduce is the mesh's host, a rank that only gives has no `to`, and one
   /// that only takes no `from`.
-  virtual Status run(const Collective &call, void *const *from,
+  virtual Status run(CollectivePlan &plan, void *const *from,
                      void *const *to) = 0;
 
   /// Whether ranks can read each other's buffers.
   virtual bool sharesMemory() const { return false; }
   /// Meets the group and moves nothing: `addresses` gets, for each piece and in
-  /// it for each place, where the rank there has what `call` would bring here.
-  /// Buffers stay as they are until a barrier of the same axes. Of an
+  /// it for each place, where the rank there has what the plan would bring
+  /// here. Buffers stay as they are until a barrier of the same axes. Of an
   /// all_slice, an address a piece in `from` itself, and no rank waits.
-  virtual Status publish(const Collective &call, void *const *from,
+  virtual Status publish(CollectivePlan &plan, void *const *from,
                          void **addresses);
+
+  /// What is done once: prepared for it.
+  Status runOnce(const Collective &call, void *const *from, void *const *to);
+  Status publishOnce(const Collective &call, void *const *from,
+                     void **addresses);
 
   /// Which one is under way: each `reset` of the world begins the next. Any
   /// thread may ask.

@@ -57,6 +57,12 @@ Status EntryPlan::findParts(const Package &package, const std::string &name) {
       layouts.back()->entry = part.entry;
       layouts.back()->program = program;
       byProgram[program] = layouts.back().get();
+      Layout &layout = *layouts.back();
+      DIST_RETURN_IF_ERROR(package.findCollectives(part.entry->prepare_symbol(),
+                                                   &layout.preparation));
+      DIST_RETURN_IF_ERROR(
+          package.findCollectives(part.entry->symbol(), &layout.step));
+      meets |= meetOthers(layout.preparation) || meetOthers(layout.step);
     }
     part.layout = byProgram[program];
     parts.push_back(part);
@@ -225,7 +231,7 @@ Status EntryPlan::narrow(const Package &package,
 Status EntryPlan::create(const Package &package,
                          const std::vector<const Module *> &modules,
                          const std::vector<int> &localRanks,
-                         const std::string &name,
+                         const std::string &name, int number,
                          std::unique_ptr<EntryPlan> *out) {
   auto plan = std::make_unique<EntryPlan>();
   DIST_RETURN_IF_ERROR(plan->findParts(package, name));
@@ -248,7 +254,26 @@ Status EntryPlan::create(const Package &package,
     if (std::find(plan->changed.begin(), plan->changed.end(), variable) ==
         plan->changed.end())
       plan->preparedFrom.push_back(variable);
+  plan->ownNumber = number;
   *out = std::move(plan);
+  return Status();
+}
+
+Status EntryPlan::prepareCollectives(dist_rt_context &rank) const {
+  const Part &part = parts[rank.rank];
+  if (rank.planned.size() <= size_t(ownNumber))
+    rank.planned.resize(ownNumber + 1);
+  PlannedEntry &planned = rank.planned[ownNumber];
+  // Which errors name.
+  rank.entry = part.entry;
+  DIST_RETURN_IF_ERROR(planned.prepare(
+      *rank.communicator, part.layout->preparation, part.layout->step));
+  rank.entry = nullptr;
+  if (!rank.queued)
+    return Status();
+  for (auto *list : {&planned.preparation, &planned.step})
+    for (PlannedCollective &one : *list)
+      DIST_RETURN_IF_ERROR(rank.queued->prepare(*rank.communicator, &one));
   return Status();
 }
 

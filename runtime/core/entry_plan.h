@@ -18,11 +18,12 @@ class EntryPlan {
 public:
   /// For the entries of that name in the programs that ranks run. Programs that
   /// differ each have a part of the bindings, in the places of the whole entry.
-  /// Tensors are cut down to what `localRanks` have. `modules`: by program.
+  /// Tensors are cut down to what `localRanks` have. `modules`: by program;
+  /// `number`: of this one among the session's.
   static Status create(const Package &package,
                        const std::vector<const Module *> &modules,
                        const std::vector<int> &localRanks,
-                       const std::string &name,
+                       const std::string &name, int number,
                        std::unique_ptr<EntryPlan> *out);
 
   /// All bindings, as callers see them.
@@ -30,6 +31,13 @@ public:
   const manifest::Entry &entry(int rank) const { return *parts[rank].entry; }
   dist_program_entry_fn step(int rank) const { return parts[rank].step; }
   dist_program_entry_fn prepare(int rank) const { return parts[rank].prepare; }
+
+  /// Prepares the rank's collectives, in its communicator's generation.
+  Status prepareCollectives(dist_rt_context &rank) const;
+  /// What of a rank's collectives is this entry's.
+  int number() const { return ownNumber; }
+  /// Whether any rank meets others in it.
+  bool hasMeetings() const { return meets; }
 
   size_t numInputs() const { return inputs.size(); }
   size_t numOutputs() const { return outputs.size(); }
@@ -101,6 +109,7 @@ private:
     std::vector<Place> places;
     int numBindings = 0;
     int64_t stagingBytes = 0, resultBytes = 0;
+    CollectiveList preparation, step;
   };
   struct Part {
     const manifest::Entry *entry = nullptr;
@@ -128,6 +137,8 @@ private:
 
   std::vector<Part> parts; // by rank
   std::vector<std::unique_ptr<Layout>> layouts;
+  int ownNumber = 0; // among the session's
+  bool meets = false;
   const manifest::Entry *whole = nullptr;
   manifest::Entry merged;
   int64_t mostResultBytes = 0;

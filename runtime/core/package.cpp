@@ -309,4 +309,14 @@ Status Package::find(const std::string &symbol,
   return Status();
 }
 
+Status Package::findCollectives(const std::string &symbol,
+                                CollectiveList *out) const {
+  out->clear();
+  if (symbol.empty())
+    return Status();
+  std::string list = symbol + DIST_RT_COLLECTIVES_SUFFIX;
+  auto *words = static_cast<const int64_t *>(dlsym(library, list.c_str()));
+  return words ? readCollectives(words, program + ": " + list, out) : Status();
+}
+
 } // namespace dist

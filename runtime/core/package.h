@@ -7,7 +7,7 @@
 #ifndef RUNTIME_CORE_PACKAGE_H
 #define RUNTIME_CORE_PACKAGE_H
 
-#include "runtime/core/communicator.h"
+#include "runtime/core/planned_collectives.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/status.h"
 #include <algorithm>
@@ -102,6 +102,8 @@ public:
 
   /// An entry's function; null name gives null.
   Status find(const std::string &symbol, dist_program_entry_fn *out) const;
+  /// Its collectives, in memory that stays as long as the package.
+  Status findCollectives(const std::string &symbol, CollectiveList *out) const;
 
 private:
   void *library = nullptr;

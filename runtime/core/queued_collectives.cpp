@@ -31,18 +31,14 @@ static int64_t spanOf(const Piece &piece, int64_t places, int64_t outer,
          (places - 1) * place + piece.bytes;
 }
 
-Status QueuedCollectives::plan(Communicator &communicator,
-                               const dist_rt_collective &description,
-                               Plan **out) {
-  auto [found, isNew] = plans.try_emplace(&description);
-  Plan &plan = found->second;
-  *out = &plan;
-  if (!isNew && plan.done)
-    return Status();
-  plan = Plan();
-  plan.call = Collective::fromAbi(description);
+Status QueuedCollectives::prepare(Communicator &communicator,
+                                  PlannedCollective *planned) {
+  CollectivePlan &plan = *planned->plan;
   // It runs on a thread of the stream's.
   plan.call.background = true;
+  if (planned->host || isPublished(plan.call))
+    return Status();
+  auto host = std::make_unique<HostBuffers>();
   uint32_t mask = 0;
   for (int64_t axis : plan.call.axes)
     mask |= 1u << axis;
@@ -60,80 +56,73 @@ Status QueuedCollectives::plan(Communicator &communicator,
     if (plan.call.gives)
       add(spanOf(piece, places, piece.from_outer, piece.from_row,
                  piece.from_place),
-          &plan.fromBytes, &fromAt);
+          &host->fromBytes, &fromAt);
     if (plan.call.takes)
       add(spanOf(piece, places, piece.to_outer, piece.to_row, piece.to_place),
-          &plan.toBytes, &toAt);
+          &host->toBytes, &toAt);
   }
   DIST_RETURN_IF_ERROR(
-      device->allocate(MemorySpace::Host, total, "collectives", &plan.memory));
+      device->allocate(MemorySpace::Host, total, "collectives", &host->memory));
   for (int64_t offset : fromAt)
-    plan.from.push_back(plan.memory->map() + offset);
+    host->from.push_back(host->memory->map() + offset);
   for (int64_t offset : toAt)
-    plan.to.push_back(plan.memory->map() + offset);
-  DIST_RETURN_IF_ERROR(device->createEvent(&plan.ready));
-  return device->createEvent(&plan.done);
+    host->to.push_back(host->memory->map() + offset);
+  DIST_RETURN_IF_ERROR(device->createEvent(&host->ready));
+  DIST_RETURN_IF_ERROR(device->createEvent(&host->done));
+  planned->host = std::move(host);
+  return Status();
 }
 
 Status QueuedCollectives::enqueue(Communicator &communicator,
-                                  const dist_rt_collective &description,
-                                  void *const *buffers, Plan **out) {
-  Plan *plan = nullptr;
-  DIST_RETURN_IF_ERROR(this->plan(communicator, description, &plan));
-  void *const *from = buffers, *const *to = buffers + plan->from.size();
-  DIST_RETURN_IF_ERROR(compute.record(*plan->ready));
-  DIST_RETURN_IF_ERROR(exchange->wait(*plan->ready));
+                                  PlannedCollective &planned,
+                                  void *const *buffers) {
+  HostBuffers &host = *planned.host;
+  void *const *from = buffers, *const *to = buffers + host.from.size();
+  DIST_RETURN_IF_ERROR(compute.record(*host.ready));
+  DIST_RETURN_IF_ERROR(exchange->wait(*host.ready));
   // Also what is written: blocks may leave gaps, and a rank's own part may be
   // there already.
-  for (size_t i = 0; i < plan->from.size(); ++i)
+  for (size_t i = 0; i < host.from.size(); ++i)
     DIST_RETURN_IF_ERROR(
-        exchange->copy(plan->from[i], from[i], plan->fromBytes[i]));
-  for (size_t i = 0; i < plan->to.size(); ++i)
-    DIST_RETURN_IF_ERROR(exchange->copy(plan->to[i], to[i], plan->toBytes[i]));
-  DIST_RETURN_IF_ERROR(exchange->call([plan, &communicator] {
-    return communicator.run(plan->call, plan->from.data(), plan->to.data());
+        exchange->copy(host.from[i], from[i], host.fromBytes[i]));
+  for (size_t i = 0; i < host.to.size(); ++i)
+    DIST_RETURN_IF_ERROR(exchange->copy(host.to[i], to[i], host.toBytes[i]));
+  DIST_RETURN_IF_ERROR(exchange->call([&planned, &communicator] {
+    HostBuffers &host = *planned.host;
+    return communicator.run(*planned.plan, host.from.data(), host.to.data());
   }));
-  for (size_t i = 0; i < plan->to.size(); ++i)
-    DIST_RETURN_IF_ERROR(exchange->copy(to[i], plan->to[i], plan->toBytes[i]));
-  DIST_RETURN_IF_ERROR(exchange->record(*plan->done));
-  *out = plan;
-  return Status();
+  for (size_t i = 0; i < host.to.size(); ++i)
+    DIST_RETURN_IF_ERROR(exchange->copy(to[i], host.to[i], host.toBytes[i]));
+  return exchange->record(*host.done);
 }
 
 Status QueuedCollectives::run(Communicator &communicator,
-                              const dist_rt_collective &description,
+                              PlannedCollective &planned,
                               void *const *buffers) {
-  Plan *plan = nullptr;
-  DIST_RETURN_IF_ERROR(enqueue(communicator, description, buffers, &plan));
-  return compute.wait(*plan->done);
+  DIST_RETURN_IF_ERROR(enqueue(communicator, planned, buffers));
+  return compute.wait(*planned.host->done);
 }
 
 Status QueuedCollectives::start(Communicator &communicator,
-                                const dist_rt_collective &description,
+                                PlannedCollective &planned,
                                 void *const *buffers) {
-  Plan *plan = nullptr;
-  DIST_RETURN_IF_ERROR(enqueue(communicator, description, buffers, &plan));
-  started[plan->call.op] = plan;
-  return Status();
+  ++planned.started;
+  return enqueue(communicator, planned, buffers);
 }
 
-Status QueuedCollectives::wait(int32_t op) {
-  auto plan = started.find(op);
-  if (plan != started.end())
-    return compute.wait(*plan->second->done);
-  return Status::error(StatusCode::Internal,
-                       "a collective was not started that is waited for",
-                       "op " + std::to_string(op));
+Status QueuedCollectives::wait(const PlannedCollective &planned) {
+  return compute.wait(*planned.host->done);
 }
 
 Status QueuedCollectives::publish(Communicator &communicator,
-                                  const dist_rt_collective &description,
-                                  void **buffers, double patience) {
-  Collective call = Collective::fromAbi(description);
+                                  PlannedCollective &planned, void **buffers,
+                                  double patience) {
+  const Collective &call = planned.plan->call;
   // A slice is of the rank's own memory: it waits for no other rank.
   if (call.kind != CollectiveKind::AllSlice)
     DIST_RETURN_IF_ERROR(finish(patience));
-  return communicator.publish(call, buffers, buffers + call.pieces.size);
+  return communicator.publish(*planned.plan, buffers,
+                              buffers + call.pieces.size);
 }
 
 Status QueuedCollectives::finish(double patience) {

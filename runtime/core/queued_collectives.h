@@ -16,9 +16,8 @@
 #ifndef RUNTIME_CORE_QUEUED_COLLECTIVES_H
 #define RUNTIME_CORE_QUEUED_COLLECTIVES_H
 
-#include "runtime/core/communicator.h"
+#include "runtime/core/planned_collectives.h"
 #include "runtime/device/device.h"
-#include <unordered_map>
 
 namespace dist {
 
@@ -30,46 +29,30 @@ public:
                        Progress *progress,
                        std::unique_ptr<QueuedCollectives> *out);
 
-  /// As the functions of these names in entrypoints.def. A description stays as
-  /// long as the program is loaded, so what it needs on the host is laid out
-  /// the first time.
-  Status run(Communicator &communicator, const dist_rt_collective &description,
+  /// Lays out what a collective needs on the host.
+  Status prepare(Communicator &communicator, PlannedCollective *planned);
+
+  /// As the functions of these names in entrypoints.def.
+  Status run(Communicator &communicator, PlannedCollective &planned,
              void *const *buffers);
-  Status start(Communicator &communicator,
-               const dist_rt_collective &description, void *const *buffers);
-  Status wait(int32_t op);
+  Status start(Communicator &communicator, PlannedCollective &planned,
+               void *const *buffers);
+  Status wait(const PlannedCollective &planned);
   /// Waits for what is enqueued: programs compute with the addresses.
-  Status publish(Communicator &communicator,
-                 const dist_rt_collective &description, void **buffers,
-                 double patience);
+  Status publish(Communicator &communicator, PlannedCollective &planned,
+                 void **buffers, double patience);
 
   /// Of both streams: see Stream.
   Status finish(double patience);
 
 private:
-  /// A collective's buffers on the host.
-  struct Plan {
-    Collective call;
-    std::unique_ptr<Memory> memory;
-    std::vector<void *> from, to;
-    std::vector<int64_t> fromBytes, toBytes;
-    std::unique_ptr<Event> ready, done;
-  };
-
   QueuedCollectives(std::shared_ptr<Device> device, Stream &compute)
       : device(std::move(device)), compute(compute) {}
-  Status plan(Communicator &communicator, const dist_rt_collective &description,
-              Plan **out);
-  Status enqueue(Communicator &communicator,
-                 const dist_rt_collective &description, void *const *buffers,
-                 Plan **out);
+  Status enqueue(Communicator &communicator, PlannedCollective &planned,
+                 void *const *buffers);
 
   std::shared_ptr<Device> device;
   Stream &compute;
-  std::unordered_map<const dist_rt_collective *, Plan> plans;
-  /// By transfer: of its last start.
-  std::unordered_map<int32_t, Plan *> started;
-  /// Last: its work uses the plans.
   std::unique_ptr<Stream> exchange;
 };
 

@@ -99,65 +99,86 @@ Status waitForStarted(dist_rt_context *context) {
   return context->started.waitForAll();
 }
 
-int32_t rt_collective(dist_rt_context *context,
-                      const dist_rt_collective *description, void **buffers) {
-  return guarded(context, [&] {
-    // At a barrier nothing moves: others have yet to read what was shared.
-    bool waits = description->kind == DIST_RT_BARRIER;
-    bool slices = description->kind == DIST_RT_ALL_SLICE;
-    Timed timed(context,
-                waits    ? "wait"
-                : slices ? "slice"
-                         : "collective",
-                nullptr, static_cast<int32_t>(description->op));
-    if (context->queued)
-      return context->queued->run(*context->communicator, *description,
-                                  buffers);
-    DIST_RETURN_IF_ERROR(waitForStarted(context));
-    Collective call = Collective::fromAbi(*description);
-    return context->communicator->run(call, buffers,
-                                      writtenBuffers(call, buffers));
+/// What generated code calls of a collective, by its number.
+template <typename Function>
+int32_t guardedCollective(dist_rt_context *context, int32_t number,
+                          Function body) {
+  return guarded(context, [&]() -> Status {
+    auto &list = *context->collectives;
+    if (number < 0 || size_t(number) >= list.size())
+      return Status::error(
+          StatusCode::Internal, "no collective " + std::to_string(number),
+          transferName(context->entry, number), "", "recompile the package");
+    return body(list[number], list[number].plan->call);
   });
 }
 
-int32_t rt_publish(dist_rt_context *context,
-                   const dist_rt_collective *description, void **buffers) {
-  return guarded(context, [&] {
-    if (context->queued)
-      return context->queued->publish(*context->communicator, *description,
-                                      buffers, context->patience);
-    Collective call = Collective::fromAbi(*description);
-    void **addresses = buffers + call.pieces.size;
-    // A slice is of the rank's own memory: it waits for no other rank.
-    if (call.kind == CollectiveKind::AllSlice)
-      return context->communicator->publish(call, buffers, addresses);
-    Timed timed(context, "collective", nullptr, call.op);
-    DIST_RETURN_IF_ERROR(waitForStarted(context));
-    return context->communicator->publish(call, buffers, addresses);
-  });
+int32_t rt_collective(dist_rt_context *context, int32_t number,
+                      void **buffers) {
+  return guardedCollective(
+      context, number, [&](PlannedCollective &planned, const Collective &call) {
+        // At a barrier nothing moves: others have yet to read what was shared.
+        bool waits = call.kind == CollectiveKind::Barrier;
+        bool slices = call.kind == CollectiveKind::AllSlice;
+        Timed timed(context,
+                    waits    ? "wait"
+                    : slices ? "slice"
+                             : "collective",
+                    nullptr, call.op);
+        if (context->queued)
+          return context->queued->run(*context->communicator, planned, buffers);
+        DIST_RETURN_IF_ERROR(waitForStarted(context));
+        return context->communicator->run(*planned.plan, buffers,
+                                          writtenBuffers(call, buffers));
+      });
 }
 
-int32_t rt_collective_start(dist_rt_context *context,
-                            const dist_rt_collective *description,
+int32_t rt_publish(dist_rt_context *context, int32_t number, void **buffers) {
+  return guardedCollective(
+      context, number, [&](PlannedCollective &planned, const Collective &call) {
+        if (context->queued)
+          return context->queued->publish(*context->communicator, planned,
+                                          buffers, context->patience);
+        void **addresses = buffers + call.pieces.size;
+        // A slice is of the rank's own memory: it waits for no other rank.
+        if (call.kind == CollectiveKind::AllSlice)
+          return context->communicator->publish(*planned.plan, buffers,
+                                                addresses);
+        Timed timed(context, "collective", nullptr, call.op);
+        DIST_RETURN_IF_ERROR(waitForStarted(context));
+        return context->communicator->publish(*planned.plan, buffers,
+                                              addresses);
+      });
+}
+
+int32_t rt_collective_start(dist_rt_context *context, int32_t number,
                             void **buffers) {
-  return guarded(context, [&] {
-    if (context->queued)
-      return context->queued->start(*context->communicator, *description,
-                                    buffers);
-    Collective call = Collective::fromAbi(*description);
-    return context->started.start(*context->communicator, call, buffers,
-                                  writtenBuffers(call, buffers));
-  });
+  return guardedCollective(
+      context, number, [&](PlannedCollective &planned, const Collective &call) {
+        if (context->queued)
+          return context->queued->start(*context->communicator, planned,
+                                        buffers);
+        return context->started.start(*context->communicator, *planned.plan,
+                                      buffers, writtenBuffers(call, buffers),
+                                      &planned.started);
+      });
 }
 
-int32_t rt_collective_wait(dist_rt_context *context, int32_t op) {
-  return guarded(context, [&] {
-    if (context->queued)
-      return context->queued->wait(op);
-    Timed timed(context, "wait", nullptr, op);
-    Progress::Waiting waiting(context->communicator->progress, op);
-    return context->started.wait(op);
-  });
+int32_t rt_collective_wait(dist_rt_context *context, int32_t number) {
+  return guardedCollective(
+      context, number, [&](PlannedCollective &planned, const Collective &call) {
+        if (planned.started == 0)
+          return Status::error(
+              StatusCode::Internal,
+              "a collective was not started that is waited for",
+              transferName(context->entry, call.op), "",
+              "recompile the package");
+        if (context->queued)
+          return context->queued->wait(planned);
+        Timed timed(context, "wait", nullptr, call.op);
+        Progress::Waiting waiting(context->communicator->progress, call.op);
+        return context->started.wait(planned.started);
+      });
 }
 
 int32_t rt_fail(dist_rt_context *context, int32_t code, int32_t op) {

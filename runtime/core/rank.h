@@ -13,6 +13,7 @@
 #define RUNTIME_CORE_RANK_H
 
 #include "runtime/core/communicator.h"
+#include "runtime/core/planned_collectives.h"
 #include "runtime/core/queued_collectives.h"
 #include "runtime/core/session.h"
 #include "runtime/core/started.h"
@@ -34,6 +35,10 @@ struct dist_rt_context {
   const google::protobuf::RepeatedPtrField<dist::manifest::LibraryKernel>
       *table = nullptr;
   dist::Communicator *communicator = nullptr;
+  /// Of each entry, by its number in the session; and of the function that runs
+  /// now.
+  std::vector<dist::PlannedEntry> planned;
+  std::vector<dist::PlannedCollective> *collectives = nullptr;
   /// Seconds that `finish` waits: see Stream.
   double patience = std::numeric_limits<double>::infinity();
   /// That runs now; other ranks' threads name ops of it.

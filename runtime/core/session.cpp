@@ -13,6 +13,7 @@
 #include "runtime/core/guard.h"
 #include "runtime/core/package.h"
 #include "runtime/core/rank.h"
+#include "runtime/core/rank_step.h"
 #include "runtime/core/rank_threads.h"
 #include "runtime/core/session_devices.h"
 #include "runtime/core/session_figures.h"
@@ -138,15 +139,9 @@ public:
   }
 
 private:
-  /// A call of a launch.
-  struct Step {
-    EntryPlan *plan = nullptr;
-    bool prepare = false;
-    int64_t base = 0; // of its results
-  };
   // Of the launch; kept, so that a step allocates nothing.
   std::vector<StepCall> single;
-  std::vector<Step> steps;
+  std::vector<RankStep> steps;
   std::vector<size_t> begun, completed; // by local rank
 
   bool isAlone() const { return local.size() == ranks.size(); }
@@ -168,11 +163,10 @@ private:
   void tearVariables(size_t done);
 
   /// On the rank's thread; false: it failed.
-  bool runStep(dist_rt_context &context, const Step &step,
+  bool runStep(dist_rt_context &context, const RankStep &step,
                const StepCall &call);
-  /// Behind the program: waits for what it enqueued.
-  Status finishStep(dist_rt_context &context, const Step &step,
-                    const StepCall &call);
+  /// Of the local ranks, in the world's generation.
+  Status prepareCollectives();
 
   Status checkGeneration() const;
   void endGeneration(const Status &why);
@@ -220,7 +214,8 @@ Status PackageSession::makeWorld(const SessionOptions &options) {
   settings.nameOp = [this, &m](int rank, int32_t op) {
     const manifest::Entry *entry = nullptr;
     for (int here : local)
-      if (ranks[here] && m.program_of_rank(here) == m.program_of_rank(rank))
+      if (ranks[here] && ranks[here]->entry &&
+          m.program_of_rank(here) == m.program_of_rank(rank))
         entry = ranks[here]->entry;
     return transferName(entry, op);
   };
@@ -286,7 +281,8 @@ Status PackageSession::start(const SessionOptions &options) {
     // The entries of its name in other programs run together with it.
     plans.emplace_back();
     DIST_RETURN_IF_ERROR(EntryPlan::create(*package, devices.modules(), local,
-                                           entry.name(), &plans.back()));
+                                           entry.name(), plans.size() - 1,
+                                           &plans.back()));
   }
 
   auto origin = std::chrono::steady_clock::now();
@@ -307,6 +303,7 @@ Status PackageSession::start(const SessionOptions &options) {
   for (int rank : local)
     DIST_RETURN_IF_ERROR(makeRank(rank, options, origin));
   DIST_RETURN_IF_ERROR(checkCommunicator(m, communicator()));
+  DIST_RETURN_IF_ERROR(prepareCollectives());
   store = std::make_unique<VariableStore>(*package, ranks, local, *threads);
   mapsWeights = options.mapWeights;
   log(LogLevel::Info, m.model_name() + ": " + std::to_string(m.ranks()) +
@@ -316,6 +313,13 @@ Status PackageSession::start(const SessionOptions &options) {
                           (m.strategy().empty() ? "one-device" : m.strategy()) +
                           ", code for " + m.target_cpu());
   return resetVariables();
+}
+
+Status PackageSession::prepareCollectives() {
+  for (int rank : local)
+    for (const auto &plan : plans)
+      DIST_RETURN_IF_ERROR(plan->prepareCollectives(*ranks[rank]));
+  return Status();
 }
 
 Status PackageSession::rebuild(std::shared_ptr<World> newWorld) {
@@ -329,6 +333,7 @@ Status PackageSession::rebuild(std::shared_ptr<World> newWorld) {
   world = std::move(newWorld);
   for (int rank : local)
     ranks[rank]->communicator = &world->rank(rank);
+  DIST_RETURN_IF_ERROR(prepareCollectives());
   generationEnded = false;
   return Status();
 }
@@ -440,7 +445,7 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
   DIST_RETURN_IF_ERROR(checkGeneration());
   int64_t resultBytes = 0;
   for (const StepCall &call : calls) {
-    Step &step = steps.emplace_back();
+    RankStep &step = steps.emplace_back();
     step.plan = findPlan(*call.entry);
     if (!step.plan)
       return Status::error(StatusCode::InvalidArgument,
@@ -453,7 +458,7 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
   }
   // Beforehand, as if all went well: which calls find variables changed by
   // those before them.
-  for (Step &step : steps) {
+  for (RankStep &step : steps) {
     step.prepare = step.plan->needsPreparation(store->versions());
     store->touch(step.plan->changedVariables());
     if (step.prepare)
@@ -527,58 +532,24 @@ Status PackageSession::runSteps(const std::vector<StepCall> &calls,
     tearVariables(*done);
   if (failure.ok() && !wasCancelled)
     return failure;
-  if (ownsWorld)
-    world->reset();
-  else
+  if (!ownsWorld) {
     generationEnded = true;
-  return failure;
+    return failure;
+  }
+  world->reset();
+  Status prepared = prepareCollectives();
+  return failure.ok() ? prepared : failure;
 }
 
-Status PackageSession::finishStep(dist_rt_context &context, const Step &step,
-                                  const StepCall &call) {
-  DIST_RETURN_IF_ERROR(
-      step.plan->fetchResults(context, call.outputs, step.base));
-  DIST_RETURN_IF_ERROR(context.finish());
-  return step.plan->reduceResults(context, call.outputs, step.base);
-}
-
-bool PackageSession::runStep(dist_rt_context &context, const Step &step,
+bool PackageSession::runStep(dist_rt_context &context, const RankStep &step,
                              const StepCall &call) {
-  int rank = context.rank;
-  context.status = Status();
-  context.entry = &step.plan->entry(rank);
-  context.status =
-      step.plan->bind(context, *call.inputs, call.outputs, step.base);
-  int32_t code = context.status.ok() ? 0 : 1;
-  size_t mark = context.spans.size();
-  if (context.trace) {
-    auto now = std::chrono::steady_clock::now();
-    context.spans.push_back({"step", nullptr, -1, -1, context.entry, now, {}});
-  }
-  if (code == 0 && cancelled.load()) {
-    context.status = cancelledStatus(context);
-    code = 1;
-  }
-  context.calls = -1;
-  if (code == 0 && step.prepare && step.plan->prepare(rank))
-    code = step.plan->prepare(rank)(&context, context.arena->address(),
-                                    context.bindings.data());
-  context.calls = 0;
+  int32_t code = runOnRank(context, step, call);
   if (code == 0)
-    code = step.plan->step(rank)(&context, context.arena->address(),
-                                 context.bindings.data());
-  if (code == 0) {
-    context.status = finishStep(context, step, call);
-    code = context.status.ok() ? 0 : 1;
-  }
-  if (code != 0) {
-    fail(context, step.plan->entry(rank).name(), code);
-    // Nothing of a step that failed goes on behind it, nor is remembered.
-    (void)context.finish();
-  }
-  if (context.trace)
-    context.spans[mark].end = std::chrono::steady_clock::now();
-  return code == 0;
+    return true;
+  fail(context, step.plan->entry(context.rank).name(), code);
+  // Nothing of a step that failed goes on behind it, nor is remembered.
+  (void)context.finish();
+  return false;
 }
 
 } // namespace

@@ -24,8 +24,8 @@ StartedCollectives::~StartedCollectives() {
 }
 
 Status StartedCollectives::start(Communicator &communicator,
-                                 const Collective &call, void *const *from,
-                                 void *const *to) {
+                                 CollectivePlan &plan, void *const *from,
+                                 void *const *to, uint64_t *number) {
   // All that may fail comes before the job is there to be waited for.
   if (!thread.joinable())
     DIST_RETURN_IF_ERROR(withoutThrowing([&] {
@@ -33,15 +33,16 @@ Status StartedCollectives::start(Communicator &communicator,
       return Status();
     }));
   if (started - finished.load() == maxJobs)
-    (void)waitUntil(started - maxJobs + 1); // its wait reports the failure
+    (void)wait(started - maxJobs + 1); // its wait reports the failure
   Job &job = jobs[started % maxJobs];
   job.communicator = &communicator;
-  job.call = call;
-  job.call.background = true;
+  job.plan = &plan;
+  plan.call.background = true;
+  const Collective &call = plan.call;
   // Of a send and a recv one of the two is not there.
   job.from.assign(from, from + (call.gives ? call.pieces.size : 0));
   job.to.assign(to, to + (call.takes ? call.pieces.size : 0));
-  numbers[call.op] = started + 1;
+  *number = started + 1;
   queued.store(++started);
   toDo.notify();
   return Status();
@@ -58,9 +59,9 @@ void StartedCollectives::loop() {
     Clock::time_point begin = Clock::now();
     Status status = withoutThrowing([&] {
       Status result =
-          job.communicator->run(job.call, job.from.data(), job.to.data());
+          job.communicator->run(*job.plan, job.from.data(), job.to.data());
       if (observer)
-        observer(job.call.op, begin, Clock::now());
+        observer(job.plan->call.op, begin, Clock::now());
       return result;
     });
     if (!status.ok() && !failed.load()) {
@@ -72,22 +73,13 @@ void StartedCollectives::loop() {
   }
 }
 
-Status StartedCollectives::waitUntil(uint64_t number) {
+Status StartedCollectives::wait(uint64_t number) {
   done.wait([&] { return finished.load() >= number; }, never, 0);
   return failed.load() ? failure : Status();
 }
 
-Status StartedCollectives::wait(int32_t op) {
-  auto number = numbers.find(op);
-  if (number != numbers.end())
-    return waitUntil(number->second);
-  return Status::error(StatusCode::Internal,
-                       "a collective was not started that is waited for",
-                       "op " + std::to_string(op));
-}
-
 Status StartedCollectives::waitForAll() {
-  Status status = waitUntil(started);
+  Status status = wait(started);
   failed.store(false);
   return status;
 }

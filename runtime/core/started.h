@@ -17,7 +17,6 @@
 #include "runtime/core/wait.h"
 #include <functional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace dist {
@@ -36,34 +35,32 @@ public:
                          WaitPoint::Clock::time_point end)>;
   void observe(Observer newObserver) { observer = std::move(newObserver); }
 
-  /// Returns at once; an error if there is no thread to be had. What `call`
-  /// refers to stays as it is until the wait; the addresses are copied.
-  Status start(Communicator &communicator, const Collective &call,
-               void *const *from, void *const *to);
-  /// Waits for the collective of transfer `op` that was started last; its
-  /// failure, or that of one before it.
-  Status wait(int32_t op);
-  /// Waits for all. After a failure: forgets it.
+  /// Returns at once; an error if there is no thread to be had. The plan stays
+  /// as it is until the wait; the addresses are copied. `number`: the how
+  /// manyeth this one is, from 1.
+  Status start(Communicator &communicator, CollectivePlan &plan,
+               void *const *from, void *const *to, uint64_t *number);
+  /// Waits for the collective of that number; its failure, or that of one
+  /// before it.
+  Status wait(uint64_t number);
+  /// Waits for all: the first failure, also of what nothing waited for, which
+  /// is forgotten then.
   Status waitForAll();
   bool idle() const { return finished.load() == started; }
 
 private:
   struct Job {
     Communicator *communicator = nullptr;
-    Collective call;
+    CollectivePlan *plan = nullptr;
     std::vector<void *> from, to;
   };
   /// Jobs in flight at once; a start beyond them waits for the oldest.
   static constexpr uint64_t maxJobs = 64;
 
   void loop();
-  Status waitUntil(uint64_t number);
 
   Job jobs[maxJobs]; // job n is at n % maxJobs
   uint64_t started = 0;
-  /// By transfer: how many had been started with its last start. A job may be
-  /// long done, and its place another's, when its value is waited for.
-  std::unordered_map<int32_t, uint64_t> numbers;
   std::atomic<uint64_t> queued{0}, finished{0};
   std::atomic<bool> stopping{false};
   WaitPoint toDo, done;

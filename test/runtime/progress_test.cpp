@@ -87,7 +87,7 @@ struct ProgressTest : testing::TestWithParam<Seen> {
     call.gives = false;
     float value = 0;
     void *to = &value;
-    return rank.run(call, nullptr, &to);
+    return rank.runOnce(call, nullptr, &to);
   }
 
   bool says(int rank, const std::string &text) {

@@ -22,19 +22,35 @@ EXPORT int32_t dist_program_init(const dist_rt_api *table) {
   return 0;
 }
 
+/* A collective of one tensor over the mesh's first axis. */
+typedef struct {
+  dist_rt_collective head;
+  int64_t axis;
+  dist_rt_piece piece;
+} one_tensor;
+
+#define ONE_TENSOR(kind, op, ends, peer, tag, count)                           \
+  {{kind, op, ends, DIST_RT_SUM, 0, peer, tag, 1, 0, 1},                       \
+   0,                                                                          \
+   {F32, 1, 1, 4 * (count), 0, 0, 0, 0, 0, 0}}
+#define ALL_REDUCE(op, count)                                                  \
+  ONE_TENSOR(DIST_RT_ALL_REDUCE, op, DIST_RT_GIVES_AND_TAKES, 0, 0, count)
+
+/* What a function has ranks do together: two at most. */
+typedef struct {
+  int64_t words;
+  one_tensor all[2];
+} one_tensor_list;
+#define WORDS(number) (1 + (number) * sizeof(one_tensor) / sizeof(int64_t))
+#define LIST(function, number, ...)                                            \
+  EXPORT const one_tensor_list function##_collectives = {WORDS(number),        \
+                                                         {__VA_ARGS__}};
+
 /* The sum over the mesh's first axis, in place. */
-static int32_t all_reduce(dist_rt_context *context, int64_t op, float *data,
-                          int64_t count) {
-  struct {
-    dist_rt_collective head;
-    int64_t axis;
-    dist_rt_piece piece;
-  } call = {{DIST_RT_ALL_REDUCE, op, DIST_RT_GIVES_AND_TAKES, DIST_RT_SUM, 0, 0,
-             0, 1, 0, 1},
-            0,
-            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
+static int32_t all_reduce(dist_rt_context *context, int32_t number,
+                          float *data) {
   void *buffers[2] = {data, data};
-  return api.collective(context, &call.head, buffers);
+  return api.collective(context, number, buffers);
 }
 
 /* y[i] = scale * (x[i] . w) */
@@ -70,10 +86,10 @@ static int32_t step(dist_rt_context *context, char *arena, void **bindings,
     *loss += y[i];
   }
   *part = *loss;
-  status = all_reduce(context, 3, gradient, 2);
+  status = all_reduce(context, 0, gradient);
   if (status)
     return status;
-  status = all_reduce(context, 4, loss, 1);
+  status = all_reduce(context, 1, loss);
   if (status)
     return status;
   w[0] -= 0.1f * gradient[0];
@@ -82,10 +98,12 @@ static int32_t step(dist_rt_context *context, char *arena, void **bindings,
   return 0;
 }
 
+LIST(step_of_4, 2, ALL_REDUCE(3, 2), ALL_REDUCE(4, 1))
 EXPORT int32_t step_of_4(dist_rt_context *context, char *arena,
                          void **bindings) {
   return step(context, arena, bindings, 4);
 }
+LIST(step_of_2, 2, ALL_REDUCE(3, 2), ALL_REDUCE(4, 1))
 EXPORT int32_t step_of_2(dist_rt_context *context, char *arena,
                          void **bindings) {
   return step(context, arena, bindings, 2);
@@ -117,22 +135,8 @@ EXPORT int32_t product(dist_rt_context *context, char *arena, void **bindings) {
   return api.library(context, 0, buffers);
 }
 
-/* To or from the other place of the mesh's first axis. */
-static int32_t exchange(dist_rt_context *context, int64_t kind, int64_t peer,
-                        float *data, int64_t count) {
-  struct {
-    dist_rt_collective head;
-    int64_t axis;
-    dist_rt_piece piece;
-  } call = {{kind, 0, kind == DIST_RT_SEND ? DIST_RT_GIVES : DIST_RT_TAKES,
-             DIST_RT_SUM, 0, peer, 5, 1, 0, 1},
-            0,
-            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
-  void *buffers[1] = {data};
-  return api.collective(context, &call.head, buffers);
-}
-
 /* Stage 0 of a pipeline: x, w, n -> w + 1, n + 1; sends x * w. */
+LIST(front, 1, ONE_TENSOR(DIST_RT_SEND, 0, DIST_RT_GIVES, 1, 5, 2))
 EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
   const float *x = bindings[0];
   float *w = bindings[1], *n = bindings[2], *product = (float *)arena;
@@ -141,13 +145,16 @@ EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
     w[i] += 1;
   }
   *n += 1;
-  return exchange(context, DIST_RT_SEND, 1, product, 2);
+  void *buffers[1] = {product};
+  return api.collective(context, 0, buffers);
 }
 /* Stage 1: y, b, n -> what it receives + y + b, b + 10, n + 1. */
+LIST(back, 1, ONE_TENSOR(DIST_RT_RECV, 0, DIST_RT_TAKES, 0, 5, 2))
 EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
   const float *y = bindings[0];
   float *b = bindings[1], *n = bindings[2], *z = bindings[3];
-  int32_t status = exchange(context, DIST_RT_RECV, 0, (float *)arena, 2);
+  void *buffers[1] = {arena};
+  int32_t status = api.collective(context, 0, buffers);
   if (status)
     return status;
   for (int64_t i = 0; i < 2; ++i)
@@ -157,27 +164,23 @@ EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
   return 0;
 }
 
-/* With the host behind the `devices` of the mesh's first axis: this rank gives,
-   or takes. */
-static int32_t host_transfer(dist_rt_context *context, int64_t kind, int64_t op,
-                             int64_t ends, float *data, int64_t count) {
-  struct {
-    dist_rt_collective head;
-    int64_t axis;
-    dist_rt_piece piece;
-  } call = {{kind, op, ends, DIST_RT_SUM, 0, 2, 0, 1, 0, 1},
-            0,
-            {F32, 1, 1, 4 * count, 0, 0, 0, 0, 0, 0}};
+/* With the host behind the two devices of the mesh's first axis: this rank
+   gives, or takes. */
+#define WITH_HOST(kind, op, ends, count) ONE_TENSOR(kind, op, ends, 2, 0, count)
+
+static int32_t host_transfer(dist_rt_context *context, int32_t number,
+                             float *data) {
   void *buffers[1] = {data};
-  return api.collective(context, &call.head, buffers);
+  return api.collective(context, number, buffers);
 }
 
 /* A device: x -> x * w[0] + w[1]; gives the host the sum of x, and how many. */
+LIST(device, 2, WITH_HOST(DIST_RT_BROADCAST, 7, DIST_RT_TAKES, 2),
+     WITH_HOST(DIST_RT_REDUCE, 8, DIST_RT_GIVES, 2))
 EXPORT int32_t device(dist_rt_context *context, char *arena, void **bindings) {
   const float *x = bindings[0];
   float *y = bindings[1], *w = (float *)arena, *sums = (float *)arena + 2;
-  int32_t status =
-      host_transfer(context, DIST_RT_BROADCAST, 7, DIST_RT_TAKES, w, 2);
+  int32_t status = host_transfer(context, 0, w);
   if (status)
     return status;
   sums[0] = sums[1] = 0;
@@ -188,15 +191,16 @@ EXPORT int32_t device(dist_rt_context *context, char *arena, void **bindings) {
     sums[0] += x[i];
     sums[1] += 1;
   }
-  return host_transfer(context, DIST_RT_REDUCE, 8, DIST_RT_GIVES, sums, 2);
+  return host_transfer(context, 1, sums);
 }
 /* The host: w -> w + the sums, and the first of them. */
+LIST(host, 2, WITH_HOST(DIST_RT_BROADCAST, 7, DIST_RT_GIVES, 2),
+     WITH_HOST(DIST_RT_REDUCE, 8, DIST_RT_TAKES, 2))
 EXPORT int32_t host(dist_rt_context *context, char *arena, void **bindings) {
   float *w = bindings[0], *loss = bindings[2], *sums = (float *)arena;
-  int32_t status =
-      host_transfer(context, DIST_RT_BROADCAST, 7, DIST_RT_GIVES, w, 2);
+  int32_t status = host_transfer(context, 0, w);
   if (!status)
-    status = host_transfer(context, DIST_RT_REDUCE, 8, DIST_RT_TAKES, sums, 2);
+    status = host_transfer(context, 1, sums);
   if (status)
     return status;
   w[0] += sums[0];
@@ -275,22 +279,43 @@ EXPORT int32_t apply(dist_rt_context *context, char *arena, void **bindings) {
 
 /* Starts a sum that nothing waits for; where the rank's x begins with 999 it
    takes no part. */
+LIST(careless, 1, ALL_REDUCE(3, 2))
 EXPORT int32_t careless(dist_rt_context *context, char *arena,
                         void **bindings) {
-  static const struct {
-    dist_rt_collective head;
-    int64_t axis;
-    dist_rt_piece piece;
-  } call = {{DIST_RT_ALL_REDUCE, 3, DIST_RT_GIVES_AND_TAKES, DIST_RT_SUM, 0, 0,
-             0, 1, 0, 1},
-            0,
-            {F32, 1, 1, 8, 0, 0, 0, 0, 0, 0}};
   const float *x = bindings[0];
   void *buffers[2] = {bindings[1], bindings[1]};
   (void)arena;
   if (x[0] == 999)
     return 0;
-  return api.collective_start(context, &call.head, buffers);
+  return api.collective_start(context, 0, buffers);
+}
+
+/* Waits for what it has not started; where x begins with 1 it takes part in
+   what its list has not. */
+LIST(hasty, 1, ALL_REDUCE(3, 2))
+EXPORT int32_t hasty(dist_rt_context *context, char *arena, void **bindings) {
+  const float *x = bindings[0];
+  void *buffers[2] = {bindings[1], bindings[1]};
+  (void)arena;
+  return x[0] == 1 ? api.collective(context, 1, buffers)
+                   : api.collective_wait(context, 0);
+}
+/* Its list is cut off. */
+EXPORT const int64_t torn_collectives[] = {3, DIST_RT_ALL_REDUCE, 3};
+EXPORT int32_t torn(dist_rt_context *context, char *arena, void **bindings) {
+  (void)context, (void)arena, (void)bindings;
+  return 0;
+}
+/* Its mesh has no second axis. */
+EXPORT const one_tensor_list astray_collectives = {
+    WORDS(1),
+    {{{DIST_RT_ALL_REDUCE, 3, DIST_RT_GIVES_AND_TAKES, DIST_RT_SUM, 0, 0, 0, 1,
+       0, 1},
+      1,
+      {F32, 1, 1, 8, 0, 0, 0, 0, 0, 0}}}};
+EXPORT int32_t astray(dist_rt_context *context, char *arena, void **bindings) {
+  (void)context, (void)arena, (void)bindings;
+  return 0;
 }
 
 static void nothing(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
@@ -299,6 +324,7 @@ static void nothing(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
 
 /* x -> w + 1: where the rank's x begins with 999 only when it is told to end,
    elsewhere when all have come. 998 is refused at once. */
+LIST(endless, 1, ALL_REDUCE(3, 1))
 EXPORT int32_t endless(dist_rt_context *context, char *arena, void **bindings) {
   const float *x = bindings[0];
   float *w = bindings[1];
@@ -312,5 +338,5 @@ EXPORT int32_t endless(dist_rt_context *context, char *arena, void **bindings) {
       return status;
   }
   float sum = 1;
-  return all_reduce(context, 3, &sum, 1);
+  return all_reduce(context, 0, &sum);
 }

@@ -187,6 +187,23 @@ TEST_F(SessionTest, RefusesDevicesThatShareNothing) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+// When it is opened, not when they run.
+TEST_F(SessionTest, RefusesWrongCollectives) {
+  describe(2);
+  describeEndless(2, "torn");
+  expectRefusal("torn_collectives): its list of collectives cannot be read");
+  manifest::Program &program = *m.mutable_programs(0);
+  manifest::Entry *entry = program.mutable_entries(program.entries_size() - 1);
+  entry->set_name("astray");
+  entry->set_symbol("astray");
+  Status status = open();
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  EXPECT_NE(status.message().find("all_reduce got axes that the mesh has not "
+                                  "(astray: op 3)"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST_F(SessionTest, RefusesDamage) {
   EXPECT_EQ(Session::open(folder, {}, &session).code(),
             StatusCode::InvalidInput); // no manifest

@@ -244,6 +244,31 @@ TEST_F(SessionTest, FailuresNothingWaitsForAreTold) {
       << status.message();
 }
 
+TEST_F(SessionTest, CollectivesAreThoseOfTheList) {
+  describe(2);
+  describeEndless(2, "hasty");
+  Status status = open();
+  ASSERT_TRUE(status.ok()) << status.message();
+  float x[8] = {};
+  status = run("hasty", {{manifest::F32, {4, 2}, x}});
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  EXPECT_NE(
+      status.message().find(
+          "a collective was not started that is waited for (hasty: op 3)"),
+      std::string::npos)
+      << status.message();
+  ASSERT_TRUE(session->resetVariables().ok());
+  x[0] = x[4] = 1;
+  status = run("hasty", {{manifest::F32, {4, 2}, x}});
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  EXPECT_NE(status.message().find("no collective 1"), std::string::npos)
+      << status.message();
+  // What follows has plans of its own.
+  ASSERT_TRUE(session->resetVariables().ok());
+  status = step();
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
 TEST_P(SessionRanks, LibraryKernelsAndTrace) {
   SessionOptions options;
   options.trace = true;

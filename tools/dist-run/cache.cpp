@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/cache.h"
+#include "runtime/abi/abi.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/variants.h"
 #include "runtime/formats/dependencies.h"
@@ -81,6 +82,8 @@ static std::string boundFile(const std::string &word) {
 std::string CompileCache::keyOf(const std::string &hashOfModel) const {
   Sha256 hash;
   hash.addPiece(versionText());
+  // What was compiled for another runtime's interface this one cannot load.
+  hash.addPiece(std::to_string(DIST_RT_ABI_VERSION));
   hash.addPiece(stamp(compilerPath()));
   hash.addPiece(cpuFlags());
   cpu_set_t cores;

@@ -58,10 +58,12 @@ private:
   void endFunction(Location loc);
   Value loadBinding(Location loc, int64_t index);
   void checkStatus(Location loc, Value status);
-  void createConstant(Location loc, StringRef name, ArrayRef<int64_t> words);
+  LLVM::GlobalOp createConstant(Location loc, StringRef name,
+                                ArrayRef<int64_t> words);
   void emitInit();
   void callRuntime(Location loc, StringRef name, ValueRange arguments);
-  Value describe(Location loc, ArrayRef<int64_t> words);
+  Value addCollective(Location loc, ArrayRef<int64_t> words);
+  void emitCollectives(Location loc);
   Value fillArray(Location loc, ValueRange pointers);
   SmallVector<Value> getAddresses(ValueRange buffers) const {
     return llvm::map_to_vector(
@@ -82,7 +84,11 @@ private:
   LLVM::LLVMFuncOp function;
   Value array;
   Block *fail = nullptr;
+  /// Of the program that is being written: how many there are, the words of
+  /// their list, and of each transfer that was started its place there.
   int64_t numCollectives = 0;
+  SmallVector<int64_t> collectives;
+  llvm::DenseMap<int64_t, int64_t> starts;
   std::optional<ProgramParts> parts;
   /// Of the program's parts, one after another.
   SmallVector<int64_t> partOffsets;
@@ -294,20 +300,33 @@ Value Lowering::fillArray(Location loc, ValueRange pointers) {
   return array;
 }
 
-void Lowering::createConstant(Location loc, StringRef name,
-                              ArrayRef<int64_t> words) {
+LLVM::GlobalOp Lowering::createConstant(Location loc, StringRef name,
+                                        ArrayRef<int64_t> words) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(module.getBody());
-  LLVM::GlobalOp::create(b, loc, LLVM::LLVMArrayType::get(i64, words.size()),
-                         /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                         b.getI64TensorAttr(words), /*alignment=*/8);
+  return LLVM::GlobalOp::create(
+      b, loc, LLVM::LLVMArrayType::get(i64, words.size()),
+      /*isConstant=*/true, LLVM::Linkage::Internal, name,
+      b.getI64TensorAttr(words), /*alignment=*/8);
 }
 
-/// A constant that is a dist_rt_collective.
-Value Lowering::describe(Location loc, ArrayRef<int64_t> words) {
-  std::string name = "dist_collective_" + std::to_string(numCollectives++);
-  createConstant(loc, name, words);
-  return LLVM::AddressOfOp::create(b, loc, pointer, name);
+/// The place of a dist_rt_collective in the program's list.
+Value Lowering::addCollective(Location loc, ArrayRef<int64_t> words) {
+  llvm::append_range(collectives, words);
+  return constant(loc, i32, numCollectives++);
+}
+
+/// The list, which the runtime finds by its name.
+void Lowering::emitCollectives(Location loc) {
+  if (numCollectives == 0)
+    return;
+  collectives.insert(collectives.begin(), collectives.size() + 1);
+  LLVM::GlobalOp list = createConstant(
+      loc, (function.getSymName() + DIST_RT_COLLECTIVES_SUFFIX).str(),
+      collectives);
+  list.setLinkage(LLVM::Linkage::External);
+  // Another library's symbol of that name would take its place otherwise.
+  list.setVisibility_(LLVM::Visibility::Protected);
 }
 
 Value Lowering::loadBinding(Location loc, int64_t index) {
@@ -365,15 +384,17 @@ LogicalResult Lowering::emitOp(Operation &op) {
     SmallVector<Value> buffers(collective.getFrom());
     llvm::append_range(buffers, collective.getTo());
     fillArray(loc, getAddresses(buffers));
-    callRuntime(
-        loc, collective.getStart() ? "collective_start" : "collective",
-        {context, describe(loc, getCollectiveWords(collective)), array});
+    if (collective.getStart())
+      starts[collective.getOp()] = numCollectives;
+    Value number = addCollective(loc, getCollectiveWords(collective));
+    callRuntime(loc, collective.getStart() ? "collective_start" : "collective",
+                {context, number, array});
     return success();
   }
   if (auto publish = dyn_cast<rt::PublishOp>(op)) {
     fillArray(loc, getAddresses(publish.getInputs()));
-    callRuntime(loc, "publish",
-                {context, describe(loc, getCollectiveWords(publish)), array});
+    Value number = addCollective(loc, getCollectiveWords(publish));
+    callRuntime(loc, "publish", {context, number, array});
     int64_t next = publish.getInputs().size();
     for (Value output : publish.getOutputs())
       addresses[output] =
@@ -381,8 +402,12 @@ LogicalResult Lowering::emitOp(Operation &op) {
     return success();
   }
   if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    auto start = starts.find(wait.getOp());
+    if (start == starts.end())
+      return op.emitOpError("waits for transfer ")
+             << wait.getOp() << ", which nothing before it starts";
     callRuntime(loc, "collective_wait",
-                {context, constant(loc, i32, wait.getOp())});
+                {context, constant(loc, i32, start->second)});
     return success();
   }
   return op.emitOpError("is no op of a program");
@@ -471,6 +496,9 @@ LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
     most = std::max<size_t>(most, op.getNumOperands() + op.getNumResults());
   beginFunction(loc, name, {pointer, pointer, pointer}, most);
   partOffsets.clear();
+  numCollectives = 0;
+  collectives.clear();
+  starts.clear();
   // What is left of the part that was called.
   size_t done = 0;
   for (Operation &op : program.getBody().front()) {
@@ -491,6 +519,7 @@ LogicalResult Lowering::emitProgram(rt::ProgramOp program) {
   endFunction(loc);
   if (!partOffsets.empty())
     createConstant(loc, getOffsetsName(function), partOffsets);
+  emitCollectives(loc);
   program.erase();
   function.setSymName(name);
   return success();

@@ -71,6 +71,13 @@ int Description::positionOf(const MeshGroups &groups, int member) const {
   return position;
 }
 
+int Description::rankAt(const MeshGroups &groups, int64_t position) const {
+  int member = 0;
+  while (positionOf(groups, member) != position)
+    ++member;
+  return (*members)[member];
+}
+
 /// What ranks at one collective must have in common. A send and its recv are
 /// different ops, which agree on the pieces alone.
 static uint64_t digestOf(const Collective &call) {
@@ -173,7 +180,25 @@ Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
   if (d.algorithm < Algorithm::Auto || d.algorithm > Algorithm::ReduceToOne)
     return refuse("an algorithm that there is not", StatusCode::Internal);
   d.call.digest = digestOf(what);
+  bool toPeer =
+      what.kind == CollectiveKind::Send || what.kind == CollectiveKind::Recv;
+  if (toPeer)
+    d.channel = {1 + (what.kind == CollectiveKind::Recv),
+                 d.rankAt(groups, what.peer), what.tag};
+  else
+    d.channel = {0, mine[d.groupIndex], 0};
   return Status();
+}
+
+Status outlivedStatus(const WorldOptions &options, int rank,
+                      const CollectivePlan &plan, uint32_t generation) {
+  return Status::error(
+      StatusCode::Unavailable,
+      std::string(name(plan.call.kind)) + " cannot start",
+      opName(options, rank, plan.call.op),
+      "it was prepared in generation " + std::to_string(plan.generation) +
+          ", and this is generation " + std::to_string(generation),
+      "prepare it again");
 }
 
 Status locateOwnParts(const WorldOptions &options, int rank,

@@ -58,6 +58,9 @@ struct Description {
   const Collective &what;
   /// Among the rank's groups: the mask of the axes, or the one with the host.
   size_t groupIndex = 0;
+  /// See CollectivePlan.
+  std::array<int64_t, 3> channel{};
+  int32_t number = CollectivePlan::unnumbered;
   /// World ranks, ascending.
   const std::vector<int> *members = nullptr;
   /// This rank's in the group, by the order of the collective's axes.
@@ -84,11 +87,17 @@ struct Description {
   /// A member's position in the group, by the order of axes; the host's is
   /// last.
   int positionOf(const MeshGroups &groups, int member) const;
+  /// World rank of who is at a position.
+  int rankAt(const MeshGroups &groups, int64_t position) const;
 };
 
 /// Fills the rest of a description; an error if it is none of a collective.
 Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
              Description *description);
+
+/// Why a plan cannot start: its generation is over.
+Status outlivedStatus(const WorldOptions &options, int rank,
+                      const CollectivePlan &plan, uint32_t generation);
 
 /// Where in `from` each piece's part of this rank's position lies: what an
 /// all_slice brings it. An error if a piece is not one block.

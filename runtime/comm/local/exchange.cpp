@@ -12,17 +12,15 @@ namespace dist::local {
 RankState::RankState(Shared &shared, int rank, int ranks)
     : shared(shared), rank(rank),
       isHost(shared.options.host && rank == ranks - 1), team(shared.options),
-      scratch(2 * ranks), memberAt(ranks) {}
+      scratch(2 * ranks) {}
 
-void RankState::prepare(const Exchange &exchange) {
+void RankState::use(const Exchange &exchange) {
   bool background = exchange.what.background;
   team.inBackground = background;
   exchange.group->patient = isHost;
   exchange.group->background = background;
   exchange.group->spinMicroseconds =
       background || isHost ? 0 : shared.options.spinMicroseconds;
-  for (int member = 0; member < exchange.size(); ++member)
-    memberAt[exchange.positionOf(shared.mesh, member)] = member;
 }
 
 void RankState::keepLists(Exchange &exchange) {
@@ -36,14 +34,26 @@ void RankState::keepLists(Exchange &exchange) {
   keep(exchange.what.takes, exchange.to, heldTo);
 }
 
-Status begin(const RankState &state, std::vector<Membership> &groups,
-             Exchange &exchange) {
-  Shared &shared = state.shared;
+Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
+                       Exchange *exchange) {
+  const Shared &shared = state.shared;
   DIST_RETURN_IF_ERROR(
-      check(shared.options, shared.mesh, state.rank, &exchange));
-  exchange.group = &groups[exchange.groupIndex];
-  return shared.aborted.load() ? shared.abortedStatus(state.rank, exchange.call)
-                               : Status();
+      check(shared.options, shared.mesh, state.rank, exchange));
+  exchange->group = &groups[exchange->groupIndex];
+  exchange->memberAt.resize(exchange->size());
+  for (int member = 0; member < exchange->size(); ++member)
+    exchange->memberAt[exchange->positionOf(shared.mesh, member)] = member;
+  return Status();
+}
+
+Status begin(const RankState &state, const LocalPlan &plan) {
+  Shared &shared = state.shared;
+  if (plan.generation != shared.generation.load())
+    return outlivedStatus(shared.options, state.rank, plan,
+                          shared.generation.load());
+  return shared.aborted.load()
+             ? shared.abortedStatus(state.rank, plan.exchange.call)
+             : Status();
 }
 
 } // namespace dist::local

@@ -12,14 +12,22 @@
 
 namespace dist::local {
 
-/// A collective under way, as one of its ranks sees it.
+/// A collective, as one of its ranks sees it.
 struct Exchange : Description {
-  Exchange(const Collective &what, void *const *from, void *const *to)
-      : Description(what), from(from), to(to) {}
+  using Description::Description;
 
-  void *const *from;
-  void *const *to;
   Membership *group = nullptr;
+  /// The group's members by position.
+  std::vector<int> memberAt;
+  // While it is under way:
+  void *const *from = nullptr;
+  void *const *to = nullptr;
+};
+
+struct LocalPlan final : CollectivePlan {
+  LocalPlan(const Collective &call, uint32_t generation)
+      : CollectivePlan(call, generation), exchange(this->call) {}
+  Exchange exchange;
 };
 
 /// What one rank has for the collectives that it takes part in, one at a time.
@@ -32,13 +40,11 @@ struct RankState {
   Team team;
   /// Addresses of one reduction's sources and targets.
   std::vector<void *> scratch;
-  /// The group's members by position.
-  std::vector<int> memberAt;
 
   /// Sets what an exchange uses of the rank. Only for one that meets others or
   /// sends: what a rank does by itself may come while a started collective is
   /// under way on another thread, which would take this exchange's for its own.
-  void prepare(const Exchange &exchange);
+  void use(const Exchange &exchange);
   /// Others read where this rank's buffers are. Its own lists go with it when
   /// it gives up and leaves, so they are kept here; the buffers stay as long as
   /// the session. A rank that only gives has no list of what it takes.
@@ -46,10 +52,10 @@ struct RankState {
   /// What the rank at a position says of itself, after a meeting.
   const Publication &published(const Exchange &exchange,
                                int64_t position) const {
-    return exchange.group->published(memberAt[position]);
+    return exchange.group->published(exchange.memberAt[position]);
   }
   int worldRank(const Exchange &exchange, int64_t position) const {
-    return exchange.group->group->members[memberAt[position]];
+    return exchange.group->group->members[exchange.memberAt[position]];
   }
   /// Meets the others of the group; `pack` may write what is small for them.
   template <typename Pack> Status meet(const Exchange &e, Pack pack) {
@@ -65,8 +71,10 @@ private:
 
 /// Finds the group and the order of its ranks. `groups` are the rank's, by mask
 /// of axes, and the host's last. Of the rank, nothing changes.
-Status begin(const RankState &state, std::vector<Membership> &groups,
-             Exchange &exchange);
+Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
+                       Exchange *exchange);
+/// Whether the plan may start.
+Status begin(const RankState &state, const LocalPlan &plan);
 
 } // namespace dist::local
 

@@ -20,18 +20,18 @@ Status publishBuffers(Exchange &e, RankState &state, void **addresses) {
   auto at = [&](int64_t i, void *buffer) {
     return static_cast<char *>(buffer) + e.position * what.pieces[i].from_place;
   };
-  state.prepare(e);
+  state.use(e);
   // It is another call than the one that moves the same. A rank that leaves
   // first reuses the list it came with, so the addresses travel as data; those
   // that are too many are read before any rank leaves.
-  e.call.digest = ~e.call.digest;
-  e.to = nullptr;
+  Call call = e.call;
+  call.digest = ~call.digest;
   size_t bytes = what.pieces.size * sizeof(void *);
   bool packed = bytes <= inlineBytes;
   void *const *given = e.from;
   state.keepLists(e);
   auto meet = [&] {
-    return state.meet(e, [&](char *small) {
+    return state.shared.meet(*e.group, call, e.from, e.to, [&](char *small) {
       if (packed && bytes > 0)
         std::memcpy(small, given, bytes);
     });

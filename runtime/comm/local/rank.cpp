@@ -14,11 +14,24 @@
 
 namespace dist::local {
 
-Status LocalCommunicator::run(const Collective &what, void *const *from,
+Status LocalCommunicator::prepare(const Collective &call,
+                                  std::unique_ptr<CollectivePlan> *out) {
+  auto plan = std::make_unique<LocalPlan>(call, generation());
+  DIST_RETURN_IF_ERROR(prepareExchange(state, groups, &plan->exchange));
+  plan->channel = plan->exchange.channel;
+  *out = std::move(plan);
+  return Status();
+}
+
+Status LocalCommunicator::run(CollectivePlan &plan, void *const *from,
                               void *const *to) {
   progress.advance();
-  Exchange e(what, from, to);
-  DIST_RETURN_IF_ERROR(begin(state, groups, e));
+  auto &local = static_cast<LocalPlan &>(plan);
+  DIST_RETURN_IF_ERROR(begin(state, local));
+  const Collective &what = plan.call;
+  Exchange &e = local.exchange;
+  e.from = from;
+  e.to = to;
   if (what.kind == CollectiveKind::AllSlice) {
     Team team(state.shared.options);
     team.inBackground = what.background;
@@ -26,7 +39,7 @@ Status LocalCommunicator::run(const Collective &what, void *const *from,
       team.pull(what.pieces[i], from[i], e.position, to[i], 0);
     return Status();
   }
-  state.prepare(e);
+  state.use(e);
   // Of a started one the rank's own thread counts what it waits for.
   std::optional<Progress::Waiting> waiting;
   if (!what.background)
@@ -54,13 +67,15 @@ Status LocalCommunicator::run(const Collective &what, void *const *from,
   return collectDirectly(e, state);
 }
 
-Status LocalCommunicator::publish(const Collective &what, void *const *from,
+Status LocalCommunicator::publish(CollectivePlan &plan, void *const *from,
                                   void **addresses) {
   progress.advance();
-  Exchange e(what, from, nullptr);
-  DIST_RETURN_IF_ERROR(begin(state, groups, e));
-  Progress::Waiting waiting(progress, what.op);
-  return publishBuffers(e, state, addresses);
+  auto &local = static_cast<LocalPlan &>(plan);
+  DIST_RETURN_IF_ERROR(begin(state, local));
+  local.exchange.from = from;
+  local.exchange.to = nullptr;
+  Progress::Waiting waiting(progress, plan.call.op);
+  return publishBuffers(local.exchange, state, addresses);
 }
 
 } // namespace dist::local

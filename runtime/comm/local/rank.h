@@ -26,10 +26,11 @@ public:
   int groupRank(uint32_t axes) const override {
     return axes < groups.size() ? groups[axes].index : 0;
   }
-  Status run(const Collective &what, void *const *from,
-             void *const *to) override;
+  Status prepare(const Collective &call,
+                 std::unique_ptr<CollectivePlan> *out) override;
+  Status run(CollectivePlan &plan, void *const *from, void *const *to) override;
   bool sharesMemory() const override { return true; }
-  Status publish(const Collective &what, void *const *from,
+  Status publish(CollectivePlan &plan, void *const *from,
                  void **addresses) override;
   uint32_t generation() const override {
     return state.shared.generation.load();

@@ -141,6 +141,31 @@ bool Post::poll() {
 // Messages
 //===----------------------------------------------------------------------===//
 
+void Post::beginStep() { step.fetch_add(1); }
+
+// A step's calls by their numbers, and behind them those that have none.
+Status Post::advance(const Description &d, Course *course, uint64_t *sequence) {
+  constexpr uint32_t behindAll = 1u << 31;
+  uint32_t now = step.load();
+  if (course->step != now) {
+    course->step = now;
+    course->unnumbered = 0;
+  }
+  uint32_t number = d.number == CollectivePlan::unnumbered
+                        ? behindAll + course->unnumbered++
+                        : uint32_t(d.number);
+  uint64_t next = (uint64_t(now) << 32) + number + 1;
+  if (next <= course->sequence)
+    return Status::error(
+        StatusCode::Internal, std::string(name(d.call.kind)) + " cannot start",
+        opName(options, rank(), d.call.op),
+        "in its step it comes behind one that is not before it: it is number " +
+            std::to_string(d.number) + " of those with these ranks",
+        "recompile the package");
+  course->sequence = *sequence = next;
+  return Status();
+}
+
 Status Post::begin(const Description &d, CallOnWire *call) {
   poll();
   DIST_RETURN_IF_ERROR(statusOf(d.call));
@@ -157,30 +182,28 @@ Status Post::begin(const Description &d, CallOnWire *call) {
         std::min(call->spinMicroseconds, options.spinForHostMicroseconds);
   if (d.what.kind == CollectiveKind::Send ||
       d.what.kind == CollectiveKind::Recv) {
-    auto &counts = d.what.kind == CollectiveKind::Send ? sends : recvs;
-    int peer = 0;
-    for (int member = 0; member < d.size(); ++member)
-      if (d.positionOf(groups, member) == d.what.peer)
-        peer = (*d.members)[member];
-    call->key = {true, d.what.tag, ++counts[{peer, d.what.tag}], 0};
-    return Status();
+    auto &courses = d.what.kind == CollectiveKind::Send ? sends : recvs;
+    int peer = d.channel[1];
+    call->key = {true, d.what.tag, 0, 0};
+    return advance(d, &courses[{peer, d.what.tag}], &call->key.sequence);
   }
   Group &group = mine[d.groupIndex];
-  call->key = {false, groups.groupsOf(rank())[d.groupIndex], ++group.sequence,
-               0};
+  call->key = {false, d.channel[1], 0, 0};
+  DIST_RETURN_IF_ERROR(advance(d, &group.course, &call->key.sequence));
   call->history = group.history;
   group.last = d.call;
   group.underWay = true;
-  // What came before this rank did.
+  // What came before this rank did, or for one that it has left out.
   for (Peer &peer : peers)
-    for (const Transport::Arrival &arrival : peer.arrived)
-      if (!arrival.header.isSend &&
-          arrival.header.channel == call->key.channel &&
-          arrival.header.sequence == call->key.sequence &&
-          !(readCall(arrival.header) == d.call)) {
-        failOnMismatch(d.call, arrival);
-        return statusOf(d.call);
-      }
+    for (const Transport::Arrival &arrival : peer.arrived) {
+      const MessageHeader &h = arrival.header;
+      if (h.isSend || h.channel != call->key.channel ||
+          h.sequence > call->key.sequence ||
+          (h.sequence == call->key.sequence && readCall(h) == d.call))
+        continue;
+      failOnMismatch(d.call, arrival);
+      return statusOf(d.call);
+    }
   return Status();
 }
 
@@ -351,9 +374,9 @@ void Post::keep(const Transport::Arrival &arrival) {
       return;
     }
     const Group &group = mine[index];
-    bool isPast = h.sequence < group.sequence ||
-                  (h.sequence == group.sequence && !group.underWay);
-    bool isOther = h.sequence == group.sequence && !(readCall(h) == group.last);
+    uint64_t here = group.course.sequence;
+    bool isPast = h.sequence < here || (h.sequence == here && !group.underWay);
+    bool isOther = h.sequence == here && !(readCall(h) == group.last);
     if (isPast || isOther) {
       failOnMismatch(group.last, arrival);
       transport->drop(arrival);
@@ -378,7 +401,11 @@ void Post::failOnMismatch(const Call &call, const Transport::Arrival &arrival) {
           " is at a collective that there is not";
   else
     why = describeMismatch(options, rank(), call, arrival.from, theirs);
-  if (!arrival.header.isSend && theirs == call)
+  uint32_t theirStep = arrival.header.sequence >> 32, ourStep = step;
+  if (theirStep != ourStep)
+    why += ", in steps " + std::to_string(ourStep) + " and " +
+           std::to_string(theirStep);
+  else if (!arrival.header.isSend && theirs == call)
     why += ", after others before";
   fail(StatusCode::Internal, rank(), call.kind, call.op, why,
        "recompile the package");
@@ -500,6 +527,7 @@ void Post::reset() {
     group = Group();
   sends.clear();
   recvs.clear();
+  step = 0;
   failure = Status();
   {
     std::lock_guard<std::mutex> lock(reasonMutex);

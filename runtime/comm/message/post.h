@@ -81,6 +81,8 @@ public:
 
   // Inside:
 
+  /// Calls of plans are of the next step from here on.
+  void beginStep();
   /// Begins a call; the error of a generation that has ended.
   Status begin(const Description &description, CallOnWire *call);
   /// Behind a call that went well.
@@ -136,9 +138,16 @@ private:
     LifeSign sign;
     std::vector<Wait> waits;
   };
+  /// Where this rank is among the calls that it has with others: which are of
+  /// which step, and which one there.
+  struct Course {
+    uint64_t sequence = 0; // of the last one
+    uint32_t step = 0;
+    uint32_t unnumbered = 0; // of the step
+  };
   /// A group's, of this rank.
   struct Group {
-    uint64_t sequence = 0;
+    Course course;
     uint64_t history = 0;
     Call last{};
     bool underWay = false;
@@ -175,6 +184,9 @@ private:
     LifeWatch watch;
   };
 
+  /// Goes on to the call: its sequence.
+  Status advance(const Description &description, Course *course,
+                 uint64_t *sequence);
   bool poll();
   void arrived(const Transport::Arrival &arrival) override;
   void lost(int rank, const std::string &why) override;
@@ -209,8 +221,9 @@ private:
   Progress &progress;
   std::vector<Peer> peers; // by rank
   std::vector<Group> mine; // as MeshGroups::groupsOf
-  /// How many by receiver and tag, by sender and tag.
-  std::map<std::pair<int, int64_t>, uint64_t> sends, recvs;
+  /// By receiver and tag, by sender and tag.
+  std::map<std::pair<int, int64_t>, Course> sends, recvs;
+  std::atomic<uint32_t> step{0}; // of the generation
   std::list<Kept> kept;
   std::list<Control> controls;
   std::vector<std::vector<char>> spare;

@@ -25,11 +25,28 @@ int MessageCommunicator::groupRank(uint32_t axes) const {
          members.begin();
 }
 
-Status MessageCommunicator::run(const Collective &what, void *const *from,
+Status MessageCommunicator::prepare(const Collective &call,
+                                    std::unique_ptr<CollectivePlan> *out) {
+  auto plan = std::make_unique<MessagePlan>(call, generation());
+  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
+  plan->channel = plan->description.channel;
+  *out = std::move(plan);
+  return Status();
+}
+
+Status MessageCommunicator::begin(const CollectivePlan &plan) const {
+  uint32_t now = generation();
+  return plan.generation == now ? Status()
+                                : outlivedStatus(options, rank(), plan, now);
+}
+
+Status MessageCommunicator::run(CollectivePlan &plan, void *const *from,
                                 void *const *to) {
   progress.advance();
-  Description description(what);
-  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &description));
+  DIST_RETURN_IF_ERROR(begin(plan));
+  const Collective &what = plan.call;
+  Description &description = static_cast<MessagePlan &>(plan).description;
+  description.number = plan.number;
   Team worker(team);
   worker.inBackground = what.background;
   if (what.kind == CollectiveKind::AllSlice) {
@@ -52,14 +69,15 @@ Status MessageCommunicator::run(const Collective &what, void *const *from,
   return status;
 }
 
-Status MessageCommunicator::publish(const Collective &what, void *const *from,
+Status MessageCommunicator::publish(CollectivePlan &plan, void *const *from,
                                     void **addresses) {
-  if (what.kind != CollectiveKind::AllSlice)
-    return Communicator::publish(what, from, addresses);
+  if (plan.call.kind != CollectiveKind::AllSlice)
+    return Communicator::publish(plan, from, addresses);
   progress.advance();
-  Description description(what);
-  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &description));
-  return locateOwnParts(options, rank(), description, from, addresses);
+  DIST_RETURN_IF_ERROR(begin(plan));
+  return locateOwnParts(options, rank(),
+                        static_cast<MessagePlan &>(plan).description, from,
+                        addresses);
 }
 
 } // namespace dist::message

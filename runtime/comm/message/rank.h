@@ -11,6 +11,12 @@
 
 namespace dist::message {
 
+struct MessagePlan final : CollectivePlan {
+  MessagePlan(const Collective &call, uint32_t generation)
+      : CollectivePlan(call, generation), description(this->call) {}
+  Description description;
+};
+
 class MessageCommunicator final : public Communicator {
 public:
   MessageCommunicator(const MessageOptions &options, const MeshGroups &groups,
@@ -22,10 +28,12 @@ public:
   int ranks() const override { return groups.ranks(); }
   int groupSize(uint32_t axes) const override;
   int groupRank(uint32_t axes) const override;
-  Status run(const Collective &what, void *const *from,
-             void *const *to) override;
+  Status prepare(const Collective &call,
+                 std::unique_ptr<CollectivePlan> *out) override;
+  void beginStep() override { post.beginStep(); }
+  Status run(CollectivePlan &plan, void *const *from, void *const *to) override;
   /// Of an all_slice alone, which no other rank sees.
-  Status publish(const Collective &what, void *const *from,
+  Status publish(CollectivePlan &plan, void *const *from,
                  void **addresses) override;
   uint32_t generation() const override { return post.currentGeneration(); }
   void abort(uint32_t generation, const std::string &reason) override {
@@ -35,6 +43,9 @@ public:
   Traffic traffic() { return post.traffic(); }
 
 private:
+  /// Whether the plan may start.
+  Status begin(const CollectivePlan &plan) const;
+
   const MessageOptions &options;
   const MeshGroups &groups;
   Team team;

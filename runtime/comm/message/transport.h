@@ -33,8 +33,8 @@ struct MessageHeader {
   uint32_t generation;
   MessageType type;
   uint16_t isSend; // of a send, not of a group's collective
-  /// The group's number, or the send's tag; which of its collectives or sends;
-  /// which message of that one.
+  /// The group's number, or the send's tag; which of its collectives or sends,
+  /// by step of the program and number there; which message of that one.
   int64_t channel;
   uint64_t sequence;
   uint32_t step;

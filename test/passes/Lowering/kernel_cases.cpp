@@ -50,9 +50,7 @@ int32_t library(dist_rt_context *context, int32_t kernel, void **buffers) {
   all.push_back(context->scratchpad);
   return context->kernels[kernel]->run(all.data()).ok() ? 0 : 1;
 }
-int32_t collective(dist_rt_context *, const dist_rt_collective *, void **) {
-  return 1;
-}
+int32_t collective(dist_rt_context *, int32_t, void **) { return 1; }
 int32_t collectiveWait(dist_rt_context *, int32_t) { return 1; }
 int32_t fail(dist_rt_context *, int32_t code, int32_t) { return code; }
 

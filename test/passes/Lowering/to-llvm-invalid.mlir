@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --rt-to-llvm -verify-diagnostics
+// RUN: dist-opt %s --rt-to-llvm -split-input-file -verify-diagnostics
 
 // expected-error @below {{kernel "kernel" is no LLVM function yet}}
 module {
@@ -11,4 +11,11 @@ module {
     %0 = rt.binding 0
     rt.launch @kernel(%0, %0) rows 1 chunks 1
   }
+}
+
+// -----
+
+rt.program @step arena 0 arguments [] results [] {
+  // expected-error @below {{waits for transfer 6, which nothing before it starts}}
+  rt.wait op 6
 }

@@ -23,7 +23,7 @@ rt.program @step arena 1024 arguments [{type = tensor<96xf32>}, {type = tensor<9
   rt.launch @kernel(%a0, %b0) rows 8 chunks 2
   rt.launch @kernel(%b0, %a0) rows 8 chunks 2
   rt.copy %a0 to %b0 bytes 64
-  // CHECK: llvm.mlir.addressof @dist_collective_0
+  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
   rt.collective send op 0 over [0] (%b0) to () [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] {peer = 1 : i64, tag = 0 : i64}
   %x1 = rt.binding 0 offset 256
   %a1 = rt.arena 512 bytes 64
@@ -35,7 +35,7 @@ rt.program @step arena 1024 arguments [{type = tensor<96xf32>}, {type = tensor<9
   rt.launch @kernel(%a1, %b1) rows 8 chunks 2
   rt.launch @kernel(%b1, %a1) rows 8 chunks 2
   rt.copy %a1 to %b1 bytes 64
-  // CHECK: llvm.mlir.addressof @dist_collective_1
+  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
   rt.collective send op 1 over [0] (%b1) to () [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>] {peer = 1 : i64, tag = 1 : i64}
   %y = rt.binding 1
   // CHECK: llvm.mlir.addressof @kernel_entry

@@ -1,7 +1,7 @@
 // RUN: dist-opt %s --rt-to-llvm | FileCheck %s
 
-// CHECK: llvm.mlir.global internal constant @dist_collective_1(dense<[0, 4, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 64, 0, 0, 0, 0, 0, 0]> : tensor<21xi64>)
-// CHECK: llvm.mlir.global internal constant @dist_collective_0(dense<[1, 9, 0, 0, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8]> : tensor<22xi64>)
+// Its words, then of each collective: kind, op, ..., axes, pieces.
+// CHECK: llvm.mlir.global external protected constant @step_collectives(dense<[44, 1, 9, 0, 0, 0, 0, 0, 2, 0, 1, 1, 0, 1, 2, 1, 4, 8, 0, 0, 16, 0, 8, 0, 4, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 64, 0, 0, 0, 0, 0, 0]> : tensor<44xi64>)
 // CHECK-LABEL: llvm.func internal @kernel
 llvm.func @kernel(%in: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias}, %lo: i64, %hi: i64, %chunk: i64) {
   llvm.return
@@ -24,14 +24,16 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: llvm.icmp "ne" %[[S]]
   // CHECK: llvm.cond_br
   rt.launch @kernel(%2, %1) rows 8 chunks 2
-  // The call is a constant: kind, op, ..., axes, pieces.
-  // CHECK: llvm.mlir.addressof @dist_collective_0
-  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  // The call says only which one.
+  // CHECK: llvm.mlir.addressof @kernel_entry
+  // CHECK: llvm.cond_br
+  // CHECK: %[[N0:.+]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[N0]], %{{.+}}) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
   rt.collective all_gather op 9 over [1, 0] (%2) to (%1)
     [#rt.piece<f32 [2, 1, 4] from [8, 0, 0] to [16, 0, 8]>]
   // Behind the inputs the runtime writes where they lie, which kernels then get.
-  // CHECK: llvm.mlir.addressof @dist_collective_1
-  // CHECK: llvm.call %{{.+}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  // CHECK: %[[N1:.+]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[N1]], %{{.+}}) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
   // CHECK: %[[C8:.+]] = llvm.mlir.constant(8 : i64)
   // CHECK: %[[A0:.+]] = llvm.getelementptr %{{.+}}[%[[C8]]]
   // CHECK: %[[P0:.+]] = llvm.load %[[A0]]
@@ -46,6 +48,27 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: %[[BYTES:.+]] = llvm.mlir.constant(64 : i64)
   // CHECK: llvm.call %{{.+}}(%{{.+}}, %{{.+}}, %{{.+}}, %[[BYTES]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
   rt.copy %2 to %1 bytes 64
+}
+
+// Each program has its own list; a wait is for the last start of its transfer.
+// CHECK-LABEL: llvm.func @started(
+rt.program @started arena 128 arguments [] results [] {
+  %0 = rt.arena 0 bytes 64
+  // CHECK: %[[S0:.+]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[S0]], %{{.+}}) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
+  rt.collective start all_reduce op 3 over [0] (%0) to (%0)
+    [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
+  // CHECK: %[[S1:.+]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[S1]], %{{.+}}) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr) -> i32
+  rt.collective start all_reduce op 5 over [0] (%0) to (%0)
+    [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
+  // CHECK: %[[W1:.+]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[W1]]) : !llvm.ptr, (!llvm.ptr, i32) -> i32
+  rt.wait op 5
+  // CHECK: llvm.cond_br
+  // CHECK: %[[W0:.+]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[W0]]) : !llvm.ptr, (!llvm.ptr, i32) -> i32
+  rt.wait op 3
 }
 // CHECK-LABEL: llvm.mlir.global internal @dist_rt_table
 // CHECK-LABEL: llvm.func @dist_program_init

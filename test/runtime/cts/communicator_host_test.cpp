@@ -51,8 +51,8 @@ protected:
     what.peer = peer < 0 ? devices : peer;
     what.axes = {over.data(), int64_t(over.size())};
     what.pieces = {pieces.data(), int64_t(pieces.size())};
-    return world->rank(rank).run(what, gives ? addresses.data() : nullptr,
-                                 gives ? nullptr : addresses.data());
+    return world->rank(rank).runOnce(what, gives ? addresses.data() : nullptr,
+                                     gives ? nullptr : addresses.data());
   }
   /// On all ranks, the host's too.
   template <typename Body> void onAll(Body body) {

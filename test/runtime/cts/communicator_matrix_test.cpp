@@ -178,7 +178,7 @@ protected:
         call.axes = {job.axes.data(), int64_t(job.axes.size())};
         call.sources = {job.sources.data(), int64_t(job.sources.size())};
         call.pieces = {job.pieces.data(), int64_t(job.pieces.size())};
-        status[rank] = world->rank(rank).run(call, from.data(), to.data());
+        status[rank] = world->rank(rank).runOnce(call, from.data(), to.data());
       });
     }
     ++turn;
@@ -357,12 +357,12 @@ void checkReductions(World &world, DataType type, int64_t size,
         call.kind = Kind::AllReduce;
         call.axes = {&axis, 1};
         call.pieces = {bucket, 2};
-        Status status = world.rank(rank).run(call, from, to);
+        Status status = world.rank(rank).runOnce(call, from, to);
         EXPECT_TRUE(status.ok()) << status.message();
         call.kind = Kind::ReduceScatter;
         call.pieces = {&part, 1};
         to[0] = mine[rank].data();
-        status = world.rank(rank).run(call, from, to);
+        status = world.rank(rank).runOnce(call, from, to);
         EXPECT_TRUE(status.ok()) << status.message();
       });
     for (std::thread &thread : threads)

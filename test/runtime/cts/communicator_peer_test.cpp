@@ -35,7 +35,7 @@ protected:
     what.axes = {axes.data(), int64_t(axes.size())};
     what.sources = {sources.data(), int64_t(sources.size())};
     what.pieces = {&piece, 1};
-    return world->rank(rank).run(what, &data, &data);
+    return world->rank(rank).runOnce(what, &data, &data);
   }
   void expectOk(const Status &status) {
     EXPECT_TRUE(status.ok()) << status.message();
@@ -186,7 +186,7 @@ TEST_P(PeerTest, DifferentDescriptionsDoNotMeet) {
       what.pieces = {&piece, 1};
       int32_t own = rank;
       void *from = &own, *to = data.data();
-      status[rank] = world->rank(rank).run(what, &from, &to);
+      status[rank] = world->rank(rank).runOnce(what, &from, &to);
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -47,7 +47,7 @@ protected:
     what.pieces = {pieces.data(), int64_t(pieces.size())};
     addresses->assign(from.size() * ranks, nullptr);
     Status status =
-        world->rank(rank).publish(what, from.data(), addresses->data());
+        world->rank(rank).publishOnce(what, from.data(), addresses->data());
     // The caller uses its array for something else at once.
     from.assign(from.size(), nullptr);
     return status;
@@ -207,7 +207,7 @@ TEST(Communicator, RefusesToShareWhatIsApart) {
   Collective what;
   what.kind = Kind::AllReduce;
   what.op = 7;
-  Status status = apart.publish(what, nullptr, nullptr);
+  Status status = apart.publishOnce(what, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::Internal);
   EXPECT_NE(status.message().find("do not share memory"), std::string::npos)
       << status.message();

@@ -139,7 +139,7 @@ TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
             from[i] = int32_t(i) * (rank + 1);
           void *sources[2] = {from.data(), inPlace.data()};
           void *targets[2] = {to.data(), inPlace.data()};
-          EXPECT_OK(world->rank(rank).run(call, sources, targets));
+          EXPECT_OK(world->rank(rank).runOnce(call, sources, targets));
           for (int64_t i = 0; i < count; ++i)
             ASSERT_EQ(to[i], int32_t(i) * ranks * (ranks + 1) / 2);
           EXPECT_EQ(inPlace[0], ranks * (ranks - 1) / 2);

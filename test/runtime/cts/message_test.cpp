@@ -137,7 +137,7 @@ sum(const Sums &sums, int ranks, const std::function<Communicator &(int)> &at) {
       call.algorithm = sums.algorithm;
       call.axes = {&axis, 1};
       call.pieces = {pieces.data(), int64_t(pieces.size())};
-      Status status = at(rank).run(call, sources.data(), targets.data());
+      Status status = at(rank).runOnce(call, sources.data(), targets.data());
       EXPECT_TRUE(status.ok()) << status.message();
       for (size_t i = 0; i < pieces.size(); ++i) {
         auto *result = static_cast<const float *>(targets[i]);
@@ -272,17 +272,69 @@ TEST(MessageWorld, GenerationsDoNotMeet) {
   call.pieces = {&piece, 1};
   call.kind = Kind::Send;
   call.peer = 1;
-  EXPECT_TRUE(two.rank(0).run(call, &data, &data).ok());
+  EXPECT_TRUE(two.rank(0).runOnce(call, &data, &data).ok());
   two.worlds[0]->reset();
   value = 2;
-  EXPECT_TRUE(two.rank(0).run(call, &data, &data).ok());
+  EXPECT_TRUE(two.rank(0).runOnce(call, &data, &data).ok());
   two.worlds[1]->reset();
   call.kind = Kind::Recv;
   call.peer = 0;
   value = 0;
-  Status status = two.rank(1).run(call, &data, &data);
+  Status status = two.rank(1).runOnce(call, &data, &data);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(value, 2);
+}
+
+/// One sum of a step, of a number there.
+Status sumNumbered(Communicator &rank, int32_t number) {
+  int64_t axis = 0;
+  Piece piece{};
+  piece.type = manifest::F32;
+  piece.outer = piece.rows = 1;
+  piece.bytes = 4;
+  Collective call;
+  call.kind = Kind::AllReduce;
+  call.op = 5;
+  call.axes = {&axis, 1};
+  call.pieces = {&piece, 1};
+  std::unique_ptr<CollectivePlan> plan;
+  DIST_RETURN_IF_ERROR(rank.prepare(call, &plan));
+  plan->number = number;
+  float value = 1;
+  void *buffer = &value;
+  return rank.run(*plan, &buffer, &buffer);
+}
+
+// One left a step out: the others do not take its sums for theirs.
+TEST(MessageWorld, StepsDoNotMeet) {
+  Apart two(2);
+  two.open();
+  std::vector<Status> status = two.onAll([&](Communicator &rank) {
+    rank.beginStep();
+    if (rank.rank() == 1)
+      rank.beginStep();
+    return sumNumbered(rank, 0);
+  });
+  std::string both = status[0].message() + status[1].message();
+  EXPECT_FALSE(status[0].ok());
+  EXPECT_FALSE(status[1].ok());
+  EXPECT_NE(both.find("different collectives"), std::string::npos) << both;
+  EXPECT_NE(both.find("in steps 2 and 1"), std::string::npos) << both;
+}
+
+TEST(MessageWorld, NumbersComeInOrder) {
+  Apart two(2);
+  two.open();
+  for (const Status &status : two.onAll([&](Communicator &rank) {
+         rank.beginStep();
+         return sumNumbered(rank, 1);
+       }))
+    EXPECT_TRUE(status.ok()) << status.message();
+  Status status = sumNumbered(two.rank(0), 0);
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  EXPECT_NE(status.message().find("it is number 0 of those with these ranks"),
+            std::string::npos)
+      << status.message();
 }
 
 TEST(MessageWorld, RefusesEndsOfOthers) {

@@ -162,12 +162,12 @@ TEST_P(Ucx, SendsGoOnWithoutTheirRank) {
     call.kind = CollectiveKind::Send;
     call.peer = 1;
     void *buffer = data.data();
-    EXPECT_TRUE(world->rank(0).run(call, &buffer, &buffer).ok());
+    EXPECT_TRUE(world->rank(0).runOnce(call, &buffer, &buffer).ok());
     std::fill(data.begin(), data.end(), 0);
     call.kind = CollectiveKind::Recv;
     call.peer = 0;
     auto begin = std::chrono::steady_clock::now();
-    Status status = world->rank(1).run(call, &buffer, &buffer);
+    Status status = world->rank(1).runOnce(call, &buffer, &buffer);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(data, std::vector<int32_t>(count, 42));
     std::printf("%lld bytes came after %.1f ms\n",

@@ -35,7 +35,12 @@ public:
   int ranks() const override { return 3; }
   int groupSize(uint32_t) const override { return 3; }
   int groupRank(uint32_t) const override { return number; }
-  Status run(const Collective &, void *const *, void *const *) override {
+  Status prepare(const Collective &call,
+                 std::unique_ptr<CollectivePlan> *out) override {
+    *out = std::make_unique<CollectivePlan>(call, generation());
+    return Status();
+  }
+  Status run(CollectivePlan &, void *const *, void *const *) override {
     return Status();
   }
   uint32_t generation() const override { return 7 + number; }

@@ -97,8 +97,10 @@ inline bool receiveText(int socket, Text *text) {
 
 /// What a process is asked to do.
 enum class Ask {
-  Open, // a world of one rank: replies its address, then takes all
-  Run,  // a collective on a world
+  Open,    // a world of one rank: replies its address, then takes all
+  Prepare, // a collective on a world
+  BeginStep,
+  Run, // what was prepared
   Reset,
   Close,
   Group,   // size and rank of a group

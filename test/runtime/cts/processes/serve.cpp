@@ -68,6 +68,12 @@ private:
   struct Rank {
     int number = 0;
     std::unique_ptr<MessageWorld> world;
+    /// What was prepared, with the lists that it refers to.
+    struct Prepared {
+      std::string axes, sources, pieces;
+      std::unique_ptr<CollectivePlan> plan;
+    };
+    std::map<int64_t, Prepared> prepared;
     Communicator &communicator() { return world->rank(number); }
   };
 
@@ -113,6 +119,12 @@ private:
 
   void serve(Ask what, int64_t id, Rank &rank, Text &ask, Text *reply) {
     switch (what) {
+    case Ask::Prepare:
+      prepare(rank, ask, reply);
+      return;
+    case Ask::BeginStep:
+      rank.communicator().beginStep();
+      return;
     case Ask::Run:
       run(rank, ask, reply);
       return;
@@ -140,9 +152,8 @@ private:
     }
   }
 
-  /// The buffers are stretches of memory that were the test's, which pieces lie
-  /// in somewhere: `from` and `to` may share one.
-  void run(Rank &rank, Text &ask, Text *reply) {
+  static void prepare(Rank &rank, Text &ask, Text *reply) {
+    Rank::Prepared &one = rank.prepared[ask.number()];
     Collective call;
     call.kind = static_cast<CollectiveKind>(ask.number());
     call.op = ask.number();
@@ -152,13 +163,27 @@ private:
     call.tag = ask.number();
     call.gives = ask.number();
     call.takes = ask.number();
-    std::string axes = ask.text(), sources = ask.text(), pieces = ask.text();
-    call.axes = {reinterpret_cast<const int64_t *>(axes.data()),
-                 int64_t(axes.size() / sizeof(int64_t))};
-    call.sources = {reinterpret_cast<const int64_t *>(sources.data()),
-                    int64_t(sources.size() / sizeof(int64_t))};
-    call.pieces = {reinterpret_cast<const Piece *>(pieces.data()),
-                   int64_t(pieces.size() / sizeof(Piece))};
+    one.axes = ask.text();
+    one.sources = ask.text();
+    one.pieces = ask.text();
+    call.axes = {reinterpret_cast<const int64_t *>(one.axes.data()),
+                 int64_t(one.axes.size() / sizeof(int64_t))};
+    call.sources = {reinterpret_cast<const int64_t *>(one.sources.data()),
+                    int64_t(one.sources.size() / sizeof(int64_t))};
+    call.pieces = {reinterpret_cast<const Piece *>(one.pieces.data()),
+                   int64_t(one.pieces.size() / sizeof(Piece))};
+    Status status = rank.communicator().prepare(call, &one.plan);
+    reply->add(status);
+    if (status.ok())
+      for (int64_t part : one.plan->channel)
+        reply->add(part);
+  }
+
+  /// The buffers are stretches of memory that were the test's, which pieces lie
+  /// in somewhere: `from` and `to` may share one.
+  static void run(Rank &rank, Text &ask, Text *reply) {
+    CollectivePlan &plan = *rank.prepared[ask.number()].plan;
+    plan.number = ask.number();
     std::vector<std::string> stretches(ask.number());
     for (std::string &stretch : stretches)
       stretch = ask.text();
@@ -171,7 +196,7 @@ private:
       return result;
     };
     std::vector<void *> from = addresses(), to = addresses();
-    reply->add(rank.communicator().run(call,
+    reply->add(rank.communicator().run(plan,
                                        from.empty() ? nullptr : from.data(),
                                        to.empty() ? nullptr : to.data()));
     for (const std::string &stretch : stretches)

@@ -91,6 +91,12 @@ int64_t extent(const Piece &p, bool isFrom, int64_t size) {
                       end(size, p.to_place) + p.bytes;
 }
 
+struct RemotePlan final : CollectivePlan {
+  RemotePlan(const Collective &call, uint32_t generation, int64_t id)
+      : CollectivePlan(call, generation), id(id) {}
+  const int64_t id;
+};
+
 class RemoteRank final : public Communicator {
 public:
   RemoteRank(Process &process, int64_t world, int rank, int ranks)
@@ -111,9 +117,10 @@ public:
   }
   Text request(Ask what) const { return Text().add(int64_t(what)).add(world); }
 
-  Status run(const Collective &call, void *const *from,
-             void *const *to) override {
-    Text text = request(Ask::Run);
+  Status prepare(const Collective &call,
+                 std::unique_ptr<CollectivePlan> *out) override {
+    auto plan = std::make_unique<RemotePlan>(call, generation(), numPlans++);
+    Text text = request(Ask::Prepare).add(plan->id);
     text.add(int64_t(call.kind)).add(int64_t(call.op));
     text.add(int64_t(call.reduction)).add(int64_t(call.algorithm));
     text.add(call.peer).add(call.tag);
@@ -121,6 +128,26 @@ public:
     text.add(call.axes.data, call.axes.size * sizeof(int64_t));
     text.add(call.sources.data, call.sources.size * sizeof(int64_t));
     text.add(call.pieces.data, call.pieces.size * sizeof(Piece));
+    Text reply;
+    if (!process.ask(text, &reply))
+      return Status::error(StatusCode::Unavailable, "the process has ended");
+    DIST_RETURN_IF_ERROR(reply.status());
+    for (int64_t &part : plan->channel)
+      part = reply.number();
+    *out = std::move(plan);
+    return Status();
+  }
+
+  void beginStep() override {
+    Text reply;
+    process.ask(request(Ask::BeginStep), &reply);
+  }
+
+  Status run(CollectivePlan &plan, void *const *from,
+             void *const *to) override {
+    const Collective &call = plan.call;
+    Text text = request(Ask::Run);
+    text.add(static_cast<RemotePlan &>(plan).id).add(int64_t(plan.number));
     uint32_t mask = 0;
     for (int64_t axis : call.axes)
       mask |= axis >= 0 && axis < 32 ? 1u << axis : 0;
@@ -190,6 +217,7 @@ private:
   }
 
   const int number, count;
+  std::atomic<int64_t> numPlans{0};
 };
 
 class Remote final : public ProcessWorld {
