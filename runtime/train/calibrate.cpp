@@ -218,19 +218,31 @@ static Status measureTransfer(int64_t count, int times, bool asleep,
   // On one CPU the ranks would be in each other's way, for as long as the
   // system leaves them there.
   std::vector<int> seats = cpu::chooseSeats(cpu::usableCpus().size());
+  // Prepared, as a program's are.
+  int64_t axis = 0;
+  Piece piece{};
+  piece.type = manifest::F32;
+  piece.outer = piece.rows = 1;
+  piece.bytes = int64_t(sizeof(float)) * count;
+  Collective call;
+  call.kind = CollectiveKind::AllReduce;
+  call.axes = {&axis, 1};
+  call.pieces = {&piece, 1};
   Status statuses[2];
   double best[2];
   auto run = [&](int rank) {
     std::vector<float> data(count, 1);
+    void *buffer = data.data();
     best[rank] = 1e30;
+    std::unique_ptr<CollectivePlan> plan;
+    statuses[rank] = world->rank(rank).prepare(call, &plan);
     // As many tries on both: they wait for each other.
     for (int i = 0; i < 20; ++i) {
       if (!seats.empty())
         cpu::sitOn(seats[rank * seats.size() / 2]);
       auto from = std::chrono::steady_clock::now();
       for (int k = 0; k < times && statuses[rank].ok(); ++k)
-        statuses[rank] = world->rank(rank).allReduce(
-            0, data.data(), count, manifest::F32, Reduction::Sum, 1);
+        statuses[rank] = world->rank(rank).run(*plan, &buffer, &buffer);
       std::chrono::duration<double> time =
           std::chrono::steady_clock::now() - from;
       best[rank] = std::min(best[rank], time.count() / times);
