@@ -62,6 +62,24 @@ TEST_P(SessionProcesses, TakeAndGiveTheirWindows) {
   }
 }
 
+// An entry in which no rank meets others is no step that all count.
+TEST_P(SessionProcesses, RunAloneWhatMeetsNobody) {
+  openTwo();
+  std::vector<Tensor> results[2], prediction;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(step().ok());
+    expectOk(processes.onAll([&](int process, Session &own) {
+      if (process == 1)
+        DIST_RETURN_IF_ERROR(
+            own.run(*own.findEntry("predict"), {}, &prediction));
+      return own.run(*own.findEntry("train_step"), halfOf(process),
+                     &results[process]);
+    }));
+  }
+  for (const auto &one : results)
+    EXPECT_EQ(floats(one[1]), floats(outputs[1]));
+}
+
 TEST_P(SessionProcesses, ReadVariablesTogether) {
   openTwo();
   std::vector<Tensor> results[2];
