@@ -12,8 +12,7 @@
 #ifndef RUNTIME_CLUSTER_ETCD_CLIENT_H
 #define RUNTIME_CLUSTER_ETCD_CLIENT_H
 
-#include "runtime/cluster/etcd/result.h"
-#include "runtime/cluster/etcd/rpc.pb.h"
+#include "runtime/cluster/etcd/store.h"
 #include "runtime/cluster/security/certificates.h"
 #include <functional>
 #include <memory>
@@ -22,37 +21,33 @@
 
 namespace dist::cluster {
 
-class EtcdClient {
+class EtcdClient final : public Store {
 public:
   /// `address` is HOST:PORT. Nothing is sent before the first call, which fails
   /// after `timeout` milliseconds without an answer. `tls`: what both ends show
   /// each other; none: neither is known, and all is sent in clear text.
   explicit EtcdClient(const std::string &address, int64_t timeout = 5000,
                       const std::optional<TlsCertificates> &tls = {});
-  ~EtcdClient();
+  ~EtcdClient() override;
 
-  /// Returns when there is a connection, or after so many milliseconds. Calls
-  /// fail at once while there is none, and a connection is made only while
-  /// something waits for it.
-  void waitForConnection(int64_t milliseconds);
-
+  void waitForConnection(int64_t milliseconds) override;
   StoreResult range(const etcdserverpb::RangeRequest &request,
-                    etcdserverpb::RangeResponse *response);
+                    etcdserverpb::RangeResponse *response) override;
   StoreResult put(const etcdserverpb::PutRequest &request,
-                  etcdserverpb::PutResponse *response);
+                  etcdserverpb::PutResponse *response) override;
   StoreResult deleteRange(const etcdserverpb::DeleteRangeRequest &request,
-                          etcdserverpb::DeleteRangeResponse *response);
+                          etcdserverpb::DeleteRangeResponse *response) override;
   StoreResult txn(const etcdserverpb::TxnRequest &request,
-                  etcdserverpb::TxnResponse *response);
+                  etcdserverpb::TxnResponse *response) override;
   StoreResult compact(const etcdserverpb::CompactionRequest &request,
                       etcdserverpb::CompactionResponse *response);
   StoreResult leaseGrant(const etcdserverpb::LeaseGrantRequest &request,
-                         etcdserverpb::LeaseGrantResponse *response);
+                         etcdserverpb::LeaseGrantResponse *response) override;
   StoreResult leaseRevoke(const etcdserverpb::LeaseRevokeRequest &request,
-                          etcdserverpb::LeaseRevokeResponse *response);
-  /// A lease that is no more has TTL 0 in the response.
-  StoreResult leaseKeepAlive(int64_t id,
-                             etcdserverpb::LeaseKeepAliveResponse *response);
+                          etcdserverpb::LeaseRevokeResponse *response) override;
+  StoreResult
+  leaseKeepAlive(int64_t id,
+                 etcdserverpb::LeaseKeepAliveResponse *response) override;
 
   /// A watch; its end cancels it and waits for the functions to return.
   class Watch {

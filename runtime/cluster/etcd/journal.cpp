@@ -50,7 +50,30 @@ static Status failed(const char *what, const std::string &path) {
                        "check the folder, its rights and its free space");
 }
 
-static bool writeAll(int descriptor, const std::string &bytes, uint64_t at) {
+namespace {
+
+class SystemFile final : public JournalFile {
+public:
+  SystemFile(const std::string &path, int descriptor)
+      : path(path), descriptor(descriptor) {}
+  ~SystemFile() override { close(descriptor); }
+
+  Status read(std::string *bytes) override;
+  bool write(const std::string &bytes, uint64_t at) override;
+  bool truncate(uint64_t size) override {
+    return ftruncate(descriptor, off_t(size)) == 0;
+  }
+  bool sync() override { return fdatasync(descriptor) == 0; }
+  bool syncName() override;
+
+private:
+  const std::string path;
+  const int descriptor;
+};
+
+} // namespace
+
+bool SystemFile::write(const std::string &bytes, uint64_t at) {
   for (size_t done = 0; done < bytes.size();) {
     ssize_t count = pwrite(descriptor, bytes.data() + done, bytes.size() - done,
                            off_t(at + done));
@@ -63,8 +86,7 @@ static bool writeAll(int descriptor, const std::string &bytes, uint64_t at) {
   return true;
 }
 
-static Status readAll(int descriptor, const std::string &path,
-                      std::string *bytes) {
+Status SystemFile::read(std::string *bytes) {
   struct stat info;
   if (fstat(descriptor, &info) != 0)
     return failed("read", path);
@@ -88,8 +110,7 @@ static Status readAll(int descriptor, const std::string &path,
   return Status();
 }
 
-/// Makes the file's name last, as its content.
-static bool syncFolder(const std::string &path) {
+bool SystemFile::syncName() {
   size_t slash = path.rfind('/');
   std::string folder = slash == std::string::npos ? "."
                        : slash == 0               ? "/"
@@ -101,8 +122,21 @@ static bool syncFolder(const std::string &path) {
   return isDone;
 }
 
-static bool isZero(const char *begin, const char *end) {
-  return std::all_of(begin, end, [](char c) { return c == 0; });
+/// Whether a whole record begins there.
+static bool isRecord(const char *head, size_t left) {
+  if (left <= kHeadBytes)
+    return false;
+  const uint32_t size = readWord(head);
+  return size > 0 && size <= kLargestRecord && size <= left - kHeadBytes &&
+         checksumOf(head, head + kHeadBytes, size) == readWord(head + 4);
+}
+
+/// Whether one begins anywhere there: what is before it was kept, too.
+static bool hasRecord(const char *begin, const char *end) {
+  for (; begin < end; ++begin)
+    if (isRecord(begin, size_t(end - begin)))
+      return true;
+  return false;
 }
 
 /// Where the whole records end, each of which is handed on.
@@ -115,30 +149,20 @@ static Status readRecords(const std::string &bytes, const std::string &path,
                          "restore it from a copy, or remove it to begin anew");
   };
   while (at < bytes.size()) {
-    const char *head = bytes.data() + at;
-    size_t left = bytes.size() - at;
-    // A crash leaves the end of a record out, or zeros where the file has grown
-    // and its content did not come.
-    if (left < kHeadBytes || isZero(head, head + left))
-      break;
-    uint32_t size = readWord(head);
-    if (size > kLargestRecord)
-      return damaged("a record of " + std::to_string(size) + " bytes");
-    if (size > left - kHeadBytes)
-      break;
+    const char *head = bytes.data() + at, *all = bytes.data() + bytes.size();
     JournalRecord record;
     bool isSound =
-        checksumOf(head, head + kHeadBytes, size) == readWord(head + 4) &&
-        record.ParseFromArray(head + kHeadBytes, int(size));
-    // The last one may be a crash's, whose blocks were written in any order.
-    if (!isSound &&
-        isZero(head + kHeadBytes + size, bytes.data() + bytes.size()))
+        isRecord(head, size_t(all - head)) &&
+        record.ParseFromArray(head + kHeadBytes, int(readWord(head)));
+    // A crash leaves of the last one what parts came to the disk, in any order,
+    // and zeros where the file has grown and they did not.
+    if (!isSound && !hasRecord(head + 1, all))
       break;
     if (!isSound)
       return damaged("the checksum is another one");
     if (Status status = reader(record); !status.ok())
       return damaged(status.message());
-    at += kHeadBytes + size;
+    at += kHeadBytes + readWord(head);
   }
   *end = at;
   return Status();
@@ -152,13 +176,20 @@ Status Journal::open(const std::string &path, JournalSync sync,
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
   if (descriptor < 0)
     return failed("open", path);
-  std::unique_ptr<Journal> opened(new Journal(path, descriptor, sync));
+  auto file = std::make_unique<SystemFile>(path, descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
     return Status::error(StatusCode::Unavailable, "the journal is in use", path,
                          "another process serves it",
                          "end that one, or give another path");
+  return open(std::move(file), path, sync, reader, journal, cutBytes);
+}
+
+Status Journal::open(std::unique_ptr<JournalFile> file, const std::string &path,
+                     JournalSync sync, const Reader &reader,
+                     std::unique_ptr<Journal> *journal, uint64_t *cutBytes) {
+  *cutBytes = 0;
   std::string bytes;
-  DIST_RETURN_IF_ERROR(readAll(descriptor, path, &bytes));
+  DIST_RETURN_IF_ERROR(file->read(&bytes));
   size_t begun = std::min(bytes.size(), kMagicBytes);
   if (bytes.compare(0, begun, kMagic, begun) != 0)
     return Status::error(StatusCode::InvalidInput, "this is no journal", path,
@@ -166,26 +197,21 @@ Status Journal::open(const std::string &path, JournalSync sync,
   size_t end = kMagicBytes;
   if (begun < kMagicBytes) {
     // New, or left by a crash right after its creation.
-    if (!writeAll(descriptor, kMagic, 0) || !syncFolder(path))
+    if (!file->write(kMagic, 0) || !file->syncName())
       return failed("begin", path);
   } else {
     DIST_RETURN_IF_ERROR(readRecords(bytes, path, reader, &end));
   }
   if (bytes.size() > end) {
     *cutBytes = bytes.size() - end;
-    if (ftruncate(descriptor, off_t(end)) != 0)
+    if (!file->truncate(end))
       return failed("mend", path);
   }
-  if (fsync(descriptor) != 0)
+  if (!file->sync())
     return failed("keep", path);
-  opened->size = end;
-  *journal = std::move(opened);
+  journal->reset(new Journal(path, std::move(file), sync));
+  (*journal)->size = end;
   return Status();
-}
-
-Journal::~Journal() {
-  if (descriptor >= 0)
-    close(descriptor);
 }
 
 Status Journal::append(const JournalRecord &record) {
@@ -197,14 +223,14 @@ Status Journal::append(const JournalRecord &record) {
   addWord(bytes, uint32_t(data.size()));
   addWord(bytes, checksumOf(bytes.data(), data.data(), data.size()));
   bytes += data;
-  bool isKept = writeAll(descriptor, bytes, size) &&
-                (sync == JournalSync::Never || fdatasync(descriptor) == 0);
+  bool isKept =
+      file->write(bytes, size) && (sync == JournalSync::Never || file->sync());
   if (!isKept) {
     Status status = failed("write", path);
     // Half a record must not stand before the next one. After a failed sync
     // nothing says what is on the disk.
-    isBroken = ftruncate(descriptor, off_t(size)) != 0 ||
-               (sync == JournalSync::EachRecord && fdatasync(descriptor) != 0);
+    isBroken = !file->truncate(size) ||
+               (sync == JournalSync::EachRecord && !file->sync());
     return status;
   }
   size += bytes.size();

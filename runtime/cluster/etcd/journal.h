@@ -20,6 +20,21 @@ namespace dist::cluster {
 /// as kept. A killed process loses nothing either way.
 enum class JournalSync { EachRecord, Never };
 
+/// Where a journal is kept: a file, or a simulated disk. What returns false has
+/// set errno.
+class JournalFile {
+public:
+  virtual ~JournalFile() = default;
+  virtual Status read(std::string *bytes) = 0;
+  virtual bool write(const std::string &bytes, uint64_t at) = 0;
+  virtual bool truncate(uint64_t size) = 0;
+  /// Returns when what was written, and the size, outlast a crash of the
+  /// machine.
+  virtual bool sync() = 0;
+  /// The same of the file's name.
+  virtual bool syncName() = 0;
+};
+
 /// Appends records to a file, each with its length and checksum. A record that
 /// a crash left unfinished at the end is cut off when the file is opened;
 /// damage anywhere else is an error.
@@ -32,7 +47,10 @@ public:
   static Status open(const std::string &path, JournalSync sync,
                      const Reader &reader, std::unique_ptr<Journal> *journal,
                      uint64_t *cutBytes);
-  ~Journal();
+  /// The same, in a file that is open; `path`: its name, for messages.
+  static Status open(std::unique_ptr<JournalFile> file, const std::string &path,
+                     JournalSync sync, const Reader &reader,
+                     std::unique_ptr<Journal> *journal, uint64_t *cutBytes);
   Journal(const Journal &) = delete;
   Journal &operator=(const Journal &) = delete;
 
@@ -41,11 +59,11 @@ public:
   Status append(const JournalRecord &record);
 
 private:
-  Journal(std::string path, int descriptor, JournalSync sync)
-      : path(std::move(path)), descriptor(descriptor), sync(sync) {}
+  Journal(std::string path, std::unique_ptr<JournalFile> file, JournalSync sync)
+      : path(std::move(path)), file(std::move(file)), sync(sync) {}
 
   std::string path;
-  int descriptor;
+  std::unique_ptr<JournalFile> file;
   JournalSync sync;
   uint64_t size = 0;
   bool isBroken = false;

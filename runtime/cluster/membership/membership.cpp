@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/member.pb.h"
 #include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/network.h"
@@ -45,8 +46,8 @@ Status Membership::Impl::open() {
     std::optional<TlsCertificates> tls;
     if (options.store.isCoordinator)
       tls = certificatesOf(options.secret);
-    client = std::make_unique<EtcdClient>(target, kCallMilliseconds, tls);
-    leases = std::make_unique<EtcdClient>(target, kLeaseMilliseconds, tls);
+    client = around.connect(target, kCallMilliseconds, tls);
+    leases = around.connect(target, kLeaseMilliseconds, tls);
     return Status();
   }
   const Address &address = *options.spec.find(taskOf(chief));
@@ -56,24 +57,18 @@ Status Membership::Impl::open() {
     EtcdServerOptions serving;
     serving.address = {listenLiteral(address.host), address.port};
     serving.tls = tls;
-    DIST_RETURN_IF_ERROR(EtcdServer::start(serving, &server));
+    DIST_RETURN_IF_ERROR(around.serve(serving, &server));
     store = serving.address.text();
     if (serving.address.host == "0.0.0.0")
       store = Address{"127.0.0.1", address.port}.text();
   }
-  client = std::make_unique<EtcdClient>(store, kCallMilliseconds, tls);
-  leases = std::make_unique<EtcdClient>(store, kLeaseMilliseconds, tls);
+  client = around.connect(store, kCallMilliseconds, tls);
+  leases = around.connect(store, kLeaseMilliseconds, tls);
   return Status();
 }
 
 Membership::Impl::~Impl() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isLeaving = true;
-  }
-  wake.notify_all();
-  if (renewal.joinable())
-    renewal.join();
+  renewal.reset();
   // The others hear of it at once; where the chief went first there is no one
   // to tell.
   if (lease != 0) {
@@ -88,23 +83,18 @@ Membership::Impl::~Impl() {
 
 void Membership::Impl::linger() {
   std::map<int, std::string> present;
-  for (Clock::time_point end = Clock::now() + kLinger;
-       Clock::now() < end && list(folder(kPresent), false, &present).ok() &&
+  for (Clock::time_point end = around.now() + kLinger;
+       around.now() < end && list(folder(kPresent), false, &present).ok() &&
        !present.empty();)
-    std::this_thread::sleep_for(kShortestPause);
+    around.sleep(kShortestPause);
 }
 
 void Membership::Impl::renew() {
-  std::unique_lock<std::mutex> lock(mutex);
-  while (!wake.wait_for(lock, kRenewal, [&] { return isLeaving; })) {
-    lock.unlock();
-    // A store that is away matters to those alone who wait for an answer.
-    LeaseKeepAliveResponse response;
-    (void)leases->leaseKeepAlive(lease, &response);
-    if (keptLease != 0)
-      (void)leases->leaseKeepAlive(keptLease, &response);
-    lock.lock();
-  }
+  // A store that is away matters to those alone who wait for an answer.
+  LeaseKeepAliveResponse response;
+  (void)leases->leaseKeepAlive(lease, &response);
+  if (keptLease != 0)
+    (void)leases->leaseKeepAlive(keptLease, &response);
 }
 
 StoreResult Membership::Impl::putFirst(const std::string &key,
@@ -122,6 +112,8 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
   request.add_failure()->mutable_request_range()->set_key(key);
   if (!run.empty())
     fence(&request);
+  if (!leased)
+    fenceByPresence(&request);
   TxnResponse response;
   StoreResult result = call([&] { return client->txn(request, &response); });
   kept->reset();
@@ -130,14 +122,43 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
   for (const ResponseOp &answer : response.responses())
     for (const mvccpb::KeyValue &one : answer.response_range().kvs())
       *kept = one.value();
+  if (!*kept && !run.empty())
+    return runIsOver();
+  if (!*kept)
+    return isGivenUp();
   if (!options.store)
     return result;
-  if (!*kept)
-    return runIsOver();
   // An earlier try whose answer was lost.
   if (**kept == value)
     kept->reset();
   return result;
+}
+
+/// Only while this process is known there. One that wakes may find that its
+/// place is another's by now, or at its chief's address the store of another.
+void Membership::Impl::fenceByPresence(TxnRequest *request) const {
+  Compare *compare = request->add_compare();
+  compare->set_key(keyOf(kPresent, self));
+  compare->set_target(Compare::VALUE);
+  compare->set_value(describeSelf());
+}
+
+StoreResult Membership::Impl::isGivenUp() const {
+  return {StoreCode::FailedPrecondition,
+          "this process is not known there any more: it, or who serves the "
+          "store, was silent for longer than " +
+              std::to_string(kLeaseSeconds) + " s"};
+}
+
+/// That what was read is of the store in which this process is present.
+StoreResult Membership::Impl::checkPresence() {
+  RangeRequest request;
+  request.set_key(keyOf(kPresent, self));
+  RangeResponse response;
+  StoreResult result = call([&] { return client->range(request, &response); });
+  const bool isPresent =
+      response.kvs_size() == 1 && response.kvs(0).value() == describeSelf();
+  return result.ok() && !isPresent ? isGivenUp() : result;
 }
 
 StoreResult Membership::Impl::listNumbers(const std::string &folder,
@@ -172,8 +193,7 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
 }
 
 /// 0: there is none.
-static StoreResult readNumberOf(EtcdClient &client, const char *key,
-                                int *number) {
+static StoreResult readNumberOf(Store &client, const char *key, int *number) {
   RangeRequest request;
   request.set_key(key);
   RangeResponse response;
@@ -196,7 +216,7 @@ StoreResult Membership::Impl::writeNumber(const char *key, int number) {
 }
 
 Status Membership::Impl::wait(const std::vector<int> &missing) {
-  Clock::time_point now = Clock::now();
+  Clock::time_point now = around.now();
   bool isLate = options.timeout > 0 &&
                 now - begin > std::chrono::duration<double>(options.timeout);
   if (isLate || (options.note && now > nextNote)) {
@@ -215,7 +235,7 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
     options.note("waiting for " + names);
     nextNote = now + kNextNotes;
   }
-  std::this_thread::sleep_for(pause);
+  around.sleep(pause);
   pause = std::min(2 * pause, kLongestPause);
   return Status();
 }
@@ -230,6 +250,8 @@ Status Membership::Impl::waitForAll(const std::string &folder,
       result = list(folder, false, &found);
     if (result.ok() && found.size() == numbers.size())
       result = list(folder, true, values);
+    if (result.ok() && values->size() == numbers.size())
+      result = checkPresence();
     if (!result.ok())
       return chiefIsGone(result);
     if (values->size() == numbers.size())
@@ -361,6 +383,8 @@ Status Membership::exchange(const std::string &what,
                      /*leased=*/false, &kept);
   if (!result.ok())
     return impl->chiefIsGone(result);
+  if (kept)
+    return impl->chiefIsGone(impl->isGivenUp());
   std::map<int, std::string> values;
   DIST_RETURN_IF_ERROR(impl->waitForAll(folder, &values));
   all->clear();
@@ -401,7 +425,7 @@ Status Membership::agreeOn(
 
 /// The root of the run that this chief is at, in a store that is not its own;
 /// empty: it is at none.
-static StoreResult readRoot(EtcdClient &client, const Address &chief,
+static StoreResult readRoot(Store &client, const Address &chief,
                             std::string *root) {
   RangeRequest request;
   request.set_key(chiefKey(chief));

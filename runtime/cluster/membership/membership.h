@@ -33,6 +33,8 @@
 
 namespace dist::cluster {
 
+class Surroundings;
+
 /// What a process tells the others of itself.
 struct MemberFacts {
   /// The same for all processes that train the same by the same code.
@@ -69,6 +71,8 @@ struct MembershipOptions {
   double timeout = 300;
   /// Hears, now and then, who is waited for; one line at a time.
   std::function<void(const std::string &)> note;
+  /// Clock, threads and store; null: the system's.
+  Surroundings *surroundings = nullptr;
 };
 
 /// How processes meet again.

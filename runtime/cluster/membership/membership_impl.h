@@ -7,15 +7,11 @@
 #ifndef RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
 #define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
 
-#include "runtime/cluster/etcd/client.h"
-#include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/membership/membership.h"
+#include "runtime/cluster/membership/surroundings.h"
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace dist::cluster {
 
@@ -60,7 +56,9 @@ Status refuseSecret(const std::string &who, const std::string &where,
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
-      : options(options), all(options.spec.tasks()) {
+      : options(options), around(options.surroundings ? *options.surroundings
+                                                      : systemSurroundings()),
+        all(options.spec.tasks()) {
     for (int number = 0; number < int(all.size()); ++number)
       numbers.push_back(number);
   }
@@ -81,6 +79,9 @@ struct Membership::Impl {
   StoreResult runIsOver() const;
   /// Only while the run is this one still.
   void fence(etcdserverpb::TxnRequest *request) const;
+  void fenceByPresence(etcdserverpb::TxnRequest *request) const;
+  StoreResult isGivenUp() const;
+  StoreResult checkPresence();
   /// Calls an etcd again that is away for a moment, as it is while it elects.
   StoreResult call(const std::function<StoreResult()> &once);
   std::string describeSelf() const;
@@ -129,6 +130,11 @@ struct Membership::Impl {
   Status chiefIsGone(const StoreResult &result) const {
     if (options.store)
       return storeFails(result);
+    if (result.code == StoreCode::FailedPrecondition)
+      return Status::error(StatusCode::Unavailable,
+                           "this process is none of the cluster any more",
+                           where(self), result.message,
+                           "look at the chief, whether its run goes on");
     return Status::error(StatusCode::Unavailable, "the cluster has no chief",
                          where(chief), result.message,
                          "look there why it ended");
@@ -141,6 +147,7 @@ struct Membership::Impl {
   }
 
   const MembershipOptions options;
+  Surroundings &around;
   /// The tasks of the cluster as it began, and which of them are members.
   const std::vector<Task> all;
   std::vector<int> numbers;
@@ -148,27 +155,24 @@ struct Membership::Impl {
   /// The chief is the first of the tasks, and of the members.
   static constexpr int chief = 0;
   int self = 0;
-  std::unique_ptr<EtcdServer> server;
-  std::unique_ptr<EtcdClient> client, leases;
+  std::shared_ptr<void> server; // null: another process serves the store
+  std::unique_ptr<Store> client, leases;
   /// Of what says that this process is there, given up as it leaves; and, in an
   /// etcd, of what the others may still want to read then.
   int64_t lease = 0, keptLease = 0;
   std::string root = kRoot;
-  std::string nonce;
-  std::string run; // of an etcd: the chief's name for it
+  std::string nonce; // of this process alone
+  std::string run;   // of an etcd: the chief's name for it
   bool isStarted = false;
   std::vector<Member> members;
 
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool isLeaving = false;
-  std::thread renewal;
+  std::unique_ptr<Surroundings::Repeated> renewal;
 
   /// Of the wait under way.
   Clock::time_point begin, nextNote;
   milliseconds pause{0};
   void beginWait() {
-    begin = Clock::now();
+    begin = around.now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;
   }
@@ -176,7 +180,7 @@ struct Membership::Impl {
   bool isPast(double seconds) const {
     if (options.timeout > 0)
       seconds = std::min(seconds, options.timeout);
-    return Clock::now() - begin > std::chrono::duration<double>(seconds);
+    return around.now() - begin > std::chrono::duration<double>(seconds);
   }
 };
 

@@ -14,6 +14,8 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
+static constexpr size_t kNonceBytes = 8;
+
 static std::string nameHost() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
@@ -22,10 +24,12 @@ static std::string nameHost() {
 
 /// Waits for the store to be there, and enters this process.
 Status Membership::Impl::registerSelf() {
+  // Without it a process that a container starts anew would look the same.
+  DIST_RETURN_IF_ERROR(around.randomBytes(kNonceBytes, &nonce));
   if (options.store) {
     DIST_RETURN_IF_ERROR(grantLease(&lease));
     DIST_RETURN_IF_ERROR(grantLease(&keptLease));
-    renewal = std::thread([this] { renew(); });
+    renewal = around.repeat(kRenewal, [this] { renew(); });
     return enterRun();
   }
   beginWait();
@@ -51,7 +55,7 @@ Status Membership::Impl::registerSelf() {
                                   "alone that have it, too)"));
     client->waitForConnection(kLongestPause.count());
   }
-  renewal = std::thread([this] { renew(); });
+  renewal = around.repeat(kRenewal, [this] { renew(); });
   std::optional<std::string> roll;
   result = readRoll(&roll);
   if (!result.ok())
@@ -67,7 +71,7 @@ Status Membership::Impl::enterLate() {
   int entered = -1; // the newest epoch in which it is present
   auto waitsAs = [&] { return kNewcomers + std::to_string(self); };
   bool isTold = !options.note;
-  for (beginWait();; std::this_thread::sleep_for(kLongestPause)) {
+  for (beginWait();; around.sleep(kLongestPause)) {
     int present = 0, next = 0;
     StoreResult result = readNumber(kEpoch, &present);
     std::map<int, std::string> others;
@@ -75,8 +79,8 @@ Status Membership::Impl::enterLate() {
       result = listNumbers(folderOf(kRoot, present, kPresent), true, &others);
     if (result.ok() && entered < 0 && others.count(self) == 0) {
       std::optional<std::string> kept;
-      result =
-          putFirst(waitsAs(), std::to_string(getpid()), /*leased=*/true, &kept);
+      result = putFirst(waitsAs(), std::to_string(around.process()),
+                        /*leased=*/true, &kept);
     }
     if (result.ok())
       result = readNumber(kNext, &next);
@@ -98,7 +102,7 @@ Status Membership::Impl::enterLate() {
       (void)client->deleteRange(request, &response); // its lease would do so
       return readMembers(*roll);
     }
-    std::chrono::duration<double> waited = Clock::now() - begin;
+    std::chrono::duration<double> waited = around.now() - begin;
     // One that is gone is so for the store, too, when its lease is over.
     if (entered < 0 && !others.empty() && others.count(self) > 0 &&
         waited.count() > 2 * kLeaseSeconds)
@@ -119,7 +123,7 @@ std::string Membership::Impl::describeSelf() const {
   proto::Member member;
   member.set_host(networkSpace());
   member.set_name(nameHost());
-  member.set_process(getpid());
+  member.set_process(around.process());
   member.set_cpus(options.cpus);
   member.set_number(numbers[self]);
   member.set_nonce(nonce);
@@ -201,7 +205,7 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
   const double patience = regrouping.timeout * (self == chief ? 1 : 3);
   for (beginWait();;) {
     bool isLate =
-        Clock::now() - begin > std::chrono::duration<double>(patience);
+        around.now() - begin > std::chrono::duration<double>(patience);
     std::map<int, std::string> present;
     std::optional<std::string> roll;
     StoreResult result = readRoll(&roll);
@@ -233,7 +237,7 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
       return Status::error(StatusCode::Unavailable,
                            "the cluster does not go on", where(chief),
                            "it has not said who is left", "look there why");
-    std::this_thread::sleep_for(kShortestPause);
+    around.sleep(kShortestPause);
   }
 }
 
@@ -245,6 +249,8 @@ Status Membership::Impl::readMembers(const std::string &roll) {
                          "fewer workers are left than are to go on",
                          "--min-workers", "", "start those that are missing");
   std::vector<int> entered;
+  const std::string own = describeSelf();
+  int place = -1; // this process's
   std::vector<std::string> hosts;
   members.clear();
   for (const std::string &text : texts.text()) {
@@ -255,6 +261,8 @@ Status Membership::Impl::readMembers(const std::string &roll) {
       break;
     Member member;
     member.task = all[told.number()];
+    if (text == own)
+      place = int(entered.size());
     entered.push_back(told.number());
     auto known = std::find(hosts.begin(), hosts.end(), told.host());
     member.host = int(known - hosts.begin());
@@ -272,12 +280,12 @@ Status Membership::Impl::readMembers(const std::string &roll) {
       (epoch > 0 || entered.size() == all.size());
   if (!isSound)
     return foundForeign(folder(kRoll));
-  auto own = std::find(entered.begin(), entered.end(), numbers[self]);
-  if (own == entered.end())
+  // Another process may have its task by now.
+  if (place < 0)
     return Status::error(StatusCode::Unavailable,
                          "the cluster goes on without this process",
                          where(self), "it came too late, or was given up", "");
-  self = int(own - entered.begin());
+  self = place;
   numbers = entered;
   return Status();
 }

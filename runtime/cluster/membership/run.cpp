@@ -93,9 +93,9 @@ StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {
   if (options.timeout > 0)
     seconds = std::min(seconds, options.timeout);
   const std::chrono::duration<double> time(seconds);
-  for (Clock::time_point first = Clock::now();
-       isAway(result) && Clock::now() - first < time; result = once()) {
-    std::this_thread::sleep_for(kShortestPause);
+  for (Clock::time_point first = around.now();
+       isAway(result) && around.now() - first < time; result = once()) {
+    around.sleep(kShortestPause);
     client->waitForConnection(kLongestPause.count());
   }
   return result;
@@ -149,10 +149,10 @@ StoreResult Membership::Impl::readRun(std::string *now) {
 /// For the chief: begins when the run before is over, for the store, too.
 Status Membership::Impl::beginRun() {
   std::string bytes;
-  DIST_RETURN_IF_ERROR(makeRandomBytes(kNameBytes, &bytes));
+  DIST_RETURN_IF_ERROR(around.randomBytes(kNameBytes, &bytes));
   const std::string own = toHex(bytes);
   bool isTold = !options.note;
-  for (beginWait();; std::this_thread::sleep_for(kLongestPause)) {
+  for (beginWait();; around.sleep(kLongestPause)) {
     std::optional<std::string> kept;
     StoreResult result = putFirst(runKey(), own, /*leased=*/true, &kept);
     if (!result.ok())
@@ -196,8 +196,6 @@ void Membership::Impl::beRunOf(const std::string &name) {
 Status Membership::Impl::enterRun() {
   if (self == chief)
     DIST_RETURN_IF_ERROR(beginRun());
-  // Without it a process that a container starts anew would look the same.
-  DIST_RETURN_IF_ERROR(makeRandomBytes(kNameBytes, &nonce));
   const std::string own = describeSelf();
   bool isIn = false;
   for (beginWait();;) {

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   served_run_simulation [--seeds N] [--first N]  so many seeds, or 2500
-//   served_run_simulation --seed S                 one of them, with its trace
-//   served_run_simulation --finds-fault            whether one of them fails
+//   *_simulation [--seeds N] [--first N]  so many seeds, or 2500
+//   *_simulation --seed S                 one of them, with its trace
+//   *_simulation --finds-fault            whether one of them fails
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/simulation/served_run.h"
+#include "test/runtime/simulation/run.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-using dist::simulation::simulateServedRun;
+using dist::simulation::simulateRun;
 
 static constexpr int64_t kSeeds = 2500;
 
@@ -39,13 +39,13 @@ int main(int argc, char **argv) {
     }
   }
   if (one >= 0) {
-    std::string failure = simulateServedRun(uint64_t(one), true);
+    std::string failure = simulateRun(uint64_t(one), true);
     std::printf("%s\n", failure.empty() ? "nothing is wrong" : failure.c_str());
     return failure.empty() ? 0 : 1;
   }
   int failures = 0;
   for (int64_t seed = first; seed < first + seeds; ++seed) {
-    std::string failure = simulateServedRun(uint64_t(seed), false);
+    std::string failure = simulateRun(uint64_t(seed), false);
     if (failure.empty())
       continue;
     std::printf("seed %lld: %s\n", (long long)seed, failure.c_str());

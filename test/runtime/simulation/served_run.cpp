@@ -10,7 +10,7 @@
 // which gradients are in it.
 //
 //===----------------------------------------------------------------------===//
-#include "test/runtime/simulation/served_run.h"
+#include "test/runtime/simulation/run.h"
 #include "runtime/parameter_server/coordinator.h"
 #include "runtime/parameter_server/server.h"
 #include "runtime/parameter_server/worker.h"
@@ -358,7 +358,7 @@ void ServedRun::checkEnd() {
 
 } // namespace
 
-std::string simulateServedRun(uint64_t seed, bool isTraced) {
+std::string simulateRun(uint64_t seed, bool isTraced) {
   return ServedRun(seed, isTraced).run();
 }
 

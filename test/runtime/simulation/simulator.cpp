@@ -56,10 +56,17 @@ Simulator::~Simulator() { crashAll(); }
 void Simulator::crashAll() {
   onCrash = nullptr;
   events.clear();
-  for (int process = 0; process < int(processes.size()); ++process) {
-    processes[process]->frozenUntil = Time();
-    crash(process);
-    resume(process);
+  // Again for those that wait for others' ends.
+  bool isOver = false;
+  while (!isOver) {
+    isOver = true;
+    for (int process = 0; process < int(processes.size()); ++process) {
+      processes[process]->frozenUntil = Time();
+      crash(process);
+      resume(process);
+      isOver &= processes[process]->isDone;
+    }
+    events.clear();
   }
 }
 
@@ -76,10 +83,39 @@ void Simulator::enter() {
 }
 
 int Simulator::start(const std::string &name, std::function<void()> body) {
+  return add(name, int(processes.size()), std::move(body));
+}
+
+int Simulator::startThread(const std::string &name,
+                           std::function<void()> body) {
+  int thread = add(processes[runningProcess()]->name + "'s " + name,
+                   runningProcess(), std::move(body));
+  processes[thread]->isGhost = isGhost();
+  processes[thread]->frozenUntil = processes[current]->frozenUntil;
+  return thread;
+}
+
+void Simulator::join(int thread) {
+  while (!isDone(thread)) {
+    if (!isGhost()) {
+      sleepUntil(clock + milliseconds(1));
+      continue;
+    }
+    // The thread is one, too, and returns as soon as it runs.
+    haunt();
+    processes[current]->alarm = ++alarms;
+    resumeAt(clock + kLongestTurn, current);
+    yield();
+  }
+}
+
+int Simulator::add(const std::string &name, int owner,
+                   std::function<void()> body) {
   int number = int(processes.size());
   processes.push_back(std::make_unique<Process>());
   Process &process = *processes.back();
   process.name = name;
+  process.owner = owner;
   process.body = std::move(body);
   process.stack.reset(new char[kStack]);
   process.sleeps = true;
@@ -160,22 +196,28 @@ void Simulator::run(Time limit) {
 }
 
 void Simulator::crash(int number) {
-  Process &process = *processes[number];
-  if (process.isDone || process.isGhost)
+  const int owner = ownerOf(number);
+  if (processes[number]->isDone || processes[number]->isGhost)
     return;
-  if (isTraced && number != current)
-    trace("crash of " + process.name);
-  process.isGhost = true;
+  if (isTraced && (current < 0 || owner != runningProcess()))
+    trace("crash of " + processes[owner]->name);
+  for (auto &process : processes)
+    process->isGhost |= process->owner == owner;
   if (onCrash)
-    onCrash(number);
-  if (number != current)
-    resumeAt(clock, number);
+    onCrash(owner);
+  for (int one = owner; one < int(processes.size()); ++one)
+    if (ownerOf(one) == owner && one != current && !isDone(one)) {
+      processes[one]->alarm = ++alarms;
+      resumeAt(clock, one);
+    }
 }
 
 void Simulator::freeze(int number, Time until) {
-  Process &process = *processes[number];
-  process.frozenUntil = std::max(process.frozenUntil, until);
-  trace("freeze of " + process.name);
+  const int owner = ownerOf(number);
+  for (auto &process : processes)
+    if (process->owner == owner)
+      process->frozenUntil = std::max(process->frozenUntil, until);
+  trace("freeze of " + processes[owner]->name);
 }
 
 void Simulator::crashAfter(int process, int points) {

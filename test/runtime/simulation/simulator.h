@@ -11,6 +11,8 @@
 // all that is left to chance, so it gives the same run again, to the last
 // event.
 //
+// A process may have threads, which crash and freeze with it.
+//
 // A process that crashes must leave its stack, too: it goes on as a ghost,
 // whose waits return at once and whose effects reach nobody, until its code
 // returns.
@@ -60,6 +62,12 @@ public:
   // Processes, by number:
 
   int start(const std::string &name, std::function<void()> body);
+  /// A thread of the one that runs. It has a number of its own.
+  int startThread(const std::string &name, std::function<void()> body);
+  /// Until a thread is done.
+  void join(int thread);
+  /// Of a thread: its process.
+  int ownerOf(int thread) const { return processes[thread]->owner; }
   /// It dies where it is. `onCrash` hears of it first.
   void crash(int process);
   /// It does nothing until then: SIGSTOP, and SIGCONT.
@@ -71,6 +79,9 @@ public:
   bool isGhost(int process) const { return processes[process]->isGhost; }
   /// Whether the one that runs is one.
   bool isGhost() const { return current >= 0 && isGhost(current); }
+  Time frozenUntil(int process) const {
+    return processes[process]->frozenUntil;
+  }
   bool isFrozenForever(int process) const {
     return processes[process]->frozenUntil == Time::max();
   }
@@ -88,6 +99,8 @@ public:
   // Of the process that runs:
 
   int running() const { return current; }
+  /// Its process.
+  int runningProcess() const { return ownerOf(current); }
   /// A point at which a fault may meet it.
   void pass();
   /// Until the time, or `wake`.
@@ -108,6 +121,7 @@ private:
   struct Process {
     std::string name;
     std::function<void()> body;
+    int owner = -1; // itself, unless it is a thread
     std::unique_ptr<char[]> stack;
     ucontext_t context;
     bool isDone = false, isGhost = false, sleeps = false, isDeaf = false;
@@ -121,6 +135,7 @@ private:
   };
 
   static void enter();
+  int add(const std::string &name, int owner, std::function<void()> body);
   void resume(int process);
   void resumeAt(Time time, int process);
   void yield();
