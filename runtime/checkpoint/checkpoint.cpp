@@ -188,7 +188,7 @@ Status CheckpointFolder::lock(std::vector<std::string> *notes) {
     } else if (errno == EWOULDBLOCK) {
       ::close(lockFile);
       lockFile = -1;
-      return inUse(path);
+      return use == FolderUse::TakeOver ? replaceLock() : inUse(path);
     } else if (errno != EINTR) {
       notes->push_back("the file system has no locks (" +
                        std::string(std::strerror(errno)) +
@@ -199,6 +199,19 @@ Status CheckpointFolder::lock(std::vector<std::string> *notes) {
     }
     ::close(lockFile);
   }
+}
+
+/// The file that another process has locked is the folder's no more.
+Status CheckpointFolder::replaceLock() {
+  const std::string own = path + "/.lock-" + std::to_string(getpid());
+  lockFile =
+      ::open(own.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (lockFile >= 0 && flock(lockFile, LOCK_EX | LOCK_NB) == 0 &&
+      ::rename(own.c_str(), (path + "/.lock").c_str()) == 0)
+    return Status();
+  return Status::error(
+      StatusCode::Unavailable, "cannot take over the checkpoint folder", path,
+      std::strerror(errno), "check the folder, its permissions and free space");
 }
 
 /// Under the lock, what is neither a state nor its own place is a kill's.
@@ -272,6 +285,8 @@ Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
   DIST_RETURN_IF_ERROR(makeFolders(path));
   DIST_RETURN_IF_ERROR(folder->lock(notes));
+  if (use == FolderUse::TakeOver)
+    folder->use = FolderUse::Resume; // from now on
   folder->sweep();
   DIST_RETURN_IF_ERROR(folder->look());
   *out = std::move(folder);

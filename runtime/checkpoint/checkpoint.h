@@ -31,6 +31,9 @@ enum class FolderUse {
   New,       // to begin; refused where states are
   Resume,    // to go on with what is there, or to begin
   Overwrite, // to begin; what states are there are removed
+  /// As Resume, in place of a process that the run goes on without: it may be
+  /// frozen, and hold the folder still. It saves nothing there any more.
+  TakeOver,
 };
 
 /// The folder of a run, held from `open` until the object goes. All processes
@@ -80,6 +83,7 @@ private:
                          std::vector<std::string> *notes);
   Status beginHere(const Session &session);
   Status lock(std::vector<std::string> *notes);
+  Status replaceLock();
   bool holdsNamedLock() const;
   void sweep();
   Status look();

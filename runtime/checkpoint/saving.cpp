@@ -171,6 +171,10 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
   DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));
   DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));
   DIST_RETURN_IF_ERROR(flushToDisk(save.folder));
+  // It may have slept meanwhile, and the others have gone on without it.
+  if (lockFile >= 0 && exists(path + "/.lock") && !holdsNamedLock())
+    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
+                         path, "another process has taken the folder over");
   DIST_RETURN_IF_ERROR(publish(save.folder, save.header.training.step));
   return flushToDisk(path);
 }

@@ -191,7 +191,7 @@ Status Trainer::openFolder() {
                            "add --checkpoint DIR");
     if (options.folderUse == FolderUse::New)
       return Status();
-    bool resumes = options.folderUse == FolderUse::Resume;
+    bool resumes = options.folderUse != FolderUse::Overwrite;
     return Status::error(StatusCode::InvalidArgument,
                          resumes ? "nothing to resume from"
                                  : "nothing to overwrite",
@@ -498,7 +498,8 @@ Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(openFolder());
   if (!options.keptIn.empty())
     DIST_RETURN_IF_ERROR(resumeKept());
-  else if (folder && options.folderUse == FolderUse::Resume)
+  else if (folder && (options.folderUse == FolderUse::Resume ||
+                      options.folderUse == FolderUse::TakeOver))
     DIST_RETURN_IF_ERROR(resume());
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)

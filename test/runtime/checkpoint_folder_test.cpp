@@ -202,6 +202,30 @@ TEST_F(CheckpointTest, ATakenFolderIsNotWrittenTo) {
   EXPECT_EQ(names(), Names{named(1)});
 }
 
+/// Its process is frozen, and wakes before a save, or within one.
+TEST_F(CheckpointTest, WhoTakesAFolderOverWritesThereAlone) {
+  FakeSession session(4, 4);
+  auto frozen = begin(session, FolderUse::New);
+  ASSERT_TRUE(frozen->save(3, session, at(1)).ok());
+  ASSERT_TRUE(frozen->beginSave(session, at(2), /*beside=*/false).ok());
+  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
+  auto next = begin(session, FolderUse::TakeOver);
+  Status failure;
+  EXPECT_TRUE(frozen->finishSave(3, session, &failure).ok());
+  EXPECT_FALSE(failure.ok());
+  EXPECT_EQ(names(), Names{named(1)});
+  Status status = frozen->save(3, session, at(3));
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("in use"), std::string::npos);
+  frozen.reset();
+  ASSERT_TRUE(next->save(3, session, at(4)).ok());
+  EXPECT_EQ(names(), (Names{named(1), named(4)}));
+  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
+  // Where nobody holds it, it is as any other's.
+  next.reset();
+  begin(session, FolderUse::TakeOver);
+}
+
 TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   FakeSession session(4, 4);
   auto run = begin(session, FolderUse::New);
