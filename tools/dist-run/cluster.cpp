@@ -6,17 +6,16 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/cluster.h"
 #include "runtime/cluster/heartbeat/heartbeat.h"
+#include "runtime/cluster/membership/process.h"
 #include "runtime/cluster/membership/world.h"
 #include "runtime/cluster/network.h"
 #include "runtime/cluster/status/format.h"
 #include "runtime/cluster/status/metrics_server.h"
 #include "runtime/comm/ucx/ucx.h"
-#include "runtime/core/manifest_bytes.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/features.h"
 #include "runtime/formats/file.h"
-#include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/cpu_part.h"
 #include "tools/dist-run/launch.h"
@@ -30,7 +29,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <sched.h>
 #include <unistd.h>
@@ -143,81 +141,19 @@ Status ClusterRun::find(const Options &options) {
   return Status();
 }
 
-/// What the processes compare: code, weights, and all that programs say of
-/// themselves. How the package came to be is no part of it.
-static Status describeProgram(const Options &options,
-                              const std::string &package,
-                              cluster::MemberFacts *out) {
-  manifest::Manifest first;
-  DIST_RETURN_IF_ERROR(readManifest(package, &first));
-  std::vector<std::string> names;
-  DIST_RETURN_IF_ERROR(listVariants(first, package, &names));
-  Sha256 hash;
-  // Those of most features first.
-  std::multimap<int, std::string> runnable;
-  for (const std::string &name : names) {
-    manifest::Manifest m;
-    DIST_RETURN_IF_ERROR(readVariant(package, name, &m));
-    bool isWanted =
-        options.cpuVariant.empty() || m.target_cpu() == options.cpuVariant;
-    if (isWanted &&
-        cpu::missingFeatures({m.cpu_features().begin(), m.cpu_features().end()},
-                             cpu::hostFeatures())
-            .empty())
-      runnable.emplace(-m.cpu_features_size(), m.target_cpu());
-    m.clear_options();
-    hash.addPiece(toBytes(m));
-  }
-  out->program = hash.hex();
-  for (auto &[features, cpu] : runnable)
-    out->cpuVariants.push_back(cpu);
-  // Its error says what is lacking.
-  Variant variant;
-  return chooseVariant(package, {cpu::hostFeatures()}, options.cpuVariant,
-                       &variant);
-}
-
-/// Interfaces by which ranks reach each other: the one that the cluster knows
-/// this process by, unless the user has chosen.
+/// Interfaces by which ranks reach each other, unless the user has chosen.
 static std::string chooseInterface(const ClusterSpec &spec) {
-  const cluster::Address *own = spec.find(*spec.self);
-  if (std::getenv("UCX_NET_DEVICES") || !own || own->host.empty())
-    return "";
-  cluster::SystemNetwork network;
-  std::string why;
-  for (const std::string &literal : network.resolve(own->host, &why))
-    if (std::string name = network.findInterface(literal); !name.empty())
-      // A name that means this machine alone, here, is another's elsewhere.
-      return name != "lo" || cluster::isLoopback(own->host) ? name : "";
-  return "";
+  return std::getenv("UCX_NET_DEVICES") ? "" : cluster::ownInterface(spec);
 }
 
 Status ClusterRun::Impl::watchEachOther(const Options &options,
                                         bool outlivesMembers) {
   cluster::HeartbeatOptions watching;
   watching.outlivesMembers = outlivesMembers;
-  watching.self = membership->self();
   watching.patience = options.heartbeatTimeout;
   watching.ports = {options.firstPort, options.lastPort};
-  for (const cluster::Member &member : membership->members()) {
-    const cluster::Address *address = spec.find(member.task);
-    watching.members.push_back(
-        {member.task.text(),
-         address && !address->host.empty() ? address->text() : "",
-         member.hostName, member.process});
-  }
-  const cluster::Address &chief = *spec.find(spec.chief());
-  std::string endpoint;
-  bool serves = watching.self == 0;
-  if (serves)
-    DIST_RETURN_IF_ERROR(cluster::Heartbeat::serve(
-        watching, cluster::listenLiteral(chief.host), &heartbeat, &endpoint));
-  std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(
-      membership->exchange(cluster::kControlEndpoint, {endpoint}, &all));
-  return serves ? Status()
-                : cluster::Heartbeat::join(watching, chief.host, all[0].at(0),
-                                           &heartbeat);
+  return cluster::watchMembers(*membership, spec, std::move(watching),
+                               &heartbeat);
 }
 
 /// What the chief says of who has met.
@@ -313,7 +249,8 @@ Status ClusterRun::join(const Options &options, const std::string &package,
                         SessionOptions *settings) {
   setActivity("waiting for the other workers");
   cluster::MemberFacts facts;
-  DIST_RETURN_IF_ERROR(describeProgram(options, package, &facts));
+  DIST_RETURN_IF_ERROR(
+      cluster::describeProgram(package, options.cpuVariant, &facts));
   if (!impl->membership)
     DIST_RETURN_IF_ERROR(impl->meetOthers(options));
   Membership &membership = *impl->membership;
