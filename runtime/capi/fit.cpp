@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dist/fit.h"
-#include "runtime/capi/capi.h"
-#include "runtime/train/trainer.h"
+#include "runtime/capi/training.h"
 #include <atomic>
 
 using namespace dist;
@@ -72,17 +71,24 @@ Status toFitOptions(const dist_fit_options_t &given,
     out->keep = given.keep;
   out->saveEvery = given.save_every;
   out->asyncSave = given.async_save;
-  // As the program was compiled.
-  auto found = manifest.options().find("on-nonfinite");
-  if (found != manifest.options().end())
-    out->onNonfinite = found->second == "continue" ? OnNonfinite::Continue
-                       : found->second == "skip"   ? OnNonfinite::Skip
-                                                   : OnNonfinite::Stop;
+  out->onNonfinite = onNonfiniteOf(manifest);
   return toFolderUse(numberOf(given.use), &out->folderUse);
 }
 
-Status toDataset(const manifest::Entry &entry, const dist_tensor_t *columns,
-                 int32_t numColumns, std::unique_ptr<Dataset> *out) {
+} // namespace
+
+OnNonfinite dist::onNonfiniteOf(const manifest::Manifest &manifest) {
+  auto found = manifest.options().find("on-nonfinite");
+  if (found == manifest.options().end())
+    return OnNonfinite::Stop;
+  return found->second == "continue" ? OnNonfinite::Continue
+         : found->second == "skip"   ? OnNonfinite::Skip
+                                     : OnNonfinite::Stop;
+}
+
+Status dist::toDataset(const manifest::Entry &entry,
+                       const dist_tensor_t *columns, int32_t numColumns,
+                       std::unique_ptr<Dataset> *out) {
   std::vector<HostArray> arrays;
   for (int32_t i = 0; i < numColumns; ++i) {
     TensorView view;
@@ -97,8 +103,6 @@ Status toDataset(const manifest::Entry &entry, const dist_tensor_t *columns,
   }
   return Dataset::ofArrays(std::move(arrays), entry, out);
 }
-
-} // namespace
 
 dist_status_t *
 dist_session_fit(dist_session_t *session, const dist_tensor_t *columns,

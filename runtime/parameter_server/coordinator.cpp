@@ -19,9 +19,14 @@ Coordinator::Coordinator(Mail &mail, const CoordinatorOptions &options)
 void Coordinator::begin(int64_t first) {
   lowest = first;
   above.clear();
+  works.erase(works.begin(), works.lower_bound(first));
 }
 
-void Coordinator::schedule(int64_t closure) { queue.push_back(closure); }
+void Coordinator::schedule(int64_t closure, Buffer work) {
+  queue.push_back(closure);
+  if (!work.empty())
+    works[closure] = std::move(work);
+}
 
 bool Coordinator::isUnderWay() const {
   return std::any_of(workers.begin(), workers.end(), [&](const Worker &worker) {
@@ -52,6 +57,7 @@ void Coordinator::cancel() {
 }
 
 void Coordinator::settle(int64_t closure) {
+  works.erase(closure);
   above.insert(closure);
   while (!above.empty() && *above.begin() == lowest) {
     above.erase(above.begin());
@@ -76,6 +82,8 @@ void Coordinator::give(int index, int64_t closure) {
   letter.kind = Kind::Closure;
   letter.closure = closure;
   letter.settled = lowest;
+  if (auto work = works.find(closure); work != works.end())
+    letter.bytes = work->second;
   mail.send(cast.worker(index), std::move(letter));
 }
 
@@ -165,8 +173,10 @@ Status Coordinator::hearReport(Letter &letter) {
   if (isSettled(letter.closure))
     return Status();
   if (report.code != 0) {
-    if (failure.ok())
+    if (failure.ok()) {
       failure = unpackError(letter.bytes, report);
+      failing = letter.closure;
+    }
     queue.clear();
     return Status();
   }
@@ -201,12 +211,14 @@ Status Coordinator::hear(Mail::Event event, Letter &letter) {
 Status Coordinator::next(Mail::Clock::time_point until,
                          std::optional<Completion> *out) {
   out->reset();
+  toldFailure = -1;
   while (completions.empty()) {
     handOut();
     // With a queue, all that are left are late with what others have done: they
     // come back, or are lost.
     if (!isUnderWay() && (queue.empty() || !failure.ok())) {
       queue.clear();
+      toldFailure = std::exchange(failing, -1);
       return std::exchange(failure, Status());
     }
     Letter letter;
@@ -220,6 +232,12 @@ Status Coordinator::next(Mail::Clock::time_point until,
   // The others do not wait until this one is dealt with.
   handOut();
   return Status();
+}
+
+Status Coordinator::listen(Mail::Clock::time_point until) {
+  Letter letter;
+  Mail::Event event = mail.wait(until, &letter);
+  return event == Mail::Event::Nothing ? Status() : hear(event, letter);
 }
 
 Status Coordinator::ask(int server, Kind kind, Buffer question,

@@ -18,6 +18,7 @@
 #define RUNTIME_PARAMETER_SERVER_COORDINATOR_H
 
 #include "runtime/parameter_server/protocol.h"
+#include <map>
 #include <optional>
 #include <set>
 
@@ -43,14 +44,23 @@ struct Completion {
   Buffer metrics;
 };
 
-class Coordinator {
+/// What servers hold, read and written between closures.
+class ServerStates {
+public:
+  virtual ~ServerStates() = default;
+  virtual Status readState(int server, Buffer *out) = 0;
+  virtual Status writeState(int server, Buffer state) = 0;
+};
+
+class Coordinator : public ServerStates {
 public:
   Coordinator(Mail &mail, const CoordinatorOptions &options);
 
   /// To the end of the queue. Each number once, ascending from `first` on
   /// without a gap: all below are taken for done.
   void begin(int64_t first);
-  void schedule(int64_t closure);
+  /// `work`: what the closure does, where workers do more than training steps.
+  void schedule(int64_t closure, Buffer work = {});
   /// Those that no worker has begun are not run any more. The numbers that are
   /// done have no gap when the others are.
   void cancel();
@@ -61,12 +71,17 @@ public:
   /// are under way end first, and then the error comes, once: the queue is
   /// empty then. Errors besides: a server is lost, or the last worker.
   Status next(Mail::Clock::time_point until, std::optional<Completion> *out);
+  /// The closure whose error the last call of `next` told; -1: it told none, or
+  /// what failed is the run.
+  int64_t failedClosure() const { return toldFailure; }
+  /// With nothing to do: takes note of what the others say, by `until`. Errors:
+  /// those of `next` that are of no closure.
+  Status listen(Mail::Clock::time_point until);
   /// Whether one of the others was told to stop.
   bool isToldToStop() const { return wasTold; }
 
-  // Between closures, of one server:
-  Status readState(int server, Buffer *out);
-  Status writeState(int server, Buffer state);
+  Status readState(int server, Buffer *out) override;
+  Status writeState(int server, Buffer state) override;
 
   /// The run is over, for all; `why`: the error that ended it.
   void end(const Status &why, Ending ending = Ending::Done);
@@ -101,11 +116,13 @@ private:
   const Cast &cast;
   std::vector<Worker> workers;
   std::deque<int64_t> queue;
+  std::map<int64_t, Buffer> works; // of those that are not done
   /// What is done: all below `lowest`, and these.
   int64_t lowest = 0;
   std::set<int64_t> above;
-  std::deque<Completion> completions; // untold
-  Status failure;                     // of the first closure that had one
+  std::deque<Completion> completions;     // untold
+  Status failure;                         // of the first closure that had one
+  int64_t failing = -1, toldFailure = -1; // which that is, and was
   uint64_t questions = 0;
   std::optional<Letter> answer; // to the last question
   bool wasTold = false;

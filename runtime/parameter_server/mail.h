@@ -37,7 +37,7 @@ enum class Kind : int64_t {
   WriteState,   // the same, for StateWritten
   StateWritten, //
   // Between the coordinator and a worker.
-  Closure, // to be run
+  Closure, // to be run; bytes: what it does, where that is no training step
   Report,  // a `ReportBody`, then the closure's metrics
   // To the coordinator: this process was told to stop.
   Stop,

@@ -12,10 +12,10 @@
 namespace dist::ps {
 
 Status ServedSession::create(std::unique_ptr<Session> worker,
-                             const Layout &layout, Coordinator &coordinator,
+                             const Layout &layout, ServerStates &servers,
                              std::unique_ptr<ServedSession> *out) {
   std::unique_ptr<ServedSession> made(
-      new ServedSession(std::move(worker), layout, coordinator));
+      new ServedSession(std::move(worker), layout, servers));
   DIST_RETURN_IF_ERROR(made->place());
   *out = std::move(made);
   return Status();
@@ -129,7 +129,7 @@ Status ServedSession::fetch(int server) {
   State &state = states[server];
   if (!state.bytes.empty())
     return Status();
-  DIST_RETURN_IF_ERROR(coordinator.readState(server, &state.bytes));
+  DIST_RETURN_IF_ERROR(servers.readState(server, &state.bytes));
   if (state.bytes.size() == layout.servers[server].stateBytes)
     return Status();
   state.bytes.clear();
@@ -237,8 +237,7 @@ Status ServedSession::beginClosures() {
   for (int server = 0; server < int(states.size()); ++server) {
     State &state = states[server];
     if (state.isChanged)
-      DIST_RETURN_IF_ERROR(
-          coordinator.writeState(server, std::move(state.bytes)));
+      DIST_RETURN_IF_ERROR(servers.writeState(server, std::move(state.bytes)));
     state = State();
   }
   isLoaded = false;

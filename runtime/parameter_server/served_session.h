@@ -23,7 +23,7 @@ namespace dist::ps {
 class ServedSession final : public Session {
 public:
   static Status create(std::unique_ptr<Session> worker, const Layout &layout,
-                       Coordinator &coordinator,
+                       ServerStates &servers,
                        std::unique_ptr<ServedSession> *out);
 
   const manifest::Manifest &manifest() const override { return merged; }
@@ -82,8 +82,8 @@ private:
   };
 
   ServedSession(std::unique_ptr<Session> worker, const Layout &layout,
-                Coordinator &coordinator)
-      : worker(std::move(worker)), layout(layout), coordinator(coordinator) {}
+                ServerStates &servers)
+      : worker(std::move(worker)), layout(layout), servers(servers) {}
   Status place();
   Status placeState(int server, int variable);
   int findMerged(const std::string &name) const;
@@ -94,7 +94,7 @@ private:
 
   std::unique_ptr<Session> worker;
   const Layout &layout;
-  Coordinator &coordinator;
+  ServerStates &servers;
   manifest::Manifest merged; // the worker's, then what only servers have
   int own = 0;               // variables that the worker's session has
   std::vector<Place> places; // by merged variable

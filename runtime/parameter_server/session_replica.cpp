@@ -12,7 +12,7 @@ namespace dist::ps {
 using manifest::Binding;
 
 Status SessionReplica::create(Session &session, const Layout &layout,
-                              const Dataset &data,
+                              const Dataset *data,
                               const ReplicaOptions &options,
                               std::unique_ptr<SessionReplica> *out) {
   EntryPair entries;
@@ -20,7 +20,9 @@ Status SessionReplica::create(Session &session, const Layout &layout,
   BatchPlan plan = entries.plan(session.manifest());
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
-  out->reset(new SessionReplica(session, layout, data, plan, options));
+  out->reset(new SessionReplica(session, layout, options));
+  if (data)
+    (*out)->batches.emplace(*data, plan);
   (*out)->entries = std::move(entries);
   for (const PulledTable &table : layout.tables) {
     Rows &rows = (*out)->tables.emplace_back(table);
@@ -80,7 +82,7 @@ void SessionReplica::findPorts() {
 }
 
 Status SessionReplica::begin(int64_t closure) {
-  batches.make(closure, &batch);
+  batches->make(closure, &batch);
   DIST_RETURN_IF_ERROR(entries.choose(batch, &call));
   call->fill(batch, &inputs);
   ports = &portsOf.at(&call->entry());
@@ -162,8 +164,7 @@ Status SessionReplica::takeParameters(int server, const Buffer &bytes) {
   return Status();
 }
 
-Status SessionReplica::compute(ReportBody *report, Buffer *gained,
-                               bool *isPushed) {
+Status SessionReplica::writeParameters() {
   for (size_t i = 0; i < wholes.size(); ++i)
     if (!wholes[i].data.empty())
       DIST_RETURN_IF_ERROR(session.writeVariable(int(i), wholes[i].view()));
@@ -173,6 +174,12 @@ Status SessionReplica::compute(ReportBody *report, Buffer *gained,
     DIST_RETURN_IF_ERROR(session.writeVariable(layout.tables[i].places,
                                                tables[i].places.view()));
   }
+  return Status();
+}
+
+Status SessionReplica::compute(ReportBody *report, Buffer *gained,
+                               bool *isPushed) {
+  DIST_RETURN_IF_ERROR(writeParameters());
   DIST_RETURN_IF_ERROR(session.run(call->entry(), inputs, &outputs));
   StepResult result = call->read(outputs);
   report->loss = result.loss;

@@ -26,8 +26,9 @@ struct ReplicaOptions {
 /// Gradients that are not finite are no update, unless they are to be.
 class SessionReplica : public Replica {
 public:
+  /// Without data it takes variables alone, and no closure begins.
   static Status create(Session &session, const Layout &layout,
-                       const Dataset &data, const ReplicaOptions &options,
+                       const Dataset *data, const ReplicaOptions &options,
                        std::unique_ptr<SessionReplica> *out);
   Status begin(int64_t closure) override;
   Buffer pullOf(int server) override;
@@ -35,6 +36,9 @@ public:
   Status takeParameters(int server, const Buffer &bytes) override;
   Status compute(ReportBody *report, Buffer *metrics, bool *isPushed) override;
   Status giveGradients(int server, Buffer *out) override;
+  /// Brings the variables taken last into the session: those that servers give
+  /// whole, and the rows of a closure's step.
+  Status writeParameters();
 
 private:
   /// Where an entry has what is asked of it.
@@ -51,10 +55,9 @@ private:
     std::vector<int64_t> numbers;
     Tensor values, places;
   };
-  SessionReplica(Session &session, const Layout &layout, const Dataset &data,
-                 const BatchPlan &plan, const ReplicaOptions &options)
-      : session(session), layout(layout), options(options), metrics(session),
-        batches(data, plan) {}
+  SessionReplica(Session &session, const Layout &layout,
+                 const ReplicaOptions &options)
+      : session(session), layout(layout), options(options), metrics(session) {}
   void findPorts();
   /// The rows of a server's part: from which place on, and their numbers there.
   size_t findRows(const PlacedPart &part, std::vector<int64_t> *numbers) const;
@@ -63,7 +66,7 @@ private:
   const Layout &layout;
   const ReplicaOptions options;
   Metrics metrics;
-  BatchMaker batches;
+  std::optional<BatchMaker> batches;
   EntryPair entries;
   Batch batch;
   std::vector<TensorView> inputs;

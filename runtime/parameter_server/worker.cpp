@@ -49,6 +49,12 @@ private:
 
 } // namespace
 
+Status Replica::beginWork(int64_t, const Buffer &) {
+  return Status::error(
+      StatusCode::InvalidArgument, "a worker runs nothing but training steps",
+      "", "its chief is another program", "start the same program everywhere");
+}
+
 Status Worker::next(Letter *letter) {
   while (true) {
     Mail::Event event = mail.wait(mail.now() + kLook, letter);
@@ -120,7 +126,9 @@ Status Worker::ask(Kind kind, const Letter &closure,
 /// `failure`: of the closure; the status: of the process.
 Status Worker::train(const Letter &closure, ReportBody *report, Buffer *metrics,
                      Status *failure) {
-  *failure = replica.begin(closure.closure);
+  *failure = closure.bytes.empty()
+                 ? replica.begin(closure.closure)
+                 : replica.beginWork(closure.closure, closure.bytes);
   if (!failure->ok())
     return Status();
   std::vector<Letter> answers;

@@ -23,6 +23,8 @@ public:
   virtual ~Replica() = default;
   /// What follows is about this closure.
   virtual Status begin(int64_t closure) = 0;
+  /// The same of one that says what it does.
+  virtual Status beginWork(int64_t closure, const Buffer &work);
   /// What it asks a server for, and what the server's Parameters have then.
   virtual Buffer pullOf(int server) = 0;
   virtual size_t parameterBytes(int server) const = 0;

@@ -6,6 +6,7 @@
 \*===----------------------------------------------------------------------===*/
 #include "dist/checkpoint.h"
 
+#include "dist/cluster.h"
 #include "dist/fit.h"
 #include "dist/log.h"
 #include "dist/session.h"

@@ -100,6 +100,12 @@ function(dist_install_package name component)
   install(FILES ${PROJECT_BINARY_DIR}/${name}Config.cmake ${PROJECT_BINARY_DIR}/${name}ConfigVersion.cmake
     DESTINATION ${package_dir}/${name} COMPONENT ${component})
 endfunction()
+if(TARGET DistRuntimeCluster)
+  set_target_properties(DistRuntimeCluster PROPERTIES INSTALL_RPATH "${rpath_from_lib}")
+  install(TARGETS DistRuntimeCluster EXPORT DistRuntimeClusterTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cluster NAMELINK_COMPONENT cluster)
+  install(EXPORT DistRuntimeClusterTargets NAMESPACE dist:: DESTINATION ${package_dir}/DistRuntime COMPONENT cluster)
+endif()
 dist_install_package(DistRuntime runtime DistRuntimeTargets DistRuntimeStaticTargets)
 
 set(tools)

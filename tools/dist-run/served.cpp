@@ -88,7 +88,7 @@ int ServedRun::work(Session &session, const Dataset &data,
   std::unique_ptr<ps::SessionReplica> replica;
   ps::Ending ending = ps::Ending::Done;
   Status status = ps::SessionReplica::create(
-      session, layout, data,
+      session, layout, &data,
       {options.shuffle, options.dropRemainder, options.onNonfinite}, &replica);
   if (status.ok())
     status = ps::work(*mail, *replica, {cast, isTold, beats.isIn}, &ending);

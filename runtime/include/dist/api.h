@@ -5,7 +5,8 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* Includes everything that apps use.
+|* Includes everything that libdist_runtime has. Apps that are a cluster include
+|* dist/cluster.h, too, which libdist_cluster has.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef DIST_API_H

@@ -86,6 +86,9 @@ public:
     check(dist_session_open(package.c_str(), &options, &opened));
     handle.reset(opened);
   }
+  /// Another one's, which stays open longer than this.
+  explicit Session(dist_session_t *borrowed)
+      : handle(borrowed, Close(/*owns=*/false)) {}
   /// For calls that this header has no word for.
   dist_session_t *get() const { return handle.get(); }
 
@@ -215,8 +218,12 @@ public:
 
 private:
   struct Close {
+    Close() : owns(true) {}
+    explicit Close(bool owns) : owns(owns) {}
+    bool owns;
     void operator()(dist_session_t *session) const {
-      dist_session_close(session);
+      if (owns)
+        dist_session_close(session);
     }
   };
   template <typename Count, typename Get>
