@@ -11,7 +11,8 @@
 namespace dist {
 
 bool Column::direct() const {
-  return array.type == type && preprocessing.plain() && !transposed &&
+  return !stored && array.type == type && preprocessing.plain() &&
+         !transposed &&
          reinterpret_cast<uintptr_t>(array.data) % byteSize(type) == 0;
 }
 
@@ -52,6 +53,15 @@ void convertGeneral(const Column &c, const char *in, std::vector<double> &wide,
 
 } // namespace
 
+void Column::readStored(const int64_t *indices, int64_t count,
+                        std::string *out) const {
+  out->resize(byteSize(array.type) * size_t(exampleElements() * count));
+  std::vector<int64_t> numbers(indices, indices + count);
+  for (int64_t &number : numbers)
+    number += firstStored;
+  stored->read(numbers.data(), count, out->data());
+}
+
 void Column::gather(const int64_t *indices, int64_t count, char *out) const {
   int64_t n = exampleElements();
   size_t fileBytes = byteSize(array.type) * size_t(n), bytes = exampleBytes();
@@ -71,8 +81,12 @@ void Column::gather(const int64_t *indices, int64_t count, char *out) const {
       values[i] = float(value);
     }
   std::vector<double> wide;
+  std::string decoded;
+  if (stored)
+    readStored(indices, count, &decoded);
   for (int64_t k = 0; k < count; ++k, out += bytes) {
-    const char *in = array.data + fileBytes * size_t(indices[k]);
+    const char *in = stored ? decoded.data() + fileBytes * size_t(k)
+                            : array.data + fileBytes * size_t(indices[k]);
     if (same) {
       std::memcpy(out, in, bytes);
     } else if (table) {

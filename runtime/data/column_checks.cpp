@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 
 namespace dist {
 
@@ -29,9 +30,35 @@ struct Misfit {
 };
 } // namespace
 
+/// Examples that are decoded at once to be checked.
+static constexpr int64_t kBlock = 256;
+
 static std::string exampleOf(const Column &column, int64_t element) {
   int64_t width = std::max<int64_t>(column.exampleElements(), 1);
   return "example " + std::to_string(element / width);
+}
+
+/// The first that `find` has found of the data, whose first element has the
+/// number that it is told; of stored examples it sees some at a time.
+template <typename Find>
+static Misfit findInBlocks(const Column &column, Find find) {
+  if (!column.stored)
+    return find(column.array.view(), int64_t(0));
+  int64_t examples = column.array.shape[0];
+  std::string decoded;
+  std::vector<int64_t> indices;
+  for (int64_t first = 0; first < examples; first += kBlock) {
+    indices.resize(std::min(kBlock, examples - first));
+    std::iota(indices.begin(), indices.end(), first);
+    column.readStored(indices.data(), int64_t(indices.size()), &decoded);
+    TensorView block = column.array.view();
+    block.shape[0] = int64_t(indices.size());
+    block.data = decoded.data();
+    Misfit misfit = find(block, first * column.exampleElements());
+    if (!misfit.example.empty())
+      return misfit;
+  }
+  return {};
 }
 
 static bool isIntegerWithin(double value, double low, double end) {
@@ -46,32 +73,37 @@ static std::string formatNumber(double value) {
 
 /// The first that is no integer from `low` to below `end`.
 static Misfit findMisfit(const Column &column, double low, double end) {
-  int64_t n = elementCount(column.array.shape);
-  for (int64_t i = 0; i < n; ++i) {
-    double value = elementAsDouble(column.array.type, column.array.data, i);
-    if (!isIntegerWithin(value, low, end))
-      return {exampleOf(column, i), formatNumber(value), {}};
-  }
-  return {};
+  return findInBlocks(column, [&](const TensorView &data, int64_t first) {
+    int64_t n = elementCount(data.shape);
+    for (int64_t i = 0; i < n; ++i) {
+      double value = elementAsDouble(data.type, data.data, i);
+      if (!isIntegerWithin(value, low, end))
+        return Misfit{exampleOf(column, first + i), formatNumber(value), {}};
+    }
+    return Misfit();
+  });
 }
 
 /// The first that is no integer of its range.
 static Misfit findMisfit(const Column &column, const IntegerRanges &ranges) {
-  if (isFloat(column.array.type) || column.array.type == manifest::BOOL) {
-    int64_t n = elementCount(column.array.shape);
-    for (int64_t i = 0; i < n; ++i) {
-      IntegerRange range = ranges[i % ranges.size()];
-      double value = elementAsDouble(column.array.type, column.array.data, i);
-      if (!range.empty() && !isIntegerWithin(value, range.low, range.end))
-        return {exampleOf(column, i), formatNumber(value), range};
+  return findInBlocks(column, [&](const TensorView &data, int64_t first) {
+    if (!isFloat(data.type) && data.type != manifest::BOOL) {
+      // A file may hold very many.
+      Stray stray = findStray(data, ranges);
+      return stray.position < 0
+                 ? Misfit()
+                 : Misfit{exampleOf(column, first + stray.position),
+                          stray.value, stray.range};
     }
-    return {};
-  }
-  // A file may hold very many.
-  Stray stray = findStray(column.array.view(), ranges);
-  if (stray.position < 0)
-    return {};
-  return {exampleOf(column, stray.position), stray.value, stray.range};
+    int64_t n = elementCount(data.shape);
+    for (int64_t i = 0; i < n; ++i) {
+      IntegerRange range = ranges[(first + i) % ranges.size()];
+      double value = elementAsDouble(data.type, data.data, i);
+      if (!range.empty() && !isIntegerWithin(value, range.low, range.end))
+        return Misfit{exampleOf(column, first + i), formatNumber(value), range};
+    }
+    return Misfit();
+  });
 }
 
 static bool areEmpty(const IntegerRanges &ranges) {

@@ -83,7 +83,10 @@ Status Dataset::split(double fraction, std::unique_ptr<Dataset> *rest) {
     HostArray &head = table[i].array, &tail = cut->table[i].array;
     head.shape[0] = first;
     tail.shape[0] = cut->count;
-    tail.data += head.view().bytes();
+    if (table[i].stored)
+      cut->table[i].firstStored += first;
+    else
+      tail.data += head.view().bytes();
   }
   *rest = std::move(cut);
   return Status();
@@ -138,11 +141,16 @@ int64_t Dataset::findNonfinite(size_t column,
   if (!isFloat(c.array.type))
     return -1;
   int64_t n = c.exampleElements();
-  for (int64_t index : indices)
+  std::string decoded;
+  for (int64_t index : indices) {
+    if (c.stored)
+      c.readStored(&index, 1, &decoded);
+    const char *data = c.stored ? decoded.data() : c.array.data;
+    int64_t start = c.stored ? 0 : index * n;
     for (int64_t i = 0; i < n; ++i)
-      if (!std::isfinite(
-              elementAsDouble(c.array.type, c.array.data, index * n + i)))
+      if (!std::isfinite(elementAsDouble(c.array.type, data, start + i)))
         return index;
+  }
   return -1;
 }
 

@@ -13,6 +13,7 @@
 #define RUNTIME_DATA_DATASET_H
 
 #include "runtime/formats/file.h"
+#include "runtime/formats/stored_examples.h"
 #include <map>
 
 namespace dist {
@@ -48,7 +49,11 @@ struct Preprocessing {
 /// Examples of one argument of an entry.
 struct Column {
   std::string name;
-  HostArray array;                   // as read; dim 0 counts examples
+  HostArray array; // as read; dim 0 counts examples
+  /// Of data that `array` has not: they are decoded when they are needed.
+  /// Example i is number `firstStored` + i there.
+  std::shared_ptr<const StoredExamples> stored;
+  int64_t firstStored = 0;
   DataType type;                     // the argument's
   std::vector<int64_t> exampleShape; // the argument's, without the batch dim
   Preprocessing preprocessing;
@@ -67,6 +72,10 @@ struct Column {
   }
   /// Batches in file order can point into the file.
   bool direct() const;
+  /// The examples of `indices` one after the other as they were read, which is
+  /// written to where they are stored.
+  void readStored(const int64_t *indices, int64_t count,
+                  std::string *out) const;
   /// Writes the examples of `indices` one after the other.
   void gather(const int64_t *indices, int64_t count, char *out) const;
 };

@@ -82,6 +82,7 @@ static std::vector<size_t> match(const std::vector<Argument> &arguments,
 static DataDemand demandOf(const std::vector<Argument> &arguments,
                            const DataOptions &options) {
   DataDemand demand;
+  demand.leavesRecords = true;
   demand.worker = options.worker;
   demand.workers = options.workers;
   demand.choose = [&arguments](const std::vector<std::string> &names) {
@@ -143,6 +144,8 @@ Status Dataset::open(const DataOptions &options, const manifest::Entry &entry,
     } else {
       used[found[i]] = true;
       column.array = std::move(arrays[found[i]].array);
+      column.stored = arrays[found[i]].stored;
+      column.firstStored = arrays[found[i]].firstStored;
     }
     DIST_RETURN_IF_ERROR(data->add(std::move(column), options,
                                    *argument.binding, argument.firstInput));

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/data/file_list.h"
 #include "runtime/core/text.h"
+#include <algorithm>
+#include <cstring>
 #include <glob.h>
 
 namespace dist {
@@ -63,6 +65,38 @@ static std::string describe(const HostArray &array) {
   return std::string(name(array.type)) + " " + toString(shape);
 }
 
+/// Examples of several files, each of which keeps its own.
+class JoinedExamples : public StoredExamples {
+public:
+  void append(const NamedArray &item) {
+    parts.push_back({end, item});
+    end += item.array.shape[0];
+  }
+  void read(const int64_t *indices, int64_t count, char *out) const override {
+    for (int64_t i = 0; i < count; ++i) {
+      const Part &part = *std::prev(std::upper_bound(
+          parts.begin(), parts.end(), indices[i],
+          [](int64_t index, const Part &one) { return index < one.first; }));
+      const NamedArray &item = part.item;
+      size_t bytes = item.array.view().bytes() / size_t(item.array.shape[0]);
+      int64_t own = indices[i] - part.first + item.firstStored;
+      if (item.stored)
+        item.stored->read(&own, 1, out);
+      else
+        std::memcpy(out, item.array.data + bytes * size_t(own), bytes);
+      out += bytes;
+    }
+  }
+
+private:
+  struct Part {
+    int64_t first;
+    NamedArray item;
+  };
+  std::vector<Part> parts;
+  int64_t end = 0;
+};
+
 Status JoinedArrays::append(std::vector<NamedArray> more,
                             const std::string &file) {
   for (const NamedArray &item : more)
@@ -86,8 +120,21 @@ Status JoinedArrays::append(std::vector<NamedArray> more,
                                  describe(whole));
   }
   memory.resize(arrays.size());
+  joined.resize(arrays.size());
   for (size_t i = 0; i < more.size(); ++i) {
     HostArray &whole = arrays[i].array, &part = more[i].array;
+    if (arrays[i].stored || more[i].stored) {
+      if (!joined[i]) {
+        joined[i] = std::make_shared<JoinedExamples>();
+        joined[i]->append(arrays[i]);
+      }
+      joined[i]->append(more[i]);
+      whole.data = nullptr;
+      whole.owner = nullptr;
+      whole.shape[0] += part.shape[0];
+      arrays[i].stored = joined[i];
+      continue;
+    }
     if (!memory[i])
       memory[i] =
           std::make_shared<std::string>(whole.data, whole.view().bytes());

@@ -20,7 +20,7 @@ Status wrongSpec(const std::string &spec, const std::string &why);
 Status listFiles(const std::string &name, std::vector<std::string> *out);
 
 /// The examples of several files, one file's after another's. Memory is that
-/// of all, and of the file that is added.
+/// of all, and of the file that is added; what is stored stays where it is.
 class JoinedArrays {
 public:
   /// The arrays of a further file, whose names, types and shapes of an example
@@ -32,6 +32,8 @@ private:
   std::vector<NamedArray> arrays;
   /// Behind each array, once there are several files.
   std::vector<std::shared_ptr<std::string>> memory;
+  /// Instead of it, where some of the files' examples are stored.
+  std::vector<std::shared_ptr<class JoinedExamples>> joined;
 };
 
 } // namespace dist

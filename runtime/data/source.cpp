@@ -54,7 +54,9 @@ static Status cut(NamedArray &item, const std::string &where, int64_t begin,
   end = std::min(end, rows);
   if (begin > end)
     return wrongSpec(where, "the range ends before it begins");
-  if (rows > 0)
+  if (item.stored)
+    item.firstStored += begin;
+  else if (rows > 0)
     array.data += array.view().bytes() / rows * begin;
   array.shape[0] = end - begin;
   return Status();
@@ -173,6 +175,7 @@ static Status readPart(const std::string &name, const std::string &member,
                        const DataDemand &demand,
                        std::vector<NamedArray> *arrays) {
   ArrayDemand one = named(demand, name);
+  one.leavesRecords = demand.leavesRecords;
   std::vector<std::string> names;
   one.choose = [&](const std::vector<std::string> &all) {
     names = all;
@@ -212,6 +215,7 @@ static Status readUnnamed(const std::string &file, FileAccess access,
     return demand.choose(names);
   };
   several.check = demand.check;
+  several.leavesRecords = demand.leavesRecords;
   DIST_RETURN_IF_ERROR(readArrays(file, out, false, access, several));
   if (out->size() == 1 && (*out)[0].name.empty())
     return wrongSpec(file, "it holds one array and does not say which input "

@@ -21,6 +21,8 @@ struct DataDemand {
   std::function<Status(const std::string &name, DataType type,
                        const std::vector<int64_t> &shape)>
       check = ArrayDemand().check;
+  /// TFRecords stay in their files.
+  bool leavesRecords = false;
   /// Of several files those of this worker (see filesOfWorker).
   int worker = 0, workers = 1;
 };

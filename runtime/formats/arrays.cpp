@@ -212,6 +212,8 @@ Status readArrays(const std::string &path, std::vector<NamedArray> *out,
   std::shared_ptr<const FileBytes> file;
   DIST_RETURN_IF_ERROR(FileBytes::openUnpacked(path, &file, access,
                                                limitByHeader(path, demand)));
+  if (demand.leavesRecords && isTfRecord(file->bytes()))
+    return indexTfRecord(file, path, demand, out);
   return parseArrays(file->bytes(), file, path, out, wholeTables, demand);
 }
 

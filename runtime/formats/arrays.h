@@ -13,12 +13,17 @@
 #define RUNTIME_FORMATS_ARRAYS_H
 
 #include "runtime/formats/file.h"
+#include "runtime/formats/stored_examples.h"
 
 namespace dist {
 
 struct NamedArray {
   std::string name; // empty: the file's only array
   HostArray array;
+  /// Where its data are, which `array` has not then; null: in `array`. Example
+  /// i is number `firstStored` + i there.
+  std::shared_ptr<const StoredExamples> stored = nullptr;
+  int64_t firstStored = 0;
 };
 
 /// What is wanted of a file: nothing else of it is unpacked.
@@ -35,6 +40,8 @@ struct ArrayDemand {
       check = [](const std::string &, DataType, const std::vector<int64_t> &) {
         return Status();
       };
+  /// TFRecords are left in their file (see NamedArray::stored).
+  bool leavesRecords = false;
 };
 
 /// Archives give their members, TFRecords their features. CSV gives "label" (a

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/tf_record.h"
+#include "runtime/formats/arrays.h"
+#include "test/runtime/folder_test.h"
 #include "test/runtime/record_fixture.h"
 #include <gtest/gtest.h>
 
@@ -131,6 +133,70 @@ TEST(TfRecord, DamageIsNamed) {
   uint32_t crc = maskedCrc32c(huge.data(), 8);
   huge.replace(8, 4, reinterpret_cast<char *>(&crc), 4);
   EXPECT_NE(error(huge).find("cut short"), std::string::npos);
+}
+
+struct StoredRecordTest : FolderTest {
+  std::string write(const std::string &name, const std::string &bytes) {
+    EXPECT_TRUE(writeFile(folder / name, bytes).ok());
+    return folder / name;
+  }
+};
+
+TEST_F(StoredRecordTest, IndexedOnesAreDecodedWhenTheyAreAskedFor) {
+  std::string bytes;
+  for (int i = 0; i < 9; ++i)
+    bytes += record({{"f", floats({float(i), float(-i)})},
+                     {"i", integers({i * 1000LL})},
+                     {"s", strings({std::string(3, char('a' + i))})}});
+  ArrayDemand demand;
+  demand.leavesRecords = true;
+  std::vector<NamedArray> stored;
+  for (FileAccess access : {FileAccess::Read, FileAccess::Map}) {
+    ASSERT_TRUE(
+        readArrays(write("a.tfrecord", bytes), &stored, false, access, demand)
+            .ok());
+    ASSERT_EQ(stored.size(), 3u);
+    EXPECT_EQ(stored[0].array.data, nullptr);
+    EXPECT_EQ(stored[0].array.shape, (std::vector<int64_t>{9, 2}));
+    std::vector<int64_t> some = {8, 0, 3};
+    std::vector<float> values(6);
+    stored[0].stored->read(some.data(), 3,
+                           reinterpret_cast<char *>(values.data()));
+    EXPECT_EQ(values, (std::vector<float>{8, -8, 0, 0, 3, -3}));
+    std::vector<int64_t> integers(3);
+    stored[1].stored->read(some.data(), 3,
+                           reinterpret_cast<char *>(integers.data()));
+    EXPECT_EQ(integers, (std::vector<int64_t>{8000, 0, 3000}));
+    std::string text(9, ' ');
+    stored[2].stored->read(some.data(), 3, text.data());
+    EXPECT_EQ(text, "iiiaaaddd");
+  }
+  // What is wrong with a file is told as before.
+  Status damaged =
+      readArrays(write("b.tfrecord", bytes.substr(0, bytes.size() - 1)),
+                 &stored, false, FileAccess::Map, demand);
+  EXPECT_NE(damaged.message().find("example 8): it is cut short"),
+            std::string::npos)
+      << damaged.message();
+}
+
+// A message's fields may be split, repeated, unknown, or none.
+TEST(TfRecord, FieldsInAnyForm) {
+  auto field = [](int number, const std::string &bytes) {
+    return std::string(1, char(number << 3 | 2)) + char(bytes.size()) + bytes;
+  };
+  auto entry = [&](const std::string &name, float value) {
+    return field(1, field(1, name) +
+                        field(2, floats({value}).SerializeAsString()));
+  };
+  std::string unknown = std::string("\x18\x05") + field(9, "more");
+  auto arrays = parsed(frame(field(1, entry("a", 1) + unknown) + unknown +
+                             field(1, entry("b", 2) + entry("a", 3))));
+  ASSERT_EQ(arrays.size(), 2u);
+  EXPECT_EQ(valuesOf<float>(arrays[0]), std::vector<float>{3});
+  EXPECT_EQ(valuesOf<float>(arrays[1]), std::vector<float>{2});
+  error(frame(field(1, entry("a", 1)) + std::string("\0\1\2", 3)));
+  error(frame(field(1, entry("a", 1)) + "\x0b"));
 }
 
 } // namespace
