@@ -263,15 +263,16 @@ static Status findAll(std::string_view bytes, const std::string &where,
 }
 
 /// Decodes one example's values.
-static void decode(const char *file, const Feature &feature, int64_t index,
+static void decode(std::string_view file, const Feature &feature, int64_t index,
                    char *out) {
   examples::Feature parsed;
   // It was whole when it was found. A mapped file that is written over while it
   // is in use has other numbers, here as in other forms.
   std::string why;
   Values values;
-  if (parsed.ParseFromArray(file + feature.starts[index],
-                            int(feature.sizes[index])))
+  std::string_view message =
+      file.substr(feature.starts[index], feature.sizes[index]);
+  if (parsed.ParseFromArray(message.data(), int(message.size())))
     values = valuesOf(parsed, &why);
   if (values.type == feature.type && values.count == feature.count)
     std::memcpy(out, values.data, feature.bytes());
@@ -288,7 +289,7 @@ public:
   void read(const int64_t *indices, int64_t count, char *out) const override {
     size_t bytes = feature.bytes();
     for (int64_t i = 0; i < count; ++i) {
-      decode(file->bytes().data(), feature, indices[i], out + bytes * i);
+      decode(file->bytes(), feature, indices[i], out + bytes * i);
       touch(feature.starts[indices[i]]);
     }
   }
@@ -322,8 +323,7 @@ Status parseTfRecord(std::string_view bytes, const std::string &where,
     auto values =
         std::make_shared<std::string>(feature.bytes() * size_t(count), '\0');
     for (int64_t i = 0; i < count; ++i)
-      decode(bytes.data(), feature, i,
-             values->data() + feature.bytes() * size_t(i));
+      decode(bytes, feature, i, values->data() + feature.bytes() * size_t(i));
     out->push_back(
         {feature.name,
          {feature.type, shapeOf(feature, count), values->data(), values}});
