@@ -9,6 +9,7 @@
 // the times of rank 0:
 //
 //   process_collectives --ranks 2 --wire shm|tcp --spin 1000 --sizes 8,1048576
+//     --way default|exchange|gather|parts|ring|to-one
 //
 //===----------------------------------------------------------------------===//
 #include "tools/bench/ranks_apart.h"
@@ -22,11 +23,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// By AllReduceWay.
+const std::vector<std::string> ways{"default", "exchange", "gather",
+                                    "parts",   "ring",     "to-one"};
+
 int runRank(std::map<std::string, std::string> &options) {
   int ranks = std::stoi(options["--ranks"]),
       rank = std::stoi(options["--rank"]);
   MessageOptions message;
   message.mesh = {ranks};
+  message.allReduceWay = static_cast<AllReduceWay>(
+      std::find(ways.begin(), ways.end(), options["--way"]) - ways.begin());
   message.spinMicroseconds = std::stoi(options["--spin"]);
   std::unique_ptr<MessageWorld> world;
   Status status =
@@ -67,9 +74,15 @@ int main(int count, char **arguments) {
       {"--ranks", "2"},
       {"--wire", "shm"},
       {"--spin", "1000"},
+      {"--way", "default"},
       {"--sizes", "8,1024,65536,1048576,2097152,33554432"}};
   for (int i = 1; i + 1 < count; i += 2)
     options[arguments[i]] = arguments[i + 1];
+  if (!std::count(ways.begin(), ways.end(), options["--way"])) {
+    std::fprintf(stderr, "no way of an all-reduce is called '%s'\n",
+                 options["--way"].c_str());
+    return 1;
+  }
   if (options.count("--rank"))
     return runRank(options);
   return !bench::runRanks({arguments, arguments + count},

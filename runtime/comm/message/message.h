@@ -22,11 +22,25 @@
 #include "runtime/comm/common/options.h"
 #include "runtime/comm/message/transport.h"
 #include "runtime/core/world.h"
+#include <cstdint>
 #include <memory>
 
 namespace dist {
 
+/// How an all-reduce goes. All but Ring sum in the order of ranks, so that they
+/// have the bits of each other.
+enum class AllReduceWay : uint8_t {
+  Default,  // by bytes and ranks
+  Exchange, // each sends its addends to each, which sums
+  Gather,   // the same, but addends go on by others, in log2(ranks) rounds
+  Parts,    // each sums a part, then all gather the parts
+  Ring,     // parts go around, in an order of their own
+  ToOne,    // one sums, and broadcasts
+};
+
 struct MessageOptions : WorldOptions {
+  /// Of all-reduces that do not ask for an algorithm: alike on all ranks.
+  AllReduceWay allReduceWay = AllReduceWay::Default;
   /// Of the world's beginning; `reset` begins the next. Messages of an older
   /// one are dropped.
   uint32_t generation = 0;

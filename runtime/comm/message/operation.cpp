@@ -23,9 +23,10 @@ char *Scratch::allocate(int64_t bytes) {
 
 Operation::Operation(Post &post, const MeshGroups &groups, const Team &team,
                      Scratch &scratch, const Description &description,
-                     void *const *from, void *const *to)
-    : post(post), team(team), scratch(scratch), d(description), from(from),
-      to(to), size(description.size()), me(description.position), rankOf(size) {
+                     AllReduceWay way, void *const *from, void *const *to)
+    : post(post), team(team), scratch(scratch), d(description), way(way),
+      from(from), to(to), size(description.size()), me(description.position),
+      rankOf(size) {
   for (int member = 0; member < size; ++member)
     rankOf[d.positionOf(groups, member)] = (*d.members)[member];
 }
@@ -47,15 +48,8 @@ Status Operation::run() {
   if (d.bytes == 0)
     return Status();
   switch (what.kind) {
-  case CollectiveKind::AllReduce: {
-    if (size == 1 || d.algorithm == Algorithm::Auto) {
-      // Up to here, a message's time is more than that of its bytes.
-      constexpr int64_t fewBytes = 32 << 10;
-      return size == 1 || d.bytes * (size - 1) <= fewBytes ? sumAllAtOnce()
-                                                           : sumInParts();
-    }
-    return d.algorithm == Algorithm::Ring ? sumInRing() : sumAtOne();
-  }
+  case CollectiveKind::AllReduce:
+    return allReduce();
   case CollectiveKind::ReduceScatter:
     return reduceScatter();
   case CollectiveKind::Permute:
@@ -376,6 +370,23 @@ Status Operation::sumSlices(const Slices &slices, const Stream &own,
   return Status();
 }
 
+Status Operation::allReduce() {
+  switch (way) {
+  case AllReduceWay::Exchange:
+    return sumAllAtOnce();
+  case AllReduceWay::Gather:
+    return gatherAndSum();
+  case AllReduceWay::Ring:
+    return sumInRing();
+  case AllReduceWay::ToOne:
+    return sumAtOne();
+  case AllReduceWay::Parts:
+  case AllReduceWay::Default: // none is left that
+    break;
+  }
+  return sumInParts();
+}
+
 Status Operation::sumAllAtOnce() {
   Stream own = whole(from), result = whole(to);
   int64_t bytes = own.size();
@@ -386,6 +397,35 @@ Status Operation::sumAllAtOnce() {
   // The result may lie where what goes does.
   DIST_RETURN_IF_ERROR(finish());
   return sum(slots, own, result, 0, bytes);
+}
+
+// Bruck's all-gather: slot j is for the addends of position me + j. Before the
+// round of a distance, the first `distance` slots are full; they go to the
+// position that far to the left, where they follow those that it has. Any
+// number of ranks takes ceil(log2(size)) rounds, the last one of which brings
+// what is left. Nothing is summed on the way: each rank has all addends in the
+// end, and sums them in the order of ranks.
+Status Operation::gatherAndSum() {
+  Stream own = whole(from), result = whole(to);
+  int64_t bytes = own.size();
+  char *slots = scratch.allocate(bytes * size);
+  own.gather(0, bytes, slots);
+  for (int distance = 1, round = 0; distance < size; distance *= 2, ++round) {
+    int64_t count = bytes * std::min(distance, size - distance);
+    tickets.emplace_back();
+    Ticket *coming = &tickets.back();
+    post.receive(call, round, rankAt((me + distance) % size),
+                 slots + distance * bytes, count, coming);
+    tickets.emplace_back();
+    post.send(call, round, rankAt((me + size - distance) % size), slots, count,
+              &tickets.back());
+    DIST_RETURN_IF_ERROR(waitFor(coming));
+  }
+  Slots addends;
+  for (int source = 0; source < size; ++source)
+    addends.memory.push_back(slots + (source + size - me) % size * bytes);
+  DIST_RETURN_IF_ERROR(sum(addends, own, result, 0, bytes));
+  return finish();
 }
 
 // Position p sums part p. A rank sends it its addends as they lie, in place or

@@ -32,8 +32,8 @@ private:
 class Operation {
 public:
   Operation(Post &post, const MeshGroups &groups, const Team &team,
-            Scratch &scratch, const Description &description, void *const *from,
-            void *const *to);
+            Scratch &scratch, const Description &description, AllReduceWay way,
+            void *const *from, void *const *to);
 
   Status run();
 
@@ -43,7 +43,9 @@ private:
   Status permute();
   Status broadcast(int root, const Stream &out, const Stream &in,
                    uint32_t firstStep);
+  Status allReduce();
   Status sumAllAtOnce();
+  Status gatherAndSum();
   Status sumInParts();
   Status sumInRing();
   Status sumAtOne();
@@ -103,6 +105,7 @@ private:
   const Team &team;
   Scratch &scratch;
   const Description &d;
+  const AllReduceWay way; // of an all-reduce
   void *const *from;
   void *const *to;
   const int size, me;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/message/rank.h"
+#include "runtime/comm/message/choice.h"
 #include <algorithm>
 #include <optional>
 
@@ -29,6 +30,14 @@ Status MessageCommunicator::prepare(const Collective &call,
                                     std::unique_ptr<CollectivePlan> *out) {
   auto plan = std::make_unique<MessagePlan>(call, generation());
   DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
+  if (call.kind == CollectiveKind::AllReduce) {
+    Description &d = plan->description;
+    plan->way =
+        chooseAllReduce(options.allReduceWay, d.algorithm, d.bytes, d.size());
+    // Ranks that differ in it are told so, where they would wait for messages
+    // that do not come.
+    d.call.digest = d.call.digest * 31 + static_cast<uint64_t>(plan->way);
+  }
   plan->channel = plan->description.channel;
   *out = std::move(plan);
   return Status();
@@ -45,7 +54,8 @@ Status MessageCommunicator::run(CollectivePlan &plan, void *const *from,
   progress.advance();
   DIST_RETURN_IF_ERROR(begin(plan));
   const Collective &what = plan.call;
-  Description &description = static_cast<MessagePlan &>(plan).description;
+  auto &own = static_cast<MessagePlan &>(plan);
+  Description &description = own.description;
   description.number = plan.number;
   Team worker(team);
   worker.inBackground = what.background;
@@ -60,7 +70,8 @@ Status MessageCommunicator::run(CollectivePlan &plan, void *const *from,
   if (!what.background)
     waiting.emplace(progress, what.op);
   Post::Inside inside(post);
-  Operation operation(post, groups, worker, scratch, description, from, to);
+  Operation operation(post, groups, worker, scratch, description, own.way, from,
+                      to);
   Status status = operation.run();
   if (status.ok())
     post.end(description);

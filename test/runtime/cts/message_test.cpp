@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/team.h"
 #include "test/runtime/cts/communicator_test.h"
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -20,8 +21,10 @@ namespace {
 
 std::unique_ptr<World> createMessages(const std::vector<int64_t> &mesh,
                                       double timeout, int spin, int threads,
-                                      Algorithm algorithm, bool host) {
+                                      Algorithm algorithm, bool host,
+                                      AllReduceWay way) {
   MessageOptions options;
+  options.allReduceWay = way;
   fill(&options, mesh, timeout, spin, threads, algorithm, host);
   int ranks = host + std::accumulate(mesh.begin(), mesh.end(), 1,
                                      std::multiplies<int>());
@@ -33,17 +36,19 @@ std::unique_ptr<World> createMessages(const std::vector<int64_t> &mesh,
 }
 
 Backend messages(std::string name, int spin, int threads,
-                 Algorithm algorithm = Algorithm::Auto) {
+                 Algorithm algorithm = Algorithm::Auto,
+                 AllReduceWay way = AllReduceWay::Default) {
   auto create = [=](bool host) {
     return [=](std::vector<int64_t> mesh, double timeout) {
-      return createMessages(mesh, timeout, spin, threads, algorithm, host);
+      return createMessages(mesh, timeout, spin, threads, algorithm, host, way);
     };
   };
   Backend backend{name, create(false), create(true),
                   algorithm == Algorithm::Ring};
   backend.giversWait = false;
-  // In a ring each waits for its neighbour.
-  backend.namesAllMissing = algorithm != Algorithm::Ring;
+  // In a ring each waits for its neighbour, and so in a round.
+  backend.namesAllMissing =
+      algorithm != Algorithm::Ring && way != AllReduceWay::Gather;
   return backend;
 }
 
@@ -52,6 +57,7 @@ using Kind = CollectiveKind;
 /// Worlds of one rank each, as processes have them.
 struct Apart {
   MessageOptions options;
+  std::vector<AllReduceWay> ways; // by rank, where they differ
   std::vector<std::unique_ptr<MessageWorld>> worlds;
 
   explicit Apart(int ranks, double timeout = 20) {
@@ -65,6 +71,8 @@ struct Apart {
   }
   void open() {
     for (auto &end : makeMemoryTransports(options.mesh[0])) {
+      if (!ways.empty())
+        options.allReduceWay = ways[worlds.size()];
       worlds.emplace_back();
       std::vector<std::unique_ptr<Transport>> own;
       own.push_back(std::move(end));
@@ -150,18 +158,25 @@ sum(const Sums &sums, int ranks, const std::function<Communicator &(int)> &at) {
   return results;
 }
 
-// Of many slices, of pieces that share one, in place and not.
+// Of many slices, in place and not: each way sums in the order of ranks.
 TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
-  for (int ranks : {2, 3, 5}) {
+  for (int ranks : {2, 3, 4, 5, 8}) {
     WorldOptions local;
     local.mesh = {ranks};
     local.spinMicroseconds = 0;
     std::unique_ptr<LocalWorld> memory;
     ASSERT_TRUE(LocalWorld::create(local, &memory).ok());
-    Apart messages(ranks);
-    messages.open();
+    std::map<AllReduceWay, Apart> apart;
+    using Way = AllReduceWay;
+    for (Way way :
+         {Way::Default, Way::Exchange, Way::Gather, Way::Parts, Way::ToOne}) {
+      Apart &messages = apart.try_emplace(way, ranks).first->second;
+      messages.options.allReduceWay = way;
+      messages.open();
+    }
     for (const Sums &sums :
          {Sums{Kind::AllReduce, Algorithm::Auto, {3, 1, 200}},
+          Sums{Kind::AllReduce, Algorithm::Auto, {70001, 7, 1}},
           Sums{Kind::AllReduce, Algorithm::Auto, {1500000, 7, 300001, 1, 1}},
           Sums{Kind::AllReduce, Algorithm::Ring, {700000, 7, 1, 100001}},
           Sums{Kind::AllReduce, Algorithm::ReduceToOne, {700000, 7, 1}},
@@ -169,17 +184,40 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
       auto expected = sum(sums, ranks, [&](int r) -> Communicator & {
         return memory->rank(r);
       });
-      auto got = sum(sums, ranks,
-                     [&](int r) -> Communicator & { return messages.rank(r); });
-      for (int rank = 0; rank < ranks; ++rank) {
-        ASSERT_EQ(got[rank].size(), expected[rank].size());
-        EXPECT_EQ(std::memcmp(got[rank].data(), expected[rank].data(),
-                              got[rank].size() * 4),
-                  0)
-            << name(sums.kind) << " of " << ranks;
+      for (auto &[way, messages] : apart) {
+        if (way != Way::Default && sums.counts[0] > 100000)
+          continue; // would take its time
+        auto got =
+            sum(sums, ranks, [&, &at = messages](int r) -> Communicator & {
+              return at.rank(r);
+            });
+        for (int rank = 0; rank < ranks; ++rank) {
+          ASSERT_EQ(got[rank].size(), expected[rank].size());
+          EXPECT_FALSE(std::memcmp(got[rank].data(), expected[rank].data(),
+                                   got[rank].size() * 4))
+              << name(sums.kind) << " of " << ranks << ", way " << int(way);
+        }
       }
     }
   }
+}
+
+TEST(MessageWorld, RefusesWaysThatDiffer) {
+  Apart two(2);
+  two.ways = {AllReduceWay::Default, AllReduceWay::Gather};
+  two.open();
+  for (const Status &status :
+       two.onAll([](Communicator &rank) { return sumOne(rank); }))
+    EXPECT_NE(status.message().find("different"), std::string::npos);
+}
+
+// In ceil(log2(ranks)) messages of a rank, not in ranks - 1.
+TEST(MessageWorld, ManyRanksGatherInRounds) {
+  Apart eight(8);
+  eight.open();
+  eight.onAll([](Communicator &rank) { return sumOne(rank); });
+  EXPECT_EQ(eight.worlds[3]->traffic(3).messages, 3);
+  EXPECT_EQ(eight.worlds[3]->traffic(3).bytes, 7 * 8);
 }
 
 // What the cost model counts.
@@ -349,9 +387,14 @@ TEST(MessageWorld, RefusesEndsOfOthers) {
 } // namespace
 
 std::vector<Backend> backends() {
-  return {messages("Sleeping", 0, 1), messages("Spinning", 200, 1),
-          messages("WithTeams", 0, 2), messages("Ring", 0, 1, Algorithm::Ring),
-          messages("ReduceToOne", 0, 1, Algorithm::ReduceToOne)};
+  return {messages("Sleeping", 0, 1),
+          messages("Spinning", 200, 1),
+          messages("WithTeams", 0, 2),
+          messages("Ring", 0, 1, Algorithm::Ring),
+          messages("ReduceToOne", 0, 1, Algorithm::ReduceToOne),
+          messages("Exchange", 0, 1, Algorithm::Auto, AllReduceWay::Exchange),
+          messages("Gather", 0, 1, Algorithm::Auto, AllReduceWay::Gather),
+          messages("Parts", 0, 1, Algorithm::Auto, AllReduceWay::Parts)};
 }
 
 } // namespace dist::cts
