@@ -11,6 +11,7 @@
 #include "runtime/cluster/network.h"
 #include "runtime/cluster/status/format.h"
 #include "runtime/cluster/status/metrics_server.h"
+#include "runtime/comm/mpi/mpi.h"
 #include "runtime/comm/ucx/ucx.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
@@ -81,6 +82,9 @@ struct ClusterRun::Impl {
   /// From now on processes that end, or are frozen, are lost to the others.
   Status watchEachOther(const Options &options, bool outlivesMembers);
   Status serveMetrics(const Options &options);
+  Status connectByMpi(const WorldOptions &options, std::shared_ptr<World> *out);
+
+  bool usesMpi = false;
 };
 
 ClusterRun::ClusterRun() = default;
@@ -284,33 +288,55 @@ Status ClusterRun::join(const Options &options, const std::string &package,
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
   settings->process = membership.self();
-  settings->makeWorld = [this](const WorldOptions &world,
-                               std::shared_ptr<World> *out) {
-    setActivity("connecting to the other workers");
-    std::shared_ptr<MessageWorld> made;
-    DIST_RETURN_IF_ERROR(
-        cluster::makeClusterWorld(*impl->membership, impl->placement, world,
-                                  chooseInterface(impl->spec), &made));
-    impl->world = made;
-    std::vector<Communicator *> ranks;
-    for (int rank : impl->placement.ranksOf(impl->membership->self()))
-      ranks.push_back(&made->rank(rank));
-    impl->heartbeat->attach(std::move(ranks), world.nameOp);
-    // What names ops, and the ranks, are the session's.
-    World *shown = made.get();
-    *out = std::shared_ptr<World>(
-        shown, [made = std::move(made), this](World *) mutable {
-          impl->heartbeat->detach();
-          impl->addTraffic(*made, &impl->sent);
-          made.reset();
-        });
-    return Status();
-  };
+  settings->makeWorld =
+      [this, usesMpi = options.usesMpi](const WorldOptions &world,
+                                        std::shared_ptr<World> *out) {
+        setActivity("connecting to the other workers");
+        if (usesMpi)
+          return impl->connectByMpi(world, out);
+        std::shared_ptr<MessageWorld> made;
+        DIST_RETURN_IF_ERROR(
+            cluster::makeClusterWorld(*impl->membership, impl->placement, world,
+                                      chooseInterface(impl->spec), &made));
+        impl->world = made;
+        std::vector<Communicator *> ranks;
+        for (int rank : impl->placement.ranksOf(impl->membership->self()))
+          ranks.push_back(&made->rank(rank));
+        impl->heartbeat->attach(std::move(ranks), world.nameOp);
+        // What names ops, and the ranks, are the session's.
+        World *shown = made.get();
+        *out = std::shared_ptr<World>(
+            shown, [made = std::move(made), this](World *) mutable {
+              impl->heartbeat->detach();
+              impl->addTraffic(*made, &impl->sent);
+              made.reset();
+            });
+        return Status();
+      };
   if (!isChief())
     return Status();
   noteCluster(impl->spec, impl->secret.has_value(), hosts, int(hosts.size()),
               ", " + std::to_string(impl->placement.ranks()) + " ranks");
   DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
+  return Status();
+}
+
+Status ClusterRun::Impl::connectByMpi(const WorldOptions &options,
+                                      std::shared_ptr<World> *out) {
+  std::shared_ptr<World> made;
+  DIST_RETURN_IF_ERROR(cluster::makeMpiClusterWorld(
+      *membership, placement, options,
+      {pathBeside(std::string("../lib/") + kMpiLibrary), kMpiLibrary}, &made));
+  usesMpi = true;
+  heartbeat->attach(
+      {&made->rank(placement.ranksOf(membership->self()).front())},
+      options.nameOp);
+  World *shown = made.get();
+  *out = std::shared_ptr<World>(
+      shown, [made = std::move(made), this](World *) mutable {
+        heartbeat->detach();
+        made.reset();
+      });
   return Status();
 }
 
@@ -494,6 +520,9 @@ Status ClusterRun::regroup(Options *options) {
 std::string ClusterRun::describeTraffic() const {
   if (impl->served)
     return impl->served->describeTraffic();
+  if (impl->usesMpi)
+    return impl->membership->nameOf(impl->membership->self()) +
+           " sent its part through MPI, which does not say how much";
   Traffic sum = impl->sent;
   if (std::shared_ptr<MessageWorld> world = impl->world.lock())
     impl->addTraffic(*world, &sum);

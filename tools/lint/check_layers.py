@@ -34,6 +34,7 @@ OUTSIDE = [
     (r"(mlir|llvm)/", lambda n: not n.startswith(("runtime/", "tools/dist-run", "tools/options", "examples/"))),
     (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
     (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
+    (r"mpi\.h$", lambda n: n == "runtime/comm/mpi/shim.cpp"),
     (r"uc[pst]/", lambda n: n.startswith("runtime/comm/ucx/")),
     (r"microhttpd", lambda n: n.startswith("runtime/cluster/status/")),
     (r"grpc|.*\.grpc\.pb\.h", lambda n: n.startswith("runtime/cluster/")),

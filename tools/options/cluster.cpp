@@ -230,6 +230,14 @@ Status parseMetricsPort(const std::string &text, std::string *host,
   return Status();
 }
 
+Status parseCommunicator(const std::string &text, bool *usesMpi) {
+  *usesMpi = text == "mpi";
+  return text == "ucx" || text == "mpi"
+             ? Status()
+             : wrongValue("--communicator", text + " is none",
+                          "give ucx, or mpi");
+}
+
 Status parseCoordination(const std::string &text, cluster::SharedStore *store) {
   *store = {};
   if (text == "embedded")

@@ -58,6 +58,7 @@ Status parseMetricsPort(const std::string &text, std::string *host,
 
 /// `embedded`, for which there are none, `etcd://HOST:PORT,...` or
 /// `coordinator://HOST:PORT`.
+Status parseCommunicator(const std::string &text, bool *usesMpi);
 Status parseCoordination(const std::string &text, cluster::SharedStore *store);
 
 /// `23000:23999`, both of them included.

@@ -112,6 +112,29 @@ static Status checkShardPolicy(const Options &o) {
   return Status();
 }
 
+/// What a site's MPI cannot do.
+static Status checkMpi(const Options &o) {
+  const std::string option = "--communicator mpi";
+  if (!o.usesMpi)
+    return Status();
+  if (o.elastic)
+    return wrongValue(option, "MPI does not outlive a process that is lost",
+                      "leave --elastic or this out");
+  if (hasServers(o))
+    return wrongValue(option, "parameter servers send messages of their own",
+                      "leave it out");
+  if (o.workers > 0 && !o.clusterFound)
+    return wrongValue(option, "its processes are those that mpirun starts",
+                      "leave --workers out, and start with mpirun -n " +
+                          std::to_string(o.workers));
+  if (o.devices.size() > 1)
+    return wrongValue(option,
+                      "its ranks are processes, and --devices has " +
+                          std::to_string(o.devices.size()) + " in each",
+                      "give --devices cpu:1, and mpirun more processes");
+  return Status();
+}
+
 /// What is said of clusters, and who reads it.
 static Status checkCluster(const Options &o) {
   if (o.servers > 0 && !o.printCluster && !isPackage(o.model) && !hasServers(o))
@@ -128,6 +151,7 @@ static Status checkCluster(const Options &o) {
       {"--shard-policy", !o.shardPolicy.empty()},
       {"--port-range", o.firstPort > 0},
       {"--coordination", bool(o.store)},
+      {"--communicator", o.usesMpi},
       {"--hosts", o.hosts > 0}};
   for (auto [option, isGiven] : given)
     if (isGiven && !o.printCluster && !isPackage(o.model) && !hasProcesses(o) &&
@@ -138,6 +162,7 @@ static Status checkCluster(const Options &o) {
                         "--strategy " + formatStrategies(o.strategies) +
                             " runs in one process",
                         "add --strategy multi-worker-mirrored");
+  DIST_RETURN_IF_ERROR(checkMpi(o));
   DIST_RETURN_IF_ERROR(checkShardPolicy(o));
   if (o.hosts > o.workers && o.workers > 0)
     return wrongValue("--hosts",

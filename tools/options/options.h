@@ -107,6 +107,7 @@ struct Options {
   double heartbeatTimeout = 0.9;   // 0: none
   int firstPort = 0, lastPort = 0; // to listen at; 0: any
   cluster::SharedStore store;      // none: the chief's
+  bool usesMpi = false;            // collectives by a site's MPI, not by UCX
   bool elastic = false;            // goes on without workers that are lost
   int minWorkers = 1;              // that are enough for that
   int maxRestarts = 0;             // of the processes of --workers

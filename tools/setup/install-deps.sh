@@ -16,6 +16,8 @@ packages=(
   libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc etcd-server libucx-dev libmicrohttpd-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev libzip-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev doxygen
   iproute2 nftables # several hosts in one, for tests
+  # Optional, 11 MB to load and 48 MB installed: libopenmpi-dev openmpi-bin, for
+  # --communicator mpi, whose tests need them.
   dpkg-dev file # cpack makes a .deb
 )
 missing=()

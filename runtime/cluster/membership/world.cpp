@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/world.h"
+#include "runtime/comm/mpi/mpi.h"
 #include "runtime/comm/ucx/ucx.h"
 #include <algorithm>
 #include <unistd.h>
@@ -92,6 +93,22 @@ Status makeClusterTransport(Membership &membership,
   return Status();
 }
 
+/// Ranks are called by their members' names, and who waits keeps no CPU that
+/// others may need.
+static WorldOptions ofMembers(const Membership &membership,
+                              const Placement &placement,
+                              const WorldOptions &options) {
+  WorldOptions result = options;
+  if (sharesCpus(membership))
+    result.spinMicroseconds = result.spinForHostMicroseconds = 0;
+  std::vector<std::string> names;
+  for (int rank = 0; rank < placement.ranks(); ++rank)
+    names.push_back("rank " + std::to_string(rank) + " of " +
+                    membership.nameOf(placement.of(rank).process));
+  result.nameRank = [names](int rank) { return names[rank]; };
+  return result;
+}
+
 Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const WorldOptions &options,
                         const std::string &networkDevices,
@@ -100,18 +117,30 @@ Status makeClusterWorld(Membership &membership, const Placement &placement,
   DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices,
                                 /*sharedMemory=*/true, &ends));
   MessageOptions message;
-  static_cast<WorldOptions &>(message) = options;
-  if (sharesCpus(membership))
-    message.spinMicroseconds = message.spinForHostMicroseconds = 0;
-  std::vector<std::string> names;
-  for (int rank = 0; rank < placement.ranks(); ++rank)
-    names.push_back("rank " + std::to_string(rank) + " of " +
-                    membership.nameOf(placement.of(rank).process));
-  message.nameRank = [names](int rank) { return names[rank]; };
+  static_cast<WorldOptions &>(message) =
+      ofMembers(membership, placement, options);
   std::unique_ptr<MessageWorld> made;
   DIST_RETURN_IF_ERROR(MessageWorld::create(message, std::move(ends), &made));
   *out = std::move(made);
   return Status();
+}
+
+Status makeMpiClusterWorld(const Membership &membership,
+                           const Placement &placement,
+                           const WorldOptions &options,
+                           const std::vector<std::string> &libraries,
+                           std::shared_ptr<World> *out) {
+  std::vector<int> ranks = placement.ranksOf(membership.self());
+  if (ranks.size() != 1)
+    return Status::error(StatusCode::InvalidArgument,
+                         "MPI cannot connect the ranks", "--communicator mpi",
+                         "its ranks are processes, and this one has " +
+                             std::to_string(ranks.size()),
+                         "give --devices cpu:1, and mpirun more processes");
+  const dist_comm_vtable *mpi = nullptr;
+  DIST_RETURN_IF_ERROR(loadMpi(libraries, &mpi));
+  return makeMpiWorld(*mpi, ofMembers(membership, placement, options),
+                      ranks.front(), out);
 }
 
 } // namespace dist::cluster

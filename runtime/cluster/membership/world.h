@@ -31,6 +31,14 @@ Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const std::string &networkDevices,
                         std::shared_ptr<MessageWorld> *out);
 
+/// The same by a site's MPI, from the first of `libraries` that is there.
+/// Errors: several ranks in this process, too.
+Status makeMpiClusterWorld(const Membership &membership,
+                           const Placement &placement,
+                           const WorldOptions &options,
+                           const std::vector<std::string> &libraries,
+                           std::shared_ptr<World> *out);
+
 } // namespace dist::cluster
 
 #endif // RUNTIME_CLUSTER_MEMBERSHIP_WORLD_H
