@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 
-# Ports that are free now: all are held until the last one is known.
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(5)]
-addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+# Ports that no other program is given: bound, so that they are taken, and not
+# listened at, so that the tasks may.
+sockets = [socket.socket() for _ in range(5)]
 for one in sockets:
-    one.close()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("127.0.0.1", 0))
+addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 cluster = {"chief": addresses[:1], "worker": addresses[1:3], "ps": addresses[3:]}
 tasks = {}
 for job in cluster:

@@ -62,9 +62,8 @@ void probeThreads(int64_t count) {
 RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost,
                          std::shared_ptr<ThreadTeam> sharedTeam,
                          bool ownHelpers)
-    : threadsOfRank(threadsOfRank), ranks(threadsOfRank.size()),
-      withHost(withHost), ownHelpers(ownHelpers),
-      threadIds(threadsOfRank.size()),
+    : threadsOfRank(threadsOfRank), threadIds(threadsOfRank.size()),
+      ranks(threadsOfRank.size()), withHost(withHost), ownHelpers(ownHelpers),
       team(sharedTeam ? std::move(sharedTeam)
                       : std::make_shared<ThreadTeam>()) {
   int64_t busy = 0;

@@ -1,5 +1,4 @@
 //===- session_figures.cpp - What a session tells of its ranks ------------===//
-//-------------------===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
