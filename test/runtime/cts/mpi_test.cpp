@@ -182,7 +182,7 @@ TEST_F(Mpi, GroupsAndOrdersOfAxes) {
   if (ranks % 2)
     GTEST_SKIP() << "no second axis";
   open({2, ranks / 2});
-  for (std::vector<int64_t> axes :
+  for (const std::vector<int64_t> &axes :
        {std::vector<int64_t>{0}, {1}, {0, 1}, {1, 0}, {}})
     for (Kind kind : {Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter,
                       Kind::AllToAll})
