@@ -15,6 +15,7 @@
 #include "passes/Partition/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Strategy/Passes.h"
+#include "passes/Workers/Passes.h"
 
 namespace mlir::dist {
 
@@ -23,6 +24,7 @@ inline void registerAllPasses() {
   registerGraphPasses();
   registerStrategyPasses();
   registerPartitionPasses();
+  registerWorkersPasses();
   registerInterchangePasses();
   registerDistLoweringPasses();
   registerLoweringPipelines();

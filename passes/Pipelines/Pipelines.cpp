@@ -11,6 +11,7 @@
 #include "passes/Partition/Passes.h"
 #include "passes/Pipelines/Tactics.h"
 #include "passes/Strategy/Passes.h"
+#include "passes/Workers/Passes.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -84,6 +85,12 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     apply.lossScale = options.precision == "f16";
     pm.addPass(createApplyOptimizerPass(apply));
     pm.addPass(createFoldPass());
+  }
+  // Behind whatever reads the count.
+  if (options.workers > 1) {
+    CountOwnExamplesPassOptions count;
+    count.workers = options.workers;
+    pm.nest<func::FuncOp>().addPass(createCountOwnExamplesPass(count));
   }
   // Strategies decide by what will run.
   SelectEntriesPassOptions select;
@@ -179,6 +186,22 @@ void mlir::dist::buildRecomputePipeline(
   pm.addPass(createRecomputePass(recompute));
 }
 
+/// How all-reduces go.
+static void addAlgorithms(OpPassManager &pm,
+                          const PartitionPipelineOptions &options) {
+  // Behind the buckets, each of which becomes one transfer a level; and before
+  // algorithms are chosen for the all-reduces that this leaves.
+  HierarchicalCollectivesPassOptions levels;
+  levels.always = options.allReduce == "hierarchical";
+  if (levels.always || options.allReduce == "auto")
+    pm.nest<func::FuncOp>().addPass(createHierarchicalCollectivesPass(levels));
+  if (options.allReduce == "ring" || options.allReduce == "reduce-to-one") {
+    ChooseAlgorithmPassOptions choose;
+    choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
+    pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
+  }
+}
+
 void mlir::dist::buildPartitionPipeline(
     OpPassManager &pm, const PartitionPipelineOptions &options) {
   buildNumberPipeline(pm);
@@ -248,17 +271,7 @@ void mlir::dist::buildPartitionPipeline(
   SplitHostPassOptions host;
   host.bytesPerPack = options.bytesPerPack;
   pm.addPass(createSplitHostPass(host));
-  // Behind the buckets, each of which becomes one transfer a level; and before
-  // algorithms are chosen for the all-reduces that this leaves.
-  HierarchicalCollectivesPassOptions levels;
-  levels.always = options.allReduce == "hierarchical";
-  if (levels.always || options.allReduce == "auto")
-    pm.nest<func::FuncOp>().addPass(createHierarchicalCollectivesPass(levels));
-  if (options.allReduce == "ring" || options.allReduce == "reduce-to-one") {
-    ChooseAlgorithmPassOptions choose;
-    choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
-    pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
-  }
+  addAlgorithms(pm, options);
   // Behind all that takes the program apart, which works on one op for all
   // microbatches.
   if (options.stages > 0) {
@@ -269,6 +282,17 @@ void mlir::dist::buildPartitionPipeline(
   // Behind the buckets: they are what is worth starting.
   if (options.overlap)
     pm.nest<func::FuncOp>().addPass(createOverlapCollectivesPass());
+}
+
+void mlir::dist::buildAveragePipeline(OpPassManager &pm,
+                                      const PartitionPipelineOptions &options) {
+  AverageWorkersPassOptions average;
+  average.workers = options.workers;
+  average.every = options.syncEvery;
+  average.linkCost = options.workerLinkCost;
+  average.bytesPerPack = options.bytesPerPack;
+  pm.addPass(createAverageWorkersPass(average));
+  addAlgorithms(pm, options);
 }
 
 void mlir::dist::buildUnrollPipeline(OpPassManager &pm,

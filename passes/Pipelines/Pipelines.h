@@ -77,6 +77,11 @@ struct TrainPipelineOptions : PassPipelineOptions<TrainPipelineOptions> {
                                 llvm::cl::init("f32")};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("Seed of dropout"),
                        llvm::cl::init(0)};
+  Option<int64_t> workers{
+      *this, "workers",
+      llvm::cl::desc("Who run the entries by themselves, each on its part of "
+                     "the batch; 1: nobody does"),
+      llvm::cl::init(1)};
   Option<bool> markCotangents{*this, "mark-cotangents",
                               llvm::cl::desc("For graph-recompute"),
                               llvm::cl::init(false)};
@@ -119,6 +124,17 @@ struct PartitionPipelineOptions
   Option<int64_t> stageProcesses{
       *this, "stage-processes",
       llvm::cl::desc("Into how many processes the stages are cut"),
+      llvm::cl::init(1)};
+  Option<int64_t> workers{
+      *this, "workers",
+      llvm::cl::desc("Of dist-average-workers; 1: their program is one"),
+      llvm::cl::init(1)};
+  Option<int64_t> syncEvery{*this, "sync-every",
+                            llvm::cl::desc("Steps between averages"),
+                            llvm::cl::init(1)};
+  Option<double> workerLinkCost{
+      *this, "worker-link-cost",
+      llvm::cl::desc("Of a byte between workers, against one within"),
       llvm::cl::init(1)};
   Option<std::string> portionAxis{*this, "portion-axis",
                                   llvm::cl::desc("Of weights: their mesh axis"),
@@ -235,6 +251,11 @@ void buildNumberPipeline(OpPassManager &pm);
 /// From annotations to the program of one rank.
 void buildPartitionPipeline(OpPassManager &pm,
                             const PartitionPipelineOptions &options);
+
+/// From one worker's program to that of several, which train by themselves and
+/// average their variables now and then.
+void buildAveragePipeline(OpPassManager &pm,
+                          const PartitionPipelineOptions &options);
 
 /// Of a program of stages that is not unrolled: a copy of each op for each
 /// microbatch, and what is chosen among copies. It is what runs.

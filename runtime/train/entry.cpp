@@ -133,14 +133,26 @@ StepResult EntryCall::read(const std::vector<Tensor> &outputs) const {
     const Tensor &tensor = outputs[position];
     return elementAsDouble(tensor.type, tensor.data.data(), 0);
   };
+  // Workers that train by themselves have parts of the loss, and their own word
+  // on whether it is finite.
+  auto each = [&](int position) {
+    const Tensor &tensor = outputs[position];
+    std::vector<double> values(elementCount(tensor.shape));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = elementAsDouble(tensor.type, tensor.data.data(), i);
+    return values;
+  };
   if (isHere(loss)) {
     result.hasLoss = true;
-    result.loss = float(value(loss));
+    for (double part : each(loss))
+      result.loss += float(part);
     result.finite = std::isfinite(result.loss);
   }
-  if (isHere(finite))
+  if (isHere(finite)) {
     // The program's word counts: with a loss scale above 1 it skips the step.
-    result.finite = value(finite) != 0;
+    std::vector<double> words = each(finite);
+    result.finite = std::find(words.begin(), words.end(), 0) == words.end();
+  }
   if (isHere(learningRate)) {
     result.hasLearningRate = true;
     result.learningRate = float(value(learningRate));

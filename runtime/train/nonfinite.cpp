@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/nonfinite.h"
+#include "runtime/train/averaging.h"
 #include "runtime/core/processes.h"
 #include "runtime/formats/convert.h"
 #include <algorithm>
@@ -57,6 +58,7 @@ Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
   // answer of all, before they read variables together.
   DIST_RETURN_IF_ERROR(share(session, scanExamples(data, batch, plan, stop)));
   const manifest::Manifest &manifest = session.manifest();
+  Status found;
   for (int i = 0; i < manifest.variables_size(); ++i) {
     const manifest::Variable &variable = manifest.variables(i);
     if (!isFloat(variable.global_type().type()) ||
@@ -64,14 +66,18 @@ Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
       continue;
     Tensor value;
     DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    for (int64_t k = 0; k < elementCount(value.shape); ++k)
+    for (int64_t k = 0; found.ok() && k < elementCount(value.shape); ++k)
       if (!std::isfinite(elementAsDouble(value.type, value.data.data(), k)))
-        return stop("tensor '" + variable.name() +
-                        "' holds NaN or infinity "
-                        "after the update (all ranks)",
-                    "lower the learning rate or give --clip-norm; "
-                    "--on-nonfinite=continue goes on");
+        found = stop("tensor '" + variable.name() +
+                         "' holds NaN or infinity "
+                         "after the update (all ranks)",
+                     "lower the learning rate or give --clip-norm; "
+                     "--on-nonfinite=continue goes on");
   }
+  // Workers that train by themselves do not find the same.
+  if (stepsPerSync(manifest) > 0)
+    DIST_RETURN_IF_ERROR(share(session, found));
+  DIST_RETURN_IF_ERROR(std::move(found));
   return stop("data and variables are finite (all ranks)",
               "lower the learning rate or give --clip-norm; "
               "--on-nonfinite=continue goes on");

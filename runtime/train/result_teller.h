@@ -23,14 +23,18 @@ public:
                        ResultTeller *out);
   /// The results of calls that all processes have made, as EntryCall::read
   /// gives them where the loss is. Moves nothing where each process has them.
+  /// Of workers that train by themselves each gives its part of the loss.
   Status tell(StepResult *results, size_t count) const;
   /// Whether this process learns results by `tell` alone.
   bool isTold() const;
 
 private:
+  Status add(StepResult *results, size_t count) const;
+
   Session *session = nullptr;
   bool hasAll = true; // here
   int source = -1;    // the process that tells; -1: none has to
+  bool adds = false;  // all have parts of the loss
 };
 
 } // namespace dist

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/train/averaging.h"
 #include "runtime/train/evaluation.h"
 #include "runtime/train/keeping.h"
 #include "runtime/train/nonfinite.h"
@@ -56,6 +57,7 @@ private:
   Status resumeKept();
   Status adopt(const TrainingState &read, const std::string &from);
   int64_t stepsUntilDue() const;
+  int64_t stepsPerLaunch() const;
   Status launch(BatchStream &stream, int64_t count);
   Status runElsewhere(int64_t count);
   bool stops() {
@@ -79,6 +81,7 @@ private:
   std::unique_ptr<CheckpointFolder> folder; // null: nothing is saved
   EntryPair entries;
   EntryCall apply;
+  Averaging averaging;
   BatchPlan plan;
   TrainingState state;
   Monitors monitors;
@@ -122,6 +125,13 @@ Status Trainer::prepare() {
   std::vector<const EntryCall *> made = entries.calls();
   made.push_back(&apply);
   DIST_RETURN_IF_ERROR(ResultTeller::create(session, created, made, &teller));
+  DIST_RETURN_IF_ERROR(Averaging::create(session, &averaging));
+  if (averaging && options.kept)
+    return Status::error(
+        StatusCode::InvalidArgument, "this cannot be combined",
+        "--sync-every with --elastic",
+        "what a lost worker trained since the last average is nowhere else",
+        "use --checkpoint DIR with --max-restarts");
   plan = entries.plan(session.manifest());
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
@@ -157,7 +167,7 @@ Status Trainer::prepare() {
         prepareEvaluation(session, *validation, &evaluating, &whole, &ofIts));
   }
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
-  plan.hold = std::min({options.stepsPerLaunch, lastStep, stepsPerEpoch});
+  plan.hold = std::min({stepsPerLaunch(), lastStep, stepsPerEpoch});
   state.batch = plan.batch;
   state.examples = data.examples();
   state.shardPolicy = nameOf(options.shardPolicy);
@@ -297,6 +307,7 @@ Status Trainer::save(SaveAs which) {
     DIST_RETURN_IF_ERROR(finishSave(nullptr));
   if (savedStep == state.step)
     return Status();
+  DIST_RETURN_IF_ERROR(averaging.beforeReading(state.step));
   state.epochSeconds = now() - epochBegan;
   bool beside = options.asyncSave && which == SaveAs::One;
   DIST_RETURN_IF_ERROR(folder->beginSave(session, state, beside));
@@ -308,13 +319,21 @@ Status Trainer::save(SaveAs which) {
   return failure;
 }
 
+/// Between averages nothing has to be said to other workers: not after each
+/// step either whether they go on.
+int64_t Trainer::stepsPerLaunch() const {
+  constexpr int64_t kOwnSteps = 16;
+  return averaging ? std::max(options.stepsPerLaunch, kOwnSteps)
+                   : options.stepsPerLaunch;
+}
+
 /// Steps until the host has something to do between two of them.
 int64_t Trainer::stepsUntilDue() const {
   int64_t steps = std::min(lastStep - state.step,
                            stepsPerEpoch - state.step % stepsPerEpoch);
   if (options.saveEvery > 0)
     steps = std::min(steps, options.saveEvery - state.step % options.saveEvery);
-  return steps;
+  return std::min(steps, averaging.stepsUntilDue(state.step));
 }
 
 /// Runs `count` batches in one go, then tells of each.
@@ -345,7 +364,9 @@ Status Trainer::launch(BatchStream &stream, int64_t count) {
     stepCalls.push_back(
         {&calls[i].entry->entry(), &calls[i].inputs, &calls[i].outputs});
   std::function<bool(size_t)> goOn;
-  if (options.onNonfinite == OnNonfinite::Stop && used > 1)
+  // Workers that train by themselves hear of it behind the launch: no update
+  // is made of what is not finite.
+  if (options.onNonfinite == OnNonfinite::Stop && used > 1 && !averaging)
     goOn = [this, used](size_t i) {
       // To end between a batch and its update would lose the batch.
       bool hasUpdate = i + 1 < used && calls[i + 1].batch == calls[i].batch;
@@ -443,6 +464,7 @@ Status Trainer::record(const Batch &batch, const StepResult &result,
 }
 
 Status Trainer::endEpoch() {
+  DIST_RETURN_IF_ERROR(averaging.beforeReading(state.step));
   TrainingState::PendingEpoch &row = state.pendingEpoch.emplace();
   if (!metrics.has("loss"))
     row.values.emplace_back("loss",
@@ -501,6 +523,7 @@ Status Trainer::train(FitOutcome *outcome) {
   else if (folder && (options.folderUse == FolderUse::Resume ||
                       options.folderUse == FolderUse::TakeOver))
     DIST_RETURN_IF_ERROR(resume());
+  averaging.begin(state.step);
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)
     DIST_RETURN_IF_ERROR(folder->begin(session));
@@ -528,9 +551,9 @@ Status Trainer::train(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(finishWritten());
     int64_t before = state.step;
     DIST_RETURN_IF_ERROR(
-        stream
-            ? launch(*stream, std::min(options.stepsPerLaunch, stepsUntilDue()))
-            : runElsewhere(stepsUntilDue()));
+        stream ? launch(*stream, std::min(stepsPerLaunch(), stepsUntilDue()))
+               : runElsewhere(stepsUntilDue()));
+    DIST_RETURN_IF_ERROR(averaging.afterStep(state.step));
     if (state.step == before)
       continue; // stopped before the first
     bool stopsWithin =

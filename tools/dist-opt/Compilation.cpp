@@ -176,7 +176,7 @@ LogicalResult Compilation::annotate() {
   // Servers' programs are of one device: before anything is split.
   if (failed(placeServers()))
     return failure();
-  if (strategy.ranks == 1)
+  if (!isSplit())
     return success();
   AnnotatePipelineOptions annotate;
   fillAnnotateOptions(annotate);
@@ -190,12 +190,22 @@ LogicalResult Compilation::partition() {
   partition.unroll = false;
   if (failed(leaveWorkers()))
     return failure();
-  if (strategy.ranks == 1)
+  if (!isSplit())
     return runPipeline(
         [&](OpPassManager &pm) { buildRecomputePipeline(pm, partition); },
         Verified::AtTheEnd);
   return runPipeline(
       [&](OpPassManager &pm) { buildPartitionPipeline(pm, partition); },
+      Verified::AtTheEnd);
+}
+
+LogicalResult Compilation::averageWorkers() {
+  if (averaged == 1)
+    return success();
+  PartitionPipelineOptions partition;
+  fillPartitionOptions(partition);
+  return runPipeline(
+      [&](OpPassManager &pm) { buildAveragePipeline(pm, partition); },
       Verified::AtTheEnd);
 }
 
@@ -402,8 +412,8 @@ int Compilation::run() {
   if (failed(partition()))
     return printer.exitCode();
   // What is recomputed or started early is chosen among the copies.
-  bool rolled =
-      stage == "partitioned" && options.recompute.empty() && !options.overlap;
+  bool rolled = stage == "partitioned" && options.recompute.empty() &&
+                !options.overlap && averaged == 1;
   if (rolled && options.check.empty() && options.memoryLimitGiB <= 0) {
     attachServers();
     return print(bytecode);
@@ -423,6 +433,8 @@ int Compilation::run() {
     if (code || (options.emit.empty() && options.explain.empty()))
       return code;
   }
+  if (failed(averageWorkers()))
+    return printer.exitCode();
   if (stage == "package")
     return emitPackage(std::move(few));
   if (stage == "explain" || options.memoryLimitGiB > 0) {

@@ -82,6 +82,9 @@ private:
   /// Of a pipeline, one op stands for all microbatches until `unroll`: what is
   /// written is as long as the model.
   LogicalResult partition();
+  /// With --sync-every, from one worker's program to all workers'; behind
+  /// --check, which knows no values that differ between ranks.
+  LogicalResult averageWorkers();
   LogicalResult unroll();
   /// A copy of it with copies of few microbatches, which the kernels of the
   /// others are made of; null where copies of all have to be there from the
@@ -129,6 +132,10 @@ private:
                                     std::max(1, options.hosts));
   }
   bool freesGradients() const;
+  /// Of --sync-every: `strategy` and the batch become one worker's.
+  void leaveToWorkers();
+  /// Whether the program is one of a mesh.
+  bool isSplit() const { return strategy.ranks > 1 || averaged > 1; }
   LoweringOptions loweringOptions();
   /// The report gets the times of kernels while the module is lowered.
   void describeCosts(LoweringOptions &lowering, ExplainReport &report);
@@ -167,6 +174,10 @@ private:
   /// The global batch asked for (0: the model's own), and the one compiled: a
   /// multiple of the replicas.
   int64_t batch = 0, paddedBatch = 0;
+  /// The same of all workers together.
+  int64_t globalBatch = 0;
+  /// Workers that train by themselves and average; 1: none do.
+  int64_t averaged = 1;
   int64_t threads = 1;
   bool verifies = true;
 };

@@ -72,6 +72,9 @@ Status Compilation::plan() {
               std::to_string(less + total));
     }
   }
+  globalBatch = batch;
+  if (options.syncEvery > 0)
+    leaveToWorkers();
   if (options.threads > 0)
     threads = options.threads;
   else
@@ -96,6 +99,25 @@ Status Compilation::plan() {
 
 /// ZeRO from its second stage on: whole gradients are there until their bucket
 /// is reduced, not until the update reads them in each other's memory.
+void Compilation::leaveToWorkers() {
+  averaged = strategy.workers;
+  auto &mesh = strategy.mesh;
+  llvm::erase_if(mesh, [](const auto &axis) { return axis.first == "host"; });
+  llvm::erase(strategy.dataAxes, "host");
+  // Of a single device, too: shardings are over some mesh.
+  if (mesh.empty()) {
+    mesh = {{"data", 1}};
+    strategy.dataAxes = {"data"};
+  }
+  strategy.processes.clear();
+  strategy.ranks /= averaged;
+  strategy.replicas /= averaged;
+  replicas /= averaged;
+  // Rounded down, it differs from the padded one where the global one does.
+  batch /= averaged;
+  paddedBatch /= averaged;
+}
+
 bool Compilation::freesGradients() const {
   return llvm::any_of(options.strategies, [](const auto &one) {
     std::string stage = ::dist::tools::getZeroStage(one);
@@ -113,8 +135,8 @@ LoweringOptions Compilation::loweringOptions() {
   ::dist::manifest::Manifest &metadata = lowering.metadata;
   metadata.set_model_name(llvm::sys::path::filename(options.model).str());
   metadata.set_strategy(strategy.name);
-  metadata.set_global_batch(batch);
-  metadata.set_ranks(strategy.ranks);
+  metadata.set_global_batch(globalBatch);
+  metadata.set_ranks(strategy.ranks * averaged);
   metadata.set_accumulate_steps(options.accumulate);
   metadata.set_producer(::dist::tools::versionText());
   for (const std::string &metric : options.metrics)
@@ -130,6 +152,8 @@ LoweringOptions Compilation::loweringOptions() {
   for (StringRef key : {kFullBatches, kPredictFullBatches})
     if (auto why = (*module)->getAttrOfType<StringAttr>(key))
       map[key.substr(StringRef("graph.").size()).str()] = why.str();
+  if (averaged > 1)
+    map["sync-every"] = std::to_string(options.syncEvery);
   map["notes"] = joinNotes();
   // Who gives them again asks for what the package is.
   map["arguments"] = llvm::join(options.compileArguments, "\n");
@@ -258,11 +282,17 @@ void Compilation::fillTrainOptions(TrainPipelineOptions &train) {
   train.syncBatchNorm = options.syncBatchNorm;
   train.seed = options.seed;
   train.precision = options.precision;
+  train.workers = averaged;
   train.markCotangents = !options.recompute.empty();
 }
 
 void Compilation::fillPartitionOptions(PartitionPipelineOptions &partition) {
   partition.recompute = options.recompute;
+  partition.workers = averaged;
+  partition.syncEvery = options.syncEvery;
+  MachineModel machine = getMachine();
+  partition.workerLinkCost =
+      machine.link.bytesPerSecond / machine.processLink.bytesPerSecond;
   partition.memoryLimit = int64_t(options.memoryLimitGiB * (1 << 30));
   partition.bytesPerPack = options.bytesPerPack;
   partition.overlap = options.overlap;

@@ -19,6 +19,7 @@ ALLOWED = {
     "passes/Graph": IR + ["passes/Analysis", "passes/Graph"],
     "passes/Strategy": IR + ["passes/Analysis", "passes/Strategy"],
     "passes/Partition": IR + ["passes/Analysis", "passes/Partition"],
+    "passes/Workers": IR + ["passes/Workers"],
     "passes/Interchange": IR + ["passes/Interchange"],
     "passes/Lowering": IR + ["passes/Analysis", "passes/Lowering", "runtime/abi", "runtime/core", "runtime/formats",
                              "runtime/device/cpu"],

@@ -97,6 +97,7 @@ struct Options {
   std::vector<std::string> split;     // REGEX=DIM:AXIS
   std::string splitPreset;            // empty: chosen
   std::string allReduce = "auto";
+  int64_t syncEvery = 0;    // steps between workers' averages; 0: none
   std::string compress;     // METHOD or METHOD:key=value; empty: none
   int64_t bytesPerPack = 0; // 0: automatic
   bool overlap = false;

@@ -286,6 +286,13 @@ static void addStrategyOptions(Table &table, Options &o) {
              "powersgd:rank=N; what is not sent is added to the next step's. "
              "Of several processes, only what passes between them",
              &o.compress);
+  table.integer(
+      "--sync-every",
+      "multi-worker-mirrored: each worker trains K steps on its part "
+      "of the batch by itself, then the workers' variables, optimizer "
+      "slots among them, are averaged (local SGD); also before an "
+      "evaluation and a save",
+      1, &o.syncEvery);
   table.integer("--bytes-per-pack",
                 "size of the gradients' buckets, and of what zero:stage=3 "
                 "gathers with a variable ahead of its use; 0 (default): one "

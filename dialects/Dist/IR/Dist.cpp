@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Processes.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Sources.h"
+#include "dialects/Dist/IR/OwnAxis.h"
 #include "dialects/Dist/IR/Portion.h"
 #include "dialects/Dist/IR/PulledRows.h"
 #include "dialects/Dist/IR/ServerPart.h"
@@ -115,6 +116,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == kPortionAttr)
     return verifyPortion(op, attribute.getValue());
+  if (attribute.getName() == kOwnAxisAttr)
+    return verifyOwnAxis(op, attribute.getValue());
   if (attribute.getName() == kPulledRowsAttr)
     return verifyPulledRows(op, attribute.getValue());
   if (attribute.getName() == kServerPartsAttr)
