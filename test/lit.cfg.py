@@ -77,6 +77,8 @@ if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 
 if subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "e2e", "Inputs", "hosts.py")], capture_output=True).returncode == 0:
     config.available_features.add("hosts")
 
+if shutil.which("openssl"):
+    config.available_features.add("openssl")
 if shutil.which("etcd"):
     config.available_features.add("etcd")
 

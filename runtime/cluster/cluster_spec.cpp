@@ -45,13 +45,16 @@ std::string Address::text() const {
   return (isV6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+const char *SharedStore::scheme() const {
+  return isCoordinator ? kCoordinatorScheme
+         : isEncrypted ? kEtcdTlsScheme
+                       : kEtcdScheme;
+}
+
 std::string SharedStore::text() const {
   std::string text;
   for (const Address &address : addresses)
-    text += (!text.empty()   ? ","
-             : isCoordinator ? kCoordinatorScheme
-                             : kEtcdScheme) +
-            address.text();
+    text += (text.empty() ? scheme() : ",") + address.text();
   return text;
 }
 

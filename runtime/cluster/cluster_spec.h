@@ -58,11 +58,17 @@ struct SharedStore {
   std::vector<Address> addresses;
   /// A dist-run coordinator serves it, not an etcd.
   bool isCoordinator = false;
+  /// An etcd by TLS: the authorities whose certificates it may show, and what
+  /// is shown to it, which may be nothing; in PEM.
+  bool isEncrypted = false;
+  std::string authority, certificate, key;
 
   explicit operator bool() const { return !addresses.empty(); }
+  const char *scheme() const;
   std::string text() const; // etcd://10.0.0.1:2379,10.0.0.2:2379
 };
 inline constexpr char kEtcdScheme[] = "etcd://";
+inline constexpr char kEtcdTlsScheme[] = "etcds://";
 inline constexpr char kCoordinatorScheme[] = "coordinator://";
 
 /// Parses `host:port`. `why` and `todo` of a failure; empty on success.

@@ -39,8 +39,9 @@ namespace dist::tools {
 /// Beside the time in which a loss is noticed, what a process may take to come
 /// from a step to a new meeting.
 static constexpr double kRegroupSeconds = 5;
-/// How often the chief looks for those who have come.
-static constexpr std::chrono::seconds kNewcomersInterval{1};
+/// And what it may take to hear of a loss, beside that time, for one that would
+/// be chief.
+static constexpr double kTurnSeconds = 1;
 
 using cluster::ClusterSpec;
 using cluster::Membership;
@@ -57,8 +58,8 @@ struct ClusterRun::Impl {
   /// Of which each process of this machine takes a part; none: it is bound.
   std::vector<int> allCpus;
   Preparation preparation;
-  bool sawNewcomers = false; // of the chief
-  std::chrono::steady_clock::time_point nextLook;
+  /// There is a store without it.
+  bool canLoseChief = false;
 
   Traffic sent; // through worlds of epochs before
 
@@ -95,6 +96,9 @@ ServedRun *ClusterRun::served() const {
 }
 
 bool ClusterRun::isChief() const {
+  // Who it is when one was lost is for those that are left.
+  if (impl && impl->membership)
+    return impl->membership->self() == 0;
   return !impl || *impl->spec.self == impl->spec.chief();
 }
 
@@ -141,6 +145,7 @@ Status ClusterRun::find(const Options &options) {
     found->allCpus = cpu::usableCpus();
     found->takePart(found->spec.trainers());
   }
+  found->canLoseChief = bool(options.store);
   impl = std::move(found);
   return Status();
 }
@@ -208,8 +213,7 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.timeout = options.startTimeout;
   joining.cpus = int(cpu::usableCpus().size());
   joining.isElastic = options.elastic;
-  joining.store = options.store;
-  DIST_RETURN_IF_ERROR(checkStore(options));
+  DIST_RETURN_IF_ERROR(openStore(options, &joining.store));
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
   };
@@ -317,7 +321,11 @@ Status ClusterRun::join(const Options &options, const std::string &package,
     return Status();
   noteCluster(impl->spec, impl->secret.has_value(), hosts, int(hosts.size()),
               ", " + std::to_string(impl->placement.ranks()) + " ranks");
-  DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
+  Status served = impl->serveMetrics(options);
+  if (served.ok() || membership.epoch() == 0)
+    return served;
+  // The chief before, which may be frozen, has the port.
+  printNote("dist-run: note: no metrics from now on: " + served.message());
   return Status();
 }
 
@@ -434,7 +442,8 @@ bool ClusterRun::hasLostOthers(const Status &failed) {
       impl->heartbeat->findLost(/*waits=*/true);
   return !lost.empty() &&
          std::none_of(lost.begin(), lost.end(), [&](const auto &one) {
-           return one.member == 0 || one.member == impl->membership->self();
+           return (one.member == 0 && !impl->canLoseChief) ||
+                  one.member == impl->membership->self();
          });
 }
 
@@ -462,13 +471,7 @@ void ClusterRun::prepare(const Options &options) {
 }
 
 bool ClusterRun::hasNewcomers() {
-  if (!impl || !impl->membership || !isChief())
-    return false;
-  auto now = std::chrono::steady_clock::now();
-  if (now < impl->nextLook)
-    return impl->sawNewcomers;
-  impl->nextLook = now + kNewcomersInterval;
-  return impl->sawNewcomers = impl->membership->hasNewcomers();
+  return impl && impl->membership && impl->membership->hasNewcomers();
 }
 
 Status ClusterRun::agreeToGrow(bool *grows) {
@@ -476,12 +479,11 @@ Status ClusterRun::agreeToGrow(bool *grows) {
   if (!impl)
     return Status();
   std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(
-      impl->membership->exchange("stop",
-                                 {interruptedBy()      ? "ends"
-                                  : impl->sawNewcomers ? "grows"
-                                                       : ""},
-                                 &all));
+  DIST_RETURN_IF_ERROR(impl->membership->exchange("stop",
+                                                  {interruptedBy()  ? "ends"
+                                                   : hasNewcomers() ? "grows"
+                                                                    : ""},
+                                                  &all));
   for (const std::vector<std::string> &one : all)
     *grows |= one == std::vector<std::string>{"grows"};
   for (const std::vector<std::string> &one : all)
@@ -490,7 +492,7 @@ Status ClusterRun::agreeToGrow(bool *grows) {
 }
 
 Status ClusterRun::regroup(Options *options) {
-  impl->sawNewcomers = false;
+  const bool wasChief = isChief();
   setActivity("meeting the workers that are left");
   Membership &membership = *impl->membership;
   cluster::RegroupOptions regrouping;
@@ -504,6 +506,7 @@ Status ClusterRun::regroup(Options *options) {
   regrouping.fewest = options->minWorkers;
   // Others have heard of it by then, or are lost, too.
   regrouping.timeout = kRegroupSeconds + 2 * options->heartbeatTimeout;
+  regrouping.turn = kTurnSeconds + 2 * options->heartbeatTimeout;
   DIST_RETURN_IF_ERROR(membership.regroup(regrouping));
   // These are of the members before. Not earlier: who hears that the chief has
   // left does not look for it.
@@ -514,6 +517,9 @@ Status ClusterRun::regroup(Options *options) {
   mine.clear();
   impl->takeMembers(options);
   impl->preparation.finish();
+  if (isChief() && !wasChief)
+    printNote("dist-run: note: " + membership.nameOf(0) +
+              " is the chief from now on");
   return Status();
 }
 

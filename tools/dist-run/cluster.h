@@ -41,7 +41,8 @@ public:
   /// each.
   Status find(const Options &options);
   bool isCluster() const { return impl != nullptr; }
-  /// Who tells and writes; alone, this process.
+  /// Who tells and writes; alone, this process. Another one when the chief was
+  /// lost and the others have met again.
   bool isChief() const;
 
   /// Under --elastic, before the program is made: waits for the others.
@@ -80,7 +81,8 @@ public:
   /// where no other process of this machine does.
   void prepare(const Options &options);
   /// Whether this process can go on without those by whose loss its run has
-  /// failed: the chief is not among them. Waits until it is known.
+  /// failed: the chief is not among them, or there is a store without it. Waits
+  /// until it is known.
   bool hasLostOthers(const Status &failed);
   /// Whether workers wait to be taken in, as the chief sees now and then.
   bool hasNewcomers();

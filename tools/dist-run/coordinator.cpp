@@ -28,9 +28,13 @@ static Status serve(const Options &options,
   DIST_RETURN_IF_ERROR(readJobSecret(options, {address}, &secret));
   cluster::EtcdServerOptions serving;
   serving.address = {cluster::listenLiteral(address.host), address.port};
+  serving.journal = options.journal;
   if (secret)
     serving.tls = cluster::makeCertificates(*secret);
   DIST_RETURN_IF_ERROR(cluster::EtcdServer::start(serving, server));
+  if (uint64_t bytes = (*server)->cutBytes())
+    printNote("dist-run: note: " + std::to_string(bytes) +
+              " bytes of an unfinished record are cut off " + options.journal);
   address.port = (*server)->port();
   return printResult("the store is at coordinator://" + address.text() +
                      (secret ? ", for who has the job's secret\n"

@@ -19,6 +19,7 @@
 #include "runtime/core/package.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/file.h"
+#include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/secret.h"
@@ -108,12 +109,12 @@ private:
   Status startOne(int index);
   /// Those that were lost, where the others take them in.
   void startAgain();
+  /// Finds what failed where no single one's failure ends the run.
+  void judge();
   /// Whether the run is over with this one's failure.
   bool isFatal(size_t worker) const;
   /// Those that are left have to end.
-  bool isOver() const {
-    return firstFailed >= 0 || (isChiefs && workers[0].hasEnded);
-  }
+  bool isOver() const;
   void passOn(Worker &worker);
   void reap();
   void signalAll(int signal);
@@ -131,6 +132,8 @@ private:
   /// Beside a chief that tells all what to do, or goes on without those that
   /// are lost, a worker more or less is its concern.
   bool isChiefs = false;
+  /// Another one takes the place of a chief that is lost.
+  bool canLoseChief = false;
   int firstFailed = -1;
 };
 
@@ -209,6 +212,7 @@ Status Workers::start(const Options &options, int servers,
   package = program;
   isElastic = options.elastic;
   isChiefs = servers > 0 || isElastic;
+  canLoseChief = isElastic && options.store;
   DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
   const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
                                                {"worker", options.workers},
@@ -243,7 +247,35 @@ Status Workers::start(const Options &options, int servers,
   return Status();
 }
 
-bool Workers::isFatal(size_t worker) const { return !isChiefs || worker == 0; }
+bool Workers::isFatal(size_t worker) const {
+  return !isChiefs || (worker == 0 && !canLoseChief);
+}
+
+bool Workers::isOver() const {
+  // Who is not lost has done all of the run, or was stopped with all others.
+  auto hasFinished = [](const Worker &worker) {
+    return worker.hasEnded && WIFEXITED(worker.status) &&
+           (WEXITSTATUS(worker.status) == 0 ||
+            WEXITSTATUS(worker.status) == kResumableExit);
+  };
+  if (canLoseChief)
+    return std::any_of(workers.begin(), workers.end(), hasFinished);
+  return firstFailed >= 0 || (isChiefs && workers[0].hasEnded);
+}
+
+void Workers::judge() {
+  if (!canLoseChief)
+    return;
+  // Who was there last has done what the run has.
+  size_t last = 0;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    if (workers[i].status == 0)
+      return;
+    if (workers[i].end > workers[last].end)
+      last = i;
+  }
+  firstFailed = int(last);
+}
 
 void Workers::signalAll(int signal) {
   for (const Worker &worker : workers)
@@ -330,7 +362,7 @@ static void noteRestart(const std::string &why, const std::string &what,
 }
 
 void Workers::startAgain() {
-  for (size_t i = 1; i < workers.size(); ++i) {
+  for (size_t i = canLoseChief ? 0 : 1; i < workers.size(); ++i) {
     Worker &worker = workers[i];
     bool isLost =
         worker.hasEnded && isAccident(worker.status) &&
@@ -383,6 +415,7 @@ int Workers::wait() {
     }
   }
   setChildGroup(0);
+  judge();
   if (firstFailed < 0)
     return 0;
   const Worker &failed = workers[firstFailed];

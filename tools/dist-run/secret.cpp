@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/secret.h"
+#include "runtime/formats/file.h"
 #include <cstdlib>
 
 namespace dist::tools {
@@ -40,9 +41,30 @@ Status readJobSecret(const Options &options,
              : cluster::JobSecret::fromFile(options.jobSecretFile, &**out);
 }
 
-Status checkStore(const Options &options) {
+static Status readPem(const char *option, const std::string &path,
+                      std::string *out) {
+  if (path.empty())
+    return Status();
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  out->assign(file->bytes());
+  return out->find("-----BEGIN ") != std::string::npos
+             ? Status()
+             : Status::error(StatusCode::InvalidInput, "this is no PEM", path,
+                             "it has no BEGIN line",
+                             std::string("correct ") + option);
+}
+
+Status openStore(const Options &options, cluster::SharedStore *out) {
+  *out = options.store;
   // A coordinator has the job's secret, which is looked for beside it.
   if (options.store.isCoordinator)
+    return Status();
+  DIST_RETURN_IF_ERROR(readPem("--etcd-ca", options.etcdCa, &out->authority));
+  DIST_RETURN_IF_ERROR(
+      readPem("--etcd-cert", options.etcdCert, &out->certificate));
+  DIST_RETURN_IF_ERROR(readPem("--etcd-key", options.etcdKey, &out->key));
+  if (options.store.isEncrypted)
     return Status();
   for (const cluster::Address &address : options.store.addresses)
     if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
@@ -52,8 +74,8 @@ Status checkStore(const Options &options) {
           address.text() +
               " is not this machine's, and what the processes know each other "
               "by is told there",
-          "reach it by an encrypted tunnel that begins at 127.0.0.1, or give "
-          "--insecure-network, where nobody else can read or change it");
+          "reach it by TLS (etcds://), or give --insecure-network, where "
+          "nobody else can read or change it");
   return Status();
 }
 

@@ -24,8 +24,9 @@ Status readJobSecret(const Options &options,
                      const std::vector<cluster::Address> &addresses,
                      std::optional<cluster::JobSecret> *out);
 
-/// Errors: what is told in the store could be read on its way there.
-Status checkStore(const Options &options);
+/// The store that --coordination names, with what is shown to it. Errors: what
+/// is told there could be read on its way; a file that cannot be read.
+Status openStore(const Options &options, cluster::SharedStore *out);
 
 /// What `--workers` gives the processes that it starts; empty: they find one.
 Status makeLaunchSecret(const Options &options, std::string *out);

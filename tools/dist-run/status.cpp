@@ -10,6 +10,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launched_jobs.h"
+#include "tools/dist-run/secret.h"
 
 namespace dist::tools {
 
@@ -17,11 +18,13 @@ int runStatus(const Options &options) {
   LaunchedJob job;
   std::string endpoint;
   cluster::proto::ClusterStatus status;
+  cluster::SharedStore store;
   Status asked = findAskedJob(options, &job);
   if (asked.ok())
-    asked =
-        cluster::readFromChief(job.chief, job.secret, cluster::kControlEndpoint,
-                               &endpoint, options.store);
+    asked = openStore(options, &store);
+  if (asked.ok())
+    asked = cluster::readFromChief(&job.chief, job.secret,
+                                   cluster::kControlEndpoint, &endpoint, store);
   if (asked.ok())
     asked = cluster::askForStatus(job.chief.host, endpoint, &status);
   if (!asked.ok())

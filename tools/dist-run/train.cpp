@@ -351,8 +351,15 @@ int runFit(const Options &options) {
         StatusCode::InvalidArgument, "a run in one process serves no metrics",
         "--metrics-port", "", "leave it out, or train with several --workers");
   // Not after the model was compiled, workers were started and the data read.
-  if (status.ok() && !options.checkpoint.empty() && cluster.isChief())
-    status = checkCheckpointFolder(options.checkpoint, use);
+  // The first task's process may be one that the others are to take in.
+  const bool mayBeLate = options.elastic && options.store && !launches;
+  auto checkFolder = [&] {
+    return !options.checkpoint.empty() && cluster.isChief()
+               ? checkCheckpointFolder(options.checkpoint, use)
+               : Status();
+  };
+  if (status.ok() && !mayBeLate)
+    status = checkFolder();
   if (!status.ok())
     return report(status);
   if (launches)
@@ -365,6 +372,8 @@ int runFit(const Options &options) {
     status = cluster.meet(&present, &isLate);
     if (status.ok() && isLate)
       status = elastic.beginLate();
+    else if (status.ok() && mayBeLate)
+      status = checkFolder();
     if (!status.ok())
       return report(status);
     if (isLate && !options.checkpoint.empty())
@@ -372,6 +381,7 @@ int runFit(const Options &options) {
   }
   while (true) {
     bool goesOn = false;
+    const bool wasChief = cluster.isChief();
     int code = fitOnce(present, use, cluster, elastic, &goesOn);
     if (!goesOn)
       return code;
@@ -381,9 +391,9 @@ int runFit(const Options &options) {
       printNote("dist-run: note: going on with " +
                 std::to_string(present.workers) +
                 (present.workers == 1 ? " worker" : " workers"));
-    if (use == FolderUse::Overwrite ||
-        (use == FolderUse::New && !options.checkpoint.empty()))
-      use = FolderUse::Resume;
+    if (!options.checkpoint.empty())
+      use = cluster.isChief() && !wasChief ? FolderUse::TakeOver
+                                           : FolderUse::Resume;
   }
 }
 

@@ -242,15 +242,14 @@ Status parseCoordination(const std::string &text, cluster::SharedStore *store) {
   *store = {};
   if (text == "embedded")
     return Status();
-  const std::string own = cluster::kCoordinatorScheme;
-  const std::string others = cluster::kEtcdScheme;
-  store->isCoordinator = text.rfind(own, 0) == 0;
-  if (!store->isCoordinator && text.rfind(others, 0) != 0)
+  store->isCoordinator = startsWith(text, cluster::kCoordinatorScheme);
+  store->isEncrypted = startsWith(text, cluster::kEtcdTlsScheme);
+  if (!startsWith(text, store->scheme()))
     return wrongValue("--coordination", text + " is none",
                       "give embedded, coordinator://HOST:PORT of a dist-run "
                       "coordinator, or etcd://HOST:PORT, more of them by "
-                      "commas; an etcd is reached in clear text");
-  const size_t first = (store->isCoordinator ? own : others).size();
+                      "commas; etcds:// is reached by TLS");
+  const size_t first = std::string(store->scheme()).size();
   for (size_t from = first, to = 0; to < text.size(); from = to + 1) {
     to = std::min(text.find(',', from), text.size());
     cluster::Address address;

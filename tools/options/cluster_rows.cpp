@@ -30,14 +30,29 @@ void addClusterOptions(Table &table, Options &o) {
              &o.insecureNetwork);
   table.usedBy("fit evaluate predict bench status");
   table.value("--coordination",
-              "embedded|coordinator://HOST:PORT|etcd://HOST:PORT,...",
+              "embedded|coordinator://HOST:PORT|etcd[s]://HOST:PORT,...",
               "where the cluster's processes meet: a store that the chief "
               "serves (default), that dist-run coordinator serves, or an etcd, "
-              "of which each address will do; training goes on while it is "
-              "away",
+              "of which each address will do, by TLS with etcds; training goes "
+              "on while it is away",
               [&](const std::string &given) {
                 return parseCoordination(given, &o.store);
               });
+  table.text("--etcd-ca", "FILE",
+             "the authorities that the certificates of an etcds:// are signed "
+             "by, in PEM",
+             &o.etcdCa);
+  table.text("--etcd-cert", "FILE",
+             "this process's certificate, in PEM, for an etcd that asks for "
+             "one (--client-cert-auth), with --etcd-key",
+             &o.etcdCert);
+  table.text("--etcd-key", "FILE", "the key of --etcd-cert, in PEM",
+             &o.etcdKey);
+  table.usedBy("coordinator");
+  table.text("--journal", "FILE",
+             "keeps what the store holds in this file, so that a coordinator "
+             "that is started again goes on with it (default: in memory)",
+             &o.journal);
   table.usedBy("fit evaluate predict bench");
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "
@@ -66,8 +81,9 @@ void addClusterOptions(Table &table, Options &o) {
   table.flag("--elastic",
              "goes on when workers are lost: those that are left take their "
              "part of the batch, from a state that each has in memory; the "
-             "chief (worker 0) must be among them. One that is started again "
-             "is taken in",
+             "chief (worker 0) must be among them, unless they meet in a store "
+             "of its own (--coordination). One that is started again is taken "
+             "in",
              &o.elastic);
   table.integer("--min-workers",
                 "fewest workers that --elastic goes on with (default 1)", 1,

@@ -186,10 +186,21 @@ static Status checkCluster(const Options &o) {
                       "with parameter servers a run goes on without a worker "
                       "as it is",
                       "leave it out");
-  if (o.elastic && o.store)
-    return wrongValue("--elastic",
-                      "who goes on is agreed in the chief's store alone",
-                      "leave --coordination out");
+  for (auto [option, isGiven] : {std::pair("--etcd-ca", !o.etcdCa.empty()),
+                                 std::pair("--etcd-cert", !o.etcdCert.empty()),
+                                 std::pair("--etcd-key", !o.etcdKey.empty())})
+    if (isGiven && !o.store.isEncrypted)
+      return wrongValue(option, "no etcd is reached by TLS",
+                        "add --coordination etcds://HOST:PORT");
+  if (o.store.isEncrypted && o.etcdCa.empty())
+    return wrongValue("--coordination",
+                      o.store.text() + ": whom to trust is not said",
+                      "add --etcd-ca FILE");
+  if (o.etcdCert.empty() != o.etcdKey.empty())
+    return wrongValue(o.etcdCert.empty() ? "--etcd-key" : "--etcd-cert",
+                      "a certificate and its key are given together",
+                      o.etcdCert.empty() ? "add --etcd-cert FILE"
+                                         : "add --etcd-key FILE");
   if (o.elastic && isPackage(o.model))
     return wrongValue("--elastic", "a package is for one number of workers",
                       "give the model file");

@@ -104,14 +104,16 @@ struct Options {
   bool errorOnImplicitReshard = false, allowReplicate = false;
   bool strictDivisibility = false, wholeAxes = false;
   double collectiveTimeout = 30;
-  double startTimeout = 300;       // 0: none
-  double heartbeatTimeout = 0.9;   // 0: none
-  int firstPort = 0, lastPort = 0; // to listen at; 0: any
-  cluster::SharedStore store;      // none: the chief's
-  bool usesMpi = false;            // collectives by a site's MPI, not by UCX
-  bool elastic = false;            // goes on without workers that are lost
-  int minWorkers = 1;              // that are enough for that
-  int maxRestarts = 0;             // of the processes of --workers
+  double startTimeout = 300;             // 0: none
+  double heartbeatTimeout = 0.9;         // 0: none
+  int firstPort = 0, lastPort = 0;       // to listen at; 0: any
+  cluster::SharedStore store;            // none: the chief's
+  std::string etcdCa, etcdCert, etcdKey; // files
+  std::string journal;                   // of a coordinator; empty: in memory
+  bool usesMpi = false; // collectives by a site's MPI, not by UCX
+  bool elastic = false; // goes on without workers that are lost
+  int minWorkers = 1;   // that are enough for that
+  int maxRestarts = 0;  // of the processes of --workers
   /// Where the chief serves metrics; a port of 0: a free one.
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere

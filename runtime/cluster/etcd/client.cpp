@@ -26,7 +26,8 @@ static constexpr int kLargestMessage = 64 << 20;
 static bool isOfHandshake(std::string message) {
   std::transform(message.begin(), message.end(), message.begin(),
                  [](unsigned char c) { return c == '_' ? ' ' : tolower(c); });
-  for (const char *why : {"certificate verify failed", "wrong version number"})
+  for (const char *why : {"certificate verify failed", "wrong version number",
+                          "is not in peer certificate"})
     if (message.find(why) != std::string::npos)
       return true;
   return false;
@@ -58,93 +59,121 @@ void silenceGrpc() {
   gpr_set_log_function([](gpr_log_func_args *) {});
 }
 
-struct EtcdClient::Impl {
-  Impl(const std::string &address, int64_t timeout,
-       const std::optional<TlsCertificates> &tls)
-      : channel(makeChannel(address, tls)), kv(KV::NewStub(channel)),
-        lease(Lease::NewStub(channel)),
-        watch(etcdserverpb::Watch::NewStub(channel)), timeout(timeout) {}
+static std::shared_ptr<grpc::Channel>
+makeChannel(const std::string &address, const EtcdClientOptions &options) {
+  grpc::ChannelArguments arguments;
+  // Peers are reached directly, whatever proxy there is for the web.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A server that starts anew is found at once, not after gRPC's minutes.
+  // (The least backoff is how long connecting may take, too: it stays.)
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetMaxReceiveMessageSize(kLargestMessage);
+  std::shared_ptr<grpc::ChannelCredentials> credentials =
+      grpc::InsecureChannelCredentials();
+  if (options.tls) {
+    grpc::SslCredentialsOptions shown;
+    shown.pem_root_certs = options.tls->authority;
+    shown.pem_private_key = options.tls->key;
+    shown.pem_cert_chain = options.tls->certificate;
+    credentials = grpc::SslCredentials(shown);
+    if (!options.tlsName.empty())
+      arguments.SetSslTargetNameOverride(options.tlsName);
+  }
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
 
-  static std::shared_ptr<grpc::Channel>
-  makeChannel(const std::string &address,
-              const std::optional<TlsCertificates> &tls) {
-    grpc::ChannelArguments arguments;
-    // Peers are reached directly, whatever proxy there is for the web.
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    // A server that starts anew is found at once, not after gRPC's minutes.
-    // (The least backoff is how long connecting may take, too: it stays.)
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetMaxReceiveMessageSize(kLargestMessage);
-    std::shared_ptr<grpc::ChannelCredentials> credentials =
-        grpc::InsecureChannelCredentials();
-    if (tls) {
-      grpc::SslCredentialsOptions shown;
-      shown.pem_root_certs = tls->authority;
-      shown.pem_private_key = tls->key;
-      shown.pem_cert_chain = tls->certificate;
-      credentials = grpc::SslCredentials(shown);
-      arguments.SetSslTargetNameOverride(kTlsName);
-    }
-    return grpc::CreateCustomChannel(address, credentials, arguments);
+namespace {
+
+/// A member of the etcd.
+struct EtcdMember {
+  explicit EtcdMember(std::shared_ptr<grpc::Channel> made)
+      : channel(std::move(made)), kv(KV::NewStub(channel)),
+        lease(Lease::NewStub(channel)),
+        watch(etcdserverpb::Watch::NewStub(channel)) {}
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<KV::Stub> kv;
+  std::unique_ptr<Lease::Stub> lease;
+  std::unique_ptr<etcdserverpb::Watch::Stub> watch;
+};
+
+} // namespace
+
+struct EtcdClient::Impl {
+  explicit Impl(const EtcdClientOptions &options) : timeout(options.timeout) {
+    for (const std::string &address : options.addresses)
+      members.emplace_back(makeChannel(address, options));
+  }
+
+  /// Whose turn it is.
+  EtcdMember &present() { return members[turn % members.size()]; }
+  /// The next one's turn after a failure, which several calls may have seen.
+  StoreResult heard(size_t by, StoreResult result) {
+    if (result.code == StoreCode::Unavailable ||
+        result.code == StoreCode::DeadlineExceeded ||
+        result.code == StoreCode::Unauthenticated)
+      turn.compare_exchange_strong(by, by + 1);
+    return result;
   }
   void setDeadline(grpc::ClientContext &context) const {
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(timeout));
   }
   template <typename Stub, typename Method, typename Request, typename Response>
-  StoreResult call(Stub &stub, Method method, const Request &request,
-                   Response *response) {
+  StoreResult call(std::unique_ptr<Stub> EtcdMember::*stub, Method method,
+                   const Request &request, Response *response) {
     grpc::ClientContext context;
     setDeadline(context);
-    return fromGrpc((stub.*method)(&context, request, response));
+    const size_t by = turn;
+    Stub &called = *(members[by % members.size()].*stub);
+    return heard(by, fromGrpc((called.*method)(&context, request, response)));
   }
 
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<KV::Stub> kv;
-  std::unique_ptr<Lease::Stub> lease;
-  std::unique_ptr<etcdserverpb::Watch::Stub> watch;
+  std::vector<EtcdMember> members;
+  std::atomic<size_t> turn{0};
   const int64_t timeout;
 };
 
-EtcdClient::EtcdClient(const std::string &address, int64_t timeout,
-                       const std::optional<TlsCertificates> &tls) {
+EtcdClient::EtcdClient(const EtcdClientOptions &options) {
   silenceGrpc();
-  impl = std::make_unique<Impl>(address, timeout, tls);
+  impl = std::make_unique<Impl>(options);
 }
 EtcdClient::~EtcdClient() = default;
 
 void EtcdClient::waitForConnection(int64_t milliseconds) {
-  (void)impl->channel->WaitForConnected(
+  (void)impl->present().channel->WaitForConnected(
       std::chrono::system_clock::now() +
       std::chrono::milliseconds(milliseconds));
 }
 
 StoreResult EtcdClient::range(const RangeRequest &request,
                               RangeResponse *response) {
-  return impl->call(*impl->kv, &KV::Stub::Range, request, response);
+  return impl->call(&EtcdMember::kv, &KV::Stub::Range, request, response);
 }
 StoreResult EtcdClient::put(const PutRequest &request, PutResponse *response) {
-  return impl->call(*impl->kv, &KV::Stub::Put, request, response);
+  return impl->call(&EtcdMember::kv, &KV::Stub::Put, request, response);
 }
 StoreResult EtcdClient::deleteRange(const DeleteRangeRequest &request,
                                     DeleteRangeResponse *response) {
-  return impl->call(*impl->kv, &KV::Stub::DeleteRange, request, response);
+  return impl->call(&EtcdMember::kv, &KV::Stub::DeleteRange, request, response);
 }
 StoreResult EtcdClient::txn(const TxnRequest &request, TxnResponse *response) {
-  return impl->call(*impl->kv, &KV::Stub::Txn, request, response);
+  return impl->call(&EtcdMember::kv, &KV::Stub::Txn, request, response);
 }
 StoreResult EtcdClient::compact(const CompactionRequest &request,
                                 CompactionResponse *response) {
-  return impl->call(*impl->kv, &KV::Stub::Compact, request, response);
+  return impl->call(&EtcdMember::kv, &KV::Stub::Compact, request, response);
 }
 StoreResult EtcdClient::leaseGrant(const LeaseGrantRequest &request,
                                    LeaseGrantResponse *response) {
-  return impl->call(*impl->lease, &Lease::Stub::LeaseGrant, request, response);
+  return impl->call(&EtcdMember::lease, &Lease::Stub::LeaseGrant, request,
+                    response);
 }
 StoreResult EtcdClient::leaseRevoke(const LeaseRevokeRequest &request,
                                     LeaseRevokeResponse *response) {
-  return impl->call(*impl->lease, &Lease::Stub::LeaseRevoke, request, response);
+  return impl->call(&EtcdMember::lease, &Lease::Stub::LeaseRevoke, request,
+                    response);
 }
 
 StoreResult EtcdClient::leaseKeepAlive(int64_t id,
@@ -152,7 +181,9 @@ StoreResult EtcdClient::leaseKeepAlive(int64_t id,
   // A stream for each, so that a server that does not answer is seen.
   grpc::ClientContext context;
   impl->setDeadline(context);
-  auto stream = impl->lease->LeaseKeepAlive(&context);
+  const size_t by = impl->turn;
+  auto stream =
+      impl->members[by % impl->members.size()].lease->LeaseKeepAlive(&context);
   LeaseKeepAliveRequest request;
   request.set_id(id);
   bool isAnswered = stream->Write(request) && stream->Read(response);
@@ -164,10 +195,10 @@ StoreResult EtcdClient::leaseKeepAlive(int64_t id,
     return {};
   }
   StoreResult result = fromGrpc(stream->Finish());
-  return result.ok()
-             ? StoreResult(StoreCode::Unavailable,
-                           "the server ended the call without an answer")
-             : result;
+  if (result.ok())
+    result = {StoreCode::Unavailable,
+              "the server ended the call without an answer"};
+  return impl->heard(by, result);
 }
 
 namespace {
@@ -227,7 +258,7 @@ std::unique_ptr<EtcdClient::Watch>
 EtcdClient::watch(const WatchCreateRequest &request,
                   std::function<void(const WatchResponse &)> onResponse,
                   std::function<void(const StoreResult &)> onEnd) {
-  return std::make_unique<WatchThread>(*impl->watch, request,
+  return std::make_unique<WatchThread>(*impl->present().watch, request,
                                        std::move(onResponse), std::move(onEnd));
 }
 

@@ -8,6 +8,11 @@
 // Speaks to an etcd-server or to the embedded one. Calls may be made from any
 // thread; each has a deadline.
 //
+// An etcd has several members, of which each will do: calls go to one of them
+// until one fails, because that member is gone, is frozen, or hears nothing of
+// the others. The next call goes to the next member. What is to be done about
+// the one that has failed is for the caller to say: it may have had its effect.
+//
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CLUSTER_ETCD_CLIENT_H
 #define RUNTIME_CLUSTER_ETCD_CLIENT_H
@@ -18,18 +23,32 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dist::cluster {
 
+struct EtcdClientOptions {
+  /// HOST:PORT, of members of one etcd; at least one.
+  std::vector<std::string> addresses;
+  /// Milliseconds after which a call fails that was not answered.
+  int64_t timeout = 5000;
+  /// Whom the client trusts, and what it shows, which may be nothing; none:
+  /// neither end is known, and all is sent in clear text.
+  std::optional<TlsCertificates> tls;
+  /// In the certificate of each member; empty: the host of its address.
+  std::string tlsName = kTlsName;
+};
+
 class EtcdClient final : public Store {
 public:
-  /// `address` is HOST:PORT. Nothing is sent before the first call, which fails
-  /// after `timeout` milliseconds without an answer. `tls`: what both ends show
-  /// each other; none: neither is known, and all is sent in clear text.
+  /// Nothing is sent before the first call.
+  explicit EtcdClient(const EtcdClientOptions &options);
   explicit EtcdClient(const std::string &address, int64_t timeout = 5000,
-                      const std::optional<TlsCertificates> &tls = {});
+                      const std::optional<TlsCertificates> &tls = {})
+      : EtcdClient(EtcdClientOptions{{address}, timeout, tls}) {}
   ~EtcdClient() override;
 
+  /// To the member whose turn it is.
   void waitForConnection(int64_t milliseconds) override;
   StoreResult range(const etcdserverpb::RangeRequest &request,
                     etcdserverpb::RangeResponse *response) override;

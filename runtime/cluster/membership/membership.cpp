@@ -23,7 +23,7 @@ std::string folderOf(const std::string &root, int epoch,
   return root + std::to_string(epoch) + "/" + what + "/";
 }
 
-static std::optional<TlsCertificates>
+std::optional<TlsCertificates>
 certificatesOf(const std::optional<JobSecret> &secret) {
   return secret ? std::optional(makeCertificates(*secret)) : std::nullopt;
 }
@@ -41,13 +41,11 @@ Status refuseSecret(const std::string &who, const std::string &where,
 Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
   if (options.store) {
-    std::string target;
-    DIST_RETURN_IF_ERROR(findStore(options.store, &target));
-    std::optional<TlsCertificates> tls;
-    if (options.store.isCoordinator)
-      tls = certificatesOf(options.secret);
-    client = around.connect(target, kCallMilliseconds, tls);
-    leases = around.connect(target, kLeaseMilliseconds, tls);
+    EtcdClientOptions reached;
+    DIST_RETURN_IF_ERROR(findStore(options.store, options.secret, &reached));
+    client = around.connect(reached);
+    reached.timeout = kLeaseMilliseconds;
+    leases = around.connect(reached);
     return Status();
   }
   const Address &address = *options.spec.find(taskOf(chief));
@@ -57,13 +55,14 @@ Status Membership::Impl::open() {
     EtcdServerOptions serving;
     serving.address = {listenLiteral(address.host), address.port};
     serving.tls = tls;
+    leads = true;
     DIST_RETURN_IF_ERROR(around.serve(serving, &server));
     store = serving.address.text();
     if (serving.address.host == "0.0.0.0")
       store = Address{"127.0.0.1", address.port}.text();
   }
-  client = around.connect(store, kCallMilliseconds, tls);
-  leases = around.connect(store, kLeaseMilliseconds, tls);
+  client = around.connect({{store}, kCallMilliseconds, tls});
+  leases = around.connect({{store}, kLeaseMilliseconds, tls});
   return Status();
 }
 
@@ -89,58 +88,77 @@ void Membership::Impl::linger() {
     around.sleep(kShortestPause);
 }
 
-void Membership::Impl::renew() {
-  // A store that is away matters to those alone who wait for an answer.
-  LeaseKeepAliveResponse response;
-  (void)leases->leaseKeepAlive(lease, &response);
-  if (keptLease != 0)
-    (void)leases->leaseKeepAlive(keptLease, &response);
+RangeRequest rangeOf(const std::string &folder) {
+  RangeRequest request;
+  request.set_key(folder);
+  request.set_range_end(folder.substr(0, folder.size() - 1) +
+                        char(folder.back() + 1));
+  return request;
+}
+
+void compareMissing(const std::string &key, TxnRequest *request) {
+  Compare *compare = request->add_compare();
+  compare->set_key(key);
+  compare->set_target(Compare::CREATE);
+  compare->set_create_revision(0);
+}
+
+void compareValue(const std::string &key, const std::string &value,
+                  TxnRequest *request) {
+  Compare *compare = request->add_compare();
+  compare->set_key(key);
+  compare->set_target(Compare::VALUE);
+  compare->set_value(value);
+}
+
+void addPut(const std::string &key, const std::string &value, int64_t lease,
+            TxnRequest *request) {
+  PutRequest *put = request->add_success()->mutable_request_put();
+  put->set_key(key);
+  put->set_value(value);
+  put->set_lease(lease);
 }
 
 StoreResult Membership::Impl::putFirst(const std::string &key,
                                        const std::string &value, bool leased,
-                                       std::optional<std::string> *kept) {
-  TxnRequest request;
-  Compare *compare = request.add_compare();
-  compare->set_key(key);
-  compare->set_target(Compare::CREATE);
-  compare->set_create_revision(0);
-  PutRequest *put = request.add_success()->mutable_request_put();
-  put->set_key(key);
-  put->set_value(value);
-  put->set_lease(leased ? lease : keptLease);
-  request.add_failure()->mutable_request_range()->set_key(key);
-  if (!run.empty())
-    fence(&request);
-  if (!leased)
-    fenceByPresence(&request);
+                                       std::optional<std::string> *kept,
+                                       const Texts &more) {
   TxnResponse response;
-  StoreResult result = call([&] { return client->txn(request, &response); });
+  StoreResult result = call([&] {
+    TxnRequest request;
+    compareMissing(key, &request);
+    if (!run.empty())
+      fence(&request);
+    if (!leased)
+      fenceByPresence(&request);
+    addPut(key, value, leased ? lease : keptLease, &request);
+    for (auto &[one, text] : more)
+      addPut(one, text, options.store ? lease.load() : 0, &request);
+    request.add_failure()->mutable_request_range()->set_key(key);
+    return client->txn(request, &response);
+  });
   kept->reset();
-  if (!result.ok() || response.succeeded())
+  if (!result.ok())
     return result;
   for (const ResponseOp &answer : response.responses())
     for (const mvccpb::KeyValue &one : answer.response_range().kvs())
       *kept = one.value();
-  if (!*kept && !run.empty())
-    return runIsOver();
-  if (!*kept)
-    return isGivenUp();
-  if (!options.store)
-    return result;
+  if (!response.succeeded() && !*kept)
+    return run.empty() ? isGivenUp() : runIsOver();
   // An earlier try whose answer was lost.
-  if (**kept == value)
+  if (options.store && *kept && **kept == value)
     kept->reset();
+  if (!*kept) {
+    std::lock_guard<std::mutex> guard(duty);
+    told[key] = {value, leased};
+  }
   return result;
 }
 
 /// Only while this process is known there. One that wakes may find that its
 /// place is another's by now, or at its chief's address the store of another.
 void Membership::Impl::fenceByPresence(TxnRequest *request) const {
-  Compare *compare = request->add_compare();
-  compare->set_key(keyOf(kPresent, self));
-  compare->set_target(Compare::VALUE);
-  compare->set_value(describeSelf());
+  compareValue(keyOf(kPresent, self), describeSelf(), request);
 }
 
 StoreResult Membership::Impl::isGivenUp() const {
@@ -152,25 +170,37 @@ StoreResult Membership::Impl::isGivenUp() const {
 
 /// That what was read is of the store in which this process is present.
 StoreResult Membership::Impl::checkPresence() {
+  std::optional<std::string> text;
+  StoreResult result = readText(keyOf(kPresent, self), &text);
+  return result.ok() && text != describeSelf() ? isGivenUp() : result;
+}
+
+StoreResult Membership::Impl::readText(const std::string &key,
+                                       std::optional<std::string> *text) {
   RangeRequest request;
-  request.set_key(keyOf(kPresent, self));
+  request.set_key(key);
   RangeResponse response;
   StoreResult result = call([&] { return client->range(request, &response); });
-  const bool isPresent =
-      response.kvs_size() == 1 && response.kvs(0).value() == describeSelf();
-  return result.ok() && !isPresent ? isGivenUp() : result;
+  text->reset();
+  if (result.ok() && response.kvs_size() == 1)
+    *text = response.kvs(0).value();
+  return result;
 }
 
 StoreResult Membership::Impl::listNumbers(const std::string &folder,
                                           bool valuesToo,
                                           std::map<int, std::string> *values) {
-  RangeRequest request;
-  request.set_key(folder);
-  request.set_range_end(folder.substr(0, folder.size() - 1) +
-                        char(folder.back() + 1));
+  RangeRequest request = rangeOf(folder);
   request.set_keys_only(!valuesToo);
   RangeResponse response;
   StoreResult result = call([&] { return client->range(request, &response); });
+  takeNumbers(response, folder, values);
+  return result;
+}
+
+void Membership::Impl::takeNumbers(const RangeResponse &response,
+                                   const std::string &folder,
+                                   std::map<int, std::string> *values) const {
   values->clear();
   for (const mvccpb::KeyValue &one : response.kvs()) {
     const std::string name = one.key().substr(folder.size());
@@ -178,7 +208,6 @@ StoreResult Membership::Impl::listNumbers(const std::string &folder,
       if (name == std::to_string(number))
         values->emplace(number, one.value());
   }
-  return result;
 }
 
 StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
@@ -192,27 +221,22 @@ StoreResult Membership::Impl::list(const std::string &folder, bool valuesToo,
   return result;
 }
 
-/// 0: there is none.
-static StoreResult readNumberOf(Store &client, const char *key, int *number) {
-  RangeRequest request;
-  request.set_key(key);
-  RangeResponse response;
-  StoreResult result = client.range(request, &response);
-  *number =
-      response.kvs_size() == 1 ? std::atoi(response.kvs(0).value().c_str()) : 0;
+StoreResult Membership::Impl::readNumber(const char *name, int *number) {
+  std::optional<std::string> text;
+  StoreResult result = readText(root + name, &text);
+  *number = text ? std::atoi(text->c_str()) : 0;
   return result;
 }
 
-StoreResult Membership::Impl::readNumber(const char *key, int *number) {
-  return readNumberOf(*client, key, number);
-}
-
-StoreResult Membership::Impl::writeNumber(const char *key, int number) {
-  PutRequest request;
-  request.set_key(key);
-  request.set_value(std::to_string(number));
-  PutResponse response;
-  return client->put(request, &response);
+StoreResult Membership::Impl::writeNumber(const char *name, int number) {
+  TxnRequest request;
+  if (!run.empty())
+    fence(&request);
+  addPut(root + name, std::to_string(number), options.store ? lease.load() : 0,
+         &request);
+  TxnResponse response;
+  StoreResult result = call([&] { return client->txn(request, &response); });
+  return result.ok() && !response.succeeded() ? runIsOver() : result;
 }
 
 Status Membership::Impl::wait(const std::vector<int> &missing) {
@@ -322,35 +346,30 @@ Status Membership::join(const MembershipOptions &options,
   auto impl = std::make_unique<Impl>(options);
   DIST_RETURN_IF_ERROR(impl->open());
   DIST_RETURN_IF_ERROR(impl->registerSelf());
+  impl->endMeeting();
   out->reset(new Membership(std::move(impl)));
   return Status();
 }
 
 Status Membership::regroup(const RegroupOptions &options) {
   Impl &own = *impl;
+  own.beginMeeting();
   ++own.epoch;
   own.isStarted = false;
+  DIST_RETURN_IF_ERROR(own.mendLeases());
   DIST_RETURN_IF_ERROR(own.enter());
-  if (own.self != Impl::chief)
-    return own.callAgain(options);
   // Those who wait to be taken in enter now, too.
-  StoreResult result = own.writeNumber(kNext, own.epoch);
-  if (!result.ok())
-    return own.chiefIsGone(result);
+  if (own.leads) {
+    StoreResult result = own.writeNumber(kNext, own.epoch);
+    if (!result.ok() && !own.isDeposed(result))
+      return own.chiefIsGone(result);
+  }
   DIST_RETURN_IF_ERROR(own.callAgain(options));
-  result = own.writeNumber(kEpoch, own.epoch);
-  return result.ok() ? Status() : own.chiefIsGone(result);
+  own.endMeeting();
+  return Status();
 }
 
-bool Membership::hasNewcomers() {
-  std::map<int, std::string> newcomers;
-  if (!impl->listNumbers(kNewcomers, false, &newcomers).ok())
-    return false;
-  for (auto &[number, value] : newcomers)
-    if (std::count(impl->numbers.begin(), impl->numbers.end(), number) == 0)
-      return true;
-  return false;
-}
+bool Membership::hasNewcomers() const { return impl->sawNewcomers; }
 
 Status Membership::shareFacts(const MemberFacts &facts) {
   proto::Facts own;
@@ -423,32 +442,60 @@ Status Membership::agreeOn(
   return Status();
 }
 
-/// The root of the run that this chief is at, in a store that is not its own;
-/// empty: it is at none.
-static StoreResult readRoot(Store &client, const Address &chief,
-                            std::string *root) {
+namespace {
+
+/// What one who is no member knows of where a chief has put something.
+struct ChiefsPlace {
+  std::string root = kRoot;
+  int epoch = 0, number = 0;
+  Address chief;
+};
+
+} // namespace
+
+/// Empty: there is none.
+static StoreResult readOne(Store &client, const std::string &key,
+                           std::string *text) {
   RangeRequest request;
-  request.set_key(chiefKey(chief));
+  request.set_key(key);
   RangeResponse response;
   StoreResult result = client.range(request, &response);
-  *root = response.kvs_size() == 1 ? response.kvs(0).value() : "";
+  *text = response.kvs_size() == 1 ? response.kvs(0).value() : "";
   return result;
 }
 
-Status readFromChief(const Address &chief,
-                     const std::optional<JobSecret> &secret,
+static StoreResult findPlace(Store &client, bool isShared, ChiefsPlace *place) {
+  std::string text;
+  StoreResult result;
+  if (isShared)
+    result = readOne(client, chiefKey(place->chief), &place->root);
+  if (isShared && result.ok())
+    result = readOne(client, place->root + kChief, &text);
+  proto::Chief chief;
+  if (!text.empty() && chief.ParseFromString(text) &&
+      !parseAddress(chief.address(), &place->chief))
+    place->number = chief.number();
+  if (result.ok())
+    result = readOne(client, place->root + kEpoch, &text);
+  place->epoch = std::atoi(text.c_str());
+  return result;
+}
+
+Status readFromChief(Address *at, const std::optional<JobSecret> &secret,
                      const std::string &what, std::string *out,
                      const SharedStore &store) {
-  std::string target = chief.text(), root = kRoot;
+  const Address &chief = *at;
+  EtcdClientOptions reached;
+  reached.addresses = {chief.text()};
+  reached.tls = certificatesOf(secret);
   if (store)
-    DIST_RETURN_IF_ERROR(findStore(store, &target));
-  EtcdClient client(target, kCallMilliseconds,
-                    store && !store.isCoordinator ? std::nullopt
-                                                  : certificatesOf(secret));
-  int epoch = 0;
+    DIST_RETURN_IF_ERROR(findStore(store, secret, &reached));
+  EtcdClient client(reached);
+  ChiefsPlace place;
   auto find = [&] {
-    return store ? readRoot(client, chief, &root)
-                 : readNumberOf(client, kEpoch, &epoch);
+    place = {};
+    place.chief = chief;
+    return findPlace(client, bool(store), &place);
   };
   StoreResult result = find();
   // What another secret does is no matter of time.
@@ -459,7 +506,8 @@ Status readFromChief(const Address &chief,
   }
   RangeRequest request;
   RangeResponse response;
-  request.set_key(folderOf(root, epoch, what) + "0");
+  request.set_key(folderOf(place.root, place.epoch, what) +
+                  std::to_string(place.number));
   if (result.ok())
     result = client.range(request, &response);
   const std::string address = (store ? store.addresses.front() : chief).text();
@@ -489,6 +537,7 @@ Status readFromChief(const Address &chief,
                          chief.text(), "its processes have not met yet",
                          "ask again when all are started");
   *out = texts.text(0);
+  *at = place.chief;
   return Status();
 }
 

@@ -64,8 +64,7 @@ struct MembershipOptions {
   bool isElastic = false;
   /// Instead of the chief's. It outlives the run, and may have others' keys:
   /// all of a run are in a folder of its own, under leases. An etcd is reached
-  /// in clear text; a coordinator shows the job's secret, as a chief would. Not
-  /// with `isElastic`.
+  /// in clear text; a coordinator shows the job's secret, as a chief would.
   SharedStore store;
   /// Seconds until all must be there; 0: however long it takes.
   double timeout = 300;
@@ -77,12 +76,15 @@ struct MembershipOptions {
 
 /// How processes meet again.
 struct RegroupOptions {
-  /// Members that are not waited for, as is known by now; the chief alone asks.
+  /// Members that are not waited for, as is known by now.
   std::function<std::vector<int>()> lost;
   /// Members that are enough.
   int fewest = 1;
   /// Seconds that the chief gives those that it does not know to be lost.
   double timeout = 5;
+  /// In a shared store, when the chief is lost: seconds that each member gives
+  /// each one before it to take its place.
+  double turn = 3;
 };
 
 /// What the chief gives in an exchange of this name: how its heartbeat
@@ -103,12 +105,14 @@ public:
   /// All have what they need of the store, as the first collective shows.
   void endStart();
   /// Whether tasks that are no members are there, and wait for the next
-  /// meeting. For the chief.
-  bool hasNewcomers();
+  /// meeting, as was seen within the last second or two. For the chief, under
+  /// `isElastic`.
+  bool hasNewcomers() const;
   /// Meets anew, which all do after the epoch has failed, or has ended since
   /// someone has come: then `members` are those that are there, with their old
-  /// tasks, in the next epoch. Errors: the chief
-  /// is gone; it goes on without this process; fewer are left than are enough.
+  /// tasks, in the next epoch. In a shared store another member takes a lost
+  /// chief's place. Errors: the chief is gone, or the run's store is; it goes
+  /// on without this process; fewer are left than are enough.
   Status regroup(const RegroupOptions &options);
   /// How often they have met before.
   int epoch() const;
@@ -117,7 +121,8 @@ public:
   /// are; all call it once an epoch. Errors: programs that differ.
   Status shareFacts(const MemberFacts &facts);
 
-  /// In the order of the cluster's tasks, and this process's place there.
+  /// The chief first, the others in the order of the cluster's tasks; and this
+  /// process's place there.
   const std::vector<Member> &members() const;
   int self() const;
   /// "worker 1"
@@ -141,10 +146,10 @@ private:
 };
 
 /// What the chief of a cluster has given in an exchange, read by who is no
-/// member of it; in `store`, or in the chief's own. Errors: no store is there;
-/// it has another secret; it has none of that chief.
-Status readFromChief(const Address &chief,
-                     const std::optional<JobSecret> &secret,
+/// member of it; in `store`, or in the chief's own. `chief`: its address; in a
+/// `store` the one before's will do, too, and becomes the present one's.
+/// Errors: no store is there; it has another secret; it has none of that chief.
+Status readFromChief(Address *chief, const std::optional<JobSecret> &secret,
                      const std::string &what, std::string *out,
                      const SharedStore &store = {});
 

@@ -7,10 +7,13 @@
 #ifndef RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
 #define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
 
+#include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/membership.h"
 #include "runtime/cluster/membership/surroundings.h"
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <optional>
 
 namespace dist::cluster {
@@ -23,7 +26,8 @@ using std::chrono::milliseconds;
 inline constexpr int64_t kLeaseSeconds = 10;
 inline constexpr milliseconds kRenewal{3000};
 /// A call of a store that does not answer is made again until the timeout.
-inline constexpr int64_t kCallMilliseconds = 5000;
+/// Where another address will do, too, that is soon asked.
+inline constexpr int64_t kCallMilliseconds = 5000, kNextMilliseconds = 1000;
 /// Renewing and giving up a lease may fail: who leaves does not wait long for a
 /// store whose process is frozen.
 inline constexpr int64_t kLeaseMilliseconds = 1000;
@@ -34,25 +38,43 @@ inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 /// Who is there, for as long as its lease; and what the first that saw all of
 /// them found, which is what all go by.
 inline constexpr char kPresent[] = "present", kRoll[] = "roll";
-/// Which epoch the cluster is at, and which it is about to begin; nothing: the
-/// first.
-inline constexpr char kEpoch[] = "/dist/epoch", kNext[] = "/dist/next";
-/// Who waits to be taken in, by number, for as long as its lease.
-inline constexpr char kNewcomers[] = "/dist/newcomers/";
-/// All that a chief's store has. Of an etcd, those of one run.
+/// All that a chief's store has. In a shared store a run's keys are in a folder
+/// below it. The names that follow are in that folder, or in this one.
 inline constexpr char kRoot[] = "/dist/";
+/// Which epoch the cluster is at, from its first roll on, and which it is about
+/// to begin; nothing: the first.
+inline constexpr char kEpoch[] = "epoch", kNext[] = "next";
+/// Who waits to be taken in, by number, for as long as its lease.
+inline constexpr char kNewcomers[] = "newcomers/";
+/// In a shared store: which process is the run's chief.
+inline constexpr char kChief[] = "chief";
 /// Of an epoch's exchange, with a value by each member under its number.
 std::string folderOf(const std::string &root, int epoch,
                      const std::string &what);
-/// In a store that is not the chief's: where the run of this chief is.
+/// In a shared store: where the run of this chief is.
 std::string chiefKey(const Address &chief);
-/// What gRPC calls servers of which each will do: it goes to the next when one
-/// is gone.
-Status findStore(const SharedStore &store, std::string *target);
+std::optional<TlsCertificates>
+certificatesOf(const std::optional<JobSecret> &secret);
+/// How a shared store is reached. Errors: no host of its addresses is known.
+Status findStore(const SharedStore &store,
+                 const std::optional<JobSecret> &secret,
+                 EtcdClientOptions *out);
 /// The connection of who serves the store does not show the secret that this
 /// process has.
 Status refuseSecret(const std::string &who, const std::string &where,
                     bool hasSecret);
+
+/// Keys, or names of keys, with values.
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+/// All keys that begin so.
+etcdserverpb::RangeRequest rangeOf(const std::string &folder);
+void compareMissing(const std::string &key, etcdserverpb::TxnRequest *request);
+void compareValue(const std::string &key, const std::string &value,
+                  etcdserverpb::TxnRequest *request);
+/// `lease` 0: none.
+void addPut(const std::string &key, const std::string &value, int64_t lease,
+            etcdserverpb::TxnRequest *request);
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
@@ -67,52 +89,101 @@ struct Membership::Impl {
   Status open();
   Status registerSelf();
   Status enter();
-  Status enterLate();
-  /// The same in an etcd, whose earlier runs may have left something.
+  /// The same in a shared store, whose earlier runs may have left something.
+  /// `isLate`: a run is at work that this process may be taken into; `isOver`:
+  /// it has ended before that.
   Status enterRun();
-  Status beginRun();
-  Status tellWhere();
+  Status beginRun(bool *isLate);
+  Status meetFirst(bool *isLate);
+  Status waitUntilTakenIn(bool *isOver);
+  std::string newcomersKey() const {
+    return root + kNewcomers + std::to_string(numbers[self]);
+  }
+  /// What this process has put, and is to be there no more.
+  void takeBack(const std::string &key);
+  Status seekEntry(int *entered, bool *isOver, std::optional<std::string> *roll,
+                   std::map<int, std::string> *others);
   StoreResult readRun(std::string *now);
   std::string runKey() const;
-  Status grantLease(int64_t *id);
   void beRunOf(const std::string &name);
   StoreResult runIsOver() const;
-  /// Only while the run is this one still.
+  bool isDeposed(const StoreResult &result);
+  bool isIn(const std::string &roll) const;
+  /// Only while the run is this one still, and this process its chief, if it
+  /// has been that.
   void fence(etcdserverpb::TxnRequest *request) const;
   void fenceByPresence(etcdserverpb::TxnRequest *request) const;
   StoreResult isGivenUp() const;
   StoreResult checkPresence();
-  /// Calls an etcd again that is away for a moment, as it is while it elects.
+  /// In a shared store: who is the chief.
+  std::string describeChief() const;
+  /// What a chief has in the store beside its epochs, under its lease.
+  Texts chiefsKeys(const std::string &root) const;
+  StoreResult readChief(std::optional<std::string> *text, int *number);
+  /// Whose turn it is takes the place of a chief that is one of `lost`.
+  StoreResult elect(const RegroupOptions &regrouping,
+                    const std::vector<int> &lost);
+  StoreResult takeOver(const std::string &before);
+  Status grantLease(std::atomic<int64_t> *id);
+  /// Calls a shared store again that is away for a moment, as an etcd is while
+  /// it elects.
   StoreResult call(const std::function<StoreResult()> &once);
   std::string describeSelf() const;
   /// That a process, which this text describes, has this one's task.
   Status isTaken(const std::string &by) const;
-  StoreResult readNumber(const char *key, int *number);
-  StoreResult writeNumber(const char *key, int number);
+  StoreResult readText(const std::string &key,
+                       std::optional<std::string> *text);
+  /// 0: there is none.
+  StoreResult readNumber(const char *name, int *number);
+  StoreResult writeNumber(const char *name, int number);
   Status callRoll();
   Status callAgain(const RegroupOptions &regrouping);
   StoreResult readRoll(std::optional<std::string> *roll);
-  Status closeRoll(const std::map<int, std::string> &present);
+  /// Makes them the members, unless another roll was closed before: `roll`.
+  StoreResult closeRoll(const std::map<int, std::string> &present,
+                        std::string *roll);
+  /// Those that the epoch's roll is to have; whether all have come.
+  StoreResult findComers(const std::vector<int> &lost,
+                         std::map<int, std::string> *present, bool *areThere);
   Status readMembers(const std::string &roll);
   Status checkPrograms() const;
 
   /// The values under a folder of the store, by the tasks' numbers, or by
   /// member.
+  void takeNumbers(const etcdserverpb::RangeResponse &response,
+                   const std::string &folder,
+                   std::map<int, std::string> *values) const;
   StoreResult listNumbers(const std::string &folder, bool valuesToo,
                           std::map<int, std::string> *values);
   StoreResult list(const std::string &folder, bool valuesToo,
                    std::map<int, std::string> *values);
-  /// Puts `value` where no one has put anything; `kept`: what someone has.
+  /// Puts `value` where no one has put anything, and `more` with it; `kept`:
+  /// what someone has.
   StoreResult putFirst(const std::string &key, const std::string &value,
-                       bool leased, std::optional<std::string> *kept);
+                       bool leased, std::optional<std::string> *kept,
+                       const Texts &more = {});
   /// Until `folder` has a value of each member; fails when one that has none
   /// has left.
   Status waitForAll(const std::string &folder,
                     std::map<int, std::string> *values);
   /// Tells of who is waited for; an error when it is too late.
   Status wait(const std::vector<int> &missing);
-  void renew();
   void linger();
+
+  // What a thread of its own does, now and then:
+  void beginRenewal();
+  void serveLeases();
+  void renewLeases();
+  bool isRenewed(int64_t id);
+  void registerAnew(bool isOwnOver, bool isKeptOver);
+  void putAnew(bool isOwn, int64_t lease,
+               etcdserverpb::TxnRequest *request) const;
+  void lookForNewcomers();
+  /// Of this process's main thread, before it needs leases that may have ended.
+  Status mendLeases();
+  /// That thread keeps away from what the main thread is changing.
+  void beginMeeting();
+  void endMeeting();
 
   const Task &taskOf(int member) const { return all[numbers[member]]; }
   std::string folder(const std::string &what) const {
@@ -159,14 +230,32 @@ struct Membership::Impl {
   std::unique_ptr<Store> client, leases;
   /// Of what says that this process is there, given up as it leaves; and, in an
   /// etcd, of what the others may still want to read then.
-  int64_t lease = 0, keptLease = 0;
+  std::atomic<int64_t> lease{0}, keptLease{0};
   std::string root = kRoot;
   std::string nonce; // of this process alone
-  std::string run;   // of an etcd: the chief's name for it
+  std::string run;   // in a shared store: the first chief's name for it
+  /// It is the chief, as far as it knows. Otherwise the first member is.
+  bool leads = false;
   bool isStarted = false;
   std::vector<Member> members;
+  /// By number, what members have said of themselves in the newest roll.
+  std::map<int, std::string> rollTexts;
 
   std::unique_ptr<Surroundings::Repeated> renewal;
+  std::atomic<bool> sawNewcomers{false};
+  /// Of what follows. Nobody waits for a store who has it.
+  std::mutex duty;
+  /// The main thread changes who is in which epoch; that other thread looks at
+  /// nothing of it then.
+  bool isMeeting = true;
+  /// What this process has put in the present epoch, and whether it is to go
+  /// with it: in case a store forgets it.
+  std::map<std::string, std::pair<std::string, bool>> told;
+
+  // That thread's own:
+  int rounds = 0;
+  Clock::time_point lastRenewal; // or the try
+  bool wasAsleep = false;        // for longer than its lease
 
   /// Of the wait under way.
   Clock::time_point begin, nextNote;

@@ -66,16 +66,18 @@ Status watchMembers(Membership &membership, const ClusterSpec &spec,
          address && !address->host.empty() ? address->text() : "",
          member.hostName, member.process});
   }
-  const Address &chief = *spec.find(spec.chief());
+  const Member &first = membership.members().front();
+  const Address *named = spec.find(first.task);
+  const std::string chief =
+      named && !named->host.empty() ? named->host : first.hostName;
   std::string endpoint;
   bool serves = options.self == 0;
   if (serves)
     DIST_RETURN_IF_ERROR(
-        Heartbeat::serve(options, listenLiteral(chief.host), out, &endpoint));
+        Heartbeat::serve(options, listenLiteral(chief), out, &endpoint));
   std::vector<std::vector<std::string>> all;
   DIST_RETURN_IF_ERROR(membership.exchange(kControlEndpoint, {endpoint}, &all));
-  return serves ? Status()
-                : Heartbeat::join(options, chief.host, all[0].at(0), out);
+  return serves ? Status() : Heartbeat::join(options, chief, all[0].at(0), out);
 }
 
 } // namespace dist::cluster

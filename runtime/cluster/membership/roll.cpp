@@ -29,7 +29,7 @@ Status Membership::Impl::registerSelf() {
   if (options.store) {
     DIST_RETURN_IF_ERROR(grantLease(&lease));
     DIST_RETURN_IF_ERROR(grantLease(&keptLease));
-    renewal = around.repeat(kRenewal, [this] { renew(); });
+    beginRenewal();
     return enterRun();
   }
   beginWait();
@@ -55,58 +55,78 @@ Status Membership::Impl::registerSelf() {
                                   "alone that have it, too)"));
     client->waitForConnection(kLongestPause.count());
   }
-  renewal = around.repeat(kRenewal, [this] { renew(); });
+  beginRenewal();
   std::optional<std::string> roll;
   result = readRoll(&roll);
   if (!result.ok())
     return chiefIsGone(result);
+  bool isOver = false;
   if (roll && options.isElastic)
-    return enterLate();
+    return waitUntilTakenIn(&isOver);
   DIST_RETURN_IF_ERROR(enter());
   return callRoll();
 }
 
+/// One round of `waitUntilTakenIn`: `roll` is that of an epoch that it has
+/// `entered`, `others` are the present epoch's.
+Status Membership::Impl::seekEntry(int *entered, bool *isOver,
+                                   std::optional<std::string> *roll,
+                                   std::map<int, std::string> *others) {
+  std::string now = run;
+  std::optional<std::string> kept;
+  int present = 0, next = 0;
+  StoreResult result = options.store ? readRun(&now) : StoreResult();
+  *isOver = result.ok() && now != run;
+  if (*isOver)
+    return Status();
+  if (result.ok())
+    result = readNumber(kEpoch, &present);
+  if (result.ok())
+    result = listNumbers(folderOf(root, present, kPresent), true, others);
+  // Its own, of an epoch whose roll was closed before it had come.
+  if (auto own = others->find(numbers[self]);
+      own != others->end() && own->second == describeSelf())
+    others->erase(own);
+  const bool isFree = others->count(numbers[self]) == 0;
+  if (result.ok() && *entered < 0 && isFree)
+    result = putFirst(newcomersKey(), std::to_string(around.process()),
+                      /*leased=*/true, &kept);
+  if (result.ok())
+    result = readNumber(kNext, &next);
+  *isOver = options.store && result.code == StoreCode::FailedPrecondition;
+  if (*isOver)
+    return Status();
+  if (result.ok() && isFree && next > std::max(*entered, present)) {
+    epoch = *entered = next;
+    DIST_RETURN_IF_ERROR(enter());
+  }
+  if (result.ok() && *entered >= 0)
+    result = readRoll(roll);
+  return result.ok() ? Status() : chiefIsGone(result);
+}
+
 /// Waits until those who have met without this process meet again.
-Status Membership::Impl::enterLate() {
+Status Membership::Impl::waitUntilTakenIn(bool *isOver) {
   int entered = -1; // the newest epoch in which it is present
-  auto waitsAs = [&] { return kNewcomers + std::to_string(self); };
   bool isTold = !options.note;
   for (beginWait();; around.sleep(kLongestPause)) {
-    int present = 0, next = 0;
-    StoreResult result = readNumber(kEpoch, &present);
-    std::map<int, std::string> others;
-    if (result.ok())
-      result = listNumbers(folderOf(kRoot, present, kPresent), true, &others);
-    if (result.ok() && entered < 0 && others.count(self) == 0) {
-      std::optional<std::string> kept;
-      result = putFirst(waitsAs(), std::to_string(around.process()),
-                        /*leased=*/true, &kept);
-    }
-    if (result.ok())
-      result = readNumber(kNext, &next);
-    if (!result.ok())
-      return chiefIsGone(result);
-    if (next > std::max(entered, present) && others.count(self) == 0) {
-      epoch = entered = next;
-      DIST_RETURN_IF_ERROR(enter());
-    }
     std::optional<std::string> roll;
-    if (entered >= 0)
-      result = readRoll(&roll);
-    if (!result.ok())
-      return chiefIsGone(result);
-    if (roll) {
-      DeleteRangeRequest request;
-      request.set_key(waitsAs());
-      DeleteRangeResponse response;
-      (void)client->deleteRange(request, &response); // its lease would do so
+    std::map<int, std::string> others;
+    DIST_RETURN_IF_ERROR(seekEntry(&entered, isOver, &roll, &others));
+    // Its last roll may have this process, which is none of another's then.
+    if (*isOver && entered >= 0)
+      return storeFails(runIsOver());
+    if (*isOver)
+      return Status();
+    if (roll && isIn(*roll)) {
+      takeBack(newcomersKey());
       return readMembers(*roll);
     }
-    std::chrono::duration<double> waited = around.now() - begin;
     // One that is gone is so for the store, too, when its lease is over.
-    if (entered < 0 && !others.empty() && others.count(self) > 0 &&
-        waited.count() > 2 * kLeaseSeconds)
-      return isTaken(others[self]);
+    auto other = others.find(numbers[self]);
+    if (entered < 0 && other != others.end() && isPast(2 * kLeaseSeconds))
+      return isTaken(other->second);
+    std::chrono::duration<double> waited = around.now() - begin;
     if (options.timeout > 0 && waited.count() > options.timeout)
       return Status::error(StatusCode::Unavailable,
                            "the cluster does not take this process in",
@@ -117,6 +137,23 @@ Status Membership::Impl::enterLate() {
                    taskOf(self).text() + " in");
     isTold = true;
   }
+}
+
+void Membership::Impl::takeBack(const std::string &key) {
+  DeleteRangeRequest request;
+  request.set_key(key);
+  DeleteRangeResponse response;
+  (void)client->deleteRange(request, &response); // its lease would do so
+  std::lock_guard<std::mutex> guard(duty);
+  told.erase(key);
+}
+
+/// Whether a roll has this process; an older run's has not.
+bool Membership::Impl::isIn(const std::string &roll) const {
+  proto::Texts texts;
+  const std::string own = describeSelf();
+  return texts.ParseFromString(roll) &&
+         std::count(texts.text().begin(), texts.text().end(), own) == 1;
 }
 
 std::string Membership::Impl::describeSelf() const {
@@ -133,8 +170,13 @@ std::string Membership::Impl::describeSelf() const {
 /// Says in this epoch that the process is there.
 Status Membership::Impl::enter() {
   std::optional<std::string> kept;
-  StoreResult result = putFirst(keyOf(kPresent, self), describeSelf(),
-                                /*leased=*/true, &kept);
+  auto put = [&] {
+    return putFirst(keyOf(kPresent, self), describeSelf(), /*leased=*/true,
+                    &kept);
+  };
+  StoreResult result = put();
+  if (leads && isDeposed(result))
+    result = put();
   if (!result.ok())
     return chiefIsGone(result);
   if (!kept)
@@ -156,25 +198,25 @@ Status Membership::Impl::isTaken(const std::string &by) const {
 }
 
 StoreResult Membership::Impl::readRoll(std::optional<std::string> *roll) {
-  RangeRequest request;
-  request.set_key(folder(kRoll));
-  RangeResponse response;
-  StoreResult result = call([&] { return client->range(request, &response); });
-  roll->reset();
-  if (result.ok() && response.kvs_size() > 0)
-    *roll = response.kvs(0).value();
-  return result;
+  return readText(folder(kRoll), roll);
 }
 
-/// Makes them the members, unless another roll was closed before.
-Status Membership::Impl::closeRoll(const std::map<int, std::string> &present) {
-  proto::Texts roll;
-  for (auto &[number, value] : present)
-    roll.add_text(value);
-  std::string own = roll.SerializeAsString();
+StoreResult
+Membership::Impl::closeRoll(const std::map<int, std::string> &present,
+                            std::string *roll) {
+  proto::Texts texts;
+  auto chief = leads ? present.find(numbers[self]) : present.end();
+  if (chief != present.end())
+    texts.add_text(chief->second);
+  for (auto one = present.begin(); one != present.end(); ++one)
+    if (one != chief)
+      texts.add_text(one->second);
+  *roll = texts.SerializeAsString();
   std::optional<std::string> kept;
-  StoreResult result = putFirst(folder(kRoll), own, /*leased=*/false, &kept);
-  return result.ok() ? readMembers(kept.value_or(own)) : chiefIsGone(result);
+  StoreResult result = putFirst(folder(kRoll), *roll, /*leased=*/false, &kept,
+                                {{root + kEpoch, std::to_string(epoch)}});
+  *roll = kept.value_or(*roll);
+  return result;
 }
 
 Status Membership::Impl::callRoll() {
@@ -188,8 +230,11 @@ Status Membership::Impl::callRoll() {
       result = list(folder(kPresent), true, &present);
     if (!result.ok())
       return chiefIsGone(result);
-    if (present.size() == numbers.size())
-      return closeRoll(present);
+    if (present.size() == numbers.size()) {
+      std::string closed;
+      result = closeRoll(present, &closed);
+      return result.ok() ? readMembers(closed) : chiefIsGone(result);
+    }
     std::vector<int> missing;
     for (int member = 0; member < int(numbers.size()); ++member)
       if (!present.count(member))
@@ -198,46 +243,65 @@ Status Membership::Impl::callRoll() {
   }
 }
 
+StoreResult Membership::Impl::findComers(const std::vector<int> &lost,
+                                         std::map<int, std::string> *present,
+                                         bool *areThere) {
+  std::map<int, std::string> newcomers;
+  StoreResult result = listNumbers(root + kNewcomers, false, &newcomers);
+  if (result.ok())
+    result = listNumbers(folder(kPresent), true, present);
+  *areThere = true;
+  for (int member = 0; member < int(numbers.size()); ++member) {
+    auto found = present->find(numbers[member]);
+    const bool isLost = std::count(lost.begin(), lost.end(), member) > 0;
+    *areThere &= found != present->end() || isLost;
+    // Cut off from this process, and not from the store. One that was started
+    // again has another text there.
+    if (options.store && isLost && found != present->end() &&
+        found->second == rollTexts[numbers[member]])
+      present->erase(found);
+  }
+  for (auto &[number, value] : newcomers)
+    *areThere &= present->count(number) > 0;
+  return result;
+}
+
 /// The roll of an epoch but the first, which the chief closes when those that
 /// it does not know to be lost have come, or have had the time.
 Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
-  // Others have noticed later than the chief that there is something to do.
-  const double patience = regrouping.timeout * (self == chief ? 1 : 3);
-  for (beginWait();;) {
-    bool isLate =
-        around.now() - begin > std::chrono::duration<double>(patience);
+  for (beginWait();; around.sleep(kShortestPause)) {
+    // Others have noticed later than the chief that there is something to do.
+    const std::chrono::duration<double> patience(regrouping.timeout *
+                                                 (leads ? 1 : 3));
+    const bool isLate = around.now() - begin > patience;
+    std::optional<std::string> closed;
+    std::string roll;
+    StoreResult result = readRoll(&closed);
+    if (closed)
+      return readMembers(*closed);
+    const std::vector<int> lost = regrouping.lost();
+    if (result.ok() && options.store && !leads)
+      result = elect(regrouping, lost);
     std::map<int, std::string> present;
-    std::optional<std::string> roll;
-    StoreResult result = readRoll(&roll);
-    if (roll)
-      return readMembers(*roll);
-    std::map<int, std::string> newcomers;
-    if (result.ok() && self == chief)
-      result = listNumbers(kNewcomers, false, &newcomers);
-    if (result.ok() && self == chief)
-      result = listNumbers(folder(kPresent), true, &present);
+    bool areThere = false;
+    if (result.ok() && leads)
+      result = findComers(lost, &present, &areThere);
+    const bool isClosing = result.ok() && leads && (areThere || isLate);
+    // A roll without members tells the others that it is over.
+    if (isClosing && int(present.size()) < regrouping.fewest)
+      present.clear();
+    if (isClosing)
+      result = closeRoll(present, &roll);
+    if (isClosing && isDeposed(result))
+      continue;
     if (!result.ok())
       return chiefIsGone(result);
-    std::vector<int> lost;
-    if (self == chief)
-      lost = regrouping.lost();
-    bool areThere = true;
-    for (int member = 0; member < int(numbers.size()); ++member)
-      areThere &= present.count(numbers[member]) > 0 ||
-                  std::count(lost.begin(), lost.end(), member) > 0;
-    for (auto &[number, value] : newcomers)
-      areThere &= present.count(number) > 0;
-    if (self == chief && (areThere || isLate)) {
-      // A roll without members tells the others that it is over.
-      if (int(present.size()) < regrouping.fewest)
-        present.clear();
-      return closeRoll(present);
-    }
-    if (isLate)
+    if (isClosing)
+      return readMembers(roll);
+    if (isLate && !leads)
       return Status::error(StatusCode::Unavailable,
                            "the cluster does not go on", where(chief),
                            "it has not said who is left", "look there why");
-    around.sleep(kShortestPause);
   }
 }
 
@@ -252,6 +316,7 @@ Status Membership::Impl::readMembers(const std::string &roll) {
   const std::string own = describeSelf();
   int place = -1; // this process's
   std::vector<std::string> hosts;
+  rollTexts.clear();
   members.clear();
   for (const std::string &text : texts.text()) {
     proto::Member told;
@@ -264,6 +329,7 @@ Status Membership::Impl::readMembers(const std::string &roll) {
     if (text == own)
       place = int(entered.size());
     entered.push_back(told.number());
+    rollTexts[told.number()] = text;
     auto known = std::find(hosts.begin(), hosts.end(), told.host());
     member.host = int(known - hosts.begin());
     if (known == hosts.end())
@@ -273,11 +339,10 @@ Status Membership::Impl::readMembers(const std::string &roll) {
     member.cpus = told.cpus();
     members.push_back(std::move(member));
   }
-  // Each once, in their order.
-  isSound =
-      isSound && std::is_sorted(entered.begin(), entered.end()) &&
-      std::adjacent_find(entered.begin(), entered.end()) == entered.end() &&
-      (epoch > 0 || entered.size() == all.size());
+  // Each once: the chief, and the others in their order.
+  isSound = isSound && rollTexts.size() == entered.size() &&
+            std::is_sorted(entered.begin() + 1, entered.end()) &&
+            (epoch > 0 || entered.size() == all.size());
   if (!isSound)
     return foundForeign(folder(kRoll));
   // Another process may have its task by now.
@@ -286,6 +351,7 @@ Status Membership::Impl::readMembers(const std::string &roll) {
                          "the cluster goes on without this process",
                          where(self), "it came too late, or was given up", "");
   self = place;
+  leads &= self == chief;
   numbers = entered;
   return Status();
 }

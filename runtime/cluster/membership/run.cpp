@@ -11,6 +11,7 @@
 // one's, and all of it is under leases: it goes by itself.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/member.pb.h"
 #include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/network.h"
@@ -30,33 +31,29 @@ static bool isAway(const StoreResult &result) {
          result.code == StoreCode::DeadlineExceeded;
 }
 
-std::string chiefKey(const Address &chief) {
-  return kRoot + std::string("chiefs/") + chief.text();
-}
-
-Status findStore(const SharedStore &store, std::string *target) {
+Status findStore(const SharedStore &store,
+                 const std::optional<JobSecret> &secret,
+                 EtcdClientOptions *out) {
   SystemNetwork network;
-  bool isIpv6 = false;
-  target->clear();
+  std::string why;
+  bool isKnown = false;
+  out->addresses.clear();
   for (const Address &address : store.addresses) {
-    std::string why;
-    std::vector<std::string> literals = network.resolve(address.host, &why);
-    if (literals.empty())
-      return Status::error(StatusCode::Unavailable,
-                           "a host of the cluster's store is not known",
-                           address.text(), why, "correct --coordination");
-    bool isOther = literals.front().find(':') != std::string::npos;
-    // gRPC wants all of one kind.
-    if (!target->empty() && isOther != isIpv6)
-      return Status::error(StatusCode::InvalidInput,
-                           "the store's addresses are of two kinds",
-                           address.text(), "some are IPv4, and some IPv6",
-                           "give those of one kind in --coordination");
-    isIpv6 = isOther;
-    *target += (target->empty() ? "" : ",") +
-               Address{literals.front(), address.port}.text();
+    // The name of a member that is gone may be so, too: gRPC looks again.
+    isKnown |= !network.resolve(address.host, &why).empty();
+    out->addresses.push_back(address.text());
   }
-  *target = (isIpv6 ? "ipv6:" : "ipv4:") + *target;
+  if (!isKnown)
+    return Status::error(StatusCode::Unavailable,
+                         "a host of the cluster's store is not known",
+                         store.text(), why, "correct --coordination");
+  out->timeout =
+      store.addresses.size() > 1 ? kNextMilliseconds : kCallMilliseconds;
+  out->tls = store.isCoordinator ? certificatesOf(secret) : std::nullopt;
+  if (store.isEncrypted) {
+    out->tls = {store.authority, store.certificate, store.key};
+    out->tlsName = "";
+  }
   return Status();
 }
 
@@ -68,18 +65,30 @@ Status Membership::Impl::storeFails(const StoreResult &result) const {
   if (options.store.isCoordinator && result.code == StoreCode::Unauthenticated)
     return refuseSecret("the coordinator", options.store.text(),
                         options.secret.has_value());
+  if (options.store.isEncrypted && result.code == StoreCode::Unauthenticated)
+    return Status::error(
+        StatusCode::Unavailable, "the cluster's store is not known",
+        options.store.text(), result.message,
+        "give the authority that has signed its certificate (--etcd-ca), and "
+        "an address that is in that");
   if (!isAway(result))
     return Status::error(
         StatusCode::Unavailable, "the cluster's store refuses a call",
         options.store.text(), result.message,
         "give an etcd of version 3.4 or later that asks for no user");
   const bool mayBeSecret = options.store.isCoordinator && !options.secret;
+  const bool mayBeUnknown =
+      !options.store.isCoordinator && options.store.certificate.empty();
   return Status::error(
       StatusCode::Unavailable, "the cluster's store does not answer",
       options.store.text(),
-      result.message + (mayBeSecret ? " (a coordinator that has a secret "
-                                      "answers those alone that have it, too)"
-                                    : ""),
+      result.message +
+          (mayBeSecret    ? " (a coordinator that has a secret answers those "
+                            "alone that have it, too)"
+           : mayBeUnknown ? " (an etcd that asks for certificates answers "
+                            "those alone that show one: etcds://, "
+                            "--etcd-cert)"
+                          : ""),
       std::string("start ") +
           (options.store.isCoordinator ? "dist-run coordinator" : "an etcd") +
           " there, or correct --coordination");
@@ -101,16 +110,6 @@ StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {
   return result;
 }
 
-Status Membership::Impl::grantLease(int64_t *id) {
-  LeaseGrantRequest request;
-  request.set_ttl(kLeaseSeconds);
-  LeaseGrantResponse response;
-  StoreResult result =
-      call([&] { return client->leaseGrant(request, &response); });
-  *id = response.id();
-  return result.ok() ? Status() : storeFails(result);
-}
-
 StoreResult Membership::Impl::runIsOver() const {
   return {StoreCode::FailedPrecondition,
           "the run is over there: its chief has left, or was silent for longer "
@@ -118,11 +117,18 @@ StoreResult Membership::Impl::runIsOver() const {
               std::to_string(kLeaseSeconds) + " s, or the store was emptied"};
 }
 
+/// Another process may have taken this chief's place: what follows shows it.
+bool Membership::Impl::isDeposed(const StoreResult &result) {
+  if (!options.store || result.code != StoreCode::FailedPrecondition)
+    return false;
+  leads = false;
+  return true;
+}
+
 void Membership::Impl::fence(TxnRequest *request) const {
-  Compare *compare = request->add_compare();
-  compare->set_key(runKey());
-  compare->set_target(Compare::VALUE);
-  compare->set_value(run);
+  compareValue(runKey(), run, request);
+  if (leads)
+    compareValue(root + kChief, describeChief(), request);
 }
 
 /// A job is told from others by its processes' addresses, and by its secret.
@@ -138,29 +144,48 @@ std::string Membership::Impl::runKey() const {
 
 /// Which run the job is at; empty: none.
 StoreResult Membership::Impl::readRun(std::string *now) {
-  RangeRequest request;
-  request.set_key(runKey());
-  RangeResponse response;
-  StoreResult result = call([&] { return client->range(request, &response); });
-  *now = response.kvs_size() == 1 ? response.kvs(0).value() : "";
+  std::optional<std::string> text;
+  StoreResult result = readText(runKey(), &text);
+  *now = text.value_or("");
   return result;
 }
 
-/// For the chief: begins when the run before is over, for the store, too.
-Status Membership::Impl::beginRun() {
+void Membership::Impl::beRunOf(const std::string &name) {
+  std::lock_guard<std::mutex> guard(duty);
+  told.clear(); // in the run before
+  run = name;
+  epoch = 0;
+  root = run.empty() ? kRoot : runKey() + "/" + run + "/";
+}
+
+/// For the first chief: begins when the run before is over, for the store, too.
+Status Membership::Impl::beginRun(bool *isLate) {
   std::string bytes;
   DIST_RETURN_IF_ERROR(around.randomBytes(kNameBytes, &bytes));
   const std::string own = toHex(bytes);
   bool isTold = !options.note;
   for (beginWait();; around.sleep(kLongestPause)) {
+    beRunOf("");
     std::optional<std::string> kept;
-    StoreResult result = putFirst(runKey(), own, /*leased=*/true, &kept);
+    StoreResult result = putFirst(runKey(), own, /*leased=*/true, &kept,
+                                  chiefsKeys(runKey() + "/" + own + "/"));
+    if (result.ok() && !kept) {
+      beRunOf(own);
+      leads = true;
+      return Status();
+    }
+    // This one's task is no chief's in a run that has gone on without it.
+    std::optional<std::string> present;
+    int number = -1;
+    if (result.ok() && options.isElastic) {
+      beRunOf(*kept);
+      result = readChief(&present, &number);
+    }
     if (!result.ok())
       return storeFails(result);
-    if (!kept) {
-      beRunOf(own);
-      return tellWhere();
-    }
+    *isLate = present && number != numbers[self];
+    if (*isLate)
+      return Status();
     if (isPast(2 * kLeaseSeconds))
       return Status::error(
           StatusCode::InvalidInput, "the job runs already",
@@ -177,65 +202,69 @@ Status Membership::Impl::beginRun() {
   }
 }
 
-/// For who asks the chief's store for it, and finds none at its address.
-Status Membership::Impl::tellWhere() {
-  PutRequest request;
-  request.set_key(chiefKey(*options.spec.find(taskOf(chief))));
-  request.set_value(root);
-  request.set_lease(lease);
-  PutResponse response;
-  StoreResult result = call([&] { return client->put(request, &response); });
-  return result.ok() ? Status() : storeFails(result);
-}
-
-void Membership::Impl::beRunOf(const std::string &name) {
-  run = name;
-  root = runKey() + "/" + run + "/";
-}
-
 Status Membership::Impl::enterRun() {
-  if (self == chief)
-    DIST_RETURN_IF_ERROR(beginRun());
+  while (true) {
+    bool isLate = false, isOver = false;
+    if (self == chief)
+      DIST_RETURN_IF_ERROR(beginRun(&isLate));
+    if (!isLate)
+      DIST_RETURN_IF_ERROR(meetFirst(&isLate));
+    if (isLate)
+      DIST_RETURN_IF_ERROR(waitUntilTakenIn(&isOver));
+    if (!isOver)
+      return Status();
+    beRunOf("");
+  }
+}
+
+Status Membership::Impl::meetFirst(bool *isLate) {
   const std::string own = describeSelf();
-  bool isIn = false;
+  bool hasEntered = false;
   for (beginWait();;) {
     std::string now;
-    std::optional<std::string> roll, kept;
+    std::optional<std::string> roll, kept, begun;
     std::map<int, std::string> present;
     StoreResult result = readRun(&now);
     if (result.ok() && now != run) {
-      if (self == chief)
+      if (leads)
         return storeFails(runIsOver());
       beRunOf(now);
-      isIn = false;
+      hasEntered = false;
     }
-    if (result.ok() && !run.empty() && !isIn) {
+    // Before the roll, which is closed together with it.
+    if (result.ok() && !run.empty() && options.isElastic)
+      result = readText(root + kEpoch, &begun);
+    if (result.ok() && !run.empty() && !hasEntered && !begun) {
       result = putFirst(keyOf(kPresent, self), own, /*leased=*/true, &kept);
-      isIn = result.ok() && !kept;
+      hasEntered = result.ok() && !kept;
     }
     // The next may have begun in between.
-    if (result.code == StoreCode::FailedPrecondition && self != chief)
+    if (result.code == StoreCode::FailedPrecondition && !leads)
       continue;
     // The process may be one of a run that is over, as its store will see.
     if (kept && isPast(2 * kLeaseSeconds))
       return isTaken(*kept);
-    if (result.ok() && isIn)
+    if (result.ok() && hasEntered)
       result = readRoll(&roll);
-    proto::Texts texts;
-    // One without this process is an older run's.
-    if (roll && texts.ParseFromString(*roll) &&
-        std::count(texts.text().begin(), texts.text().end(), own) == 1)
+    if (roll && isIn(*roll))
       return readMembers(*roll);
-    if (result.ok() && isIn)
+    *isLate = result.ok() && begun;
+    if (*isLate)
+      return Status();
+    if (result.ok() && hasEntered)
       result = list(folder(kPresent), true, &present);
+    std::string closed;
+    // By the chief alone: one that is gone closes none.
+    const bool isWhole = leads && present.size() == numbers.size();
+    if (result.ok() && isWhole)
+      result = closeRoll(present, &closed);
     if (!result.ok())
       return storeFails(result);
-    // By the chief alone: one that is gone closes none.
-    if (self == chief && present.size() == numbers.size())
-      return closeRoll(present);
+    if (isWhole)
+      return readMembers(closed);
     std::vector<int> missing;
     for (int member = 0; member < int(numbers.size()); ++member)
-      if (isIn && !present.count(member))
+      if (hasEntered && !present.count(member))
         missing.push_back(member);
     if (missing.empty())
       missing.push_back(kept ? self : chief);

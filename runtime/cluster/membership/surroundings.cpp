@@ -62,10 +62,8 @@ public:
     *out = std::shared_ptr<EtcdServer>(std::move(server));
     return Status();
   }
-  std::unique_ptr<Store>
-  connect(const std::string &address, int64_t timeout,
-          const std::optional<TlsCertificates> &tls) override {
-    return std::make_unique<EtcdClient>(address, timeout, tls);
+  std::unique_ptr<Store> connect(const EtcdClientOptions &options) override {
+    return std::make_unique<EtcdClient>(options);
   }
 };
 

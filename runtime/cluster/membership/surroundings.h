@@ -20,6 +20,8 @@
 
 namespace dist::cluster {
 
+struct EtcdClientOptions; // etcd/client.h
+
 class Surroundings {
 public:
   using Clock = std::chrono::steady_clock;
@@ -43,9 +45,7 @@ public:
   virtual Status serve(const EtcdServerOptions &options,
                        std::shared_ptr<void> *out) = 0;
   /// As EtcdClient.
-  virtual std::unique_ptr<Store>
-  connect(const std::string &address, int64_t timeout,
-          const std::optional<TlsCertificates> &tls) = 0;
+  virtual std::unique_ptr<Store> connect(const EtcdClientOptions &options) = 0;
 };
 
 Surroundings &systemSurroundings();

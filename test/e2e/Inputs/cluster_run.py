@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 
 import tasks
+from etcds import Etcd
 
 case, folder, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
 
@@ -325,52 +326,27 @@ elif case == "flood":
 elif case == "etcd":
     # They meet in an etcd, which is killed while they train, and comes again without what
     # it held; then, in a second run, with it.
-    address = tasks.reserve()
-    url, peers = "http://" + address, "http://" + tasks.reserve()
-
-    def start_etcd(name):
-        etcd = subprocess.Popen(
-            ["etcd", "--data-dir", name, "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peers]
-            + ["--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        tasks.started.append(etcd)
-        for _ in range(1200):
-            try:
-                if "true" in urllib.request.urlopen(url + "/health", timeout=5).read().decode():
-                    return etcd
-            except OSError:
-                pass
-            time.sleep(0.05)
-        raise SystemExit("etcd does not start")
-
     def train_on(count):
         now = steps_done()
         wait_for_steps(now - before + count)
         return "trained on"
 
-    etcd = start_etcd("first")
+    etcd = Etcd()
     # Longer than the store's leases; shorter.
     for name, seconds in (("second", 12), ("second", 1)):
         before = steps_done()
-        workers = [start(index, ports, "--coordination", f"etcd://{address}") for index in range(3)]
+        workers = [start(index, ports, "--coordination", etcd.url()) for index in range(3)]
         wait_for_steps(5)
         print(f"{'a' if ports[0] in listening(workers[0].pid) else 'no'} store in the chief")
         etcd.kill()
-        etcd.wait()
         begin = time.time()
         while time.time() - begin < seconds and all(worker.poll() is None for worker in workers):
             time.sleep(0.1)
         print(f"it is away: {train_on(5)}")
-        etcd = start_etcd(name)
+        etcd.start(0, name)
         print(f"it is back: {train_on(50)}")
         workers[1].send_signal(signal.SIGTERM)
         finish(workers)
-    etcd.kill()
-    etcd.wait()
 elif case == "coordinator":
     # They meet in a store of its own process, which ends, and starts again, while they train.
     address = tasks.reserve()

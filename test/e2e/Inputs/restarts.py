@@ -1,8 +1,8 @@
 """What becomes of `COMMAND... --max-restarts N` when processes of its are killed.
 
-    restarts.py TIMES UNTIL COMMAND...
+    restarts.py [--worker NUMBER] TIMES UNTIL COMMAND...
 
-Kills worker 1 TIMES times (with 0, it tells it to stop, once), each time ten steps after it
+Kills worker NUMBER, by default 1, TIMES times (with 0, it tells it to stop, once), each time ten steps after it
 has begun to train, and waits for the end; or, where UNTIL is not empty, until its errors
 have said that, and ends it then.
 Prints the exit code and the errors, without epochs' lines.
@@ -16,6 +16,10 @@ import time
 
 import tasks
 
+number = 1
+if sys.argv[1] == "--worker":
+    number = int(sys.argv[2])
+    del sys.argv[1:3]
 times, until, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
 
 
@@ -23,7 +27,7 @@ def find_worker():
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
             parent = int(open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[1])
-            if parent == run.pid and b'"worker", "index": 1}' in open(f"/proc/{process}/environ", "rb").read():
+            if parent == run.pid and f'"worker", "index": {number}}}'.encode() in open(f"/proc/{process}/environ", "rb").read():
                 return int(process)
         except OSError:
             pass  # it has ended
@@ -45,7 +49,7 @@ with open("errors", "w") as errors:
 tasks.started.append(run)
 for _ in range(max(times, 1)):
     before = tasks.steps_done(".")
-    worker = wait_for("worker 1", find_worker)
+    worker = wait_for("the worker", find_worker)
     # Not those that a run goes on from, which may be written again.
     wait_for("steps", lambda: tasks.steps_done(".") > before + 10)
     os.kill(worker, signal.SIGKILL if times else signal.SIGTERM)

@@ -47,9 +47,9 @@ def start(cluster, job, index, folder, arguments, **environment):
     return task
 
 
-def start_coordinator(address):
+def start_coordinator(address, *more):
     """A dist-run coordinator that serves, and the line that says so."""
-    task = subprocess.Popen(["dist-run", "coordinator", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    task = subprocess.Popen(["dist-run", "coordinator", address, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     started.append(task)
     return task, task.stdout.readline()
 

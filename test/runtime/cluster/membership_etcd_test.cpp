@@ -131,12 +131,12 @@ TEST_P(MembershipEtcd, TwoJobsDoNotMeet) {
   one.exchange("a", ones);
   other.exchange("b", others);
   std::string read;
-  Status status = readFromChief({"127.0.0.1", 3}, {}, "of b", &read, one.store);
+  Address chief{"127.0.0.1", 3}, none{"127.0.0.1", 9};
+  Status status = readFromChief(&chief, {}, "of b", &read, one.store);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(read, "b0");
-  EXPECT_THAT(
-      readFromChief({"127.0.0.1", 9}, {}, "of b", &read, one.store).message(),
-      HasSubstr("no cluster is at work (127.0.0.1:9)"));
+  EXPECT_THAT(readFromChief(&none, {}, "of b", &read, one.store).message(),
+              HasSubstr("no cluster is at work (127.0.0.1:9)"));
 }
 
 /// A process that starts when the chief of the run before has just been killed
@@ -199,10 +199,11 @@ TEST_F(MembershipAway, ForLongIsAnErrorOfWhoNeedsIt) {
                         "): "));
 }
 
-TEST_F(MembershipAway, AStoreThatWasEmptiedHasNoRun) {
+TEST_F(MembershipAway, AStoreThatWasEmptiedHasNoRunWithoutItsChief) {
   PairOfWorkers workers(store);
   Both both;
   workers.meet(both);
+  both[0].reset();
   server.reset();
   std::filesystem::remove(options.journal);
   start();
@@ -212,6 +213,41 @@ TEST_F(MembershipAway, AStoreThatWasEmptiedHasNoRun) {
                 "): the run is over there: its chief has left, or was silent "
                 "for longer than 10 s, or the store was emptied; look at the "
                 "chief why");
+}
+
+/// What they have told before is there again, too.
+TEST_F(MembershipAway, AStoreThatWasEmptiedIsToldAnew) {
+  PairOfWorkers workers(store);
+  Both both;
+  workers.meet(both);
+  workers.exchange("before", both);
+  server.reset();
+  std::filesystem::remove(options.journal);
+  start();
+  // A lease is looked for each 3 s, the chief's before the others'.
+  Address chief{"127.0.0.1", 1};
+  std::string read;
+  auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!readFromChief(&chief, {}, "of before", &read, workers.store).ok() &&
+         std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(read, "before0");
+  std::vector<std::vector<std::string>> all;
+  Status status;
+  std::thread other([&] {
+    std::vector<std::vector<std::string>> same;
+    do
+      status = both[1]->exchange("of more", {"b"}, &same);
+    while (!status.ok() && std::chrono::steady_clock::now() < end);
+  });
+  Status own;
+  do
+    own = both[0]->exchange("of more", {"a"}, &all);
+  while (!own.ok() && std::chrono::steady_clock::now() < end);
+  other.join();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(all, testing::ElementsAre(testing::ElementsAre("a"),
+                                        testing::ElementsAre("b")));
 }
 
 TEST_F(MembershipAway, NoEtcdIsSaid) {

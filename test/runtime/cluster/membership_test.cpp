@@ -214,7 +214,8 @@ TEST_F(MembershipTest, ThoseThatAreLeftMeetAgain) {
                                           testing::ElementsAre("after 2")));
     EXPECT_TRUE(membership.shareFacts({"a program", {}}).ok());
     std::string read;
-    EXPECT_TRUE(readFromChief(spec.of(Job::Worker)[0], {}, "test", &read).ok());
+    Address chief = spec.of(Job::Worker)[0];
+    EXPECT_TRUE(readFromChief(&chief, {}, "test", &read).ok());
     EXPECT_EQ(read, "after 0");
     for (++done; done < 3;)
       std::this_thread::yield();
@@ -329,18 +330,18 @@ TEST_F(MembershipTest, WhoHasTheSecretMeets) {
     Status told = membership.exchange("test", {std::to_string(i)}, &all);
     EXPECT_TRUE(told.ok()) << told.message();
     if (i == 0) {
-      const Address &chief = spec.of(Job::Worker)[0];
+      Address chief = spec.of(Job::Worker)[0];
       std::string read;
-      Status asked = readFromChief(chief, options[0].secret, "test", &read);
+      Status asked = readFromChief(&chief, options[0].secret, "test", &read);
       EXPECT_TRUE(asked.ok()) << asked.message();
       EXPECT_EQ(read, "0");
       asked =
-          readFromChief(chief, makeSecret("another, as long"), "test", &read);
+          readFromChief(&chief, makeSecret("another, as long"), "test", &read);
       EXPECT_EQ(asked.message(),
                 "the chief does not have this job's secret (" + chief.text() +
                     "): it has another one, or none; give all processes of the "
                     "job the same --job-secret-file FILE, or DIST_JOB_SECRET");
-      EXPECT_FALSE(readFromChief(chief, {}, "test", &read).ok());
+      EXPECT_FALSE(readFromChief(&chief, {}, "test", &read).ok());
     }
     for (++done; done < 3;)
       std::this_thread::yield();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/runtime/simulation/machine.h"
+#include "runtime/cluster/etcd/client.h"
 
 namespace dist::simulation {
 
@@ -71,18 +72,13 @@ Status Machine::serve(const EtcdServerOptions &options,
   return Status();
 }
 
-std::unique_ptr<Store>
-Machine::connect(const std::string &address, int64_t timeout,
-                 const std::optional<TlsCertificates> &) {
-  static const std::string kKind = "ipv4:"; // as gRPC has it
-  std::string place = address.compare(0, kKind.size(), kKind) == 0
-                          ? address.substr(kKind.size())
-                          : address;
+std::unique_ptr<Store> Machine::connect(const EtcdClientOptions &options) {
+  const std::string place = options.addresses.front();
   auto find = [this, place]() -> std::shared_ptr<StoreMachine> {
     auto found = stores.find(place);
     return found == stores.end() ? nullptr : found->second;
   };
-  return connectTo(simulator, faults, find, milliseconds(timeout));
+  return connectTo(simulator, faults, find, milliseconds(options.timeout));
 }
 
 } // namespace dist::simulation

@@ -33,8 +33,7 @@ public:
   Status serve(const cluster::EtcdServerOptions &options,
                std::shared_ptr<void> *out) override;
   std::unique_ptr<cluster::Store>
-  connect(const std::string &address, int64_t timeout,
-          const std::optional<cluster::TlsCertificates> &tls) override;
+  connect(const cluster::EtcdClientOptions &options) override;
 
 private:
   class Thread;

@@ -5,7 +5,7 @@ import sys
 
 SERVER, WORKER, COORDINATOR = (f"runtime/parameter_server/{name}.cpp" for name in ("server", "worker", "coordinator"))
 
-MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("membership", "roll"))
+LEASES, MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("leases", "membership", "roll"))
 STATE, TXN, JOURNAL = (f"runtime/cluster/etcd/{name}.cpp" for name in ("state", "state_txn", "journal"))
 
 # name: (file, what stands there once, what the mutant has instead)
@@ -20,8 +20,8 @@ MUTANTS = {
     "settled_too_early": (COORDINATOR, "letter.settled = lowest;", "letter.settled = lowest + 1;"),
     "error_untold": (COORDINATOR, "failure.ok() && !isUnderWay()", "!isUnderWay()"),
     "queue_dropped": (COORDINATOR, "if (!isUnderWay() && (queue.empty() || !failure.ok()))", "if (!isUnderWay())"),
-    "lease_not_renewed": (MEMBERSHIP, "  (void)leases->leaseKeepAlive(lease, &response);\n", ""),
-    "run_not_compared": (MEMBERSHIP, "  if (!run.empty())\n    fence(&request);\n", ""),
+    "lease_not_renewed": (LEASES, "StoreResult result = leases->leaseKeepAlive(id, &response);", "StoreResult result;\n  response.set_ttl(1);"),
+    "run_not_compared": (MEMBERSHIP, "    if (!run.empty())\n      fence(&request);\n", ""),
     "epoch_not_named": (MEMBERSHIP, "return root + std::to_string(epoch) +", "return root + std::to_string(0 * epoch) +"),
     "first_not_compared": (
         MEMBERSHIP,

@@ -1,0 +1,165 @@
+//===- leases.cpp - Staying registered ------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread of each process renews its leases, and looks for newcomers where it
+// is the chief: training never waits for a store. Leases that have ended while
+// the store was away, or that it has lost, are replaced, and what was under
+// them is put again, so that the next meeting finds it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cluster/membership/membership_impl.h"
+#include <algorithm>
+
+using namespace etcdserverpb;
+
+namespace dist::cluster {
+
+/// How often the thread has something to do, and each how many times it renews
+/// the leases.
+static constexpr milliseconds kRound{1000};
+static constexpr int kRenewalRounds = kRenewal / kRound;
+
+Status Membership::Impl::grantLease(std::atomic<int64_t> *id) {
+  LeaseGrantRequest request;
+  request.set_ttl(kLeaseSeconds);
+  LeaseGrantResponse response;
+  StoreResult result =
+      call([&] { return client->leaseGrant(request, &response); });
+  *id = response.id();
+  return result.ok() ? Status() : storeFails(result);
+}
+
+void Membership::Impl::beginRenewal() {
+  lastRenewal = around.now();
+  renewal = around.repeat(kRound, [this] { serveLeases(); });
+}
+
+void Membership::Impl::serveLeases() {
+  if (++rounds % kRenewalRounds == 0)
+    renewLeases();
+  if (options.isElastic)
+    lookForNewcomers();
+}
+
+/// False: it has ended. A store that is away matters to those alone who wait
+/// for an answer.
+bool Membership::Impl::isRenewed(int64_t id) {
+  LeaseKeepAliveResponse response;
+  StoreResult result = leases->leaseKeepAlive(id, &response);
+  return !result.ok() || response.ttl() > 0;
+}
+
+void Membership::Impl::renewLeases() {
+  const Clock::time_point now = around.now();
+  wasAsleep |= now - lastRenewal > std::chrono::seconds(kLeaseSeconds);
+  lastRenewal = now;
+  const bool isOwnOver = !isRenewed(lease);
+  const bool isKeptOver = options.store && !isRenewed(keptLease);
+  if (options.store && (isOwnOver || isKeptOver))
+    registerAnew(isOwnOver, isKeptOver);
+}
+
+void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
+  LeaseGrantRequest request;
+  request.set_ttl(kLeaseSeconds);
+  LeaseGrantResponse own, kept;
+  if ((isOwnOver && !leases->leaseGrant(request, &own).ok()) ||
+      (isKeptOver && !leases->leaseGrant(request, &kept).ok()))
+    return; // until the next time
+  TxnRequest anew;
+  int64_t seen = 0;
+  {
+    std::lock_guard<std::mutex> guard(duty);
+    // What a run's chief has put is gone for all when its lease is. One that
+    // has slept for so long does not know whether the others have gone on, and
+    // ended, without it.
+    const bool begins = leads && isOwnOver;
+    if (isMeeting || (begins && wasAsleep))
+      return;
+    seen = epoch;
+    if (begins) {
+      compareMissing(runKey(), &anew);
+      compareMissing(root + kChief, &anew);
+    } else {
+      fence(&anew);
+    }
+    if (isOwnOver)
+      putAnew(/*isOwn=*/true, own.id(), &anew);
+    if (isKeptOver)
+      putAnew(/*isOwn=*/false, kept.id(), &anew);
+  }
+  TxnResponse response;
+  if (!leases->txn(anew, &response).ok() || !response.succeeded())
+    return;
+  std::lock_guard<std::mutex> guard(duty);
+  if (isMeeting || epoch != seen)
+    return; // what is put from now on is under leases that were mended
+  if (isOwnOver)
+    lease = own.id();
+  if (isKeptOver)
+    keptLease = kept.id();
+}
+
+/// What goes with this process, or what others may want to read then.
+void Membership::Impl::putAnew(bool isOwn, int64_t id,
+                               TxnRequest *request) const {
+  if (isOwn && leads) {
+    addPut(runKey(), run, id, request);
+    addPut(root + kEpoch, std::to_string(epoch), id, request);
+    addPut(root + kNext, std::to_string(epoch), id, request);
+    for (auto &[key, value] : chiefsKeys(root))
+      addPut(key, value, id, request);
+  }
+  for (auto &[key, text] : told)
+    if (text.second == isOwn)
+      addPut(key, text.first, id, request);
+}
+
+Status Membership::Impl::mendLeases() {
+  for (std::atomic<int64_t> *one : {&lease, &keptLease})
+    if (options.store && !isRenewed(*one))
+      DIST_RETURN_IF_ERROR(grantLease(one));
+  return Status();
+}
+
+void Membership::Impl::lookForNewcomers() {
+  RangeRequest request;
+  int64_t seen = 0;
+  {
+    std::lock_guard<std::mutex> guard(duty);
+    if (isMeeting || !leads)
+      return;
+    request = rangeOf(root + kNewcomers);
+    seen = epoch;
+  }
+  RangeResponse response;
+  std::map<int, std::string> newcomers;
+  if (!leases->range(request, &response).ok())
+    return;
+  takeNumbers(response, request.key(), &newcomers);
+  std::lock_guard<std::mutex> guard(duty);
+  if (isMeeting || epoch != seen)
+    return;
+  // One that has left again costs a meeting.
+  for (auto &[number, value] : newcomers)
+    if (std::count(numbers.begin(), numbers.end(), number) == 0)
+      sawNewcomers = true;
+}
+
+void Membership::Impl::beginMeeting() {
+  std::lock_guard<std::mutex> guard(duty);
+  isMeeting = true;
+  sawNewcomers = false;
+  told.clear();
+}
+
+void Membership::Impl::endMeeting() {
+  std::lock_guard<std::mutex> guard(duty);
+  isMeeting = false;
+}
+
+} // namespace dist::cluster
