@@ -31,7 +31,7 @@ def read(path):
                     losses[row["step"]] = row["loss"]
                 else:
                     values += [(row["epoch"], name, value) for name, value in row.items()
-                               if name not in ("kind", "epoch", "seconds")]
+                               if name not in ("kind", "epoch", "seconds", "exposed_seconds")]
                 continue
             words = line.split()
             if words[0] == "step":
