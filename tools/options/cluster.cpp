@@ -313,6 +313,9 @@ ClusterReport describeCluster(const Options &options) {
 }
 
 std::string unusedClusterNote(const Options &options) {
+  // Of one worker that --workers has started, it is not the user's.
+  if (options.workers > 0)
+    return "";
   return cluster::explainUnused(readEnvironment(),
                                 formatStrategies(options.strategies));
 }

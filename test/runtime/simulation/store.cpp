@@ -152,7 +152,7 @@ struct Route : std::enable_shared_from_this<Route> {
   template <typename Response>
   StoreResult call(Response *response,
                    std::function<StoreResult(StoreMachine &, Response *)> use) {
-    const StoreResult gone(StoreCode::Unavailable, "the connection has ended");
+    StoreResult gone(StoreCode::Unavailable, "the connection has ended");
     if (simulator.isGhost())
       return gone;
     auto pending = std::make_shared<Pending<Response>>();
@@ -175,7 +175,7 @@ struct Route : std::enable_shared_from_this<Route> {
 
   template <typename Response>
   void arrive(std::shared_ptr<Pending<Response>> pending) {
-    const StoreResult gone(StoreCode::Unavailable, "the connection has ended");
+    StoreResult gone(StoreCode::Unavailable, "the connection has ended");
     std::shared_ptr<StoreMachine> machine = find();
     if (!machine || !machine->isUp())
       return answer(pending, gone);
