@@ -192,9 +192,10 @@ elif case == "prepare":
 elif case == "launch":
     # The same by --workers: what is lost is one of this command's.
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for_steps(60)
+    wait_for_steps(1)  # from here on nothing of its own ends before the run does
     children = [int(name) for name in os.listdir("/proc") if name.isdigit() and os.path.exists(f"/proc/{name}/stat")
                 and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid)]
+    wait_for_steps(20)
     os.kill(max(children), signal.SIGKILL)
     finish_within(60, [launcher])
 elif case == "ports":
