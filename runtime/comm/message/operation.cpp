@@ -75,33 +75,15 @@ Status Operation::run() {
 //===----------------------------------------------------------------------===//
 
 Stream Operation::outTo(int place) const {
-  Stream stream;
-  for (int64_t i = 0; i < d.what.pieces.size; ++i) {
-    const Piece &p = d.what.pieces[i];
-    stream.add({static_cast<char *>(from[i]) + place * p.from_place, p.outer,
-                p.rows, p.bytes, p.from_outer, p.from_row, i});
-  }
-  return stream;
+  return piecesTo(d.what.pieces, from, place, 0, d.what.pieces.size);
 }
 
 Stream Operation::inFrom(int place) const {
-  Stream stream;
-  for (int64_t i = 0; i < d.what.pieces.size; ++i) {
-    const Piece &p = d.what.pieces[i];
-    stream.add({static_cast<char *>(to[i]) + place * p.to_place, p.outer,
-                p.rows, p.bytes, p.to_outer, p.to_row, i});
-  }
-  return stream;
+  return piecesFrom(d.what.pieces, to, place, 0, d.what.pieces.size);
 }
 
 Stream Operation::whole(void *const *buffers) const {
-  Stream stream;
-  for (int64_t i = 0; i < d.what.pieces.size; ++i) {
-    const Piece &p = d.what.pieces[i];
-    stream.add({static_cast<char *>(buffers[i]), 1, 1,
-                p.outer * p.rows * p.bytes, 0, 0, i});
-  }
-  return stream;
+  return wholePieces(d.what.pieces, buffers, 0, d.what.pieces.size);
 }
 
 void Operation::copyOwn() {

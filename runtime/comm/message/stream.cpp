@@ -68,6 +68,39 @@ void Stream::scatter(int64_t lo, int64_t hi, const char *from) const {
   });
 }
 
+Stream piecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
+                int64_t first, int64_t last) {
+  Stream stream;
+  for (int64_t i = first; i < last; ++i) {
+    const Piece &p = pieces[i];
+    stream.add({static_cast<char *>(buffers[i]) + place * p.from_place, p.outer,
+                p.rows, p.bytes, p.from_outer, p.from_row, i});
+  }
+  return stream;
+}
+
+Stream piecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
+                  int place, int64_t first, int64_t last) {
+  Stream stream;
+  for (int64_t i = first; i < last; ++i) {
+    const Piece &p = pieces[i];
+    stream.add({static_cast<char *>(buffers[i]) + place * p.to_place, p.outer,
+                p.rows, p.bytes, p.to_outer, p.to_row, i});
+  }
+  return stream;
+}
+
+Stream wholePieces(const Sequence<Piece> &pieces, void *const *buffers,
+                   int64_t first, int64_t last) {
+  Stream stream;
+  for (int64_t i = first; i < last; ++i) {
+    const Piece &p = pieces[i];
+    stream.add({static_cast<char *>(buffers[i]), 1, 1,
+                p.outer * p.rows * p.bytes, 0, 0, i});
+  }
+  return stream;
+}
+
 /// Small enough to stay in a cache while it is summed and sent on, and many
 /// enough of a large part that one travels while another is summed.
 static constexpr int64_t smallestSlice = 128 << 10, largestSlice = 512 << 10;

@@ -74,6 +74,15 @@ private:
   int64_t total = 0;
 };
 
+/// Pieces [first, last) of a call whose buffers are `buffers`: what goes to the
+/// position `place`, what comes from it, and all of them as they lie.
+Stream piecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
+                int64_t first, int64_t last);
+Stream piecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
+                  int place, int64_t first, int64_t last);
+Stream wholePieces(const Sequence<Piece> &pieces, void *const *buffers,
+                   int64_t first, int64_t last);
+
 /// How bytes are cut into messages. There is one, if empty, at least. Who sends
 /// and who receives cut alike: by sizes, wherever their buffers lie.
 class Slices {

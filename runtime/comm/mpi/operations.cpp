@@ -25,34 +25,16 @@ static char *take(std::vector<char> &memory, int64_t bytes) {
 }
 
 message::Stream MpiCommunicator::outTo(const Frame &f, int place, Run run) {
-  Stream stream;
-  for (int64_t i = run.first; i < run.last; ++i) {
-    const Piece &p = f.d.what.pieces[i];
-    stream.add({static_cast<char *>(f.from[i]) + place * p.from_place, p.outer,
-                p.rows, p.bytes, p.from_outer, p.from_row, i});
-  }
-  return stream;
+  return message::piecesTo(f.d.what.pieces, f.from, place, run.first, run.last);
 }
 
 message::Stream MpiCommunicator::inFrom(const Frame &f, int place, Run run) {
-  Stream stream;
-  for (int64_t i = run.first; i < run.last; ++i) {
-    const Piece &p = f.d.what.pieces[i];
-    stream.add({static_cast<char *>(f.to[i]) + place * p.to_place, p.outer,
-                p.rows, p.bytes, p.to_outer, p.to_row, i});
-  }
-  return stream;
+  return message::piecesFrom(f.d.what.pieces, f.to, place, run.first, run.last);
 }
 
 message::Stream MpiCommunicator::wholeOf(const Frame &f, void *const *buffers,
                                          Run run) {
-  Stream stream;
-  for (int64_t i = run.first; i < run.last; ++i) {
-    const Piece &p = f.d.what.pieces[i];
-    stream.add({static_cast<char *>(buffers[i]), 1, 1,
-                p.outer * p.rows * p.bytes, 0, 0, i});
-  }
-  return stream;
+  return message::wholePieces(f.d.what.pieces, buffers, run.first, run.last);
 }
 
 message::Stream MpiCommunicator::wholeOf(const Frame &f, void *const *buffers) {
