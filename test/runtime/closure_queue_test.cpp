@@ -36,10 +36,11 @@ public:
 Buffer text(const std::string &of) { return Buffer(of.begin(), of.end()); }
 
 struct ClosureQueueTest : testing::Test {
-  static constexpr int kWorkers = 2;
-  Cluster cluster{kWorkers, 1};
-  EchoReplica echoes[kWorkers];
-  Status results[kWorkers];
+  explicit ClosureQueueTest(int workers = 2)
+      : cluster(workers, 1), echoes(workers), results(workers) {}
+  Cluster cluster;
+  std::vector<EchoReplica> echoes;
+  std::vector<Status> results;
   std::vector<std::thread> threads;
   std::unique_ptr<ClosureQueue> queue;
   std::atomic<bool> isHeld{false};
@@ -59,7 +60,7 @@ struct ClosureQueueTest : testing::Test {
   void open(ClosureQueue::Options options = {}, bool hasServer = true) {
     if (hasServer)
       cluster.startServer(0);
-    for (int i = 0; i < kWorkers; ++i)
+    for (int i = 0; i < cluster.cast().workers; ++i)
       startWorker(i);
     queue = std::make_unique<ClosureQueue>(*cluster.coordinator,
                                            std::move(options));
@@ -137,12 +138,17 @@ TEST_F(ClosureQueueTest, AFullQueueMakesItWait) {
   EXPECT_TRUE(queue->join().ok());
 }
 
-TEST_F(ClosureQueueTest, TheFirstErrorIsToldOnceAndTheQueueGoesOn) {
+/// Closures end in their order.
+struct OneWorkerQueueTest : ClosureQueueTest {
+  OneWorkerQueueTest() : ClosureQueueTest(1) {}
+};
+
+TEST_F(OneWorkerQueueTest, TheFirstErrorIsToldOnceAndTheQueueGoesOn) {
   open();
   isHeld = true;
   auto underWay = schedule("wait");
   auto failed = schedule("fail");
-  // Behind the one that fails; whether a worker has begun it or not.
+  // Behind the one that fails; whether the worker has begun it or not.
   std::vector<std::shared_ptr<RemoteValue>> later;
   for (int i = 0; i < 50; ++i)
     later.push_back(schedule("wait"));

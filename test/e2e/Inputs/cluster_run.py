@@ -193,10 +193,9 @@ elif case == "launch":
     # The same by --workers: what is lost is one of this command's.
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for_steps(1)  # from here on nothing of its own ends before the run does
-    children = [int(name) for name in os.listdir("/proc") if name.isdigit() and os.path.exists(f"/proc/{name}/stat")
-                and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid)]
+    workers = tasks.launched(launcher.pid)
     wait_for_steps(20)
-    os.kill(max(children), signal.SIGKILL)
+    os.kill(workers[max(workers)][0], signal.SIGKILL)
     finish_within(60, [launcher])
 elif case == "ports":
     # Where the processes listen, beside the chief's own port.
@@ -381,17 +380,10 @@ elif case == "coordinator":
 elif case == "launched-secret":
     launcher = subprocess.Popen(["dist-run", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_steps(5)
-    secrets, lines = {}, ""
-    for name in os.listdir("/proc"):
-        try:
-            words = dict(word.split("=", 1) for word in open(f"/proc/{name}/environ").read().split("\0") if "=" in word) if name.isdigit() else {}
-            if "DIST_JOB_SECRET" in words and open(f"/proc/{name}/stat").read().rsplit(") ", 1)[1].split()[1] == str(launcher.pid):
-                task = json.loads(words["TF_CONFIG"])
-                secrets[task["task"]["index"]] = words["DIST_JOB_SECRET"]
-                lines += open(f"/proc/{name}/cmdline").read()
-                chief = task["cluster"]["worker"][0]
-        except OSError:
-            pass  # another's, or over
+    workers = tasks.launched(launcher.pid)
+    secrets = {index: variables["DIST_JOB_SECRET"] for index, (_, variables) in workers.items()}
+    lines = "".join(open(f"/proc/{process}/cmdline").read() for process, _ in workers.values())
+    chief = json.loads(workers[0][1]["TF_CONFIG"])["cluster"]["worker"][0]
     print(f"the chief has a secret of {len(secrets[0])} characters, and so has worker 1: {'the same' if secrets[0] == secrets[1] else 'ANOTHER'}")
     # Its user is answered without it, by its address or, if no other job runs here, without that, too.
     plain = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "DIST_JOB_SECRET")}

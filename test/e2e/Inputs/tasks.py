@@ -3,6 +3,7 @@ import atexit
 import fcntl
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -52,6 +53,25 @@ def start_coordinator(address, *more):
     task = subprocess.Popen(["dist-run", "coordinator", address, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     started.append(task)
     return task, task.stdout.readline()
+
+
+def launched(launcher):
+    """The workers that `--workers` runs: their processes' numbers and variables, by index.
+
+    By what they were told, for a process's number tells nothing of its age once numbers begin anew.
+    """
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            _, state, parent = re.match(r"\d+ (\(.*\)) (\S) (\d+)", open(f"/proc/{name}/stat").read(), re.S).groups()
+            words = open(f"/proc/{name}/environ").read().split("\0") if int(parent) == launcher and state != "Z" else []
+        except OSError:
+            continue  # another user's, or over
+        variables = dict(word.split("=", 1) for word in words if "=" in word)
+        task = json.loads(variables.get("TF_CONFIG", "{}")).get("task", {})
+        if task.get("type") in ("chief", "worker"):
+            found[task["index"]] = int(name), variables
+    return found
 
 
 def steps_done(folder):

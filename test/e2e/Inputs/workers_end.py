@@ -10,24 +10,14 @@ import subprocess
 import sys
 import time
 
+import tasks
+
 command = sys.argv[1:]
 
 
 def files():
     """What a process may leave: shared memory, and scratch folders."""
     return set(os.listdir("/dev/shm")) | set(glob.glob(f"{os.environ.get('TMPDIR', '/tmp')}/dist-run-scratch-*"))
-
-
-def children(of):
-    found = []
-    for path in glob.glob("/proc/[0-9]*/stat"):
-        try:
-            words = open(path).read().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(words[1]) == of and words[0] != "Z":
-            found.append(int(path.split("/")[2]))
-    return sorted(found)
 
 
 def alive(process):
@@ -50,8 +40,9 @@ class Run:
             time.sleep(0.05)
         else:
             raise SystemExit("the cluster never trained: " + self.process.communicate()[1])
-        self.workers = children(self.process.pid)
-        assert len(self.workers) == 3, self.workers
+        found = tasks.launched(self.process.pid)
+        assert sorted(found) == [0, 1, 2], found
+        self.workers = [found[index][0] for index in range(3)]
 
     def rest(self):
         for _ in range(100):
