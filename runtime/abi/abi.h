@@ -20,11 +20,16 @@ enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
 
 /* How they go about an all_reduce: as the communicator finds best; in turns
    along a ring, a part each (16-bit floats are then rounded by each rank, else
-   once); at place 0, from which all copy. */
+   once); at place 0, from which all copy. Of messages: each sends its addends
+   to each, which sums all; the same, but addends go on by others, in log2 of
+   the ranks rounds; each sums a part, and sends it to all. */
 enum {
   DIST_RT_ALGORITHM_AUTO = 0,
   DIST_RT_ALGORITHM_RING = 1,
-  DIST_RT_ALGORITHM_REDUCE_TO_ONE = 2
+  DIST_RT_ALGORITHM_REDUCE_TO_ONE = 2,
+  DIST_RT_ALGORITHM_EXCHANGE = 3,
+  DIST_RT_ALGORITHM_GATHER = 4,
+  DIST_RT_ALGORITHM_PARTS = 5
 };
 
 /* What ranks do together; the `kind` of a collective. */

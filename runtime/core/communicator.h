@@ -33,11 +33,16 @@ enum class Reduction {
   Product = DIST_RT_PRODUCT
 };
 
-/// Of an all-reduce: the same results up to the order of the sums.
+/// Of an all-reduce: the same results up to the order of the sums. All but Ring
+/// sum in the order of ranks, so that they have the bits of each other; where
+/// ranks share memory, those of messages go as Auto does.
 enum class Algorithm {
   Auto = DIST_RT_ALGORITHM_AUTO,
   Ring = DIST_RT_ALGORITHM_RING,
-  ReduceToOne = DIST_RT_ALGORITHM_REDUCE_TO_ONE
+  ReduceToOne = DIST_RT_ALGORITHM_REDUCE_TO_ONE,
+  Exchange = DIST_RT_ALGORITHM_EXCHANGE,
+  Gather = DIST_RT_ALGORITHM_GATHER,
+  Parts = DIST_RT_ALGORITHM_PARTS
 };
 
 enum class CollectiveKind {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/message/stream.h"
+#include "runtime/comm/schedule/stream.h"
 #include "gtest/gtest.h"
 #include <random>
 

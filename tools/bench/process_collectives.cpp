@@ -23,17 +23,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// By AllReduceWay.
-const std::vector<std::string> ways{"default", "exchange", "gather",
-                                    "parts",   "ring",     "to-one"};
+const std::map<std::string, Algorithm> ways{
+    {"default", Algorithm::Auto},  {"exchange", Algorithm::Exchange},
+    {"gather", Algorithm::Gather}, {"parts", Algorithm::Parts},
+    {"ring", Algorithm::Ring},     {"to-one", Algorithm::ReduceToOne}};
 
 int runRank(std::map<std::string, std::string> &options) {
   int ranks = std::stoi(options["--ranks"]),
       rank = std::stoi(options["--rank"]);
   MessageOptions message;
   message.mesh = {ranks};
-  message.allReduceWay = static_cast<AllReduceWay>(
-      std::find(ways.begin(), ways.end(), options["--way"]) - ways.begin());
+  message.allReduce = ways.at(options["--way"]);
   message.spinMicroseconds = std::stoi(options["--spin"]);
   std::unique_ptr<MessageWorld> world;
   Status status =
@@ -78,7 +78,7 @@ int main(int count, char **arguments) {
       {"--sizes", "8,1024,65536,1048576,2097152,33554432"}};
   for (int i = 1; i + 1 < count; i += 2)
     options[arguments[i]] = arguments[i + 1];
-  if (!std::count(ways.begin(), ways.end(), options["--way"])) {
+  if (!ways.count(options["--way"])) {
     std::fprintf(stderr, "no way of an all-reduce is called '%s'\n",
                  options["--way"].c_str());
     return 1;

@@ -51,16 +51,6 @@ std::string describeMismatchedSend(const WorldOptions &options, int sender,
          " of another form are expected";
 }
 
-std::pair<int64_t, int64_t> partOf(int64_t count, int64_t elementBytes,
-                                   int index, int size) {
-  int64_t line = std::max<int64_t>(1, 64 / elementBytes);
-  int64_t lines = (count + line - 1) / line;
-  auto cut = [&](int64_t i) {
-    return std::min(count, lines * i / size * line);
-  };
-  return {cut(index), cut(index + 1)};
-}
-
 int Description::positionOf(const MeshGroups &groups, int member) const {
   if (inOrder || (withHost && member == size() - 1))
     return member;
@@ -177,7 +167,7 @@ Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
   if (what.kind == CollectiveKind::AllReduce)
     d.algorithm =
         what.algorithm == Algorithm::Auto ? options.allReduce : what.algorithm;
-  if (d.algorithm < Algorithm::Auto || d.algorithm > Algorithm::ReduceToOne)
+  if (d.algorithm < Algorithm::Auto || d.algorithm > Algorithm::Parts)
     return refuse("an algorithm that there is not", StatusCode::Internal);
   d.call.digest = digestOf(what);
   bool toPeer =

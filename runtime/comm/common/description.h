@@ -15,6 +15,7 @@
 #include "runtime/comm/common/mesh_groups.h"
 #include "runtime/comm/common/options.h"
 #include "runtime/comm/common/reduce.h"
+#include "runtime/comm/schedule/parts.h"
 
 namespace dist {
 
@@ -43,13 +44,6 @@ std::string describeMismatch(const WorldOptions &options, int rank,
 std::string describeMismatchedSend(const WorldOptions &options, int sender,
                                    const Call &sent, int64_t tag,
                                    const Call &expected);
-
-/// Packed pieces start where any element may lie.
-constexpr int64_t alignPacked(int64_t bytes) { return (bytes + 7) & ~7; }
-
-/// Part `index` of `size` of so many elements, cut at cache lines.
-std::pair<int64_t, int64_t> partOf(int64_t count, int64_t elementBytes,
-                                   int index, int size);
 
 /// A collective as one of its ranks sees it.
 struct Description {

@@ -62,7 +62,7 @@ Status LocalCommunicator::run(CollectivePlan &plan, void *const *from,
     return Status();
   if (e.size() > 1 && e.algorithm == Algorithm::ReduceToOne)
     return reduceToOne(e, state);
-  if (e.size() > 1 && e.algorithm != Algorithm::Auto)
+  if (e.size() > 1 && e.algorithm == Algorithm::Ring)
     return reduceInRing(e, state);
   return collectDirectly(e, state);
 }

@@ -9,9 +9,10 @@
 // of them. Sums have the bits of the local communicator: an element's addends
 // are combined in the order of ranks by the rank that has them all.
 //
-// Auto: what is small goes from each to all, who each sum all of it: one
-// message's time. Else each rank sums one part, which all send it, and sends
-// the result to all: each byte leaves a rank twice, however many there are.
+// Auto (schedule/choice.h): what is small goes from each to all, who each sum
+// all of it: one message's time. Else each rank sums one part, which all send
+// it, and sends the result to all: each byte leaves a rank twice, however many
+// there are.
 //
 // A rank that only gives does not wait for those who take.
 //
@@ -21,34 +22,17 @@
 
 #include "runtime/comm/common/options.h"
 #include "runtime/comm/message/transport.h"
+#include "runtime/comm/schedule/sent.h"
 #include "runtime/core/world.h"
 #include <cstdint>
 #include <memory>
 
 namespace dist {
 
-/// How an all-reduce goes. All but Ring sum in the order of ranks, so that they
-/// have the bits of each other.
-enum class AllReduceWay : uint8_t {
-  Default,  // by bytes and ranks
-  Exchange, // each sends its addends to each, which sums
-  Gather,   // the same, but addends go on by others, in log2(ranks) rounds
-  Parts,    // each sums a part, then all gather the parts
-  Ring,     // parts go around, in an order of their own
-  ToOne,    // one sums, and broadcasts
-};
-
 struct MessageOptions : WorldOptions {
-  /// Of all-reduces that do not ask for an algorithm: alike on all ranks.
-  AllReduceWay allReduceWay = AllReduceWay::Default;
   /// Of the world's beginning; `reset` begins the next. Messages of an older
   /// one are dropped.
   uint32_t generation = 0;
-};
-
-/// What a rank has sent, without headers.
-struct Traffic {
-  int64_t messages = 0, bytes = 0;
 };
 
 /// The communicators of those ranks that are here.

@@ -23,7 +23,7 @@ char *Scratch::allocate(int64_t bytes) {
 
 Operation::Operation(Post &post, const MeshGroups &groups, const Team &team,
                      Scratch &scratch, const Description &description,
-                     AllReduceWay way, void *const *from, void *const *to)
+                     Algorithm way, void *const *from, void *const *to)
     : post(post), team(team), scratch(scratch), d(description), way(way),
       from(from), to(to), size(description.size()), me(description.position),
       rankOf(size) {
@@ -354,16 +354,16 @@ Status Operation::sumSlices(const Slices &slices, const Stream &own,
 
 Status Operation::allReduce() {
   switch (way) {
-  case AllReduceWay::Exchange:
+  case Algorithm::Exchange:
     return sumAllAtOnce();
-  case AllReduceWay::Gather:
+  case Algorithm::Gather:
     return gatherAndSum();
-  case AllReduceWay::Ring:
+  case Algorithm::Ring:
     return sumInRing();
-  case AllReduceWay::ToOne:
+  case Algorithm::ReduceToOne:
     return sumAtOne();
-  case AllReduceWay::Parts:
-  case AllReduceWay::Default: // none is left that
+  case Algorithm::Parts:
+  case Algorithm::Auto: // none is left that
     break;
   }
   return sumInParts();

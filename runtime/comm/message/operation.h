@@ -9,7 +9,7 @@
 
 #include "runtime/comm/common/team.h"
 #include "runtime/comm/message/post.h"
-#include "runtime/comm/message/stream.h"
+#include "runtime/comm/schedule/stream.h"
 
 namespace dist::message {
 
@@ -32,7 +32,7 @@ private:
 class Operation {
 public:
   Operation(Post &post, const MeshGroups &groups, const Team &team,
-            Scratch &scratch, const Description &description, AllReduceWay way,
+            Scratch &scratch, const Description &description, Algorithm way,
             void *const *from, void *const *to);
 
   Status run();
@@ -105,7 +105,7 @@ private:
   const Team &team;
   Scratch &scratch;
   const Description &d;
-  const AllReduceWay way; // of an all-reduce
+  const Algorithm way; // of an all-reduce
   void *const *from;
   void *const *to;
   const int size, me;

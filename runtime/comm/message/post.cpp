@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/message/post.h"
-#include "runtime/comm/message/stream.h"
+#include "runtime/comm/schedule/stream.h"
 #include <algorithm>
 #include <utility>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/message/rank.h"
-#include "runtime/comm/message/choice.h"
+#include "runtime/comm/schedule/choice.h"
 #include <algorithm>
 #include <optional>
 
@@ -32,8 +32,7 @@ Status MessageCommunicator::prepare(const Collective &call,
   DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
   if (call.kind == CollectiveKind::AllReduce) {
     Description &d = plan->description;
-    plan->way =
-        chooseAllReduce(options.allReduceWay, d.algorithm, d.bytes, d.size());
+    plan->way = chooseAllReduce(d.algorithm, d.bytes, d.size());
     // Ranks that differ in it are told so, where they would wait for messages
     // that do not come.
     d.call.digest = d.call.digest * 31 + static_cast<uint64_t>(plan->way);

@@ -15,7 +15,7 @@ struct MessagePlan final : CollectivePlan {
   MessagePlan(const Collective &call, uint32_t generation)
       : CollectivePlan(call, generation), description(this->call) {}
   Description description;
-  AllReduceWay way = AllReduceWay::Default; // chosen, of an all-reduce
+  Algorithm way = Algorithm::Auto; // chosen, of an all-reduce
 };
 
 class MessageCommunicator final : public Communicator {

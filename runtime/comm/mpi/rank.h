@@ -9,7 +9,7 @@
 
 #include "runtime/comm/common/description.h"
 #include "runtime/comm/common/team.h"
-#include "runtime/comm/message/stream.h"
+#include "runtime/comm/schedule/stream.h"
 #include "runtime/comm/mpi/mpi.h"
 #include <atomic>
 #include <list>

@@ -21,10 +21,8 @@ namespace {
 
 std::unique_ptr<World> createMessages(const std::vector<int64_t> &mesh,
                                       double timeout, int spin, int threads,
-                                      Algorithm algorithm, bool host,
-                                      AllReduceWay way) {
+                                      Algorithm algorithm, bool host) {
   MessageOptions options;
-  options.allReduceWay = way;
   fill(&options, mesh, timeout, spin, threads, algorithm, host);
   int ranks = host + std::accumulate(mesh.begin(), mesh.end(), 1,
                                      std::multiplies<int>());
@@ -36,11 +34,10 @@ std::unique_ptr<World> createMessages(const std::vector<int64_t> &mesh,
 }
 
 Backend messages(std::string name, int spin, int threads,
-                 Algorithm algorithm = Algorithm::Auto,
-                 AllReduceWay way = AllReduceWay::Default) {
+                 Algorithm algorithm = Algorithm::Auto) {
   auto create = [=](bool host) {
     return [=](std::vector<int64_t> mesh, double timeout) {
-      return createMessages(mesh, timeout, spin, threads, algorithm, host, way);
+      return createMessages(mesh, timeout, spin, threads, algorithm, host);
     };
   };
   Backend backend{name, create(false), create(true),
@@ -48,7 +45,7 @@ Backend messages(std::string name, int spin, int threads,
   backend.giversWait = false;
   // In a ring each waits for its neighbour, and so in a round.
   backend.namesAllMissing =
-      algorithm != Algorithm::Ring && way != AllReduceWay::Gather;
+      algorithm != Algorithm::Ring && algorithm != Algorithm::Gather;
   return backend;
 }
 
@@ -57,7 +54,7 @@ using Kind = CollectiveKind;
 /// Worlds of one rank each, as processes have them.
 struct Apart {
   MessageOptions options;
-  std::vector<AllReduceWay> ways; // by rank, where they differ
+  std::vector<Algorithm> ways; // by rank, where they differ
   std::vector<std::unique_ptr<MessageWorld>> worlds;
 
   explicit Apart(int ranks, double timeout = 20) {
@@ -72,7 +69,7 @@ struct Apart {
   void open() {
     for (auto &end : makeMemoryTransports(options.mesh[0])) {
       if (!ways.empty())
-        options.allReduceWay = ways[worlds.size()];
+        options.allReduce = ways[worlds.size()];
       worlds.emplace_back();
       std::vector<std::unique_ptr<Transport>> own;
       own.push_back(std::move(end));
@@ -166,12 +163,12 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
     local.spinMicroseconds = 0;
     std::unique_ptr<LocalWorld> memory;
     ASSERT_TRUE(LocalWorld::create(local, &memory).ok());
-    std::map<AllReduceWay, Apart> apart;
-    using Way = AllReduceWay;
-    for (Way way :
-         {Way::Default, Way::Exchange, Way::Gather, Way::Parts, Way::ToOne}) {
+    std::map<Algorithm, Apart> apart;
+    using Way = Algorithm;
+    for (Way way : {Way::Auto, Way::Exchange, Way::Gather, Way::Parts,
+                    Way::ReduceToOne}) {
       Apart &messages = apart.try_emplace(way, ranks).first->second;
-      messages.options.allReduceWay = way;
+      messages.options.allReduce = way;
       messages.open();
     }
     for (const Sums &sums :
@@ -185,7 +182,7 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
         return memory->rank(r);
       });
       for (auto &[way, messages] : apart) {
-        if (way != Way::Default && sums.counts[0] > 100000)
+        if (way != Way::Auto && sums.counts[0] > 100000)
           continue; // would take its time
         auto got =
             sum(sums, ranks, [&, &at = messages](int r) -> Communicator & {
@@ -204,7 +201,7 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
 
 TEST(MessageWorld, RefusesWaysThatDiffer) {
   Apart two(2);
-  two.ways = {AllReduceWay::Default, AllReduceWay::Gather};
+  two.ways = {Algorithm::Auto, Algorithm::Gather};
   two.open();
   for (const Status &status :
        two.onAll([](Communicator &rank) { return sumOne(rank); }))
@@ -392,9 +389,9 @@ std::vector<Backend> backends() {
           messages("WithTeams", 0, 2),
           messages("Ring", 0, 1, Algorithm::Ring),
           messages("ReduceToOne", 0, 1, Algorithm::ReduceToOne),
-          messages("Exchange", 0, 1, Algorithm::Auto, AllReduceWay::Exchange),
-          messages("Gather", 0, 1, Algorithm::Auto, AllReduceWay::Gather),
-          messages("Parts", 0, 1, Algorithm::Auto, AllReduceWay::Parts)};
+          messages("Exchange", 0, 1, Algorithm::Exchange),
+          messages("Gather", 0, 1, Algorithm::Gather),
+          messages("Parts", 0, 1, Algorithm::Parts)};
 }
 
 } // namespace dist::cts

@@ -10,8 +10,8 @@
 // in whatever strides their bytes lie.
 //
 //===----------------------------------------------------------------------===//
-#ifndef RUNTIME_COMM_MESSAGE_STREAM_H
-#define RUNTIME_COMM_MESSAGE_STREAM_H
+#ifndef RUNTIME_COMM_SCHEDULE_STREAM_H
+#define RUNTIME_COMM_SCHEDULE_STREAM_H
 
 #include "runtime/core/communicator.h"
 #include <algorithm>
@@ -109,4 +109,4 @@ Slices partOfStream(const Stream &stream, int index, int size);
 
 } // namespace dist::message
 
-#endif // RUNTIME_COMM_MESSAGE_STREAM_H
+#endif // RUNTIME_COMM_SCHEDULE_STREAM_H

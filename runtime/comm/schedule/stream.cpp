@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/message/stream.h"
-#include "runtime/comm/common/description.h"
+#include "runtime/comm/schedule/stream.h"
+#include "runtime/comm/schedule/parts.h"
 #include <cstring>
 
 namespace dist::message {

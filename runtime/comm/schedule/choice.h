@@ -1,0 +1,25 @@
+//===- choice.h - How an all-reduce of messages goes ------------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All ranks of a group choose by what all of them know: they must agree. The
+// compiler, which tells what they will send, asks here, too.
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_SCHEDULE_CHOICE_H
+#define RUNTIME_COMM_SCHEDULE_CHOICE_H
+
+#include "runtime/core/communicator.h"
+
+namespace dist::message {
+
+/// Of an all-reduce of `bytes`, packed, among `ranks`, which was asked to go as
+/// `asked`. Never Auto.
+Algorithm chooseAllReduce(Algorithm asked, int64_t bytes, int64_t ranks);
+
+} // namespace dist::message
+
+#endif // RUNTIME_COMM_SCHEDULE_CHOICE_H

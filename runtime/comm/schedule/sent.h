@@ -1,0 +1,40 @@
+//===- sent.h - How much a collective makes each rank send ------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the communicator of messages counts when it has sent them, known before:
+// by the same choices and the same cuts (see message/operation.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef RUNTIME_COMM_SCHEDULE_SENT_H
+#define RUNTIME_COMM_SCHEDULE_SENT_H
+
+#include "runtime/core/communicator.h"
+#include <vector>
+
+namespace dist {
+
+/// What a rank has sent, without headers.
+struct Traffic {
+  int64_t messages = 0, bytes = 0;
+};
+
+inline Traffic &operator+=(Traffic &to, const Traffic &more) {
+  to.messages += more.messages;
+  to.bytes += more.bytes;
+  return to;
+}
+
+namespace message {
+
+/// By position, in a group of `size`; with the mesh's host, which is the last.
+/// Of a send each position has what it sends if it is the one that does.
+std::vector<Traffic> countSent(const Collective &what, int size);
+
+} // namespace message
+} // namespace dist
+
+#endif // RUNTIME_COMM_SCHEDULE_SENT_H
