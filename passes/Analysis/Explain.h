@@ -89,6 +89,11 @@ struct Span {
   std::string name;
 };
 
+/// What the ranks of a process send others, of which some are its own.
+struct ProcessTraffic {
+  int64_t messages = 0, bytes = 0;
+};
+
 /// One function: what a rank runs, or the ranks of one stage of a pipeline.
 struct EntryReport {
   std::string name;
@@ -109,6 +114,9 @@ struct EntryReport {
   /// The parameter server that runs it; -1: a worker does.
   int64_t server = -1;
   std::vector<TransferRow> transfers;
+  /// By process, as it will count it: what its ranks send when they run this
+  /// once. Empty: all ranks are of one process, or no memory is planned yet.
+  std::vector<ProcessTraffic> sent;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
   /// What graph-recompute repeats: `12 layer_norm, 6 softmax`, and its part of
@@ -148,6 +156,9 @@ struct ExplainReport {
   /// Whether a host has variables besides.
   bool host = false;
   std::vector<EntryReport> entries;
+  /// By process, beside the entries: what it sends each time that all agree to
+  /// go on, as they do before each step.
+  std::vector<ProcessTraffic> agreement;
   std::vector<SourceRow> sources;
   /// By variables; none: there are no parameter servers.
   std::vector<ServerPartRow> serverParts;

@@ -35,6 +35,14 @@ llvm::json::Array mlir::dist::formatChains(const ExplainReport &report,
   return chains;
 }
 
+static llvm::json::Array formatTraffic(ArrayRef<ProcessTraffic> processes) {
+  llvm::json::Array rows;
+  for (const ProcessTraffic &one : processes)
+    rows.push_back(
+        llvm::json::Object{{"messages", one.messages}, {"bytes", one.bytes}});
+  return rows;
+}
+
 std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
   llvm::json::Array entries;
   for (const EntryReport &entry : report.entries) {
@@ -69,6 +77,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                     : llvm::json::Value(entry.server)},
         {"portion", entry.portion},
         {"transfers", std::move(transfers)},
+        {"sent", formatTraffic(entry.sent)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},
                                       {"slots", memory.slots},
@@ -115,10 +124,14 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                        {"assigned", row.isAssigned},
                                        {"looked_up_by", row.lookedUpBy},
                                        {"why", row.why}});
-  llvm::json::Value value = llvm::json::Object{
-      {"devices", report.ranks},          {"mesh", report.mesh},
-      {"processes", report.processes},    {"entries", std::move(entries)},
-      {"server_parts", std::move(parts)}, {"workers", report.workers},
-      {"sources", std::move(sources)}};
+  llvm::json::Value value =
+      llvm::json::Object{{"devices", report.ranks},
+                         {"mesh", report.mesh},
+                         {"processes", report.processes},
+                         {"entries", std::move(entries)},
+                         {"agreement", formatTraffic(report.agreement)},
+                         {"server_parts", std::move(parts)},
+                         {"workers", report.workers},
+                         {"sources", std::move(sources)}};
   return llvm::formatv("{0:2}\n", value);
 }

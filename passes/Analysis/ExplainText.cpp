@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -86,6 +88,31 @@ static void writeAxes(const EntryReport &entry, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+static void writeTraffic(const ProcessTraffic &traffic, llvm::raw_ostream &os) {
+  os << traffic.messages << (traffic.messages == 1 ? " message" : " messages")
+     << ", " << traffic.bytes << " bytes";
+}
+
+/// What each process sends; of unequal ones, the least and the most.
+static void writeSent(ArrayRef<ProcessTraffic> sent, llvm::raw_ostream &os) {
+  if (sent.empty())
+    return;
+  auto less = [](const ProcessTraffic &a, const ProcessTraffic &b) {
+    return std::tie(a.bytes, a.messages) < std::tie(b.bytes, b.messages);
+  };
+  auto [least, most] = std::minmax_element(sent.begin(), sent.end(), less);
+  os << "  as processes count it, each sends ";
+  if (less(*least, *most)) {
+    writeTraffic(*least, os);
+    os << " (process " << least - sent.begin() << ") to ";
+    writeTraffic(*most, os);
+    os << " (process " << most - sent.begin() << ")\n";
+    return;
+  }
+  writeTraffic(*least, os);
+  os << "\n";
+}
+
 static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   if (entry.transfers.empty()) {
     os << "  no transfers\n";
@@ -111,6 +138,7 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
      << ", of which " << (entry.onHost ? "the host" : "a rank") << " sends "
      << formatBytes(sent) << "\n";
   writeAxes(entry, os);
+  writeSent(entry.sent, os);
 }
 
 static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {

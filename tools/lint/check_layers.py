@@ -22,12 +22,13 @@ ALLOWED = {
     "passes/Workers": IR + ["passes/Workers"],
     "passes/Interchange": IR + ["passes/Interchange"],
     "passes/Lowering": IR + ["passes/Analysis", "passes/Lowering", "runtime/abi", "runtime/core", "runtime/formats",
-                             "runtime/device/cpu"],
+                             "runtime/device/cpu", "runtime/comm/schedule"],
     "passes/Pipelines": IR + ["passes", "dialects/Graph/Import"],
     "runtime": ["runtime", "dist/"],
     "tools/options": ["tools/options", "runtime"],
     "tools/dist-run": ["tools/options", "tools/dist-run", "runtime", "dist/"],
-    "tools/dist-opt": ["tools/options", "tools/dist-opt", "dialects", "passes", "runtime/formats", "runtime/export", "runtime/core"],
+    "tools/dist-opt": ["tools/options", "tools/dist-opt", "dialects", "passes", "runtime/formats", "runtime/export", "runtime/core",
+                       "runtime/comm/schedule"],
     "examples": ["dist/"],
 }
 # Only these may include these outside headers.

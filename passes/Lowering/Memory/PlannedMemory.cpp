@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Lowering/Program/Bindings.h"
+#include "passes/Lowering/Program/SentMessages.h"
 #include "passes/Lowering/Memory/StateLayout.h"
 #include "passes/Lowering/Package/Manifest.h"
 #include "runtime/device/cpu/library_memory.h"
@@ -27,6 +28,7 @@ LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
           ::dist::cpu::LibraryMemory::create(manifest, &library);
       !status.ok())
     return programs.emitError(status.message());
+  addSentMessages(programs, manifest, report);
   StateLayout layout = layOutState(programs);
   llvm::StringMap<int64_t> arenas, numbers;
   for (auto program : programs.getOps<rt::ProgramOp>()) {
