@@ -119,16 +119,10 @@ Status CheckpointFolder::writeRunFile() {
 }
 
 static std::string newRunId() {
-  unsigned char bytes[8];
+  char bytes[8];
   if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
     std::memset(bytes, 0, sizeof bytes);
-  std::string id;
-  for (unsigned char byte : bytes) {
-    char digits[4];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    id += digits;
-  }
-  return id;
+  return toHex({bytes, sizeof bytes});
 }
 
 /// `run 4f2a of model.onnx`, as far as it is known.

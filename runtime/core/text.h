@@ -22,6 +22,15 @@ inline bool endsWith(std::string_view text, std::string_view end) {
          text.substr(text.size() - end.size()) == end;
 }
 
+/// Two digits for each byte.
+inline std::string toHex(std::string_view bytes) {
+  std::string text;
+  for (unsigned char byte : bytes)
+    for (int half : {byte >> 4, byte & 15})
+      text += "0123456789abcdef"[half];
+  return text;
+}
+
 /// What stands between the separators, of which those within [ ] do not count:
 /// `x=a[0:2],y=b` has two pieces, an empty text one.
 inline std::vector<std::string> splitList(std::string_view text,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/sha256.h"
+#include "runtime/core/text.h"
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -45,11 +46,7 @@ std::string Sha256::hex() {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   check(EVP_DigestFinal_ex(context.get(), digest, &size));
-  std::string text;
-  for (unsigned i = 0; i < size; ++i)
-    for (int half : {digest[i] >> 4, digest[i] & 15})
-      text += "0123456789abcdef"[half];
-  return text;
+  return toHex({reinterpret_cast<char *>(digest), size});
 }
 
 Status hashFile(const std::string &path, std::string *hex) {

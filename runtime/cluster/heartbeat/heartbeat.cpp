@@ -8,6 +8,7 @@
 #include "runtime/cluster/heartbeat/heartbeat_impl.h"
 #include "runtime/cluster/security/keyed.h"
 #include "runtime/core/process_space.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <sys/eventfd.h>
 #include <unistd.h>

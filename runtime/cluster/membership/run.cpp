@@ -16,6 +16,7 @@
 #include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/network.h"
 #include "runtime/cluster/security/keyed.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 
 using namespace etcdserverpb;

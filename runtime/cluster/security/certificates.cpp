@@ -7,6 +7,7 @@
 #include "runtime/cluster/security/certificates.h"
 #include "runtime/cluster/security/crypto.h"
 #include "runtime/cluster/security/keyed.h"
+#include "runtime/core/text.h"
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>

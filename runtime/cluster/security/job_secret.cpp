@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/security/job_secret.h"
 #include "runtime/cluster/security/keyed.h"
+#include "runtime/core/text.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

@@ -33,14 +33,6 @@ Status makeRandomBytes(size_t count, std::string *out) {
   return Status();
 }
 
-std::string toHex(const std::string &bytes) {
-  std::string text;
-  for (unsigned char byte : bytes)
-    for (int half : {byte >> 4, byte & 15})
-      text += "0123456789abcdef"[half];
-  return text;
-}
-
 std::string authenticate(const std::string &key, const std::string &message) {
   unsigned char code[EVP_MAX_MD_SIZE];
   unsigned size = 0;

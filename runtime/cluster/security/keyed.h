@@ -14,7 +14,6 @@ namespace dist::cluster {
 
 /// Bytes that nobody can guess.
 Status makeRandomBytes(size_t count, std::string *out);
-std::string toHex(const std::string &bytes);
 
 /// HMAC-SHA256 (RFC 2104), 32 bytes.
 std::string authenticate(const std::string &key, const std::string &message);

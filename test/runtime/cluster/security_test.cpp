@@ -7,6 +7,7 @@
 #include "runtime/cluster/security/certificates.h"
 #include "runtime/cluster/security/job_secret.h"
 #include "runtime/cluster/security/keyed.h"
+#include "runtime/core/text.h"
 #include "test/runtime/folder_test.h"
 #include <fstream>
 #include <gmock/gmock.h>
