@@ -8,12 +8,7 @@
 #include "runtime/comm/local/local.h"
 #include "runtime/comm/message/memory/memory.h"
 #include "runtime/comm/message/message.h"
-#include <chrono>
-#include <csignal>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <gtest/gtest.h>
+#include "test/runtime/child.h"
 
 using namespace dist;
 using namespace std::chrono_literals;
@@ -202,9 +197,7 @@ TEST_P(ProgressTest, AVeryLongTimeIsNotOver) {
 
 // Who looks late has had no CPU: as little may the others have had.
 TEST_P(ProgressTest, AMachineThatStallsIsNoRankThatHangs) {
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  auto meet = [&] {
     make({2}, 0.4);
     run([&](Communicator &rank) {
       // Late by so much of the process's own time.
@@ -212,16 +205,9 @@ TEST_P(ProgressTest, AMachineThatStallsIsNoRankThatHangs) {
         std::this_thread::sleep_for(10ms);
       return rank.barrier(1, all);
     });
-    _exit(status[0].ok() && status[1].ok() ? 0 : 1);
-  }
-  std::this_thread::sleep_for(150ms);
-  ASSERT_EQ(kill(child, SIGSTOP), 0);
-  std::this_thread::sleep_for(800ms);
-  ASSERT_EQ(kill(child, SIGCONT), 0);
-  int ended = 0;
-  ASSERT_EQ(waitpid(child, &ended, 0), child);
-  ASSERT_TRUE(WIFEXITED(ended));
-  EXPECT_EQ(WEXITSTATUS(ended), 0);
+    return status[0].ok() && status[1].ok();
+  };
+  EXPECT_TRUE(holdsInChild(meet, {150ms, 800ms}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ProgressTest,

@@ -8,6 +8,7 @@
 #include "runtime/core/rank_threads.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/team.h"
+#include "test/runtime/child.h"
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
@@ -15,7 +16,6 @@
 #include <sched.h>
 #include <set>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -212,23 +212,15 @@ TEST(RankThreads, TurnsExceptionsIntoErrors) {
 TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
   for (const std::vector<int> &threadsOfRank :
        {std::vector<int>(64, 1), std::vector<int>(1, 64)}) {
-    pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    EXPECT_TRUE(holdsInChild([&] {
       // Room for a few stacks.
       rlimit limit{size_t(256) << 20, size_t(256) << 20};
       if (setrlimit(RLIMIT_AS, &limit) != 0)
-        _exit(2);
+        return false;
       RankThreads threads(threadsOfRank);
-      bool refused =
-          threads.status().code() == StatusCode::Unavailable &&
-          threads.status().message().find("cannot start threads (") == 0;
-      _exit(refused ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+      return threads.status().code() == StatusCode::Unavailable &&
+             threads.status().message().find("cannot start threads (") == 0;
+    }));
   }
 }
 #endif

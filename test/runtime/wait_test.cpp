@@ -5,10 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/wait.h"
-#include <csignal>
-#include <sys/wait.h>
-#include <thread>
-#include <gtest/gtest.h>
+#include "test/runtime/child.h"
 
 using namespace dist;
 using namespace std::chrono_literals;
@@ -53,18 +50,8 @@ static bool waitForWorker(bool others) {
 struct SuspendedWaitTest : testing::TestWithParam<bool> {};
 
 TEST_P(SuspendedWaitTest, TimeStandsStillWhileTheProcessIsSuspended) {
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0)
-    _exit(waitForWorker(GetParam()) ? 0 : 1);
-  std::this_thread::sleep_for(200ms);
-  ASSERT_EQ(kill(child, SIGSTOP), 0);
-  std::this_thread::sleep_for(3s);
-  ASSERT_EQ(kill(child, SIGCONT), 0);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(
+      holdsInChild([] { return waitForWorker(GetParam()); }, {200ms, 3s}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, SuspendedWaitTest, testing::Bool());
