@@ -12,6 +12,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -111,62 +112,81 @@ static void compilePart(Part &part, const TargetCpu &target) {
   }
 }
 
+namespace {
+/// A function with a body, or a global.
+struct Definition {
+  SmallVector<LLVM::LLVMFuncOp> used;
+  unsigned home = 0; // the module that it goes to
+};
+/// In the module's order.
+using Definitions = llvm::MapVector<Operation *, Definition>;
+} // namespace
+
+/// One walk over the module, for what decides on homes and for declarations.
+static Definitions findDefinitions(ModuleOp module) {
+  SymbolTable symbols(module);
+  Definitions definitions;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (function ? function.isExternal() : !isa<LLVM::GlobalOp>(op))
+      continue;
+    Definition &definition = definitions[&op];
+    auto uses = SymbolTable::getSymbolUses(&op);
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses)
+      if (auto used = dyn_cast_or_null<LLVM::LLVMFuncOp>(
+              symbols.lookup(use.getSymbolRef().getRootReference())))
+        definition.used.push_back(used);
+  }
+  return definitions;
+}
+
+/// Programs and globals stay in the first module; a kernel (internal) goes to
+/// one of `count` others, and its wrapper with it.
+static void chooseHomes(Definitions &definitions, unsigned count) {
+  unsigned next = 0;
+  for (auto &[op, definition] : definitions)
+    if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
+      if (function.getLinkage() == LLVM::Linkage::Internal)
+        definition.home = 1 + next++ % count;
+  for (auto &[op, definition] : definitions) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!function || function.getLinkage() == LLVM::Linkage::Internal ||
+        function.getVisibility_() != LLVM::Visibility::Protected)
+      continue;
+    for (LLVM::LLVMFuncOp used : definition.used)
+      if (used.getLinkage() == LLVM::Linkage::Internal)
+        definition.home = definitions.find(used)->second.home;
+  }
+}
+
 /// Programs and globals, then kernels spread over `count` modules; each
 /// declares what it uses of the others.
 static std::vector<OwningOpRef<ModuleOp>> split(ModuleOp module,
                                                 unsigned count) {
+  Definitions definitions = findDefinitions(module);
+  chooseHomes(definitions, count);
   std::vector<OwningOpRef<ModuleOp>> parts;
   for (unsigned i = 0; i <= count; ++i)
     parts.push_back(ModuleOp::create(module.getLoc()));
-  SymbolTable symbols(module);
-  // A wrapper and its kernel (internal) go together.
-  llvm::DenseMap<Operation *, unsigned> home;
-  unsigned next = 0;
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (function.getLinkage() == LLVM::Linkage::Internal)
-      home[function] = 1 + next++ % count;
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (home.count(function) || function.isExternal())
-      continue;
-    unsigned place = 0;
-    if (function.getVisibility_() == LLVM::Visibility::Protected)
-      function.walk([&](LLVM::CallOp call) {
-        if (auto callee = call.getCallee())
-          if (Operation *kernel = symbols.lookup(*callee))
-            if (home.count(kernel))
-              place = home[kernel];
-      });
-    home[function] = place;
+  OpBuilder builder(module.getContext());
+  for (auto &[op, definition] : definitions) {
+    builder.setInsertionPointToEnd(parts[definition.home]->getBody());
+    builder.clone(*op);
   }
-  for (auto global : module.getOps<LLVM::GlobalOp>())
-    home[global] = 0;
-  for (unsigned i = 0; i <= count; ++i) {
-    OpBuilder builder(module.getContext());
-    builder.setInsertionPointToEnd(parts[i]->getBody());
-    llvm::DenseSet<Operation *> declared;
-    for (Operation &op : *module.getBody())
-      if (auto it = home.find(&op); it != home.end() && it->second == i)
-        builder.clone(op);
-    for (Operation &op : *module.getBody()) {
-      auto it = home.find(&op);
-      if (it == home.end() || it->second != i)
+  llvm::DenseSet<std::pair<unsigned, Operation *>> declared;
+  for (auto &[op, definition] : definitions)
+    for (LLVM::LLVMFuncOp used : definition.used) {
+      auto it = definitions.find(used);
+      if ((it != definitions.end() && it->second.home == definition.home) ||
+          !declared.insert({definition.home, used}).second)
         continue;
-      auto uses = SymbolTable::getSymbolUses(&op);
-      if (!uses)
-        continue;
-      for (SymbolTable::SymbolUse use : *uses) {
-        Operation *used = symbols.lookup(use.getSymbolRef().getRootReference());
-        auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(used);
-        if (!function || (home.count(used) && home[used] == i) ||
-            !declared.insert(used).second)
-          continue;
-        auto declaration = LLVM::LLVMFuncOp::create(builder, function.getLoc(),
-                                                    function.getSymName(),
-                                                    function.getFunctionType());
-        declaration.setVisibility_(function.getVisibility_());
-      }
+      builder.setInsertionPointToEnd(parts[definition.home]->getBody());
+      auto declaration = LLVM::LLVMFuncOp::create(
+          builder, used.getLoc(), used.getSymName(), used.getFunctionType());
+      declaration.setVisibility_(used.getVisibility_());
     }
-  }
   return parts;
 }
 
