@@ -15,6 +15,12 @@ namespace mlir::dist {
 /// rounding adds up to less than what it saves is worth.
 constexpr int64_t kLongSumTerms = 2048;
 
+/// Where a kernel reads and writes, and its range of rows.
+struct KernelBuffers {
+  SmallVector<Value> inputs, outputs;
+  Value lo, hi, chunk;
+};
+
 /// Builds, at the builder's place, a private function over memrefs (inputs,
 /// then outputs) and three index values (first row, end, chunk) that computes
 /// the kernel's body. i1 tensors are memrefs of i8.

@@ -25,7 +25,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Winograd/WinogradEmitter.h"
 #include "passes/Lowering/Winograd/WinogradFilterEmitter.h"
-#include "passes/Lowering/Winograd/WinogradTransforms.h"
+#include "passes/Lowering/Winograd/WinogradTiles.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -37,15 +37,12 @@ namespace {
 
 /// Rows of the block that is multiplied in registers.
 constexpr int64_t blockRows = 4;
-constexpr int64_t matrices = 36;
-/// See WinogradOp::getScratchElements.
-constexpr int64_t matrixGap = 16;
 
-class WinogradEmitter : WinogradTransforms {
+class WinogradEmitter : WinogradTiles {
 public:
   WinogradEmitter(const KernelBuffers &buffers, Location loc, int64_t lanes,
                   OpBuilder &b)
-      : WinogradTransforms(b, loc, lanes), buffers(buffers) {}
+      : WinogradTiles(buffers, loc, lanes, b) {}
 
   void emit(rt::WinogradOp op);
   void emit(rt::WinogradProductsOp op);
@@ -58,25 +55,6 @@ private:
     Value scalar = memref::LoadOp::create(b, loc, scratch, scratchAt(element));
     return vector::BroadcastOp::create(b, loc, vector, scalar);
   }
-  /// An image, and the place of a tile in it.
-  struct Tile {
-    Value image, row, column;
-  };
-  /// A row or column of an image, and whether it is inside: null where it is
-  /// for all tiles; outside it is a place that can be read.
-  struct Line {
-    Value at, inside;
-  };
-  void setTiles(RankedTensorType images, ArrayRef<int64_t> pads, int64_t count,
-                int64_t depth = 0);
-  Tile findTile(Value number);
-  Line findLine(Value start, int64_t offset, int64_t dim, int64_t size);
-  Value loadInside(Value image, const Tile &tile, const Line &y, const Line &x,
-                   Value channel);
-  Value isInside(const Line &y, const Line &x);
-  void emitInput(Value tile, Value inBlock, Value firstChannel = {});
-  void emitGrad(Value tile, Value inBlock);
-  void emitOutput(Value tile, Value inBlock, Value columnBlock);
   /// A vector of the filter's factors.
   using FactorAt =
       llvm::function_ref<Value(Value matrix, Value channel, int64_t vector)>;
@@ -103,198 +81,9 @@ private:
   void forEachTileBlock(
       int64_t outputs,
       llvm::function_ref<void(Value columnBlock, Value groups)> products);
-
-  /// The element of this chunk's part of what each chunk has.
-  SmallVector<Value> scratchAt(Value element) {
-    if (cast<MemRefType>(scratch.getType()).getRank() == 2)
-      return {buffers.chunk, element};
-    return {element};
-  }
-
-  const KernelBuffers &buffers;
-
-  /// Tiles in an output: images, rows of them, columns of them; of a block.
-  SmallVector<int64_t> tileCounts;
-  int64_t allTiles = 0, blockTiles = 0;
-  ArrayRef<int64_t> padLow;
-  Value scratch;
-  bool hasBias = false, hasRelu = false;
-  /// Of a row of the two parts of the scratch: the transformed input, and the
-  /// products or, cut into blocks of `width`, the transformed gradient.
-  int64_t channels = 0, columns = 0, width = 0;
-  /// Elements between matrices of these, and where the latter start.
-  int64_t inputStride = 0, productStride = 0, products = 0;
-  /// Of a filter's panel, whose rows have `width` elements.
-  int64_t panelStride = 0, panel = 0;
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
-
-/// `images` are those that the tiles cover, `count` the tiles of a block.
-void WinogradEmitter::setTiles(RankedTensorType images, ArrayRef<int64_t> pads,
-                               int64_t count, int64_t depth) {
-  tileCounts = {images.getDimSize(0),
-                (images.getDimSize(1) + tileEdge - 1) / tileEdge,
-                (images.getDimSize(2) + tileEdge - 1) / tileEdge};
-  allTiles = rt::WinogradOp::countTiles(images);
-  padLow = pads;
-  blockTiles = count;
-  scratch = buffers.outputs[1];
-  inputStride = blockTiles * channels + matrixGap;
-  productStride = blockTiles * columns + matrixGap;
-  products = matrices * inputStride;
-  panel = products + matrices * productStride;
-  panelStride = depth * width + matrixGap;
-}
-
-WinogradEmitter::Tile WinogradEmitter::findTile(Value number) {
-  Tile tile;
-  tile.column = times(remainder(number, tileCounts[2]), tileEdge);
-  Value rows = quotient(number, tileCounts[2]);
-  tile.row = times(remainder(rows, tileCounts[1]), tileEdge);
-  tile.image = quotient(rows, tileCounts[1]);
-  return tile;
-}
-
-/// Line `offset` of the tiles that start at `start`, of `size` lines.
-WinogradEmitter::Line WinogradEmitter::findLine(Value start, int64_t offset,
-                                                int64_t dim, int64_t size) {
-  Line line;
-  line.at = plus(start, offset);
-  int64_t last = (tileCounts[dim + 1] - 1) * tileEdge + offset;
-  if (offset >= 0 && last < size)
-    return line;
-  line.inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                      line.at, index(size));
-  Value atLeast = arith::MaxSIOp::create(b, loc, line.at, index(0));
-  line.at = arith::MinSIOp::create(b, loc, atLeast, index(size - 1));
-  return line;
-}
-
-Value WinogradEmitter::isInside(const Line &y, const Line &x) {
-  if (!y.inside || !x.inside)
-    return y.inside ? y.inside : x.inside;
-  return arith::AndIOp::create(b, loc, y.inside, x.inside);
-}
-
-Value WinogradEmitter::loadInside(Value image, const Tile &tile, const Line &y,
-                                  const Line &x, Value channel) {
-  Value value = load(image, {tile.image, y.at, x.at, channel});
-  if (Value inside = isInside(y, x))
-    value = arith::SelectOp::create(b, loc, inside, value, splat(0));
-  return value;
-}
-
-/// scratch <- B^T x B, of all channels or those from the first on.
-void WinogradEmitter::emitInput(Value number, Value inBlock,
-                                Value firstChannel) {
-  auto type = cast<MemRefType>(buffers.inputs[0].getType());
-  Tile tile = findTile(number);
-  std::array<Line, windowEdge> y, x;
-  for (int64_t i = 0; i < windowEdge; ++i) {
-    y[i] = findLine(tile.row, i - padLow[0], 0, type.getDimSize(1));
-    x[i] = findLine(tile.column, i - padLow[1], 1, type.getDimSize(2));
-  }
-  loop(channels, lanes, [&](Value channel) {
-    Value from = firstChannel ? plus(firstChannel, channel) : channel;
-    std::array<Edge, windowEdge> half; // by columns
-    for (int64_t j = 0; j < windowEdge; ++j) {
-      Edge column;
-      for (int64_t i = 0; i < windowEdge; ++i)
-        column[i] = loadInside(buffers.inputs[0], tile, y[i], x[j], from);
-      half[j] = applyBT(column);
-    }
-    Value to = plus(times(inBlock, channels), channel);
-    for (int64_t i = 0; i < windowEdge; ++i) {
-      Edge row;
-      for (int64_t j = 0; j < windowEdge; ++j)
-        row[j] = half[j][i];
-      row = applyBT(row);
-      for (int64_t j = 0; j < windowEdge; ++j)
-        store(row[j], scratch,
-              scratchAt(plus(to, (i * windowEdge + j) * inputStride)));
-    }
-  });
-}
-
-/// scratch <- A d A^T
-void WinogradEmitter::emitGrad(Value number, Value inBlock) {
-  auto type = cast<MemRefType>(buffers.inputs[1].getType());
-  Tile tile = findTile(number);
-  std::array<Line, tileEdge> y, x;
-  for (int64_t i = 0; i < tileEdge; ++i) {
-    y[i] = findLine(tile.row, i, 0, type.getDimSize(1));
-    x[i] = findLine(tile.column, i, 1, type.getDimSize(2));
-  }
-  loop(columns, lanes, [&](Value channel) {
-    std::array<Edge, tileEdge> half; // by columns
-    for (int64_t j = 0; j < tileEdge; ++j) {
-      TileEdge column;
-      for (int64_t i = 0; i < tileEdge; ++i)
-        column[i] = loadInside(buffers.inputs[1], tile, y[i], x[j], channel);
-      half[j] = applyA(column);
-    }
-    Value block = times(quotient(channel, width), blockTiles * width);
-    Value inRow = plus(times(inBlock, width), remainder(channel, width));
-    Value to = plus(plus(block, inRow), products);
-    for (int64_t i = 0; i < windowEdge; ++i) {
-      Edge row = applyA({half[0][i], half[1][i], half[2][i], half[3][i]});
-      for (int64_t j = 0; j < windowEdge; ++j)
-        store(row[j], scratch,
-              scratchAt(plus(to, (i * windowEdge + j) * productStride)));
-    }
-  });
-}
-
-/// output <- A^T products A
-void WinogradEmitter::emitOutput(Value number, Value inBlock,
-                                 Value columnBlock) {
-  auto type = cast<MemRefType>(buffers.outputs[0].getType());
-  Tile tile = findTile(number);
-  std::array<Line, tileEdge> y, x;
-  for (int64_t i = 0; i < tileEdge; ++i) {
-    y[i] = findLine(tile.row, i, 0, type.getDimSize(1));
-    x[i] = findLine(tile.column, i, 1, type.getDimSize(2));
-  }
-  Value channel = times(columnBlock, columns);
-  loop(columns, lanes, [&](Value column) {
-    Value from = plus(plus(times(inBlock, columns), column), products);
-    std::array<TileEdge, windowEdge> half; // by columns
-    for (int64_t j = 0; j < windowEdge; ++j) {
-      Edge edge;
-      for (int64_t i = 0; i < windowEdge; ++i)
-        edge[i] =
-            load(scratch,
-                 scratchAt(plus(from, (i * windowEdge + j) * productStride)));
-      half[j] = applyAT(edge);
-    }
-    Value to = plus(channel, column);
-    Value bias;
-    if (hasBias)
-      bias = load(buffers.inputs[2], to);
-    for (int64_t i = 0; i < tileEdge; ++i) {
-      Edge edge;
-      for (int64_t j = 0; j < windowEdge; ++j)
-        edge[j] = half[j][i];
-      TileEdge row = applyAT(edge);
-      for (int64_t j = 0; j < tileEdge; ++j) {
-        Value value = bias ? add(row[j], bias) : row[j];
-        if (hasRelu)
-          value = arith::MaximumFOp::create(b, loc, value, splat(0));
-        OpBuilder::InsertionGuard guard(b);
-        if (Value inside = isInside(y[i], x[j])) {
-          auto branch = scf::IfOp::create(b, loc, inside);
-          b.setInsertionPoint(branch.thenBlock()->getTerminator());
-        }
-        store(value, buffers.outputs[0], {tile.image, y[i].at, x[j].at, to});
-      }
-    }
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // Products

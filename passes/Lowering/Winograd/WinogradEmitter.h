@@ -7,15 +7,9 @@
 #ifndef PASSES_LOWERING_WINOGRAD_WINOGRADEMITTER_H
 #define PASSES_LOWERING_WINOGRAD_WINOGRADEMITTER_H
 
-#include "passes/Lowering/Passes.h"
+#include "passes/Lowering/Kernels/KernelEmitter.h"
 
 namespace mlir::dist {
-
-/// Where a kernel's only op writes and reads, and its range of rows.
-struct KernelBuffers {
-  SmallVector<Value> inputs, outputs;
-  Value lo, hi, chunk;
-};
 
 /// Whether the op is one of rt's Winograd ops.
 bool isWinograd(Operation *op);
