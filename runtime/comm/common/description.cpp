@@ -180,17 +180,6 @@ Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
   return Status();
 }
 
-Status outlivedStatus(const WorldOptions &options, int rank,
-                      const CollectivePlan &plan, uint32_t generation) {
-  return Status::error(
-      StatusCode::Unavailable,
-      std::string(name(plan.call.kind)) + " cannot start",
-      opName(options, rank, plan.call.op),
-      "it was prepared in generation " + std::to_string(plan.generation) +
-          ", and this is generation " + std::to_string(generation),
-      "prepare it again");
-}
-
 Status locateOwnParts(const WorldOptions &options, int rank,
                       const Description &d, void *const *from,
                       void **addresses) {

@@ -89,10 +89,6 @@ struct Description {
 Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
              Description *description);
 
-/// Why a plan cannot start: its generation is over.
-Status outlivedStatus(const WorldOptions &options, int rank,
-                      const CollectivePlan &plan, uint32_t generation);
-
 /// Where in `from` each piece's part of this rank's position lies: what an
 /// all_slice brings it. An error if a piece is not one block.
 Status locateOwnParts(const WorldOptions &options, int rank,

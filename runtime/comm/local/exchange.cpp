@@ -46,14 +46,4 @@ Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
   return Status();
 }
 
-Status begin(const RankState &state, const LocalPlan &plan) {
-  Shared &shared = state.shared;
-  if (plan.generation != shared.generation.load())
-    return outlivedStatus(shared.options, state.rank, plan,
-                          shared.generation.load());
-  return shared.aborted.load()
-             ? shared.abortedStatus(state.rank, plan.exchange.call)
-             : Status();
-}
-
 } // namespace dist::local

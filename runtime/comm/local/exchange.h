@@ -7,7 +7,7 @@
 #ifndef RUNTIME_COMM_LOCAL_EXCHANGE_H
 #define RUNTIME_COMM_LOCAL_EXCHANGE_H
 
-#include "runtime/comm/common/team.h"
+#include "runtime/comm/common/mesh_communicator.h"
 #include "runtime/comm/local/group.h"
 
 namespace dist::local {
@@ -24,9 +24,10 @@ struct Exchange : Description {
   void *const *to = nullptr;
 };
 
-struct LocalPlan final : CollectivePlan {
+struct LocalPlan final : DescribedPlan {
   LocalPlan(const Collective &call, uint32_t generation)
-      : CollectivePlan(call, generation), exchange(this->call) {}
+      : DescribedPlan(call, generation), exchange(this->call) {}
+  const Description &described() const override { return exchange; }
   Exchange exchange;
 };
 
@@ -73,9 +74,6 @@ private:
 /// of axes, and the host's last. Of the rank, nothing changes.
 Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
                        Exchange *exchange);
-/// Whether the plan may start.
-Status begin(const RankState &state, const LocalPlan &plan);
-
 } // namespace dist::local
 
 #endif // RUNTIME_COMM_LOCAL_EXCHANGE_H

@@ -12,10 +12,10 @@ namespace dist::local {
 
 Status publishBuffers(Exchange &e, RankState &state, void **addresses) {
   const Collective &what = e.what;
-  // What lies here is all that one alone, or an all_slice, needs.
+  // What lies here is all that one alone needs.
   DIST_RETURN_IF_ERROR(
       locateOwnParts(state.shared.options, state.rank, e, e.from, addresses));
-  if (what.kind == CollectiveKind::AllSlice || e.size() == 1)
+  if (e.size() == 1)
     return Status();
   auto at = [&](int64_t i, void *buffer) {
     return static_cast<char *>(buffer) + e.position * what.pieces[i].from_place;

@@ -10,40 +10,32 @@
 #include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/peer_access.h"
 #include "runtime/comm/local/stepwise.h"
-#include <optional>
 
 namespace dist::local {
 
 Status LocalCommunicator::prepare(const Collective &call,
                                   std::unique_ptr<CollectivePlan> *out) {
   auto plan = std::make_unique<LocalPlan>(call, generation());
-  DIST_RETURN_IF_ERROR(prepareExchange(state, groups, &plan->exchange));
+  DIST_RETURN_IF_ERROR(prepareExchange(state, memberships, &plan->exchange));
   plan->channel = plan->exchange.channel;
   *out = std::move(plan);
   return Status();
 }
 
-Status LocalCommunicator::run(CollectivePlan &plan, void *const *from,
-                              void *const *to) {
-  progress.advance();
-  auto &local = static_cast<LocalPlan &>(plan);
-  DIST_RETURN_IF_ERROR(begin(state, local));
+Status LocalCommunicator::ended(const DescribedPlan &plan) const {
+  const Shared &shared = state.shared;
+  return shared.aborted.load()
+             ? state.shared.abortedStatus(rank(), plan.described().call)
+             : Status();
+}
+
+Status LocalCommunicator::move(DescribedPlan &plan, void *const *from,
+                               void *const *to) {
   const Collective &what = plan.call;
-  Exchange &e = local.exchange;
+  Exchange &e = static_cast<LocalPlan &>(plan).exchange;
   e.from = from;
   e.to = to;
-  if (what.kind == CollectiveKind::AllSlice) {
-    Team team(state.shared.options);
-    team.inBackground = what.background;
-    for (int64_t i = 0; i < what.pieces.size; ++i)
-      team.pull(what.pieces[i], from[i], e.position, to[i], 0);
-    return Status();
-  }
   state.use(e);
-  // Of a started one the rank's own thread counts what it waits for.
-  std::optional<Progress::Waiting> waiting;
-  if (!what.background)
-    waiting.emplace(progress, what.op);
   auto &mailboxes = state.shared.mailboxes;
   switch (what.kind) {
   case CollectiveKind::Send:
@@ -67,15 +59,12 @@ Status LocalCommunicator::run(CollectivePlan &plan, void *const *from,
   return collectDirectly(e, state);
 }
 
-Status LocalCommunicator::publish(CollectivePlan &plan, void *const *from,
-                                  void **addresses) {
-  progress.advance();
-  auto &local = static_cast<LocalPlan &>(plan);
-  DIST_RETURN_IF_ERROR(begin(state, local));
-  local.exchange.from = from;
-  local.exchange.to = nullptr;
-  Progress::Waiting waiting(progress, plan.call.op);
-  return publishBuffers(local.exchange, state, addresses);
+Status LocalCommunicator::show(DescribedPlan &plan, void *const *from,
+                               void **addresses) {
+  Exchange &e = static_cast<LocalPlan &>(plan).exchange;
+  e.from = from;
+  e.to = nullptr;
+  return publishBuffers(e, state, addresses);
 }
 
 } // namespace dist::local

@@ -11,27 +11,16 @@
 
 namespace dist::local {
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public MeshCommunicator {
 public:
   LocalCommunicator(Shared &shared, int rank, int ranks,
-                    std::vector<Membership> groups)
-      : numRanks(ranks), groups(std::move(groups)), state(shared, rank, ranks) {
-  }
+                    std::vector<Membership> memberships)
+      : MeshCommunicator(shared.options, shared.mesh, rank),
+        memberships(std::move(memberships)), state(shared, rank, ranks) {}
 
-  int rank() const override { return state.rank; }
-  int ranks() const override { return numRanks; }
-  int groupSize(uint32_t axes) const override {
-    return axes < groups.size() ? groups[axes].size() : 0;
-  }
-  int groupRank(uint32_t axes) const override {
-    return axes < groups.size() ? groups[axes].index : 0;
-  }
   Status prepare(const Collective &call,
                  std::unique_ptr<CollectivePlan> *out) override;
-  Status run(CollectivePlan &plan, void *const *from, void *const *to) override;
   bool sharesMemory() const override { return true; }
-  Status publish(CollectivePlan &plan, void *const *from,
-                 void **addresses) override;
   uint32_t generation() const override {
     return state.shared.generation.load();
   }
@@ -39,13 +28,17 @@ public:
     state.shared.abort(generation, reason);
   }
   void reset() {
-    for (Membership &group : groups)
+    for (Membership &group : memberships)
       group.phase = 0;
   }
 
 private:
-  int numRanks;
-  std::vector<Membership> groups; // by mask of axes
+  Status move(DescribedPlan &plan, void *const *from, void *const *to) override;
+  Status show(DescribedPlan &plan, void *const *from,
+              void **addresses) override;
+  Status ended(const DescribedPlan &plan) const override;
+
+  std::vector<Membership> memberships; // by mask of axes
   RankState state;
 };
 

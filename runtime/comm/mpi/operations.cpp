@@ -57,7 +57,7 @@ Status MpiCommunicator::checkCount(const Frame &f, int64_t count) {
     return Status();
   return Status::error(StatusCode::Unavailable,
                        "MPI cannot move so much at once",
-                       opName(options, self, f.d.what.op),
+                       opName(options, rank(), f.d.what.op),
                        std::to_string(count) + " elements, and 2147483647 are "
                                                "the most",
                        "give smaller packs or more ranks, or leave "

@@ -8,7 +8,6 @@
 #include "runtime/comm/common/waits.h"
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <thread>
 
 namespace dist::mpi {
@@ -49,75 +48,33 @@ Status MpiCommunicator::open(dist_comm_group *all) {
     return Status::error(StatusCode::Unavailable,
                          "MPI cannot split its processes", "", text);
   };
-  DIST_RETURN_IF_ERROR(check(mpi.split(all, 0, self, &notices)));
+  DIST_RETURN_IF_ERROR(check(mpi.split(all, 0, rank(), &notices)));
   size_t masks = size_t(1) << groups.mesh().size();
   for (size_t mask = 0; mask < masks; ++mask) {
     Group group;
     DIST_RETURN_IF_ERROR(check(
-        mpi.split(all, groups.groupsOf(self)[mask], self, &group.handle)));
+        mpi.split(all, groups.groupsOf(rank())[mask], rank(), &group.handle)));
     own.push_back(group);
   }
   return Status();
 }
 
-int MpiCommunicator::groupSize(uint32_t axes) const {
-  const std::vector<int> &mine = groups.groupsOf(self);
-  return axes < mine.size() ? groups.membersOf(mine[axes]).size() : 0;
-}
-
-int MpiCommunicator::groupRank(uint32_t axes) const {
-  const std::vector<int> &mine = groups.groupsOf(self);
-  if (axes >= mine.size())
-    return 0;
-  const std::vector<int> &members = groups.membersOf(mine[axes]);
-  return std::lower_bound(members.begin(), members.end(), self) -
-         members.begin();
-}
-
 Status MpiCommunicator::prepare(const Collective &call,
                                 std::unique_ptr<CollectivePlan> *out) {
   auto plan = std::make_unique<MpiPlan>(call, generation());
-  DIST_RETURN_IF_ERROR(check(options, groups, self, &plan->description));
+  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
   plan->channel = plan->description.channel;
   *out = std::move(plan);
   return Status();
 }
 
-Status MpiCommunicator::begin(const CollectivePlan &plan) const {
-  uint32_t now = generation();
-  return plan.generation == now ? Status()
-                                : outlivedStatus(options, self, plan, now);
-}
-
-Status MpiCommunicator::run(CollectivePlan &plan, void *const *from,
-                            void *const *to) {
-  progress.advance();
-  DIST_RETURN_IF_ERROR(begin(plan));
-  const Collective &what = plan.call;
-  Description &d = static_cast<MpiPlan &>(plan).description;
+Status MpiCommunicator::move(DescribedPlan &plan, void *const *from,
+                             void *const *to) {
   Team worker(team);
-  worker.inBackground = what.background;
-  if (what.kind == CollectiveKind::AllSlice) {
-    for (int64_t i = 0; i < what.pieces.size; ++i)
-      worker.pull(what.pieces[i], from[i], d.position, to[i], 0);
-    return Status();
-  }
-  std::optional<Progress::Waiting> waiting;
-  if (!what.background)
-    waiting.emplace(progress, what.op);
+  worker.inBackground = plan.call.background;
   std::lock_guard<std::mutex> lock(inside);
-  DIST_RETURN_IF_ERROR(ended());
-  return runInside(d, from, to, worker);
-}
-
-Status MpiCommunicator::publish(CollectivePlan &plan, void *const *from,
-                                void **addresses) {
-  if (plan.call.kind != CollectiveKind::AllSlice)
-    return Communicator::publish(plan, from, addresses);
-  progress.advance();
-  DIST_RETURN_IF_ERROR(begin(plan));
-  return locateOwnParts(options, self, static_cast<MpiPlan &>(plan).description,
-                        from, addresses);
+  DIST_RETURN_IF_ERROR(whyEnded());
+  return runInside(static_cast<MpiPlan &>(plan).description, from, to, worker);
 }
 
 Status MpiCommunicator::runInside(Description &d, void *const *from,
@@ -173,12 +130,12 @@ Status MpiCommunicator::compare(const Description &d, Group &group) {
     Call call{CollectiveKind(other.kind), other.op, other.count, other.digest,
               other.betweenPrograms != 0};
     if (!(call == d.call))
-      return fail(
-          StatusCode::Internal,
-          describeMismatch(options, self, d.call, (*d.members)[member], call));
+      return fail(StatusCode::Internal,
+                  describeMismatch(options, rank(), d.call,
+                                   (*d.members)[member], call));
     if (other.generation != mine.generation || other.history != mine.history)
       return fail(StatusCode::Internal,
-                  describe(options, self, d.call) +
+                  describe(options, rank(), d.call) +
                       " is not preceded by what rank " +
                       std::to_string((*d.members)[member]) + " did before");
   }
@@ -198,7 +155,7 @@ Status MpiCommunicator::fail(StatusCode code, const std::string &text) {
 Status MpiCommunicator::failed(const Description &d, int code) {
   char text[400];
   mpi.explain(code, text, sizeof text);
-  std::string why = describe(options, self, d.call) + ": MPI says: " + text;
+  std::string why = describe(options, rank(), d.call) + ": MPI says: " + text;
   {
     std::lock_guard<std::mutex> lock(ending);
     if (!hasEnded)
@@ -210,7 +167,7 @@ Status MpiCommunicator::failed(const Description &d, int code) {
   return Status::error(StatusCode::Unavailable, why);
 }
 
-Status MpiCommunicator::ended() const {
+Status MpiCommunicator::whyEnded() const {
   if (!hasEnded)
     return Status();
   std::lock_guard<std::mutex> lock(ending);
@@ -251,13 +208,13 @@ void MpiCommunicator::tell(const std::string &why) {
   Notice notice;
   notice.generation = current;
   std::strncpy(notice.reason, why.c_str(), sizeof notice.reason - 1);
-  for (int rank = 0; rank < ranks(); ++rank) {
-    if (rank == self)
+  for (int to = 0; to < ranks(); ++to) {
+    if (to == rank())
       continue;
     Kept &message = kept.emplace_back();
     message.bytes.resize(sizeof notice);
     std::memcpy(message.bytes.data(), &notice, sizeof notice);
-    if (mpi.send(notices, message.bytes.data(), sizeof notice, rank, kNoticeTag,
+    if (mpi.send(notices, message.bytes.data(), sizeof notice, to, kNoticeTag,
                  &message.request) != 0)
       kept.pop_back();
   }
@@ -314,7 +271,7 @@ Status MpiCommunicator::wait(const Description &d,
     if (std::count(requests.begin(), requests.end(), nullptr) ==
         int64_t(requests.size()))
       return Status();
-    if (Status status = ended(); !status.ok()) {
+    if (Status status = whyEnded(); !status.ok()) {
       giveUp();
       return status;
     }
@@ -322,7 +279,7 @@ Status MpiCommunicator::wait(const Description &d,
     if (options.timeout > 0 && waited > toDuration(options.timeout)) {
       Status status =
           fail(StatusCode::Unavailable,
-               describe(options, self, d.call) + " is not over " +
+               describe(options, rank(), d.call) + " is not over " +
                    withinTimeout(options) +
                    ": not all ranks have come to it (--communicator mpi counts "
                    "the time in which they compute, too)");
@@ -344,7 +301,7 @@ Status MpiCommunicator::checkTag(const Frame &f) {
     return Status();
   return Status::error(StatusCode::Unavailable,
                        "MPI cannot tell a message from others",
-                       opName(options, self, f.d.what.op),
+                       opName(options, rank(), f.d.what.op),
                        "its tag is " + std::to_string(f.d.what.tag) +
                            ", and the last one is " + std::to_string(last - 1),
                        "leave --communicator mpi out");

@@ -7,8 +7,7 @@
 #ifndef RUNTIME_COMM_MPI_RANK_H
 #define RUNTIME_COMM_MPI_RANK_H
 
-#include "runtime/comm/common/description.h"
-#include "runtime/comm/common/team.h"
+#include "runtime/comm/common/mesh_communicator.h"
 #include "runtime/comm/schedule/stream.h"
 #include "runtime/comm/mpi/mpi.h"
 #include <atomic>
@@ -17,32 +16,31 @@
 
 namespace dist::mpi {
 
-struct MpiPlan final : CollectivePlan {
+struct MpiPlan final : DescribedPlan {
   MpiPlan(const Collective &call, uint32_t generation)
-      : CollectivePlan(call, generation), description(this->call) {}
+      : DescribedPlan(call, generation), description(this->call) {}
+  const Description &described() const override { return description; }
   Description description;
 };
 
-class MpiCommunicator final : public Communicator {
+/// It may outlive its world, which MPI still has buffers of.
+struct OwnMesh {
+  const WorldOptions ownOptions;
+  const MeshGroups ownGroups;
+};
+
+class MpiCommunicator final : private OwnMesh, public MeshCommunicator {
 public:
   MpiCommunicator(const dist_comm_vtable &mpi, const WorldOptions &options,
                   MeshGroups groups, int rank)
-      : mpi(mpi), options(options), groups(std::move(groups)),
-        team(this->options), self(rank) {}
+      : OwnMesh{options, std::move(groups)},
+        MeshCommunicator(ownOptions, ownGroups, rank), mpi(mpi) {}
   ~MpiCommunicator() override;
   /// Splits MPI's processes, which all do together.
   Status open(dist_comm_group *all);
 
-  int rank() const override { return self; }
-  int ranks() const override { return groups.ranks(); }
-  int groupSize(uint32_t axes) const override;
-  int groupRank(uint32_t axes) const override;
   Status prepare(const Collective &call,
                  std::unique_ptr<CollectivePlan> *out) override;
-  Status run(CollectivePlan &plan, void *const *from, void *const *to) override;
-  /// Of an all_slice alone, which no other rank sees.
-  Status publish(CollectivePlan &plan, void *const *from,
-                 void **addresses) override;
   uint32_t generation() const override { return current; }
   void abort(uint32_t generation, const std::string &reason) override;
   void reset();
@@ -83,8 +81,7 @@ private:
     std::vector<int> memberAt; // by position
   };
 
-  /// Whether the plan may start.
-  Status begin(const CollectivePlan &plan) const;
+  Status move(DescribedPlan &plan, void *const *from, void *const *to) override;
   Status runInside(Description &d, void *const *from, void *const *to,
                    const Team &worker);
   Status compare(const Description &d, Group &group);
@@ -128,7 +125,7 @@ private:
   /// Ends the generation for all by an error of MPI's.
   Status failed(const Description &d, int code);
   Status fail(StatusCode code, const std::string &text);
-  Status ended() const;
+  Status whyEnded() const;
   void giveUp();
   // Under `calls`:
   void lookAround();
@@ -136,10 +133,6 @@ private:
   void tell(const std::string &reason);
 
   const dist_comm_vtable &mpi;
-  const WorldOptions options;
-  const MeshGroups groups;
-  Team team;
-  const int self;
 
   std::mutex inside;         // a collective
   std::vector<Group> own;    // by mask of axes
