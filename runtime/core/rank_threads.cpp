@@ -63,7 +63,8 @@ RankThreads::RankThreads(const std::vector<int> &threadsOfRank, bool withHost,
                          std::shared_ptr<ThreadTeam> sharedTeam,
                          bool ownHelpers)
     : threadsOfRank(threadsOfRank), threadIds(threadsOfRank.size()),
-      ranks(threadsOfRank.size()), withHost(withHost), ownHelpers(ownHelpers),
+      allowed(threadsOfRank.size()), ranks(threadsOfRank.size()),
+      withHost(withHost), ownHelpers(ownHelpers),
       team(sharedTeam ? std::move(sharedTeam)
                       : std::make_shared<ThreadTeam>()) {
   int64_t busy = 0;
@@ -128,7 +129,8 @@ void RankThreads::sit(int rank) {
   std::unique_lock<std::mutex> lock(seatsMutex);
   int cpu = *seatsOf(rank);
   lock.unlock();
-  cpu::sitOn(cpu);
+  if (sched_getcpu() != cpu)
+    cpu::moveTo(cpu, 0, allowed[rank]);
 }
 
 bool RankThreads::giveSeat(int rank, int to) {
@@ -138,7 +140,7 @@ bool RankThreads::giveSeat(int rank, int to) {
     return false;
   std::lock_guard<std::mutex> lock(seatsMutex);
   int &own = seats[firstSeat[rank]], &others = seats[firstSeat[to]];
-  if (!cpu::moveTo(own, thread))
+  if (!cpu::moveTo(own, thread, allowed[to]))
     return false;
   std::swap(own, others);
   return true;
@@ -147,6 +149,7 @@ bool RankThreads::giveSeat(int rank, int to) {
 void RankThreads::runJob(int rank) {
   const int *own = seated ? seatsOf(rank) : nullptr;
   if (own) {
+    allowed[rank] = cpu::ownCpus();
     threadIds[rank].store(gettid());
     sit(rank);
   }

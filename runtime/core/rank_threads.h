@@ -12,6 +12,7 @@
 #include "runtime/core/thread_team.h"
 #include <memory>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -83,6 +84,7 @@ private:
   std::vector<int> seats, firstSeat;       // of all ranks' teams; by rank
   std::mutex seatsMutex;                   // of what changes while ranks work
   std::vector<std::atomic<int>> threadIds; // of ranks at work; else 0
+  std::vector<cpu_set_t> allowed;          // CPUs of these, as they began
   int ranks;
   bool withHost, ownHelpers, roomy, roomyWithHost;
   bool seated = false; // in this run

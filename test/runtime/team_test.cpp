@@ -258,8 +258,12 @@ TEST(Cpus, SleepersWantNone) {
   EXPECT_FALSE(cpu::waitsForCpu(sleeper.load())) << "it is no more";
 }
 
-// A rank each for all CPUs; the last one is given the seat of the first.
-TEST(RankThreads, GivesASeatToARankThatWantsACpu) {
+// A rank each for all CPUs; the last one is given the seat of the first. A rank
+// that goes to its own seat, where another program runs, may be there only
+// until it has run: that is when it wants another one.
+struct GivenSeatTest : testing::TestWithParam<bool> {};
+
+TEST_P(GivenSeatTest, IsThatOfARankThatWantsACpu) {
   int ranks = cpu::usableCpus().size();
   std::vector<int> seats = cpu::chooseSeats(ranks);
   if (seats.empty())
@@ -288,9 +292,14 @@ TEST(RankThreads, GivesASeatToARankThatWantsACpu) {
   auto last = [&] {
     while (working.load() == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (GetParam()) {
+      ASSERT_TRUE(cpu::bindTo(seats.back()));
+    }
     working.store(2);
     while (!over.load())
       ;
+    cpu_set_t cpus = cpu::ownCpus();
+    EXPECT_EQ(CPU_COUNT(&cpus), ranks) << "it may leave the seat again";
     EXPECT_TRUE(findsSeat(ranks - 1, seats.front()));
   };
   ASSERT_TRUE(threads
@@ -305,6 +314,8 @@ TEST(RankThreads, GivesASeatToARankThatWantsACpu) {
   // Nobody works any more.
   EXPECT_FALSE(threads.giveSeat(0, ranks - 1));
 }
+
+INSTANTIATE_TEST_SUITE_P(Cases, GivenSeatTest, testing::Bool());
 
 // A team of several threads has its seats for itself.
 TEST(RankThreads, TeamsKeepTheirSeats) {

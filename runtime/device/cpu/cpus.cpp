@@ -99,13 +99,18 @@ bool bindTo(int cpu, int thread) {
   return sched_setaffinity(thread, sizeof seat, &seat) == 0;
 }
 
-bool moveTo(int cpu, int thread) {
-  cpu_set_t before;
-  if (cpu < 0 || cpu >= CPU_SETSIZE ||
-      sched_getaffinity(thread, sizeof before, &before) != 0 ||
-      !CPU_ISSET(cpu, &before) || !bindTo(cpu, thread))
+cpu_set_t ownCpus() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  return cpus;
+}
+
+bool moveTo(int cpu, int thread, const cpu_set_t &allowed) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed) ||
+      !bindTo(cpu, thread))
     return false;
-  sched_setaffinity(thread, sizeof before, &before);
+  sched_setaffinity(thread, sizeof allowed, &allowed);
   return true;
 }
 
@@ -121,6 +126,8 @@ bool waitsForCpu(int thread) {
   return behind && std::strncmp(behind, ") R", 3) == 0;
 }
 
-bool sitOn(int cpu) { return sched_getcpu() == cpu || moveTo(cpu, 0); }
+bool sitOn(int cpu) {
+  return sched_getcpu() == cpu || moveTo(cpu, 0, ownCpus());
+}
 
 } // namespace dist::cpu

@@ -16,6 +16,7 @@
 #ifndef RUNTIME_DEVICE_CPU_CPUS_H
 #define RUNTIME_DEVICE_CPU_CPUS_H
 
+#include <sched.h>
 #include <vector>
 
 namespace dist::cpu {
@@ -39,9 +40,14 @@ std::vector<int> chooseSeats(int threads);
 /// run there.
 bool sitOn(int cpu);
 
-/// Moves a thread of the process to a CPU, which it may leave again. False: it
-/// may not run there, or is no more.
-bool moveTo(int cpu, int thread);
+/// The CPUs that the calling thread may run on.
+cpu_set_t ownCpus();
+
+/// Moves a thread of the process (its id; 0: the calling one) to a CPU, which
+/// it may leave again for any of `allowed`: the CPUs it may run on. What the
+/// system tells of another thread may be one CPU only: that of a move which
+/// ends when the thread next runs. False: it may not run there, or is no more.
+bool moveTo(int cpu, int thread, const cpu_set_t &allowed);
 
 /// Whether a thread of the process would run if it had a CPU.
 bool waitsForCpu(int thread);
