@@ -16,6 +16,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/RandomState.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Interfaces/Signature.h"
 #include "passes/Workers/Passes.h"
@@ -50,6 +51,9 @@ private:
   LogicalResult spread(func::FuncOp function, NamedAttrList &attributes);
   /// A step's loss and whether it is finite, of each worker.
   void returnOwn(func::FuncOp function, Signature &signature);
+  /// Workers draw different random numbers for a step of the same number.
+  void drawOwn(func::FuncOp function, MeshOp mesh, const Signature &signature);
+  Value getWorkerNumber(func::FuncOp function, MeshOp mesh);
   LogicalResult collect(func::FuncOp function, Signature &signature);
   LogicalResult makeSync(MeshOp mesh);
   /// The axes over which a variable is averaged: the workers', and those over
@@ -173,6 +177,61 @@ void AverageWorkersPass::returnOwn(func::FuncOp function,
     attributes.set(DistDialect::kSharding, split);
     attributes.set(DistDialect::kGlobalType,
                    TypeAttr::get(type.clone(ArrayRef<int64_t>(workers))));
+  }
+}
+
+/// As a scalar; all of a worker's ranks have the same.
+Value AverageWorkersPass::getWorkerNumber(func::FuncOp function, MeshOp mesh) {
+  auto b = OpBuilder::atBlockBegin(&function.front());
+  graph::GraphBuilder g(b, function.getLoc());
+  int64_t id = 0;
+  function.walk([&](CollectiveOpInterface collective) {
+    id = std::max(id, collective.getCollectiveId() + 1);
+  });
+  auto type = RankedTensorType::get({int64_t(workers)}, b.getI64Type());
+  Value all = g.iota(type, 0);
+  auto own = AllSliceOp::create(
+      b, function.getLoc(), TypeRange{type.clone(ArrayRef<int64_t>(1))},
+      ValueRange{all}, SmallVector<int64_t>{0}, mesh.getSymName(),
+      b.getArrayAttr({host}),
+      "each worker draws random numbers of its own (--sync-every)",
+      graph::kStepCounter);
+  own.setOpId(id);
+  auto reference = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+  auto whole = ShardingAttr::getWhole(reference, 1);
+  setSharding(all, whole);
+  setSharding(own.getResult(0), whole.withDim(0, {host}));
+  Value number = g.reshape(own.getResult(0), {});
+  setSharding(number, ShardingAttr::getWhole(reference, 0));
+  return number;
+}
+
+/// Only where the entry counts its draws, which is in training: what is drawn
+/// elsewhere may be a value that all workers are to have alike.
+void AverageWorkersPass::drawOwn(func::FuncOp function, MeshOp mesh,
+                                 const Signature &signature) {
+  auto isCounter = [](const NamedAttrList &result) {
+    auto name = dyn_cast_or_null<FlatSymbolRefAttr>(result.get(kVariableAttr));
+    return name && name.getValue() == graph::kStepCounter;
+  };
+  SmallVector<graph::RandomUniformOp> draws;
+  function.walk([&](graph::RandomUniformOp draw) { draws.push_back(draw); });
+  if (draws.empty() || llvm::none_of(signature.results.attributes, isCounter))
+    return;
+  Value number = getWorkerNumber(function, mesh);
+  // By the step: step * workers + number, which no other worker's step has.
+  llvm::DenseMap<Value, Value> ownSteps;
+  for (graph::RandomUniformOp draw : draws) {
+    Value &own = ownSteps[draw.getStep()];
+    if (!own) {
+      OpBuilder b(draw);
+      graph::GraphBuilder g(b, draw.getLoc());
+      Value first = g.mul(draw.getStep(), double(workers));
+      own = g.add(first, number);
+      for (Value value : {first, own})
+        setSharding(value, findSharding(number));
+    }
+    draw.getStepMutable().assign(own);
   }
 }
 
@@ -306,6 +365,7 @@ void AverageWorkersPass::runOnOperation() {
         if (failed(spread(function, attributes)))
           return signalPassFailure();
     returnOwn(function, signature);
+    drawOwn(function, mesh, signature);
     signature.apply();
     function->setAttr(kOwnAxisAttr, host);
   }

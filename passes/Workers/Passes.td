@@ -49,7 +49,9 @@ def AverageWorkersPass : Pass<"dist-average-workers", "::mlir::ModuleOp"> {
     worker's own devices and examples, and variables differ between workers.
     Functions say so by `dist.own_axis`, which no collective along that axis may
     contradict. A step's loss and whether it is finite are returned of each
-    worker: as tensors that are split over the axis.
+    worker: as tensors that are split over the axis. An entry that counts its
+    random draws (`random/step`) draws by step * workers + the worker's number:
+    workers do not drop the same places.
 
     A new entry `sync` makes them equal: floating-point variables that an entry
     changes, optimizer slots and moving statistics among them, become their means,

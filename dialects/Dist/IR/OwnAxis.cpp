@@ -21,7 +21,9 @@ LogicalResult mlir::dist::verifyOwnAxis(Operation *op, Attribute attribute) {
                                 "mesh, but got "
                              << axis;
   WalkResult found = op->walk([&](CollectiveOpInterface collective) {
-    if (!llvm::is_contained(collective.getGroupAxes(), axis))
+    // A position's part of a value that all have is its own.
+    if (collective.isLocal() ||
+        !llvm::is_contained(collective.getGroupAxes(), axis))
       return WalkResult::advance();
     InFlightDiagnostic error = collective->emitOpError()
                                << "is along " << axis

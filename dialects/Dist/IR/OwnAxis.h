@@ -20,7 +20,7 @@ namespace mlir::dist {
 
 inline constexpr llvm::StringLiteral kOwnAxisAttr = "dist.own_axis";
 
-/// The axis is one of the mesh, and no collective of the function is along it.
+/// The axis is one of the mesh, and no transfer of the function is along it.
 LogicalResult verifyOwnAxis(Operation *op, Attribute attribute);
 
 } // namespace mlir::dist

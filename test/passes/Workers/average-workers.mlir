@@ -64,3 +64,48 @@ func.func @eval_step(%t: tensor<f32> {dist.global_type = tensor<f32>, dist.shard
     -> (tensor<f32> {dist.global_type = tensor<f32>, dist.sharding = #dist.sharding<@mesh, [], unreduced = {"data"}>, graph.role = "variable", graph.name = "total", graph.variable = @total}) {
   return %t : tensor<f32>
 }
+
+// -----
+
+// A worker draws by its own number: a step's are step * workers and those behind it.
+// What does not count its draws is the same on all workers.
+dist.mesh @mesh ["data"=2]
+graph.variable @"random/step" : tensor<i64> {group = "counter", sharding = #dist.sharding<@mesh, []>} = dense<0> : tensor<i64>
+// CHECK-LABEL: func @train_step(
+// CHECK-SAME: %[[STEP:.+]]: tensor<i64>
+// CHECK: %[[ALL:.+]] = graph.iota
+// CHECK: %[[PART:.+]] = dist.all_slice %[[ALL]] over @mesh ["host"] {dims = array<i64: 0>{{.*}}op_id = 1 : i64{{.*}}reason = "each worker draws random numbers of its own (--sync-every)"
+// CHECK: %[[NUMBER:.+]] = graph.reshape %[[PART]]
+// CHECK: dist.all_reduce
+// CHECK: %[[WORKERS:.+]] = graph.constant dense<3>
+// CHECK: %[[FIRST:.+]] = graph.mul %[[STEP]], %[[WORKERS]]
+// CHECK: %[[OWN:.+]] = graph.add %[[FIRST]], %[[NUMBER]]
+// CHECK: graph.random_uniform %[[OWN]]
+// CHECK: graph.random_uniform %[[OWN]]
+// CHECK: %[[ONE:.+]] = graph.constant dense<1>
+// CHECK: %[[NEXT:.+]] = graph.add %[[STEP]], %[[ONE]]
+// CHECK: return {{.*}}%[[NEXT]]
+func.func @train_step(
+    %t: tensor<i64> {dist.global_type = tensor<i64>, dist.sharding = #dist.sharding<@mesh, []>, graph.role = "variable", graph.name = "random/step", graph.variable = @"random/step"},
+    %w: tensor<4xf32> {dist.global_type = tensor<4xf32>, dist.sharding = #dist.sharding<@mesh, [{}]>, graph.role = "input", graph.name = "w"})
+    -> (tensor<4xf32> {dist.global_type = tensor<4xf32>, dist.sharding = #dist.sharding<@mesh, [{}]>, graph.role = "output", graph.name = "y"},
+        tensor<i64> {dist.global_type = tensor<i64>, dist.sharding = #dist.sharding<@mesh, []>, graph.role = "variable", graph.name = "random/step", graph.variable = @"random/step"}) {
+  %0 = dist.all_reduce %w over @mesh ["data"] {op_id = 0 : i64, reason = "r", origin = "o"} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.random_uniform %t {seed = 7 : i64} : (tensor<i64>) -> tensor<4xf32>
+  %2 = graph.random_uniform %t {seed = 8 : i64} : (tensor<i64>) -> tensor<4xf32>
+  %3 = graph.mul %1, %2 : tensor<4xf32>
+  %one = graph.constant dense<1> : tensor<i64>
+  %next = graph.add %t, %one : tensor<i64>
+  return %3, %next : tensor<4xf32>, tensor<i64>
+}
+
+// CHECK-LABEL: func @predict(
+// CHECK-SAME: %[[STEP:.+]]: tensor<i64>
+// CHECK-NEXT: graph.random_uniform %[[STEP]]
+// CHECK-NEXT: return
+func.func @predict(
+    %t: tensor<i64> {dist.global_type = tensor<i64>, dist.sharding = #dist.sharding<@mesh, []>, graph.role = "variable", graph.name = "random/step", graph.variable = @"random/step"})
+    -> (tensor<4xf32> {dist.global_type = tensor<4xf32>, dist.sharding = #dist.sharding<@mesh, [{}]>, graph.role = "output", graph.name = "y"}) {
+  %0 = graph.random_uniform %t {seed = 7 : i64} : (tensor<i64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
