@@ -73,7 +73,7 @@ Status AppReplica::beginStep(const std::string &name) {
         session, layout, data.dataset.get(), options, &data.steps));
   }
   current = data.steps.get();
-  return current->begin(data.next++);
+  return current->begin(data.next++, closure);
 }
 
 Status AppReplica::beginWork(int64_t number, const Buffer &work) {

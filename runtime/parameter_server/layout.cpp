@@ -78,6 +78,22 @@ static Status placeParts(const manifest::Manifest &worker, int number,
   return Status();
 }
 
+Status findStepCounter(const manifest::Manifest &manifest, int *out) {
+  *out = -1;
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    const manifest::Variable &variable = manifest.variables(i);
+    if (variable.name() != kStepCounter)
+      continue;
+    const manifest::TensorType &type = variable.global_type();
+    if (type.type() != manifest::I64 || type.shape_size() != 0)
+      return Status::error(
+          StatusCode::InvalidInput, "the package is damaged", variable.name(),
+          "it is to count steps, and is no i64", "compile it again");
+    *out = i;
+  }
+  return Status();
+}
+
 Status Layout::read(const std::string &package, const std::string &cpu,
                     Layout *out) {
   *out = Layout();

@@ -21,6 +21,13 @@
 
 namespace dist::ps {
 
+/// The variable of a worker that counts the steps of what draws random numbers
+/// (dialects/Graph/IR/RandomState.h).
+inline constexpr char kStepCounter[] = "random/step";
+
+/// Its number in the manifest, or -1: nothing is drawn. Errors: it is no count.
+Status findStepCounter(const manifest::Manifest &manifest, int *out);
+
 /// A table of which a step has the rows that it looks up.
 struct PulledTable {
   int variable = 0; // of the worker

@@ -92,6 +92,7 @@ Status ServedSession::placeState(int server, int number) {
 Status ServedSession::place() {
   merged = worker->manifest();
   own = merged.variables_size();
+  DIST_RETURN_IF_ERROR(findStepCounter(merged, &stepCounter));
   places.resize(own);
   states.resize(layout.servers.size());
   for (int server = 0; server < int(layout.servers.size()); ++server) {
@@ -141,8 +142,8 @@ Status ServedSession::fetch(int server) {
 Status ServedSession::readVariable(int index, Tensor *out) {
   const Place &place = places[index];
   if (place.pieces.empty()) {
-    if (merged.variables(index).group() == "metric")
-      DIST_RETURN_IF_ERROR(settleMetrics());
+    if (isGained(index))
+      DIST_RETURN_IF_ERROR(settleGains());
     return worker->readVariable(index, out);
   }
   *out = makeZeros(merged.variables(index).global_type());
@@ -159,6 +160,8 @@ Status ServedSession::readVariable(int index, Tensor *out) {
 Status ServedSession::writeVariable(int index, const TensorView &value) {
   const Place &place = places[index];
   if (place.pieces.empty()) {
+    if (index == stepCounter)
+      newSteps = 0;
     for (auto &[metric, gain] : gains)
       if (metric == index)
         std::fill(gain.data.begin(), gain.data.end(), 0);
@@ -185,9 +188,8 @@ Status ServedSession::writeVariable(int index, const TensorView &value) {
 /// Servers' variables are whole on each rank.
 Status ServedSession::readSlice(int index, int rank, Tensor *out) {
   bool isServed = !places[index].pieces.empty();
-  return isServed || merged.variables(index).group() == "metric"
-             ? readVariable(index, out)
-             : worker->readSlice(index, rank, out);
+  return isServed || isGained(index) ? readVariable(index, out)
+                                     : worker->readSlice(index, rank, out);
 }
 
 Status ServedSession::writeSlice(int index, int rank, const TensorView &value) {
@@ -213,7 +215,7 @@ Status ServedSession::run(const manifest::Entry &entry,
                           const std::vector<TensorView> &inputs,
                           std::vector<Tensor> *outputs) {
   DIST_RETURN_IF_ERROR(load());
-  DIST_RETURN_IF_ERROR(settleMetrics());
+  DIST_RETURN_IF_ERROR(settleGains());
   return worker->run(entry, inputs, outputs);
 }
 
@@ -260,12 +262,27 @@ Status ServedSession::addMetrics(const Buffer &gained) {
     at += gain.data.size();
   }
   hasGains = true;
+  ++newSteps;
   return Status();
 }
 
-Status ServedSession::settleMetrics() {
+Status ServedSession::settleSteps() {
+  const int64_t more = std::exchange(newSteps, 0);
+  if (stepCounter < 0)
+    return Status();
+  Tensor value;
+  DIST_RETURN_IF_ERROR(worker->readVariable(stepCounter, &value));
+  int64_t steps;
+  std::memcpy(&steps, value.data.data(), sizeof steps);
+  steps += more;
+  std::memcpy(value.data.data(), &steps, sizeof steps);
+  return worker->writeVariable(stepCounter, value.view());
+}
+
+Status ServedSession::settleGains() {
   if (!std::exchange(hasGains, false))
     return Status();
+  DIST_RETURN_IF_ERROR(settleSteps());
   for (auto &[index, gain] : gains) {
     Tensor value;
     DIST_RETURN_IF_ERROR(worker->readVariable(index, &value));

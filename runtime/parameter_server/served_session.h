@@ -59,7 +59,8 @@ public:
 
   /// Before closures run: the servers get what was written here.
   Status beginClosures();
-  /// Adds what a closure has gained to the metrics.
+  /// Adds what a closure has gained to the metrics, and the closure to the
+  /// steps that have drawn random numbers.
   Status addMetrics(const Buffer &gained);
 
 private:
@@ -88,7 +89,13 @@ private:
   Status placeState(int server, int variable);
   int findMerged(const std::string &name) const;
   Status fetch(int server);
-  Status settleMetrics();
+  /// What closures have added to a variable is to be added to the worker's
+  /// session's.
+  bool isGained(int index) const {
+    return index == stepCounter || merged.variables(index).group() == "metric";
+  }
+  Status settleGains();
+  Status settleSteps();
   /// Brings the servers' values into the worker's session.
   Status load();
 
@@ -104,6 +111,8 @@ private:
   /// have, by metric variable.
   std::vector<std::pair<int, Tensor>> gains;
   bool hasGains = false;
+  int stepCounter = -1; // the variable; none: nothing is drawn
+  int64_t newSteps = 0; // closures that it does not count yet
 };
 
 } // namespace dist::ps

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/parameter_server/session_replica.h"
 #include <algorithm>
+#include <cstring>
 
 namespace dist::ps {
 
@@ -32,6 +33,8 @@ Status SessionReplica::create(Session &session, const Layout &layout,
         makeZeros(layout.manifest.variables(table.places).global_type());
   }
   (*out)->findPorts();
+  DIST_RETURN_IF_ERROR(
+      findStepCounter(session.manifest(), &(*out)->stepCounter));
   (*out)->wholes.resize(layout.manifest.variables_size());
   for (const ServerLayout &server : layout.servers)
     for (const PlacedPart &part : server.parts) {
@@ -81,8 +84,9 @@ void SessionReplica::findPorts() {
   }
 }
 
-Status SessionReplica::begin(int64_t closure) {
-  batches->make(closure, &batch);
+Status SessionReplica::begin(int64_t batchNumber, int64_t closureNumber) {
+  closure = closureNumber;
+  batches->make(batchNumber, &batch);
   DIST_RETURN_IF_ERROR(entries.choose(batch, &call));
   call->fill(batch, &inputs);
   ports = &portsOf.at(&call->entry());
@@ -177,10 +181,27 @@ Status SessionReplica::writeParameters() {
   return Status();
 }
 
+/// A closure is the step of its number, whoever runs it and how often: two
+/// workers draw different numbers, and a repeated closure the same. The count
+/// stays what the package has, from which closures count.
+Status SessionReplica::runStep() {
+  if (stepCounter < 0)
+    return session.run(call->entry(), inputs, &outputs);
+  DIST_RETURN_IF_ERROR(session.readVariable(stepCounter, &value));
+  const Tensor before = value;
+  int64_t step;
+  std::memcpy(&step, value.data.data(), sizeof step);
+  step += closure;
+  std::memcpy(value.data.data(), &step, sizeof step);
+  DIST_RETURN_IF_ERROR(session.writeVariable(stepCounter, value.view()));
+  DIST_RETURN_IF_ERROR(session.run(call->entry(), inputs, &outputs));
+  return session.writeVariable(stepCounter, before.view());
+}
+
 Status SessionReplica::compute(ReportBody *report, Buffer *gained,
                                bool *isPushed) {
   DIST_RETURN_IF_ERROR(writeParameters());
-  DIST_RETURN_IF_ERROR(session.run(call->entry(), inputs, &outputs));
+  DIST_RETURN_IF_ERROR(runStep());
   StepResult result = call->read(outputs);
   report->loss = result.loss;
   report->isFinite = result.finite;

@@ -30,7 +30,9 @@ public:
   static Status create(Session &session, const Layout &layout,
                        const Dataset *data, const ReplicaOptions &options,
                        std::unique_ptr<SessionReplica> *out);
-  Status begin(int64_t closure) override;
+  Status begin(int64_t closure) override { return begin(closure, closure); }
+  /// A closure whose batch has another number.
+  Status begin(int64_t batchNumber, int64_t closureNumber);
   Buffer pullOf(int server) override;
   size_t parameterBytes(int server) const override;
   Status takeParameters(int server, const Buffer &bytes) override;
@@ -61,6 +63,8 @@ private:
   void findPorts();
   /// The rows of a server's part: from which place on, and their numbers there.
   size_t findRows(const PlacedPart &part, std::vector<int64_t> *numbers) const;
+  /// Runs the step with the random numbers of its closure.
+  Status runStep();
 
   Session &session;
   const Layout &layout;
@@ -72,7 +76,9 @@ private:
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
   std::map<const manifest::Entry *, Ports> portsOf; // both entries
+  int stepCounter = -1; // the variable; none: nothing is drawn
   // Of the closure:
+  int64_t closure = 0;
   EntryCall *call = nullptr;
   const Ports *ports = nullptr;
   std::vector<Rows> tables;

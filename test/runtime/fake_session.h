@@ -74,6 +74,14 @@ public:
     settable = true;
   }
 
+  /// As a model that draws random numbers: training counts the steps.
+  void countDraws() {
+    counter = description.variables_size();
+    variable("random/step", manifest::I64, "counter");
+    for (Ranks &rank : state)
+      rank.push_back(0);
+  }
+
   const manifest::Manifest &manifest() const override { return description; }
   const manifest::Entry *findEntry(const std::string &name) const override {
     if (description.programs_size())
@@ -129,6 +137,11 @@ public:
       state[0][Iteration] += 1;
     } else if (entry.name().compare(0, 9, "gradients") == 0) {
       state[0][Sum] += gradient;
+    }
+    if (counter >= 0 && entry.name().compare(0, 9, "eval_step") != 0) {
+      draws.push_back(int64_t(state[0][counter]));
+      for (Ranks &rank : state)
+        rank[counter] += 1;
     }
     mirror();
     return Status();
@@ -193,6 +206,7 @@ public:
   std::vector<size_t> launches; // their calls
   float rate = 0.01f;
   bool settable = false;
+  std::vector<int64_t> draws; // the step that each drew by
 
 private:
   /// Copies what is mirrored from rank 0 to the others. Values are what they
@@ -275,6 +289,7 @@ private:
     return *static_cast<const float *>(value.data);
   }
   int ranks;
+  int counter = -1;
   manifest::Manifest description;
 };
 

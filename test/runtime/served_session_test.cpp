@@ -95,6 +95,13 @@ struct ServedSessionTest : testing::Test {
     options.cast = cast;
     coordinator = std::make_unique<Coordinator>(*mails[0], options);
   }
+  void addStepCounter(DataType type) {
+    addVariable(&layout.manifest, kStepCounter, {}, "counter");
+    manifest::Variable &counter =
+        *layout.manifest.mutable_variables()->rbegin();
+    counter.mutable_global_type()->set_type(type);
+    counter.mutable_local_type()->set_type(type);
+  }
   void addPart(int server, int variable, const std::string &name,
                std::vector<int64_t> shape, int64_t begin) {
     ServerLayout &of = layout.servers[server];
@@ -233,6 +240,42 @@ TEST_F(ServedSessionTest, MetricsAreWhatClosuresGained) {
   write("metric/loss/total", {0}); // a new epoch
   EXPECT_EQ(read("metric/loss/total"), (std::vector<float>{0}));
   EXPECT_FALSE(session->addMetrics(Buffer(2)).ok());
+}
+
+/// What draws random numbers goes on elsewhere from the closures that are over.
+TEST_F(ServedSessionTest, ClosuresAreStepsThatHaveDrawn) {
+  addStepCounter(manifest::I64);
+  ASSERT_TRUE(open().ok());
+  const int counter = find(kStepCounter);
+  auto steps = [&] {
+    Tensor value;
+    EXPECT_TRUE(session->readVariable(counter, &value).ok());
+    return reinterpret_cast<const int64_t *>(value.data.data())[0];
+  };
+  EXPECT_EQ(steps(), 0);
+  const Buffer gained(sizeof(float));
+  EXPECT_TRUE(session->addMetrics(gained).ok());
+  EXPECT_TRUE(session->addMetrics(gained).ok());
+  EXPECT_EQ(steps(), 2);
+  EXPECT_EQ(steps(), 2); // each counts once
+  EXPECT_TRUE(session->addMetrics(gained).ok());
+  Tensor slice;
+  ASSERT_TRUE(session->readSlice(counter, 0, &slice).ok());
+  EXPECT_EQ(reinterpret_cast<const int64_t *>(slice.data.data())[0], 3);
+  EXPECT_TRUE(session->addMetrics(gained).ok());
+  const int64_t resumed = 40; // of a saved state
+  EXPECT_TRUE(
+      session->writeVariable(counter, {manifest::I64, {}, &resumed}).ok());
+  EXPECT_EQ(steps(), 40);
+  EXPECT_TRUE(session->addMetrics(gained).ok());
+  EXPECT_EQ(steps(), 41);
+}
+
+TEST_F(ServedSessionTest, AStepCounterThatCountsNothingIsRefused) {
+  addStepCounter(manifest::F32);
+  Status status = open();
+  EXPECT_EQ(status.code(), StatusCode::InvalidInput);
+  EXPECT_NE(status.message().find(kStepCounter), std::string::npos);
 }
 
 TEST_F(ServedSessionTest, ServersThatDoNotAgreeAreRefused) {
