@@ -4,13 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "tools/dist-run/cluster.h"
-#include "runtime/cluster/heartbeat/heartbeat.h"
-#include "runtime/cluster/membership/process.h"
-#include "runtime/cluster/membership/world.h"
+#include "tools/dist-run/cluster_impl.h"
 #include "runtime/cluster/network.h"
 #include "runtime/cluster/status/format.h"
-#include "runtime/cluster/status/metrics_server.h"
 #include "runtime/comm/mpi/mpi.h"
 #include "runtime/comm/ucx/ucx.h"
 #include "runtime/core/variants.h"
@@ -18,75 +14,19 @@
 #include "runtime/device/cpu/features.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-run/console.h"
-#include "tools/dist-run/cpu_part.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/secret.h"
-#include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
-#include <sched.h>
 #include <unistd.h>
 
 namespace dist::tools {
-
-/// Beside the time in which a loss is noticed, what a process may take to come
-/// from a step to a new meeting.
-static constexpr double kRegroupSeconds = 5;
-/// And what it may take to hear of a loss, beside that time, for one that would
-/// be chief.
-static constexpr double kTurnSeconds = 1;
-
-using cluster::ClusterSpec;
-using cluster::Membership;
-
-struct ClusterRun::Impl {
-  ClusterSpec spec;
-  std::optional<cluster::JobSecret> secret;
-  std::unique_ptr<Membership> membership;
-  std::unique_ptr<cluster::Heartbeat> heartbeat;
-  std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
-  std::weak_ptr<MessageWorld> world;               // the session's
-  Placement placement;
-  std::unique_ptr<ServedRun> served; // null: all train in step
-  /// Of which each process of this machine takes a part; none: it is bound.
-  std::vector<int> allCpus;
-  Preparation preparation;
-  /// There is a store without it.
-  bool canLoseChief = false;
-
-  Traffic sent; // through worlds of epochs before
-
-  void takePart(const std::vector<cluster::Task> &trainers) const {
-    if (allCpus.empty())
-      return;
-    // Where it is refused they are slower, and no less right.
-    if (std::optional<cpu_set_t> part = choosePart(spec, trainers, allCpus))
-      (void)sched_setaffinity(0, sizeof *part, &*part);
-  }
-  /// Adds what this process's ranks have sent.
-  void addTraffic(MessageWorld &world, Traffic *sum) const {
-    for (int rank : placement.ranksOf(membership->self())) {
-      Traffic one = world.traffic(rank);
-      sum->bytes += one.bytes;
-      sum->messages += one.messages;
-    }
-  }
-  Status meetOthers(const Options &options);
-  void takeMembers(Options *options);
-  /// From now on processes that end, or are frozen, are lost to the others.
-  Status watchEachOther(const Options &options, bool outlivesMembers);
-  Status serveMetrics(const Options &options);
-  Status connectByMpi(const WorldOptions &options, std::shared_ptr<World> *out);
-
-  bool usesMpi = false;
-};
 
 ClusterRun::ClusterRun() = default;
 ClusterRun::~ClusterRun() = default;
@@ -263,6 +203,7 @@ Status ClusterRun::join(const Options &options, const std::string &package,
     DIST_RETURN_IF_ERROR(impl->meetOthers(options));
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(membership.shareFacts(facts));
+  impl->heartbeatBefore.reset();
   DIST_RETURN_IF_ERROR(
       cluster::chooseCpuVariant(membership, &settings->cpuVariant));
   Variant variant;
@@ -286,8 +227,9 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   if (membership.members().size() == 1)
     return Status();
   // Who trains in step ends with the first that is lost.
-  DIST_RETURN_IF_ERROR(
-      impl->watchEachOther(options, /*outlivesMembers=*/false));
+  if (!impl->heartbeat)
+    DIST_RETURN_IF_ERROR(
+        impl->watchEachOther(options, /*outlivesMembers=*/false));
   DIST_RETURN_IF_ERROR(
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
@@ -413,8 +355,10 @@ Status ClusterRun::askChief(const std::string &what, bool *mine) {
 }
 
 void ClusterRun::endStart() {
-  if (impl)
-    impl->membership->endStart();
+  if (!impl)
+    return;
+  impl->membership->endStart();
+  impl->isBegun = true;
 }
 
 void ClusterRun::done(const StepRow &row) {
@@ -432,19 +376,11 @@ Status ClusterRun::check() const {
 }
 
 Status ClusterRun::explain(const Status &failed) const {
-  return impl && impl->heartbeat ? impl->heartbeat->explain(failed) : failed;
-}
-
-bool ClusterRun::hasLostOthers(const Status &failed) {
-  if (!impl || !impl->heartbeat || failed.code() != StatusCode::Unavailable)
-    return false;
-  std::vector<cluster::LostMember> lost =
-      impl->heartbeat->findLost(/*waits=*/true);
-  return !lost.empty() &&
-         std::none_of(lost.begin(), lost.end(), [&](const auto &one) {
-           return (one.member == 0 && !impl->canLoseChief) ||
-                  one.member == impl->membership->self();
-         });
+  Status known =
+      impl && impl->heartbeat ? impl->heartbeat->explain(failed) : failed;
+  // Until all have an epoch's heartbeat the last one's may say it.
+  return impl && impl->heartbeatBefore ? impl->heartbeatBefore->explain(known)
+                                       : known;
 }
 
 void ClusterRun::prepare(const Options &options) {
@@ -468,59 +404,6 @@ void ClusterRun::prepare(const Options &options) {
   if (!impl->allCpus.empty())
     cpus = choosePart(impl->spec, tasks, impl->allCpus);
   impl->preparation.begin(count - 1, hosts, cpus);
-}
-
-bool ClusterRun::hasNewcomers() {
-  return impl && impl->membership && impl->membership->hasNewcomers();
-}
-
-Status ClusterRun::agreeToGrow(bool *grows) {
-  *grows = false;
-  if (!impl)
-    return Status();
-  std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(impl->membership->exchange("stop",
-                                                  {interruptedBy()  ? "ends"
-                                                   : hasNewcomers() ? "grows"
-                                                                    : ""},
-                                                  &all));
-  for (const std::vector<std::string> &one : all)
-    *grows |= one == std::vector<std::string>{"grows"};
-  for (const std::vector<std::string> &one : all)
-    *grows &= one != std::vector<std::string>{"ends"};
-  return Status();
-}
-
-Status ClusterRun::regroup(Options *options) {
-  const bool wasChief = isChief();
-  setActivity("meeting the workers that are left");
-  Membership &membership = *impl->membership;
-  cluster::RegroupOptions regrouping;
-  regrouping.lost = [this] {
-    std::vector<int> lost;
-    if (impl->heartbeat)
-      for (const auto &one : impl->heartbeat->findLost(/*waits=*/false))
-        lost.push_back(one.member);
-    return lost;
-  };
-  regrouping.fewest = options->minWorkers;
-  // Others have heard of it by then, or are lost, too.
-  regrouping.timeout = kRegroupSeconds + 2 * options->heartbeatTimeout;
-  regrouping.turn = kTurnSeconds + 2 * options->heartbeatTimeout;
-  DIST_RETURN_IF_ERROR(membership.regroup(regrouping));
-  // These are of the members before. Not earlier: who hears that the chief has
-  // left does not look for it.
-  if (impl->metrics)
-    options->metricsPort = impl->metrics->port();
-  impl->metrics.reset();
-  impl->heartbeat.reset();
-  mine.clear();
-  impl->takeMembers(options);
-  impl->preparation.finish();
-  if (isChief() && !wasChief)
-    printNote("dist-run: note: " + membership.nameOf(0) +
-              " is the chief from now on");
-  return Status();
 }
 
 std::string ClusterRun::describeTraffic() const {

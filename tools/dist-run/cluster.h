@@ -49,6 +49,9 @@ public:
   /// `isLate`: they have trained without this process, and take it in;
   /// `options` become those of a run of as many workers as they are now.
   Status meet(Options *options, bool *isLate);
+  /// Before an epoch's program is made: those that have met again watch each
+  /// other from now on, so that a loss is noticed while they begin, too.
+  Status beginEpoch(const Options &options);
   /// Waits for the others, which must have the same program, and gives what a
   /// session of all of them needs.
   Status join(const Options &options, const std::string &package,
@@ -80,10 +83,13 @@ public:
   /// Begins to compile what those that are left would run if one were lost,
   /// where no other process of this machine does.
   void prepare(const Options &options);
-  /// Whether this process can go on without those by whose loss its run has
-  /// failed: the chief is not among them, or there is a store without it. Waits
-  /// until it is known.
+  /// Whether this process can go on without those by whose loss its run, or the
+  /// beginning of an epoch but the first, has failed: the chief is not among
+  /// them, or there is a store without it. Waits until it is known.
   bool hasLostOthers(const Status &failed);
+  /// The same of what failed before an epoch's first step; the first epoch's is
+  /// an error of all. Tells of it.
+  bool beginsAgain(const Options &options, const Status &failed);
   /// Whether workers wait to be taken in, as the chief sees now and then.
   bool hasNewcomers();
   /// Why all have stopped, which all ask together: to take those in, unless one

@@ -75,6 +75,8 @@ void ClusterRun::done(const StepRow &) {}
 Status ClusterRun::check() const { return Status(); }
 Status ClusterRun::explain(const Status &failed) const { return failed; }
 Status ClusterRun::meet(Options *, bool *) { return Status(); }
+Status ClusterRun::beginEpoch(const Options &) { return Status(); }
+bool ClusterRun::beginsAgain(const Options &, const Status &) { return false; }
 bool ClusterRun::hasNewcomers() { return false; }
 Status ClusterRun::agreeToGrow(bool *) { return Status(); }
 void ClusterRun::prepare(const Options &) {}

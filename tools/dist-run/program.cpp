@@ -328,7 +328,8 @@ std::vector<std::string> openingArguments(const Options &options,
 
 int openProgram(const Options &options, int64_t defaultBatch, Program *program,
                 std::unique_ptr<Session> *session, double *loadSeconds,
-                ClusterRun *cluster) {
+                ClusterRun *cluster,
+                const std::function<int(const Status &)> &fail) {
   CompileFailure failure;
   Status status = makeProgram(options, openingArguments(options, defaultBatch),
                               program, &failure);
@@ -339,7 +340,7 @@ int openProgram(const Options &options, int64_t defaultBatch, Program *program,
     std::fputs(failure.text.c_str(), stderr);
     return failure.exitCode;
   }
-  return report(status);
+  return status.ok() || !fail ? report(status) : fail(status);
 }
 
 } // namespace dist::tools

@@ -54,9 +54,11 @@ Status makeProgram(const Options &options,
 
 /// The same, then opens it; prints what failed and gives the exit code, or 0.
 /// With a `cluster` the session is one of those that its processes have.
+/// `fail`: prints in this function's place, unless the compiler has done so.
 int openProgram(const Options &options, int64_t defaultBatch, Program *program,
                 std::unique_ptr<Session> *session, double *loadSeconds,
-                ClusterRun *cluster = nullptr);
+                ClusterRun *cluster = nullptr,
+                const std::function<int(const Status &)> &fail = nullptr);
 /// Opens a made program under the options of this run. One from the cache that
 /// turns out to be damaged is made again.
 Status openSession(const Options &options, Program &program,

@@ -174,7 +174,7 @@ static Status needs(const char *what, const char *option,
                            (choices.empty() ? "" : " NAME: " + choices));
 }
 
-/// What was done before a signal ended the training, and how to go on.
+/// What was done before a signal, and how to go on.
 static std::string describeStop(const Options &options,
                                 const FitOutcome &outcome) {
   std::string text = std::string("dist-run: note: ") +
@@ -196,8 +196,7 @@ static std::string describeStop(const Options &options,
          (hasBest ? " is of the best epoch so far" : " is not written");
 }
 
-/// Whether --output holds the best epoch's model; who resumes may have had it
-/// in the run before.
+/// Whether --output holds the best epoch's model, of this run or one before.
 static Status checkBest(const Options &options, const FitOutcome &outcome,
                         bool written) {
   struct stat info;
@@ -236,7 +235,7 @@ static std::string describe(const Watch &watch,
   return all;
 }
 
-/// What the processes of a cluster must read alike: each takes its rows of it.
+/// What a cluster's processes must read alike.
 static Settings describeData(const Options &options, const Dataset &data) {
   return {{"data", std::to_string(data.examples()) + " examples"},
           {"--scale", describe(options.scale)},
@@ -392,8 +391,9 @@ int runFit(const Options &options) {
                 std::to_string(present.workers) +
                 (present.workers == 1 ? " worker" : " workers"));
     if (!options.checkpoint.empty())
-      use = cluster.isChief() && !wasChief ? FolderUse::TakeOver
-                                           : FolderUse::Resume;
+      use = cluster.isChief() && (!wasChief || use == FolderUse::TakeOver)
+                ? FolderUse::TakeOver
+                : FolderUse::Resume;
   }
 }
 
@@ -401,8 +401,16 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
                    Elastic &elastic, bool *goesOn) {
   Program program;
   std::unique_ptr<Session> session;
+  auto fails = [&](const Status &failed) {
+    *goesOn = cluster.beginsAgain(options, failed);
+    return *goesOn ? 0 : report(cluster.explain(failed));
+  };
+  Status status = cluster.beginEpoch(options);
+  if (!status.ok())
+    return fails(status);
   if (int code = openProgram(options, kDefaultBatch, &program, &session,
-                             nullptr, &cluster))
+                             nullptr, &cluster, fails);
+      code || *goesOn)
     return code;
   ServedRun *served = cluster.served();
   if (served && served->isServer())
@@ -414,7 +422,6 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
         options.model, "", "compile it again with --loss"));
   setActivity("reading the data");
   std::unique_ptr<Dataset> data, validation;
-  Status status;
   if (!options.outputs.empty())
     status =
         checkModelForm(program.folder, session->manifest(), options.outputs[0]);
@@ -436,7 +443,7 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
         dataOptions(options, session->manifest(), options.validationData, true),
         *entry, &validation);
   if (!status.ok())
-    return report(status);
+    return fails(status);
 
   status =
       cluster.agreeOn(describeRun(options, *data, validation.get(), shards),
@@ -445,7 +452,7 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   if (status.ok())
     status = cluster.askChief("--output", &writesModel);
   if (!status.ok())
-    return report(status);
+    return fails(status);
   if (validation && cluster.isChief())
     noteWeights(*session, *validation);
   FitOptions fitOptions;

@@ -18,9 +18,11 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-/// How often the thread has something to do, and each how many times it renews
-/// the leases.
-static constexpr milliseconds kRound{1000};
+/// What comes so much too late has been stopped, and when that was a moment
+/// ago.
+static constexpr milliseconds kShortestNap{700}, kFreshNap{5000};
+/// Each how many times that the thread has something to do it renews the
+/// leases.
 static constexpr int kRenewalRounds = kRenewal / kRound;
 
 Status Membership::Impl::grantLease(std::atomic<int64_t> *id) {
@@ -30,19 +32,37 @@ Status Membership::Impl::grantLease(std::atomic<int64_t> *id) {
   StoreResult result =
       call([&] { return client->leaseGrant(request, &response); });
   *id = response.id();
-  return result.ok() ? Status() : storeFails(result);
+  return result.ok() ? Status() : chiefIsGone(result);
 }
 
 void Membership::Impl::beginRenewal() {
-  lastRenewal = around.now();
+  lastRenewal = roundEnd = around.now();
   renewal = around.repeat(kRound, [this] { serveLeases(); });
 }
 
 void Membership::Impl::serveLeases() {
+  noteNap(around.now() - roundEnd - kRound);
   if (++rounds % kRenewalRounds == 0)
     renewLeases();
   if (options.isElastic)
     lookForNewcomers();
+  roundEnd = around.now();
+}
+
+void Membership::Impl::noteNap(Clock::duration late) {
+  if (late <= kShortestNap)
+    return;
+  napSeconds = std::chrono::duration<double>(late).count();
+  napEnd = around.now();
+}
+
+double Membership::Impl::findNap() {
+  // That thread has slept, too, and has as little to do when it wakes.
+  const int seen = rounds;
+  for (Clock::time_point end = around.now() + kRound + kShortestNap;
+       renewal && rounds == seen && around.now() < end;)
+    around.sleep(kShortestPause);
+  return around.now() - napEnd.load() < kFreshNap ? napSeconds.load() : 0;
 }
 
 /// False: it has ended. A store that is away matters to those alone who wait
@@ -59,7 +79,7 @@ void Membership::Impl::renewLeases() {
   lastRenewal = now;
   const bool isOwnOver = !isRenewed(lease);
   const bool isKeptOver = options.store && !isRenewed(keptLease);
-  if (options.store && (isOwnOver || isKeptOver))
+  if (isOwnOver || isKeptOver)
     registerAnew(isOwnOver, isKeptOver);
 }
 
@@ -77,11 +97,16 @@ void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
     // What a run's chief has put is gone for all when its lease is. One that
     // has slept for so long does not know whether the others have gone on, and
     // ended, without it.
-    const bool begins = leads && isOwnOver;
+    const bool begins = options.store && leads && isOwnOver;
     if (isMeeting || (begins && wasAsleep))
       return;
     seen = epoch;
-    if (begins) {
+    if (!options.store) {
+      // Where the others have gone on without this process, or another run's
+      // chief is at the address now, it has no place.
+      compareValue(folder(kRoll), closedRoll, &anew);
+      compareValue(root + kEpoch, std::to_string(epoch), &anew);
+    } else if (begins) {
       compareMissing(runKey(), &anew);
       compareMissing(root + kChief, &anew);
     } else {
@@ -107,7 +132,7 @@ void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
 /// What goes with this process, or what others may want to read then.
 void Membership::Impl::putAnew(bool isOwn, int64_t id,
                                TxnRequest *request) const {
-  if (isOwn && leads) {
+  if (isOwn && leads && options.store) {
     addPut(runKey(), run, id, request);
     addPut(root + kEpoch, std::to_string(epoch), id, request);
     addPut(root + kNext, std::to_string(epoch), id, request);
@@ -121,7 +146,7 @@ void Membership::Impl::putAnew(bool isOwn, int64_t id,
 
 Status Membership::Impl::mendLeases() {
   for (std::atomic<int64_t> *one : {&lease, &keptLease})
-    if (options.store && !isRenewed(*one))
+    if ((options.store || one == &lease) && !isRenewed(*one))
       DIST_RETURN_IF_ERROR(grantLease(one));
   return Status();
 }

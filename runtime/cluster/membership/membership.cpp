@@ -9,6 +9,7 @@
 #include "runtime/cluster/membership/membership_impl.h"
 #include "runtime/cluster/network.h"
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 using namespace etcdserverpb;
@@ -144,7 +145,7 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
     for (const mvccpb::KeyValue &one : answer.response_range().kvs())
       *kept = one.value();
   if (!response.succeeded() && !*kept)
-    return run.empty() ? isGivenUp() : runIsOver();
+    return isUnknown();
   // An earlier try whose answer was lost.
   if (options.store && *kept && **kept == value)
     kept->reset();
@@ -166,6 +167,54 @@ StoreResult Membership::Impl::isGivenUp() const {
           "this process is not known there any more: it, or who serves the "
           "store, was silent for longer than " +
               std::to_string(kLeaseSeconds) + " s"};
+}
+
+/// A transaction was refused by what it compares.
+StoreResult Membership::Impl::isUnknown() {
+  std::string now;
+  const bool goesOn = run.empty() || (readRun(&now).ok() && now == run);
+  return goesOn ? isGivenUp() : runIsOver();
+}
+
+std::string Membership::Impl::findEviction() {
+  std::optional<std::string> known, roll;
+  int now = 0;
+  if (!readNumber(kEpoch, &now).ok() || now < epoch || now <= closedEpoch)
+    return "";
+  // At its chief's address there may be the store of another run.
+  const std::string before = folderOf(root, closedEpoch, kRoll);
+  if (!options.store && (!readText(before, &known).ok() || known != closedRoll))
+    return "";
+  if (!readText(folderOf(root, now, kRoll), &roll).ok() || !roll || isIn(*roll))
+    return "";
+  return wasEvictedIn(now);
+}
+
+Status Membership::Impl::chiefIsGone(const StoreResult &result) {
+  const bool isKnownThere = result.code != StoreCode::FailedPrecondition &&
+                            result.code != StoreCode::NotFound;
+  const std::string eviction = isKnownThere ? "" : findEviction();
+  if (!eviction.empty() || (!isKnownThere && !options.store))
+    return Status::error(
+        StatusCode::Unavailable, "this process is none of the cluster any more",
+        where(self), eviction.empty() ? isGivenUp().message : eviction,
+        "look at the chief, whether its run goes on");
+  if (options.store)
+    return storeFails(result);
+  char stopped[160];
+  if (double nap = self != chief && isAway(result) ? findNap() : 0; nap > 0) {
+    std::snprintf(stopped, sizeof stopped,
+                  "it was stopped for %.2g s; the chief has ended, or gone on "
+                  "without it, meanwhile",
+                  nap);
+    return Status::error(StatusCode::Unavailable,
+                         "this process is none of the cluster any more",
+                         where(self), stopped, "look at the chief");
+  }
+  return Status::error(StatusCode::Unavailable,
+                       isAway(result) ? "the cluster has no chief"
+                                      : "the chief's store refuses a call",
+                       where(chief), result.message, "look there why it ended");
 }
 
 /// That what was read is of the store in which this process is present.
@@ -239,107 +288,19 @@ StoreResult Membership::Impl::writeNumber(const char *name, int number) {
   return result.ok() && !response.succeeded() ? runIsOver() : result;
 }
 
-Status Membership::Impl::wait(const std::vector<int> &missing) {
-  Clock::time_point now = around.now();
-  bool isLate = options.timeout > 0 &&
-                now - begin > std::chrono::duration<double>(options.timeout);
-  if (isLate || (options.note && now > nextNote)) {
-    std::string names;
-    for (int member : missing)
-      names += (names.empty() ? "" : ", ") + where(member);
-    if (isLate)
-      return Status::error(
-          StatusCode::Unavailable,
-          epoch == 0 ? "the cluster did not start"
-                     : "the cluster does not go on",
-          "--start-timeout",
-          names + (members.empty() ? " did not join" : " does not go on"),
-          "start what is missing with the same cluster, or "
-          "look there why it ended");
-    options.note("waiting for " + names);
-    nextNote = now + kNextNotes;
-  }
-  around.sleep(pause);
-  pause = std::min(2 * pause, kLongestPause);
-  return Status();
-}
-
-Status Membership::Impl::waitForAll(const std::string &folder,
-                                    std::map<int, std::string> *values) {
-  for (beginWait();;) {
-    std::map<int, std::string> present, found;
-    // In this order: who has left in between has put its value before.
-    StoreResult result = list(this->folder(kPresent), false, &present);
-    if (result.ok())
-      result = list(folder, false, &found);
-    if (result.ok() && found.size() == numbers.size())
-      result = list(folder, true, values);
-    if (result.ok() && values->size() == numbers.size())
-      result = checkPresence();
-    if (!result.ok())
-      return chiefIsGone(result);
-    if (values->size() == numbers.size())
-      return Status();
-    std::vector<int> missing;
-    for (int member = 0; member < int(numbers.size()); ++member) {
-      if (found.count(member))
-        continue;
-      missing.push_back(member);
-      if (!present.count(member))
-        return Status::error(StatusCode::Unavailable,
-                             "a process of the cluster has ended",
-                             where(member), "it left while the cluster started",
-                             "look there why");
-    }
-    DIST_RETURN_IF_ERROR(wait(missing));
-  }
-}
-
-/// The text of most members, the chief's where as many say another; those that
-/// say something else.
-static std::vector<int> findDiffering(const std::vector<std::string> &texts,
-                                      int chief, std::string *common) {
-  std::map<std::string, int> counts;
-  for (const std::string &text : texts)
-    ++counts[text];
-  *common = texts[chief];
-  for (auto &[text, count] : counts)
-    if (count > counts[*common])
-      *common = text;
-  std::vector<int> differing;
-  for (int member = 0; member < int(texts.size()); ++member)
-    if (texts[member] != *common)
-      differing.push_back(member);
-  return differing;
-}
-
-Status Membership::Impl::checkPrograms() const {
-  std::vector<std::string> programs;
-  for (const Member &member : members)
-    programs.push_back(member.program);
-  std::string common;
-  std::vector<int> differing = findDiffering(programs, chief, &common);
-  if (differing.empty())
-    return Status();
-  std::string names;
-  for (int member : differing)
-    names += (names.empty() ? "" : ", ") + where(member);
-  return Status::error(
-      StatusCode::InvalidInput, "the processes have different programs", names,
-      std::string(differing.size() == 1 ? "it has" : "they have") +
-          " another one than the other " +
-          std::to_string(members.size() - differing.size()),
-      "give all the same model, options and version; machines whose CPUs "
-      "differ want one package for all of them (dist-opt --emit=package "
-      "--target-cpu LIST --threads N)");
-}
-
 Membership::Membership(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Membership::~Membership() = default;
 const std::vector<Member> &Membership::members() const { return impl->members; }
 int Membership::self() const { return impl->self; }
 int Membership::epoch() const { return impl->epoch; }
 void Membership::endStart() { impl->isStarted = true; }
+void Membership::watch(std::function<Status()> check) {
+  impl->check = std::move(check);
+}
+std::vector<int> Membership::findGone() const {
+  return {impl->gone.begin(), impl->gone.end()};
+}
+bool Membership::othersMeetAgain() const { return impl->isOvertaken; }
 
 Status Membership::join(const MembershipOptions &options,
                         std::unique_ptr<Membership> *out) {
@@ -354,8 +315,10 @@ Status Membership::join(const MembershipOptions &options,
 Status Membership::regroup(const RegroupOptions &options) {
   Impl &own = *impl;
   own.beginMeeting();
+  own.lastCall = own.around.now();
   ++own.epoch;
-  own.isStarted = false;
+  own.isStarted = own.isOvertaken = false;
+  own.check = nullptr;
   DIST_RETURN_IF_ERROR(own.mendLeases());
   DIST_RETURN_IF_ERROR(own.enter());
   // Those who wait to be taken in enter now, too.
@@ -370,77 +333,6 @@ Status Membership::regroup(const RegroupOptions &options) {
 }
 
 bool Membership::hasNewcomers() const { return impl->sawNewcomers; }
-
-Status Membership::shareFacts(const MemberFacts &facts) {
-  proto::Facts own;
-  own.set_program(facts.program);
-  for (const std::string &name : facts.cpuVariants)
-    own.add_cpu_variants(name);
-  std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(exchange("facts", {own.SerializeAsString()}, &all));
-  for (size_t member = 0; member < all.size(); ++member) {
-    proto::Facts told;
-    if (all[member].size() != 1 || !told.ParseFromString(all[member][0]))
-      return impl->foundForeign(impl->folder("facts"));
-    impl->members[member].program = told.program();
-    impl->members[member].cpuVariants = {told.cpu_variants().begin(),
-                                         told.cpu_variants().end()};
-  }
-  return impl->checkPrograms();
-}
-
-Status Membership::exchange(const std::string &what,
-                            const std::vector<std::string> &own,
-                            std::vector<std::vector<std::string>> *all) {
-  proto::Texts texts;
-  for (const std::string &text : own)
-    texts.add_text(text);
-  std::string folder = impl->folder(what);
-  std::optional<std::string> kept;
-  StoreResult result =
-      impl->putFirst(impl->keyOf(what, impl->self), texts.SerializeAsString(),
-                     /*leased=*/false, &kept);
-  if (!result.ok())
-    return impl->chiefIsGone(result);
-  if (kept)
-    return impl->chiefIsGone(impl->isGivenUp());
-  std::map<int, std::string> values;
-  DIST_RETURN_IF_ERROR(impl->waitForAll(folder, &values));
-  all->clear();
-  for (auto &[member, value] : values) {
-    if (!texts.ParseFromString(value))
-      return impl->foundForeign(folder);
-    all->emplace_back(texts.text().begin(), texts.text().end());
-  }
-  return Status();
-}
-
-Status Membership::agreeOn(
-    const std::vector<std::pair<std::string, std::string>> &settings) {
-  std::vector<std::string> own;
-  for (auto &[name, value] : settings)
-    own.push_back(value);
-  std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(exchange("settings", own, &all));
-  const size_t count = std::min(settings.size(), all[impl->chief].size());
-  for (size_t i = 0; i < count; ++i) {
-    std::vector<std::string> values;
-    for (const std::vector<std::string> &one : all)
-      values.push_back(i < one.size() ? one[i]
-                       : one.empty()  ? all[impl->chief][i]
-                                      : "missing");
-    std::string common;
-    std::vector<int> differing = findDiffering(values, impl->chief, &common);
-    if (!differing.empty())
-      return Status::error(
-          StatusCode::InvalidInput, "the processes do not train alike",
-          impl->where(differing[0]),
-          "its " + settings[i].first + ": " + values[differing[0]] +
-              ", the others': " + common,
-          "give all the same");
-  }
-  return Status();
-}
 
 namespace {
 

@@ -108,11 +108,21 @@ public:
   /// meeting, as was seen within the last second or two. For the chief, under
   /// `isElastic`.
   bool hasNewcomers() const;
+  /// What is known of the others beside the store, until the next `regroup`: an
+  /// exchange that waits for them ends with its error.
+  void watch(std::function<Status()> check);
+  /// Behind an exchange that has failed: members that had left the store by
+  /// then, as those do that end.
+  std::vector<int> findGone() const;
+  /// The same: others have given this epoch up, and meet for the next.
+  bool othersMeetAgain() const;
   /// Meets anew, which all do after the epoch has failed, or has ended since
   /// someone has come: then `members` are those that are there, with their old
   /// tasks, in the next epoch. In a shared store another member takes a lost
-  /// chief's place. Errors: the chief is gone, or the run's store is; it goes
-  /// on without this process; fewer are left than are enough.
+  /// chief's place. An epoch may fail before it has done anything: those that
+  /// an exchange found gone are lost. Errors: the chief is gone, or the run's
+  /// store is; this process was evicted, the epoch that goes on without it is
+  /// named; fewer are left than are enough.
   Status regroup(const RegroupOptions &options);
   /// How often they have met before.
   int epoch() const;

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 namespace dist::cluster {
 
@@ -25,6 +26,8 @@ using std::chrono::milliseconds;
 /// has not says so.
 inline constexpr int64_t kLeaseSeconds = 10;
 inline constexpr milliseconds kRenewal{3000};
+/// How often the thread that does so has something to do.
+inline constexpr milliseconds kRound{1000};
 /// A call of a store that does not answer is made again until the timeout.
 /// Where another address will do, too, that is soon asked.
 inline constexpr int64_t kCallMilliseconds = 5000, kNextMilliseconds = 1000;
@@ -66,6 +69,9 @@ Status refuseSecret(const std::string &who, const std::string &where,
 
 /// Keys, or names of keys, with values.
 using Texts = std::vector<std::pair<std::string, std::string>>;
+
+/// Whether a store did not answer.
+bool isAway(const StoreResult &result);
 
 /// All keys that begin so.
 etcdserverpb::RangeRequest rangeOf(const std::string &folder);
@@ -114,6 +120,21 @@ struct Membership::Impl {
   void fence(etcdserverpb::TxnRequest *request) const;
   void fenceByPresence(etcdserverpb::TxnRequest *request) const;
   StoreResult isGivenUp() const;
+  StoreResult isUnknown();
+  static std::string wasEvictedIn(int epoch);
+  /// Of a process that is not known there any more: in which epoch the others
+  /// go on without it; empty: in none, as far as the store says.
+  std::string findEviction();
+  /// Whether a call that failed was one that this process has slept through.
+  bool sleptThrough(Clock::time_point begin) const;
+  /// For how many seconds this process was stopped until a moment ago; 0: it
+  /// was not.
+  double findNap();
+  void noteNap(Clock::duration late);
+  /// While this process waits for the others: what they have come to. `found`:
+  /// those that it does not wait for any more.
+  Status checkOthers(const std::map<int, std::string> &present,
+                     const std::map<int, std::string> &found);
   StoreResult checkPresence();
   /// In a shared store: who is the chief.
   std::string describeChief() const;
@@ -162,6 +183,8 @@ struct Membership::Impl {
   StoreResult putFirst(const std::string &key, const std::string &value,
                        bool leased, std::optional<std::string> *kept,
                        const Texts &more = {});
+  StoreResult putOwn(const std::string &what, const std::string &value,
+                     std::optional<std::string> *kept);
   /// Until `folder` has a value of each member; fails when one that has none
   /// has left.
   Status waitForAll(const std::string &folder,
@@ -198,18 +221,7 @@ struct Membership::Impl {
            (address && !address->host.empty() ? " at " + address->text() : "");
   }
   Status storeFails(const StoreResult &result) const;
-  Status chiefIsGone(const StoreResult &result) const {
-    if (options.store)
-      return storeFails(result);
-    if (result.code == StoreCode::FailedPrecondition)
-      return Status::error(StatusCode::Unavailable,
-                           "this process is none of the cluster any more",
-                           where(self), result.message,
-                           "look at the chief, whether its run goes on");
-    return Status::error(StatusCode::Unavailable, "the cluster has no chief",
-                         where(chief), result.message,
-                         "look there why it ended");
-  }
+  Status chiefIsGone(const StoreResult &result);
 
   Status foundForeign(const std::string &key) const {
     return Status::error(StatusCode::Unavailable,
@@ -240,6 +252,12 @@ struct Membership::Impl {
   std::vector<Member> members;
   /// By number, what members have said of themselves in the newest roll.
   std::map<int, std::string> rollTexts;
+  std::string closedRoll; // that, as it is in the store
+  int closedEpoch = 0;
+  std::function<Status()> check; // null: nothing else is known
+  /// What the last wait for members has found.
+  std::set<int> gone;
+  bool isOvertaken = false;
 
   std::unique_ptr<Surroundings::Repeated> renewal;
   std::atomic<bool> sawNewcomers{false};
@@ -253,15 +271,21 @@ struct Membership::Impl {
   std::map<std::string, std::pair<std::string, bool>> told;
 
   // That thread's own:
-  int rounds = 0;
+  std::atomic<int> rounds{0}; // others may read how many
+  Clock::time_point roundEnd;
   Clock::time_point lastRenewal; // or the try
   bool wasAsleep = false;        // for longer than its lease
+
+  /// Of the newest, which this thread notices, or that one.
+  std::atomic<double> napSeconds{0};
+  std::atomic<Clock::time_point> napEnd{Clock::time_point()};
 
   /// Of the wait under way.
   Clock::time_point begin, nextNote;
   milliseconds pause{0};
+  Clock::time_point lastCall; // the end of the wait's newest
   void beginWait() {
-    begin = around.now();
+    begin = lastCall = around.now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;
   }

@@ -148,6 +148,11 @@ void Membership::Impl::takeBack(const std::string &key) {
   told.erase(key);
 }
 
+std::string Membership::Impl::wasEvictedIn(int epoch) {
+  return "it was evicted in the cluster's epoch " + std::to_string(epoch) +
+         ": it came too late, or was given up";
+}
+
 /// Whether a roll has this process; an older run's has not.
 bool Membership::Impl::isIn(const std::string &roll) const {
   proto::Texts texts;
@@ -177,6 +182,11 @@ Status Membership::Impl::enter() {
   StoreResult result = put();
   if (leads && isDeposed(result))
     result = put();
+  // It has ended since it was mended, or could not be asked for then.
+  if (result.code == StoreCode::NotFound) {
+    DIST_RETURN_IF_ERROR(grantLease(&lease));
+    result = put();
+  }
   if (!result.ok())
     return chiefIsGone(result);
   if (!kept)
@@ -254,10 +264,10 @@ StoreResult Membership::Impl::findComers(const std::vector<int> &lost,
   for (int member = 0; member < int(numbers.size()); ++member) {
     auto found = present->find(numbers[member]);
     const bool isLost = std::count(lost.begin(), lost.end(), member) > 0;
-    *areThere &= found != present->end() || isLost;
-    // Cut off from this process, and not from the store. One that was started
-    // again has another text there.
-    if (options.store && isLost && found != present->end() &&
+    *areThere &= found != present->end() || isLost || gone.count(member) > 0;
+    // It has come, and was lost then, or is cut off from this process, and not
+    // from the store. One that was started again has another text there.
+    if (isLost && found != present->end() &&
         found->second == rollTexts[numbers[member]])
       present->erase(found);
   }
@@ -280,8 +290,10 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
     if (closed)
       return readMembers(*closed);
     const std::vector<int> lost = regrouping.lost();
+    std::vector<int> away = lost;
+    away.insert(away.end(), gone.begin(), gone.end());
     if (result.ok() && options.store && !leads)
-      result = elect(regrouping, lost);
+      result = elect(regrouping, away);
     std::map<int, std::string> present;
     bool areThere = false;
     if (result.ok() && leads)
@@ -349,8 +361,11 @@ Status Membership::Impl::readMembers(const std::string &roll) {
   if (place < 0)
     return Status::error(StatusCode::Unavailable,
                          "the cluster goes on without this process",
-                         where(self), "it came too late, or was given up", "");
+                         where(self), wasEvictedIn(epoch), "");
   self = place;
+  closedRoll = roll;
+  closedEpoch = epoch;
+  gone.clear();
   leads &= self == chief;
   numbers = entered;
   return Status();

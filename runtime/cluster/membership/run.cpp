@@ -26,8 +26,10 @@ namespace dist::cluster {
 /// How long an etcd may be away while processes meet.
 static constexpr double kEtcdSeconds = 10;
 static constexpr size_t kNameBytes = 8;
+/// What a call may take beyond its deadline, in milliseconds.
+static constexpr int64_t kSlack = 1000;
 
-static bool isAway(const StoreResult &result) {
+bool isAway(const StoreResult &result) {
   return result.code == StoreCode::Unavailable ||
          result.code == StoreCode::DeadlineExceeded;
 }
@@ -56,6 +58,10 @@ Status findStore(const SharedStore &store,
     out->tlsName = "";
   }
   return Status();
+}
+
+bool Membership::Impl::sleptThrough(Clock::time_point begin) const {
+  return around.now() - begin > milliseconds(kCallMilliseconds + kSlack);
 }
 
 Status Membership::Impl::storeFails(const StoreResult &result) const {
@@ -96,9 +102,16 @@ Status Membership::Impl::storeFails(const StoreResult &result) const {
 }
 
 StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {
+  const Clock::time_point begin = around.now();
+  noteNap(begin - lastCall);
   StoreResult result = once();
+  lastCall = around.now();
+  // One whose other end is gone does not take long to find out.
+  if (result.code == StoreCode::Unavailable || sleptThrough(begin))
+    noteNap(lastCall - begin);
+  // A deadline that passed while this process was stopped says nothing.
   if (!options.store)
-    return result;
+    return isAway(result) && sleptThrough(begin) ? once() : result;
   double seconds = kEtcdSeconds;
   if (options.timeout > 0)
     seconds = std::min(seconds, options.timeout);

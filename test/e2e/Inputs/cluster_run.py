@@ -167,6 +167,25 @@ elif case == "lose":
         worker.send_signal(signal.SIGCONT)
     finish_within(8, lost)
     print(f"{steps_done() - written} steps written by who was lost")
+elif case == "begin":
+    # Worker 2 is lost, and WHO as those that are left begin the next epoch: the chief has
+    # told that they have met, and none has done a step yet.
+    workers = [start(index, ports) for index in range(3)]
+    told, met = [], threading.Event()
+    reader = threading.Thread(target=lambda: [(told.append(line), "going on with 2" in line and met.set()) for line in workers[0].stderr], daemon=True)
+    reader.start()
+    wait_for_steps(60)
+    workers[2].kill()
+    met.wait(60)
+    workers[int(os.environ["WHO"])].send_signal(signal.Signals[os.environ["SIGNAL"]])
+    left = [worker for index, worker in enumerate(workers[:2]) if index != int(os.environ["WHO"])]
+    for worker in left:
+        worker.wait(60)
+    for worker in workers:
+        worker.send_signal(signal.SIGCONT)
+    reader.join(60)
+    print(f"== worker 0: exit {workers[0].wait(60)}\n{''.join(told)}", end="")
+    finish(workers[1:2])  # which it counts from 0
 elif case == "return":
     # Worker 2 is lost, and started again.
     workers = [start(index, ports) for index in range(3)]

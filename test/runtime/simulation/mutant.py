@@ -5,7 +5,7 @@ import sys
 
 SERVER, WORKER, COORDINATOR = (f"runtime/parameter_server/{name}.cpp" for name in ("server", "worker", "coordinator"))
 
-LEASES, MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("leases", "membership", "roll"))
+EXCHANGE, LEASES, MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("exchange", "leases", "membership", "roll"))
 STATE, TXN, JOURNAL = (f"runtime/cluster/etcd/{name}.cpp" for name in ("state", "state_txn", "journal"))
 
 # name: (file, what stands there once, what the mutant has instead)
@@ -28,7 +28,7 @@ MUTANTS = {
         "compare->set_create_revision(0);",
         "compare->set_create_revision(-1);\n  compare->set_result(Compare::GREATER);",
     ),
-    "programs_not_compared": (MEMBERSHIP, "  if (differing.empty())\n    return Status();\n  std::string names;", "  return Status();\n  std::string names;"),
+    "programs_not_compared": (EXCHANGE, "  if (differing.empty())\n    return Status();\n  std::string names;", "  return Status();\n  std::string names;"),
     "task_for_process": (ROLL, "if (text == own)", "if (told.number() == numbers[self])"),
     "effect_not_kept": (STATE, "  if (StoreResult kept = commit(record); !kept.ok())\n    return kept;\n", "  (void)commit(record);\n"),
     "nothing_compared": (TXN, "return holds(one, *draft);", "return holds(one, *draft) || true;"),
