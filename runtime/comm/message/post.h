@@ -195,6 +195,7 @@ private:
   /// An arrival that no call expects: of a group that is elsewhere?
   void keep(const Transport::Arrival &arrival);
   void readControl(const Control &control);
+  std::string toldBy(int from, std::string why) const;
   void answer(int to);
   void sendControl(MessageType type, int to, const void *data, int64_t bytes);
   MessageHeader makeHeader(const CallOnWire &call, uint32_t step) const;

@@ -168,13 +168,26 @@ void Post::answer(int to) {
               words.size() * sizeof(int64_t));
 }
 
+/// Why `from` has given up, as this rank tells it. One that is cut off from
+/// hearing others may still be heard: what it says of this process is no loss
+/// of this process.
+std::string Post::toldBy(int from, std::string why) const {
+  // A rank of a process of several is called by that: "rank 3 of worker 1".
+  std::string self = rankName(options, rank());
+  if (size_t of = self.find(" of "); of != std::string::npos)
+    self.erase(0, of + 4);
+  return why.rfind(self, 0) == 0
+             ? rankName(options, from) + " says of this process: " + why
+             : why;
+}
+
 void Post::readControl(const Control &control) {
   int from = control.arrival.from;
   switch (control.arrival.header.type) {
   case MessageType::Abort:
     // A rank that was told does not pass it on: all are told.
     setAborted(control.arrival.header.generation,
-               std::string(control.bytes.begin(), control.bytes.end()));
+               toldBy(from, {control.bytes.begin(), control.bytes.end()}));
     told = true;
     return;
   case MessageType::Question:

@@ -279,16 +279,19 @@ TEST(MessageWorld, RememberWhatWasDifferent) {
   }
 }
 
-// A rank that computes is told, and says why at its next call.
+// A rank that computes says why at its next call, and who has blamed it.
 TEST(MessageWorld, AbortReachesWhoIsElsewhere) {
-  Apart two(2);
-  two.open();
-  two.rank(0).abort(0, "rank 0 met a label out of range");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  Status status = sumOne(two.rank(1));
-  EXPECT_EQ(status.code(), StatusCode::Unavailable);
-  EXPECT_NE(status.message().find("label out of range"), std::string::npos)
-      << status.message();
+  for (std::string why : {"rank 0 met a wrong label", "worker w1 is silent"}) {
+    Apart two(2);
+    two.open();
+    two.rank(0).abort(0, why);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    Status status = sumOne(two.rank(1));
+    EXPECT_EQ(status.code(), StatusCode::Unavailable);
+    if (why[0] == 'w')
+      why = "rank 0 of worker w0 says of this process: " + why;
+    EXPECT_NE(status.message().find(": " + why), std::string::npos) << why;
+  }
 }
 
 // One begins anew before the other has: its messages wait.
