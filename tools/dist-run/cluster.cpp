@@ -290,6 +290,35 @@ Status ClusterRun::Impl::connectByMpi(const WorldOptions &options,
   return Status();
 }
 
+Status ClusterRun::connect(const Options &options, const WorldOptions &world,
+                           int *rank, std::vector<int> *hosts,
+                           std::shared_ptr<World> *out) {
+  DIST_RETURN_IF_ERROR(impl->meetOthers(options));
+  Membership &membership = *impl->membership;
+  DIST_RETURN_IF_ERROR(
+      impl->watchEachOther(options, /*outlivesMembers=*/false));
+  std::vector<RankPlacement> ranks;
+  for (const cluster::Member &member : membership.members()) {
+    int number = int(ranks.size());
+    ranks.push_back({number, member.host, 0, number});
+    hosts->push_back(member.host);
+  }
+  DIST_RETURN_IF_ERROR(Placement::create(std::move(ranks), &impl->placement));
+  setActivity("connecting to the other workers");
+  *rank = membership.self();
+  std::shared_ptr<MessageWorld> made;
+  DIST_RETURN_IF_ERROR(cluster::makeClusterWorld(
+      membership, impl->placement, world, chooseInterface(impl->spec), &made));
+  impl->heartbeat->attach({&made->rank(*rank)}, world.nameOp);
+  World *shown = made.get();
+  *out = std::shared_ptr<World>(
+      shown, [made = std::move(made), this](World *) mutable {
+        impl->heartbeat->detach();
+        made.reset();
+      });
+  return Status();
+}
+
 Status ClusterRun::joinServed(const std::string &package,
                               const std::string &cpu) {
   setActivity("connecting to the other processes");

@@ -17,6 +17,7 @@
 #ifndef TOOLS_DIST_RUN_CLUSTER_H
 #define TOOLS_DIST_RUN_CLUSTER_H
 
+#include "runtime/comm/common/options.h"
 #include "runtime/core/session.h"
 #include "runtime/telemetry/rows.h"
 #include "tools/options/options.h"
@@ -56,6 +57,10 @@ public:
   /// session of all of them needs.
   Status join(const Options &options, const std::string &package,
               SessionOptions *settings);
+  /// The same of processes that run no program, one rank each, over the
+  /// options' mesh: which rank this is, and the machine of each.
+  Status connect(const Options &options, const WorldOptions &world, int *rank,
+                 std::vector<int> *hosts, std::shared_ptr<World> *out);
   /// Where parameter servers hold the variables: this process's part in that;
   /// null: all train in step. From `join` on.
   ServedRun *served() const;

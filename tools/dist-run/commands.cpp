@@ -17,6 +17,8 @@ int runCommand(const Options &options) {
     return runReplay(options);
   if (options.command == "predict")
     return options.cases.empty() ? runPredict(options) : runCases(options);
+  if (options.command == "bench" && options.collectives)
+    return runCollectives(options);
   if (options.command == "bench")
     return options.calibrate ? runCalibrate(options) : runBench(options);
   if (options.command == "status")

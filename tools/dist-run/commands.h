@@ -26,6 +26,7 @@ int runCases(const Options &options);
 int runReplay(const Options &options);
 int runBench(const Options &options);
 int runCalibrate(const Options &options);
+int runCollectives(const Options &options);
 int runInfo(const Options &options);
 int runStatus(const Options &options);
 /// Returns only when it cannot serve: a signal ends it.

@@ -51,6 +51,7 @@ Status ClusterRun::find(const Options &options) {
   return processes > 1 || servers > 0 ? becomeCluster() : Status();
 }
 int launchWorkers(const Options &, int64_t) { return report(becomeCluster()); }
+int launchPlainWorkers(const Options &) { return report(becomeCluster()); }
 int runStatus(const Options &) { return report(becomeCluster()); }
 int runCoordinator(const Options &) { return report(becomeCluster()); }
 bool launchesWorkers(const Options &options) {
@@ -62,6 +63,10 @@ bool ClusterRun::isChief() const { return true; }
 ServedRun *ClusterRun::served() const { return nullptr; }
 Status ClusterRun::join(const Options &, const std::string &,
                         SessionOptions *) {
+  return Status();
+}
+Status ClusterRun::connect(const Options &, const WorldOptions &, int *,
+                           std::vector<int> *, std::shared_ptr<World> *) {
   return Status();
 }
 Status

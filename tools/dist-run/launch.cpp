@@ -442,6 +442,16 @@ static std::vector<std::string> resuming(std::vector<std::string> command) {
   return command;
 }
 
+int launchPlainWorkers(const Options &options) {
+  Shield shield("telling the workers");
+  int restarts = 0;
+  Workers workers(ownCommandLine(), &restarts);
+  Status status = workers.start(options, /*servers=*/0, "none");
+  int code = status.ok() ? workers.wait() : report(status);
+  shield.dismiss();
+  return code;
+}
+
 int launchWorkers(const Options &options, int64_t defaultBatch) {
   if (std::getenv("TF_CONFIG"))
     printNote("dist-run: note: TF_CONFIG is set: --workers makes a cluster of "

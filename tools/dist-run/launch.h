@@ -31,6 +31,8 @@ bool launchesWorkers(const Options &options);
 /// them; the exit code. They end together: when one fails, when this process is
 /// told to, and when it ends in any other way.
 int launchWorkers(const Options &options, int64_t defaultBatch);
+/// The same of workers that need no program.
+int launchPlainWorkers(const Options &options);
 
 } // namespace dist::tools
 

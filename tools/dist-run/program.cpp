@@ -304,7 +304,8 @@ Status countProcesses(const Options &options, int *out, int *servers) {
 }
 
 void noteOneProcess(const Options &options) {
-  if (options.command == "status" || options.command == "coordinator")
+  if (options.command == "status" || options.command == "coordinator" ||
+      options.collectives)
     return;
   int processes = 1, servers = 0;
   if (!countProcesses(options, &processes, &servers).ok())

@@ -18,7 +18,7 @@ const std::vector<CommandRow> &commandTable() {
       {"evaluate", "loss and metrics of a model on data"},
       {"predict", "a model's outputs for inputs in files"},
       {"bench", "times steps (median, mean and best), or measures this machine "
-                "(--calibrate)"},
+                "(--calibrate) or its collectives (--collectives)"},
       {"info", "inputs, outputs and variables of a model, and what is trained"},
       {"status", "how far a cluster is, and who of it is slow"},
       {"coordinator",

@@ -142,6 +142,16 @@ static Status checkCluster(const Options &o) {
                       "--strategy " + formatStrategies(o.strategies) +
                           " has no parameter servers",
                       "add --strategy parameter-server");
+  if (o.collectives && !o.model.empty())
+    return wrongValue("--collectives", "collectives are timed by themselves",
+                      "leave " + o.model + " out");
+  if (o.collectives && o.usesMpi)
+    return wrongValue("--communicator mpi",
+                      "the table is of our own collectives", "leave it out");
+  if (o.collectives && hasProcesses(o) && o.devices.size() > 1)
+    return wrongValue("--devices",
+                      "each process has one rank when they are timed",
+                      "leave it out");
   const std::pair<const char *, bool> given[] = {
       {"--cluster", !o.cluster.empty()},
       {"--task", !o.task.empty()},
@@ -239,6 +249,12 @@ static Status settle(Tool tool, Options &o) {
   // Each side is settled by itself.
   if (!o.diff.empty())
     return Status();
+  // Processes are what is timed.
+  if (o.strategies.empty() && o.collectives &&
+      (o.workers > 0 || describesCluster(o)))
+    o.strategies.push_back({"multi-worker-mirrored", {}});
+  if (o.strategies.empty() && o.collectives && o.devices.size() > 1)
+    o.strategies.push_back({"mirrored", {}});
   if (o.strategies.empty())
     o.strategies.push_back({"one-device", {}});
   DIST_RETURN_IF_ERROR(checkCluster(o));
@@ -298,7 +314,7 @@ static Status settle(Tool tool, Options &o) {
   bool needsModel =
       !o.printStrategies && !o.printOps && !o.printCluster && o.cases.empty();
   needsModel &= !o.helpPasses;
-  needsModel &= !o.calibrate;
+  needsModel &= !o.calibrate && !o.collectives;
   if (needsModel && o.model.empty())
     return Status::error(StatusCode::InvalidArgument, "no model", "", "",
                          "give a model file or a package folder");

@@ -167,7 +167,7 @@ struct Options {
   std::string outputDir, cases, replay;
   double seconds = 5;
   std::string mode = "train";
-  bool json = false, calibrate = false;
+  bool json = false, calibrate = false, collectives = false;
   std::string compileCache;
   bool noCompileCache = false;
 

@@ -547,41 +547,6 @@ static void addRunOptions(Table &table, Options &o) {
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
   table.usedBy("evaluate bench info status");
   table.flag("--json", "results as one JSON line", &o.json);
-
-  table.group("Predict and bench", false);
-  table.usedBy("predict");
-  table.text("--replay", "FILE.safetensors",
-             "predict with a package: runs the entries that the file's "
-             "metadata 'entries' lists on its tensors ENTRY/0, ENTRY/1, ...; "
-             "--output FILE.safetensors gets what they give, named alike",
-             &o.replay);
-  table.value(
-      "--input", "NAME=FILE", "a .npy or .pb file (repeatable)",
-      [&](const std::string &given) {
-        o.inputs.push_back(given);
-        NamedValues pair;
-        return parseNamed("--input", given, &pair);
-      },
-      Table::Times::Many);
-  table.text("--output-dir", "DIR", "one NAME.npy an output", &o.outputDir);
-  table.text("--cases", "DIR", "folders of model.onnx, input_i.pb, output_i.pb",
-             &o.cases);
-  table.usedBy("bench");
-  table.flag("--calibrate",
-             "bench: measures this machine for the predictions of dist-opt; "
-             "needs no model",
-             &o.calibrate);
-  table.number("--seconds", "bench: how long (default 5)", true,
-               [&](double x) { o.seconds = x; });
-  table.choice("--mode", {"train", "predict"}, "bench: what", &o.mode);
-
-  table.group("Compiling", false);
-  table.text(
-      "--compile-cache", "DIR",
-      "compiled packages (default ~/.cache/dist-mlir), by the content of "
-      "all files they are made of; yours alone",
-      &o.compileCache);
-  table.flag("--no-compile-cache", "compiles anew", &o.noCompileCache);
 }
 
 void addRows(Table &table, Tool tool, Options &o) {
@@ -592,6 +557,7 @@ void addRows(Table &table, Tool tool, Options &o) {
   if (tool == Tool::Run) {
     addDataOptions(table, o);
     addRunOptions(table, o);
+    addBenchOptions(table, o);
   } else {
     addCompilerOptions(table, o);
   }

@@ -185,6 +185,8 @@ private:
 
 /// Where the processes of a run are, and how long they wait for each other.
 void addClusterOptions(Table &table, Options &o);
+/// What runs without training, and where compiled packages are kept.
+void addBenchOptions(Table &table, Options &o);
 /// All rows of both tools.
 void addRows(Table &table, Tool tool, Options &o);
 
