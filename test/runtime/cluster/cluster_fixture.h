@@ -11,8 +11,22 @@
 #include "runtime/cluster/json_config.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace dist::cluster {
+
+/// What each of `who` does, all at once; none may fail.
+inline void atOnce(const std::vector<int> &who,
+                   const std::function<Status(int)> &what) {
+  std::vector<std::thread> threads;
+  for (int i : who)
+    threads.emplace_back([&, i] {
+      Status status = what(i);
+      EXPECT_TRUE(status.ok()) << i << ": " << status.message();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
 
 /// All messages, one a line.
 inline std::string messagesOf(const std::vector<Status> &faults) {

@@ -13,6 +13,7 @@
 #include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/membership/membership.h"
+#include "test/runtime/cluster/cluster_fixture.h"
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,14 +53,7 @@ protected:
   }
   void all(const std::function<Status(int)> &what,
            const std::vector<int> &who = {0, 1, 2}) {
-    std::vector<std::thread> threads;
-    for (int i : who)
-      threads.emplace_back([&, i] {
-        Status status = what(i);
-        EXPECT_TRUE(status.ok()) << i << ": " << status.message();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
+    atOnce(who, what);
   }
   Status exchange(int i, const std::string &what) {
     std::vector<std::vector<std::string>> heard;

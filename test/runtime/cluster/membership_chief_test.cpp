@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/membership.h"
+#include "test/runtime/cluster/cluster_fixture.h"
 #include "test/runtime/cluster/etcd_fixture.h"
 #include <atomic>
 #include <thread>
@@ -49,14 +50,7 @@ protected:
   /// All of `who` do so at once.
   void all(const std::function<Status(int)> &what,
            const std::vector<int> &who = {0, 1, 2}) {
-    std::vector<std::thread> threads;
-    for (int i : who)
-      threads.emplace_back([&, i] {
-        Status status = what(i);
-        EXPECT_TRUE(status.ok()) << i << ": " << status.message();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
+    atOnce(who, what);
   }
   static RegroupOptions without(std::vector<int> lost, double turn = 60) {
     RegroupOptions options;
