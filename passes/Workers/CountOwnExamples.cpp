@@ -1,5 +1,4 @@
 //===- CountOwnExamples.cpp - A worker's own means -*- C++ -*-===//
-//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

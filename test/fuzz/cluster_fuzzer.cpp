@@ -1,6 +1,4 @@
 //===- cluster_fuzzer.cpp - libFuzzer target of cluster texts ---*- C++ -*-===//
-//-*-===//
-//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
 //===- MemoryInPlace.cpp - Results in the caller's memory -*- C++ -*-===//
-//-*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
