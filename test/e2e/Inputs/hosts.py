@@ -128,7 +128,8 @@ class Hosts:
             self.filter(i, f"numgen random mod 100 < {percent} counter drop")
 
     def cut_off(self, i):
-        self.filter(i, "iifname eth0 drop")
+        """As when the cable is pulled: it neither hears nor is heard."""
+        run("ip", "-n", self.bridge, "link", "set", self.link(i), "down")
 
     def dropped(self, i):
         """Packets that the rule has taken away from host i."""
