@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/message/operation.h"
+#include "runtime/comm/schedule/choice.h"
 #include <cstring>
 
 namespace dist::message {
@@ -227,9 +228,8 @@ Status Operation::broadcast(int root, const Stream &out, const Stream &in,
 // A few send to each other; many meet in log2 rounds, in the k-th of which each
 // hears of 2^k others.
 Status Operation::barrier() {
-  constexpr int few = 4;
   Stream nothing;
-  if (size <= few) {
+  if (!meetInRounds(size)) {
     for (int k = 1; k < size; ++k) {
       receive(0, (me + k) % size, nothing, 0, 0);
       send(0, (me + k) % size, nothing, 0, 0);

@@ -20,6 +20,10 @@ namespace dist::message {
 /// `asked`. Never Auto.
 Algorithm chooseAllReduce(Algorithm asked, int64_t bytes, int64_t ranks);
 
+/// Whether so many ranks come to a barrier in log2 rounds, or send to each
+/// other.
+inline bool meetInRounds(int64_t ranks) { return ranks > 4; }
+
 } // namespace dist::message
 
 #endif // RUNTIME_COMM_SCHEDULE_CHOICE_H

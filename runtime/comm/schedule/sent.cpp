@@ -121,10 +121,8 @@ static void addAllReduce(const Collective &what, const Stream &stream,
   addParts(stream, sent);
 }
 
-/// A few send to each other; many in rounds.
 static int64_t barrierMessages(int64_t size) {
-  constexpr int64_t few = 4;
-  return size <= few ? size - 1 : roundsOf(size);
+  return meetInRounds(size) ? roundsOf(size) : size - 1;
 }
 
 std::vector<Traffic> countSent(const Collective &what, int size) {
