@@ -11,7 +11,7 @@
 #   test/run.sh --matrix   every strategy on every workload, 2 to 8 devices (hours; needs ../shared/data or DIST_TEST_DATA)
 #   test/run.sh --kernels  tens of thousands of random kernels against plain loops (SWEEP_CASES=10000 SWEEP_SEED=1: of each instruction set)
 #   test/run.sh --soak     an hour of two workers where each CPU is wanted four times over: none is taken for lost (SOAK_SECONDS=3600)
-#   test/run.sh --simulate 10,000 simulated runs with parameter servers, and of processes that meet, by seed (SIMULATE_SEEDS=10000 SIMULATE_FIRST=1)
+#   test/run.sh --simulate 10,000 simulated runs with parameter servers, of processes that watch each other, save and meet, by seed (SIMULATE_SEEDS=10000 SIMULATE_FIRST=1)
 #   test/run.sh --fuzz     each parser for a minute under libFuzzer, and as long the passes (FUZZ_SECONDS=60)
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -132,8 +132,10 @@ for part in "$@"; do
     group "matrix of strategies" matrix
     ;;
   --simulate)
-    DIST_TARGETS="served_run_simulation membership_simulation" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
+    DIST_TARGETS="served_run_simulation heartbeat_simulation checkpoint_simulation membership_simulation" tools/setup/build.sh build -DDIST_ENABLE_ASSERTS=ON
     group "simulated runs" build/bin/served_run_simulation --seeds "${SIMULATE_SEEDS:-10000}" --first "${SIMULATE_FIRST:-1}"
+    group "simulated heartbeats" build/bin/heartbeat_simulation --seeds "${SIMULATE_SEEDS:-10000}" --first "${SIMULATE_FIRST:-1}"
+    group "simulated saving" build/bin/checkpoint_simulation --seeds "${SIMULATE_SEEDS:-10000}" --first "${SIMULATE_FIRST:-1}"
     group "simulated meetings" build/bin/membership_simulation --seeds "${SIMULATE_SEEDS:-10000}" --first "${SIMULATE_FIRST:-1}"
     ;;
   --soak)

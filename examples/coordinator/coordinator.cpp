@@ -33,6 +33,9 @@ int main(int argc, char **argv) try {
   ClusterOptions options;
   const char *config = std::getenv("TF_CONFIG");
   options.tfConfig = config ? config : "";
+  // Where they meet, if not at the chief.
+  if (const char *store = std::getenv("COORDINATION"))
+    options.store = store;
   Cluster cluster(argv[1], options);
   Examples examples(640);
   TensorView images = view(examples.images.data(), {examples.count, 64});

@@ -353,6 +353,7 @@ static void addServerParts(ModuleOp module, ExplainReport &report) {
 ExplainReport mlir::dist::explain(ModuleOp module, const MachineModel &machine,
                                   bool details) {
   ExplainReport report;
+  report.transfers = machine.transfers;
   MeshOp mesh = findMesh(module);
   if (mesh) {
     report.ranks = mesh.getNumRanks();

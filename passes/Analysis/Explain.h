@@ -65,8 +65,9 @@ struct MemoryReport {
   int64_t inputs = 0, activations = 0, communication = 0, peak = 0;
   /// What the runtime allocates, once kernels and their memory are planned (0:
   /// they are not): the program's variables, its weights as kernels read them,
-  /// the room that the library's kernels compute in, and the arena of all else.
-  int64_t prepared = 0, library = 0, arena = 0, planned = 0;
+  /// the room that the library's kernels compute in, copies of what it sends,
+  /// and the arena of all else.
+  int64_t prepared = 0, library = 0, copies = 0, arena = 0, planned = 0;
   int64_t getNeeded() const { return planned > 0 ? planned : peak; }
 };
 
@@ -94,6 +95,13 @@ struct ProcessTraffic {
   int64_t messages = 0, bytes = 0;
 };
 
+/// What all ranks send over the links of one level, and the one that sends most
+/// bytes there.
+struct LevelTraffic {
+  std::string level;
+  ProcessTraffic all, most;
+};
+
 /// One function: what a rank runs, or the ranks of one stage of a pipeline.
 struct EntryReport {
   std::string name;
@@ -117,6 +125,8 @@ struct EntryReport {
   /// By process, as it will count it: what its ranks send when they run this
   /// once. Empty: all ranks are of one process, or no memory is planned yet.
   std::vector<ProcessTraffic> sent;
+  /// The same by the levels of a link table; empty: there is none.
+  std::vector<LevelTraffic> levels;
   MemoryReport memory;
   double flops = 0, bytesMoved = 0;
   /// What graph-recompute repeats: `12 layer_norm, 6 softmax`, and its part of
@@ -159,10 +169,17 @@ struct ExplainReport {
   /// By process, beside the entries: what it sends each time that all agree to
   /// go on, as they do before each step.
   std::vector<ProcessTraffic> agreement;
+  /// What it sends besides when processes tell each other the results of a step
+  /// (its loss, whether it is finite, the learning rate), behind each launch of
+  /// one: where not all have them, as without a pipeline's last stage. None:
+  /// all do.
+  std::vector<ProcessTraffic> results;
   std::vector<SourceRow> sources;
   /// By variables; none: there are no parameter servers.
   std::vector<ServerPartRow> serverParts;
   int64_t workers = 1; // of the servers
+  /// By which it predicts; null: by the machine's figures alone.
+  std::shared_ptr<const TransferTimes> transfers;
 };
 
 /// With `details` also each op, when it runs and what is live then.

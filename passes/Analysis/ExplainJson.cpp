@@ -43,6 +43,17 @@ static llvm::json::Array formatTraffic(ArrayRef<ProcessTraffic> processes) {
   return rows;
 }
 
+static llvm::json::Array formatLevels(ArrayRef<LevelTraffic> levels) {
+  llvm::json::Array rows;
+  for (const LevelTraffic &one : levels)
+    rows.push_back(llvm::json::Object{{"level", one.level},
+                                      {"messages", one.all.messages},
+                                      {"bytes", one.all.bytes},
+                                      {"most_messages", one.most.messages},
+                                      {"most_bytes", one.most.bytes}});
+  return rows;
+}
+
 std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
   llvm::json::Array entries;
   for (const EntryReport &entry : report.entries) {
@@ -78,6 +89,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
         {"portion", entry.portion},
         {"transfers", std::move(transfers)},
         {"sent", formatTraffic(entry.sent)},
+        {"levels", formatLevels(entry.levels)},
         {"memory", llvm::json::Object{{"parameters", memory.parameters},
                                       {"gradients", memory.gradients},
                                       {"slots", memory.slots},
@@ -88,6 +100,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                       {"peak", memory.peak},
                                       {"prepared", memory.prepared},
                                       {"library", memory.library},
+                                      {"copies", memory.copies},
                                       {"arena", memory.arena},
                                       {"planned", memory.planned}}},
         {"flops", entry.flops},
@@ -130,6 +143,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                          {"processes", report.processes},
                          {"entries", std::move(entries)},
                          {"agreement", formatTraffic(report.agreement)},
+                         {"results", formatTraffic(report.results)},
                          {"server_parts", std::move(parts)},
                          {"workers", report.workers},
                          {"sources", std::move(sources)}};

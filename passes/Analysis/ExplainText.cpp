@@ -93,15 +93,17 @@ static void writeTraffic(const ProcessTraffic &traffic, llvm::raw_ostream &os) {
      << ", " << traffic.bytes << " bytes";
 }
 
-/// What each process sends; of unequal ones, the least and the most.
-static void writeSent(ArrayRef<ProcessTraffic> sent, llvm::raw_ostream &os) {
+/// What each process sends, behind what it is; of unequal ones, the least and
+/// the most.
+static void writeSent(StringRef what, ArrayRef<ProcessTraffic> sent,
+                      llvm::raw_ostream &os) {
   if (sent.empty())
     return;
   auto less = [](const ProcessTraffic &a, const ProcessTraffic &b) {
     return std::tie(a.bytes, a.messages) < std::tie(b.bytes, b.messages);
   };
   auto [least, most] = std::minmax_element(sent.begin(), sent.end(), less);
-  os << "  as processes count it, each sends ";
+  os << what << ", each sends ";
   if (less(*least, *most)) {
     writeTraffic(*least, os);
     os << " (process " << least - sent.begin() << ") to ";
@@ -113,9 +115,27 @@ static void writeSent(ArrayRef<ProcessTraffic> sent, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+static constexpr StringRef kCounted = "  as processes count it";
+
+/// What goes over which links of a link table.
+static void writeLevels(ArrayRef<LevelTraffic> levels, llvm::raw_ostream &os) {
+  for (const LevelTraffic &level : levels) {
+    os << "  over links of level " << level.level << " all ranks send ";
+    writeTraffic(level.all, os);
+    os << "; one at most ";
+    writeTraffic(level.most, os);
+    os << "\n";
+  }
+}
+
 static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
   if (entry.transfers.empty()) {
     os << "  no transfers\n";
+    // Results are summed behind the program.
+    if (llvm::any_of(entry.sent, [](const ProcessTraffic &traffic) {
+          return traffic.messages > 0;
+        }))
+      writeSent(kCounted, entry.sent, os);
     return;
   }
   Table table({"op", "tensor", "collective", "group", "bytes", "often",
@@ -138,7 +158,8 @@ static void writeTransfers(const EntryReport &entry, llvm::raw_ostream &os) {
      << ", of which " << (entry.onHost ? "the host" : "a rank") << " sends "
      << formatBytes(sent) << "\n";
   writeAxes(entry, os);
-  writeSent(entry.sent, os);
+  writeSent(kCounted, entry.sent, os);
+  writeLevels(entry.levels, os);
 }
 
 static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
@@ -164,6 +185,9 @@ static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
        << (memory.library > 0 ? ", " + formatBytes(memory.library) +
                                     " as the library's kernels' own"
                               : std::string())
+       << (memory.copies > 0 ? ", " + formatBytes(memory.copies) +
+                                   " for copies of what it sends"
+                             : std::string())
        << "\n";
 }
 
@@ -275,6 +299,8 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
                : std::string())
        << ")";
   os << "\n";
+  writeSent("to agree that a step begins", report.agreement, os);
+  writeSent("to tell the others what a step gave", report.results, os);
   writeServers(report, os);
   for (const EntryReport &entry : report.entries) {
     os << "\n@" << entry.name << "\n";

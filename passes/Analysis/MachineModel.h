@@ -8,8 +8,11 @@
 #define PASSES_ANALYSIS_MACHINEMODEL_H
 
 #include "mlir/IR/Operation.h"
+#include <memory>
 
 namespace mlir::dist {
+
+class TransferTimes;
 
 /// What is between ranks: what one sends a second, and how long a message
 /// takes.
@@ -37,6 +40,8 @@ struct MachineModel {
   /// Between ranks of a process, and between those of several.
   Link link = {1e10, 1e-6};
   Link processLink = {1e10, 1e-6};
+  /// What is known of collectives beside these.
+  std::shared_ptr<const TransferTimes> transfers;
   /// That ranks are spread over evenly: those on one share its cores.
   int64_t hosts = 1;
   /// Until a thread that sleeps goes on: the host's, or one that waits for it.

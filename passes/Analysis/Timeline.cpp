@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/KnownValues.h"
+#include "passes/Analysis/TransferTimes.h"
 #include <deque>
 #include <map>
 
@@ -150,6 +151,8 @@ double Runner::transfer(CollectiveOpInterface op) {
   const Link &link =
       crossesProcesses(mesh, axes) ? machine.processLink : machine.link;
   double seconds = link.getSeconds(op.getBytesSent(ranks), op.getSteps(ranks));
+  if (machine.transfers)
+    seconds = machine.transfers->getSeconds(op, mesh).value_or(seconds);
   // The host has to come to its end, too.
   if (op.involvesHost())
     seconds = std::max(seconds, machine.wakeSeconds);

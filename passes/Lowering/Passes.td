@@ -51,6 +51,22 @@ def FoldNormalizationPass : Pass<"graph-fold-normalization", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
 
+def AssignDevicesPass : Pass<"rt-assign-devices", "::mlir::ModuleOp"> {
+  let summary = "functions say which kind of device runs them";
+  let description = [{
+    As `rt.device`. Those of the mesh's host, which is a machine's CPUs whatever
+    its devices are, run on "cpu".
+    ```mlir
+    func.func @train_step(...) {...}
+    // becomes
+    func.func @train_step(...) attributes {rt.device = "cpu"} {...}
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::rt::RtDialect"];
+  let options = [Option<"kind", "kind", "std::string", "\"cpu\"",
+                        "of the devices: cpu">];
+}
+
 def GraphToKernelsPass : Pass<"graph-to-kernels", "::mlir::ModuleOp"> {
   let summary = "contractions and convolutions become library kernels";
   let description = [{
@@ -306,10 +322,11 @@ def HoistPreparationPass : Pass<"rt-hoist-preparation", "::mlir::ModuleOp"> {
 }
 
 def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "functions over tensors become programs over one arena";
+  let summary = "functions over tensors become programs over an arena";
   let description = [{
     Each value gets an address: of a binding or a piece of it, or an offset in the
-    arena chosen from the values' lifetimes. Updated variables are written in place where no
+    arena chosen from the values' lifetimes, in the memory of the device, or of
+    the host for its functions. Updated variables are written in place where no
     later kernel reads the old value, and copied at the end where one does.
     ```mlir
     func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -364,7 +381,7 @@ def ApproximateMathPass : Pass<"rt-approximate-math"> {
 def RtToLLVMPass : Pass<"rt-to-llvm", "::mlir::ModuleOp"> {
   let summary = "programs become functions that call kernels and the runtime";
   let description = [{
-    An `rt.program` becomes `i32 (ptr context, ptr arena, ptr bindings)`; each
+    An `rt.program` becomes `i32 (ptr context, ptr arenas, ptr bindings)`; each
     kernel gets a wrapper of the runtime's kernel type. The runtime is reached
     through the table that `dist_program_init` is given, so that the shared
     object has no undefined symbols of ours. A call that fails returns at once.

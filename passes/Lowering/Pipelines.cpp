@@ -78,6 +78,7 @@ static std::unique_ptr<Pass> createBlockCanonicalizer() {
 
 void mlir::dist::buildKernelsPipeline(OpPassManager &pm,
                                       const LoweringOptions &options) {
+  pm.addPass(createAssignDevicesPass());
   // Folds what the partitioner left, so that kernels see plain chains.
   pm.addPass(createBlockCanonicalizer());
   pm.addPass(createCSEPass());

@@ -351,15 +351,30 @@ def CombineCollectivesPass : Pass<"dist-combine-collectives", "::mlir::func::Fun
 def ChooseAlgorithmPass : Pass<"dist-choose-algorithm", "::mlir::func::FuncOp"> {
   let summary = "Says how all-reduces go about it";
   let description = [{
-    A ring and a sum at one rank are the same collective in other messages; the
-    communicator is told which. With `auto` it does what it finds best.
+    A ring, a sum at one rank and halving are the same collective in other
+    messages; the communicator is told which. With `auto` and no table it does
+    what it finds best.
+
+    With `auto` and a table, ranks of several processes go the way that takes the
+    least time by it, of those that sum in the order of ranks (all but `ring` and
+    `halving_doubling`): the bits stay. It is chosen here, so that it is a part of the package and all
+    ranks go the same way. `collectives-table` has times that `dist-run bench
+    --collectives` has measured, `link-table` what the links of a cluster can do;
+    either has to say how long each collective of the function takes: else an
+    error.
 
     Before: `%1 = dist.all_reduce %0 over @mesh ["data"] ...`
     After: `%1 = dist.all_reduce %0 over @mesh ["data"] using ring ...`
   }];
   let options = [
     Option<"algorithm", "algorithm", "std::string", "\"auto\"",
-      "auto, ring or reduce_to_one">,
+      "auto, ring, reduce_to_one, exchange, gather, parts or halving_doubling">,
+    Option<"collectivesTable", "collectives-table", "std::string", "\"\"",
+      "File of measured times; none: no choice by them">,
+    Option<"linkTable", "link-table", "std::string", "\"\"",
+      "File of links by level, in the place of measured times">,
+    Option<"hosts", "hosts", "int64_t", "1",
+      "Machines that the ranks are spread over: what is between processes">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }

@@ -69,8 +69,9 @@ public:
   Unroller(MutableArrayRef<func::FuncOp> functions, int64_t count,
            int64_t shown)
       : functions(functions), count(count), shown(shown),
-        ops(functions, count, shown), itemStarts(functions.size(), -1),
-        isPipeline(functions.front()->hasAttr(kPipelineAttr)) {}
+        ops(functions, count, shown),
+        isPipeline(functions.front()->hasAttr(kPipelineAttr)),
+        itemStarts(functions.size(), -1) {}
   LogicalResult run();
 
 private:

@@ -186,20 +186,30 @@ void mlir::dist::buildRecomputePipeline(
   pm.addPass(createRecomputePass(recompute));
 }
 
-/// How all-reduces go.
+/// How all-reduces go. `isOfAll`: the program is that of all processes.
 static void addAlgorithms(OpPassManager &pm,
-                          const PartitionPipelineOptions &options) {
+                          const PartitionPipelineOptions &options,
+                          bool isOfAll) {
   // Behind the buckets, each of which becomes one transfer a level; and before
   // algorithms are chosen for the all-reduces that this leaves.
   HierarchicalCollectivesPassOptions levels;
   levels.always = options.allReduce == "hierarchical";
   if (levels.always || options.allReduce == "auto")
     pm.nest<func::FuncOp>().addPass(createHierarchicalCollectivesPass(levels));
-  if (options.allReduce == "ring" || options.allReduce == "reduce-to-one") {
-    ChooseAlgorithmPassOptions choose;
-    choose.algorithm = options.allReduce == "ring" ? "ring" : "reduce_to_one";
-    pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
+  ChooseAlgorithmPassOptions choose;
+  if (!levels.always) {
+    // The attribute's name of what an option calls reduce-to-one.
+    choose.algorithm = options.allReduce;
+    llvm::replace(choose.algorithm, '-', '_');
   }
+  if (isOfAll) {
+    choose.collectivesTable = options.collectivesTable;
+    choose.linkTable = options.linkTable;
+    choose.hosts = options.hosts;
+  }
+  if (choose.algorithm != "auto" || !choose.collectivesTable.empty() ||
+      !choose.linkTable.empty())
+    pm.nest<func::FuncOp>().addPass(createChooseAlgorithmPass(choose));
 }
 
 void mlir::dist::buildPartitionPipeline(
@@ -271,7 +281,7 @@ void mlir::dist::buildPartitionPipeline(
   SplitHostPassOptions host;
   host.bytesPerPack = options.bytesPerPack;
   pm.addPass(createSplitHostPass(host));
-  addAlgorithms(pm, options);
+  addAlgorithms(pm, options, /*isOfAll=*/options.workers == 1);
   // Behind all that takes the program apart, which works on one op for all
   // microbatches.
   if (options.stages > 0) {
@@ -292,7 +302,7 @@ void mlir::dist::buildAveragePipeline(OpPassManager &pm,
   average.linkCost = options.workerLinkCost;
   average.bytesPerPack = options.bytesPerPack;
   pm.addPass(createAverageWorkersPass(average));
-  addAlgorithms(pm, options);
+  addAlgorithms(pm, options, /*isOfAll=*/true);
 }
 
 void mlir::dist::buildUnrollPipeline(OpPassManager &pm,

@@ -95,8 +95,18 @@ struct PartitionPipelineOptions
                                llvm::cl::init(0)};
   Option<std::string> allReduce{
       *this, "all-reduce",
-      llvm::cl::desc("auto, ring, hierarchical or reduce-to-one"),
+      llvm::cl::desc(
+          "auto, ring, halving-doubling, hierarchical or reduce-to-one"),
       llvm::cl::init("auto")};
+  Option<std::string> collectivesTable{
+      *this, "collectives-table",
+      llvm::cl::desc("Of dist-choose-algorithm: measured times")};
+  Option<std::string> linkTable{
+      *this, "link-table",
+      llvm::cl::desc("Of dist-choose-algorithm: links by level")};
+  Option<int64_t> hosts{*this, "hosts",
+                        llvm::cl::desc("Machines that ranks are spread over"),
+                        llvm::cl::init(1)};
   Option<std::string> compress{
       *this, "compress",
       llvm::cl::desc("Of dist-compress-collectives; or none"),

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dist/IR/ServerPart.h"
-#include "dialects/Interfaces/Cost.h"
 #include "passes/Analysis/VariableUpdates.h"
 #include "passes/Strategy/Annotate.h"
+#include "passes/Strategy/Partitioner.h"
 #include "passes/Strategy/Passes.h"
 
 namespace mlir::dist {
@@ -22,16 +22,6 @@ namespace {
 /// More parts of one variable than this are an error: each is a variable.
 constexpr int64_t kMostParts = 4096;
 
-/// Into how many parts a variable is cut: tf.distribute's three ways.
-struct Partitioner {
-  enum class Kind { None, Fixed, MinSize, MaxSize };
-  Kind kind = Kind::None;
-  int64_t number = 0, most = 0; // most 0: any
-
-  LogicalResult parse(StringRef text, int64_t servers);
-  int64_t countParts(RankedTensorType type) const;
-};
-
 struct PlaceServerVariablesPass
     : mlir::dist::impl::PlaceServerVariablesPassBase<PlaceServerVariablesPass> {
   using Base::Base;
@@ -41,44 +31,6 @@ private:
   LogicalResult verifyState(const VariableUpdates &updates);
 };
 } // namespace
-
-/// KIND=N[:max=N]; fails on anything else.
-LogicalResult Partitioner::parse(StringRef text, int64_t servers) {
-  if (text.empty())
-    return success();
-  auto [first, rest] = text.split(':');
-  auto [name, value] = first.split('=');
-  kind = llvm::StringSwitch<Kind>(name)
-             .Case("fixed", Kind::Fixed)
-             .Case("min-size", Kind::MinSize)
-             .Case("max-size", Kind::MaxSize)
-             .Default(Kind::None);
-  if (kind == Kind::MinSize)
-    most = servers;
-  bool isGood =
-      kind != Kind::None && !value.getAsInteger(10, number) && number >= 1;
-  if (text.contains(':'))
-    isGood &= kind != Kind::Fixed && rest.consume_front("max=") &&
-              !rest.getAsInteger(10, most) && most >= 1;
-  return success(isGood);
-}
-
-int64_t Partitioner::countParts(RankedTensorType type) const {
-  if (kind == Kind::None || type.getRank() == 0 || type.getNumElements() == 0)
-    return 1;
-  int64_t rows = type.getDimSize(0), bytes = getByteSize(type);
-  int64_t parts = number;
-  if (kind == Kind::MinSize)
-    parts = bytes / number;
-  if (kind == Kind::MaxSize) {
-    int64_t bytesOfRow = std::max<int64_t>(1, bytes / rows);
-    int64_t rowsOfPart = std::max<int64_t>(1, number / bytesOfRow);
-    parts = llvm::divideCeil(rows, rowsOfPart);
-  }
-  if (most > 0)
-    parts = std::min(parts, most);
-  return std::clamp<int64_t>(parts, 1, rows);
-}
 
 /// What a worker's devices each have a row of is no value that servers hold;
 /// and what a step gives, some server must be told.
@@ -124,11 +76,12 @@ void PlaceServerVariablesPass::runOnOperation() {
   };
   if (servers < 1)
     return fail("expected at least 1 server, but got " + Twine(servers));
-  Partitioner cutting;
-  if (failed(cutting.parse(partitioner, servers)))
-    return fail("--partitioner: expected fixed=K, min-size=BYTES[:max=N] or "
-                "max-size=BYTES[:max=N], but got '" +
-                partitioner + "'");
+  FailureOr<Partitioner> cutting =
+      Partitioner::parse(partitioner, servers, [&] {
+        return std::move(module.emitError() << "dist-place-server-variables: ");
+      });
+  if (failed(cutting))
+    return signalPassFailure();
   auto apply = module.lookupSymbol<func::FuncOp>("apply");
   if (!apply || apply.isExternal())
     return fail("the module has no function 'apply'; run "
@@ -140,7 +93,7 @@ void PlaceServerVariablesPass::runOnOperation() {
   for (VariableUpdate &update : updates->variables) {
     graph::VariableOp variable = update.variable;
     RankedTensorType type = variable.getType();
-    int64_t count = cutting.countParts(type);
+    int64_t count = cutting->countParts(type);
     if (count > 1 && !update.isByRow) {
       addReason(variable, StringAttr::get(&getContext(), kServerPartsAttr),
                 "whole: its update is not row by row");

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define DIST_RT_ABI_VERSION 8
+#define DIST_RT_ABI_VERSION 9
 
 /* How elements combine; the `reduction` of collectives. */
 enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
@@ -22,14 +22,17 @@ enum { DIST_RT_SUM = 0, DIST_RT_MAX = 1, DIST_RT_MIN = 2, DIST_RT_PRODUCT = 3 };
    along a ring, a part each (16-bit floats are then rounded by each rank, else
    once); at place 0, from which all copy. Of messages: each sends its addends
    to each, which sums all; the same, but addends go on by others, in log2 of
-   the ranks rounds; each sums a part, and sends it to all. */
+   the ranks rounds; each sums a part, and sends it to all. In pairs, which sum
+   half of what they have each, and then give each other the sums (16-bit floats
+   are rounded in each round). */
 enum {
   DIST_RT_ALGORITHM_AUTO = 0,
   DIST_RT_ALGORITHM_RING = 1,
   DIST_RT_ALGORITHM_REDUCE_TO_ONE = 2,
   DIST_RT_ALGORITHM_EXCHANGE = 3,
   DIST_RT_ALGORITHM_GATHER = 4,
-  DIST_RT_ALGORITHM_PARTS = 5
+  DIST_RT_ALGORITHM_PARTS = 5,
+  DIST_RT_ALGORITHM_HALVING_DOUBLING = 6
 };
 
 /* What ranks do together; the `kind` of a collective. */
@@ -112,11 +115,20 @@ typedef struct dist_rt_api {
 #undef DIST_RT_FUNCTION
 } dist_rt_api;
 
+/* Where memory is: the device's own, or the host's, in which programs of the
+   mesh's host compute. */
+enum {
+  DIST_RT_DEVICE_MEMORY = 0,
+  DIST_RT_HOST_MEMORY = 1,
+  DIST_RT_MEMORIES /* how many there are */
+};
+
 /* What program.so exports: `dist_program_init` takes the table (and gives
-   non-zero when the version does not fit); then one function an entry. */
+   non-zero when the version does not fit); then one function an entry, which
+   has an arena in each memory. */
 typedef int32_t (*dist_program_init_fn)(const dist_rt_api *api);
-typedef int32_t (*dist_program_entry_fn)(dist_rt_context *context, char *arena,
-                                         void **bindings);
+typedef int32_t (*dist_program_entry_fn)(dist_rt_context *context,
+                                         char *const *arenas, void **bindings);
 
 #ifdef __cplusplus
 }

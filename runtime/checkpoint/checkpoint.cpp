@@ -10,14 +10,13 @@
 #include "runtime/core/processes.h"
 #include "runtime/core/text.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,13 +37,7 @@ std::string stateName(int64_t step) {
 }
 
 std::vector<std::string> listNames(const std::string &folder) {
-  std::vector<std::string> names;
-  if (DIR *handle = opendir(folder.c_str())) {
-    while (dirent *item = readdir(handle))
-      names.push_back(item->d_name);
-    closedir(handle);
-  }
-  return names;
+  return fileSystem().list(folder);
 }
 
 std::vector<int64_t> listStates(const std::string &folder) {
@@ -62,7 +55,7 @@ std::vector<int64_t> listStates(const std::string &folder) {
 
 bool exists(const std::string &path) {
   struct stat info;
-  return lstat(path.c_str(), &info) == 0;
+  return fileSystem().status(path, &info, /*followsLinks=*/false) == 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,13 +97,13 @@ static RunFile readRunFile(const std::string &folder) {
   return file;
 }
 
-Status CheckpointFolder::writeRunFile() {
+Status CheckpointFolder::writeRunFile() const {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   json root = {{"run", run},
                {"epoch", epoch},
                {"model", model},
-               {"pid", int64_t(getpid())},
+               {"pid", fileSystem().process()},
                {"host", host}};
   DIST_RETURN_IF_ERROR(writeFile(
       path + "/run.json",
@@ -151,61 +144,69 @@ static Status inUse(const std::string &path) {
                        "wait until it ends, or give another folder");
 }
 
+static constexpr int kLockFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+
 CheckpointFolder::~CheckpointFolder() {
   pending.reset(); // removes what it has written, under the lock
   if (lockFile >= 0)
-    ::close(lockFile);
+    fileSystem().close(lockFile);
 }
 
 /// Whether `.lock` is still the file that we hold: the folder may have been
 /// removed, and made again by another.
 bool CheckpointFolder::holdsNamedLock() const {
   struct stat held, named;
-  return fstat(lockFile, &held) == 0 &&
-         lstat((path + "/.lock").c_str(), &named) == 0 &&
+  return fileSystem().status(lockFile, &held) == 0 &&
+         fileSystem().status(path + "/.lock", &named,
+                             /*followsLinks=*/false) == 0 &&
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 Status CheckpointFolder::lock(std::vector<std::string> *notes) {
-  std::string name = path + "/.lock";
+  FileSystem &files = fileSystem();
   for (;;) {
-    lockFile =
-        ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    lockFile = files.open(path + "/.lock", kLockFlags, 0666);
     if (lockFile < 0)
       return Status::error(StatusCode::Unavailable,
                            "cannot lock the checkpoint folder", path,
                            std::strerror(errno),
                            "check the folder, its permissions and free space");
-    if (flock(lockFile, LOCK_EX | LOCK_NB) == 0) {
+    if (files.lock(lockFile) == 0) {
       if (holdsNamedLock())
         return Status();
     } else if (errno == EWOULDBLOCK) {
-      ::close(lockFile);
+      files.close(lockFile);
       lockFile = -1;
       return use == FolderUse::TakeOver ? replaceLock() : inUse(path);
     } else if (errno != EINTR) {
       notes->push_back("the file system has no locks (" +
                        std::string(std::strerror(errno)) +
                        "): see that no other run uses " + path);
-      ::close(lockFile);
+      files.close(lockFile);
       lockFile = -1;
       return Status();
     }
-    ::close(lockFile);
+    files.close(lockFile);
   }
 }
 
 /// The file that another process has locked is the folder's no more.
 Status CheckpointFolder::replaceLock() {
-  const std::string own = path + "/.lock-" + std::to_string(getpid());
-  lockFile =
-      ::open(own.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (lockFile >= 0 && flock(lockFile, LOCK_EX | LOCK_NB) == 0 &&
-      ::rename(own.c_str(), (path + "/.lock").c_str()) == 0)
+  FileSystem &files = fileSystem();
+  const std::string own = path + "/.lock-" + std::to_string(files.process());
+  lockFile = files.open(own, kLockFlags, 0666);
+  if (lockFile >= 0 && files.lock(lockFile) == 0 &&
+      files.rename(own, path + "/.lock") == 0)
     return Status();
   return Status::error(
       StatusCode::Unavailable, "cannot take over the checkpoint folder", path,
       std::strerror(errno), "check the folder, its permissions and free space");
+}
+
+/// A state whose replacement never came. False: it has.
+bool CheckpointFolder::putBack(const std::string &name) const {
+  const std::string state = path + "/" + name.substr(std::strlen(kReplaced));
+  return !exists(state) && fileSystem().rename(path + "/" + name, state) == 0;
 }
 
 /// Under the lock, what is neither a state nor its own place is a kill's.
@@ -213,16 +214,70 @@ void CheckpointFolder::sweep() {
   if (lockFile < 0)
     return;
   for (const std::string &name : listNames(path)) {
-    if (startsWith(name, kReplaced)) {
-      std::string state = path + "/" + name.substr(std::strlen(kReplaced));
-      if (!exists(state) &&
-          ::rename((path + "/" + name).c_str(), state.c_str()) == 0)
-        continue;
-    }
-    if (startsWith(name, kSaving) || startsWith(name, kRemoving) ||
-        startsWith(name, kReplaced))
+    if (startsWith(name, kReplaced) && putBack(name))
+      continue;
+    // At once: a process that has lost the folder, and does not know it, may be
+    // about to make what it has saved a state.
+    if (startsWith(name, kSaving) || startsWith(name, kReplaced))
+      discard(name);
+    else if (startsWith(name, kRemoving))
       removeAll(path + "/" + name);
   }
+}
+
+/// The number behind the last '-' of a name; of what nobody counts to, 0.
+static int64_t epochIn(const std::string &name) {
+  const int64_t number = std::atoll(name.substr(name.rfind('-') + 1).c_str());
+  return number < 0 || number > int64_t(1) << 53 ? 0 : number;
+}
+
+/// Without locks: what earlier epochs, whose processes may be frozen, are about
+/// to make a state, becomes none. A later one may have come already.
+void CheckpointFolder::fence() {
+  for (const std::string &name : listNames(path)) {
+    if (startsWith(name, kSaving) && epochIn(name) < epoch)
+      discard(name);
+    if (startsWith(name, kReplaced))
+      (void)putBack(name);
+  }
+}
+
+int64_t CheckpointFolder::newestClaim() const {
+  int64_t newest = 0;
+  for (const std::string &name : listNames(path))
+    if (startsWith(name, kClaimed))
+      newest = std::max(newest, epochIn(name));
+  return newest;
+}
+
+bool CheckpointFolder::isOutclaimed() const {
+  return lockFile < 0 && newestClaim() > epoch;
+}
+
+/// An epoch is of the one that has made its file. Runs that come at one moment
+/// have different ones, and the one with the newest goes on.
+Status CheckpointFolder::claimEpoch() {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  FileSystem &files = fileSystem();
+  int file = -1;
+  do {
+    epoch = std::max(epoch, newestClaim()) + 1;
+    file =
+        files.open(path + "/" + kClaimed + std::to_string(epoch), kFlags, 0666);
+  } while (file < 0 && errno == EEXIST);
+  if (file < 0)
+    return Status::error(StatusCode::Unavailable,
+                         "cannot claim the checkpoint folder", path,
+                         std::strerror(errno),
+                         "check the folder, its permissions and free space");
+  files.close(file);
+  hasEpoch = true;
+  if (isOutclaimed())
+    return takenOver();
+  for (const std::string &name : listNames(path))
+    if (startsWith(name, kClaimed) && epochIn(name) < epoch)
+      (void)files.remove(path + "/" + name);
+  return Status();
 }
 
 /// Finds out whose states are there, and refuses what is not for this run.
@@ -277,7 +332,7 @@ Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
                                   std::unique_ptr<CheckpointFolder> *out,
                                   std::vector<std::string> *notes) {
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
-  DIST_RETURN_IF_ERROR(makeFolders(path));
+  DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
   DIST_RETURN_IF_ERROR(folder->lock(notes));
   if (use == FolderUse::TakeOver)
     folder->use = FolderUse::Resume; // from now on
@@ -285,6 +340,23 @@ Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
   DIST_RETURN_IF_ERROR(folder->look());
   *out = std::move(folder);
   return Status();
+}
+
+/// Where no lock says whose the folder is its epoch does, from now on: what the
+/// run before does behind this is refused, and what it did is found.
+Status CheckpointFolder::claim() {
+  if (lockFile >= 0)
+    return Status();
+  DIST_RETURN_IF_ERROR(claimEpoch());
+  if (!run.empty())
+    DIST_RETURN_IF_ERROR(writeRunFile());
+  fence();
+  own.clear();
+  // What those before have saved meanwhile, a first state of theirs, too.
+  const int64_t claimed = epoch;
+  Status status = look();
+  epoch = claimed;
+  return status;
 }
 
 Status CheckpointFolder::open(const std::string &path, FolderUse use,
@@ -295,7 +367,9 @@ Status CheckpointFolder::open(const std::string &path, FolderUse use,
   Status status;
   if (session.process() == 0)
     status = openHere(path, use, &folder, notes);
-  else
+  if (folder && status.ok())
+    status = folder->claim();
+  if (session.process() > 0)
     folder.reset(new CheckpointFolder(path, use));
   DIST_RETURN_IF_ERROR(share(session, status));
   *out = std::move(folder);
@@ -304,7 +378,7 @@ Status CheckpointFolder::open(const std::string &path, FolderUse use,
 
 Status checkCheckpointFolder(const std::string &path, FolderUse use) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
+  if (fileSystem().status(path, &info) != 0 && errno == ENOENT)
     return Status();
   std::unique_ptr<CheckpointFolder> folder;
   std::vector<std::string> ignored;
@@ -330,37 +404,61 @@ Status CheckpointFolder::beginHere(const Session &session) {
   }
   if (run.empty())
     run = newRunId();
-  ++epoch;
+  if (!hasEpoch)
+    ++epoch;
+  hasEpoch = true;
   return writeRunFile();
 }
 
-/// Before each save: whether the folder is still this run's.
+Status CheckpointFolder::takenOver() const {
+  RunFile file = readRunFile(path);
+  return Status::error(StatusCode::Unavailable,
+                       "the checkpoint folder was taken over", path,
+                       describeRun(file.run, file.model) + " (epoch " +
+                           std::to_string(std::max(file.epoch, newestClaim())) +
+                           ") writes there now, this is run " + run +
+                           " (epoch " + std::to_string(epoch) + ")",
+                       "give each run a folder of its own");
+}
+
+/// Whether the folder is this epoch's, as its claims and its file say; `found`:
+/// the file names it. One that was outclaimed may write that late.
+Status CheckpointFolder::checkEpoch(bool *found) const {
+  RunFile file = readRunFile(path);
+  *found = file.run == run && file.epoch == epoch;
+  const bool isFree = file.run.empty() || (lockFile < 0 && file.epoch < epoch);
+  return (*found || isFree) && !isOutclaimed() ? Status() : takenOver();
+}
+
+/// Before a state is published: whether the folder is still this run's.
+Status CheckpointFolder::checkHold() const {
+  if (lockFile >= 0 && exists(path + "/.lock") && !holdsNamedLock())
+    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
+                         path, "another process has taken the folder over");
+  bool found = false;
+  return checkEpoch(&found);
+}
+
+/// Before each save: the same; what was removed is made again.
 Status CheckpointFolder::keepHold() {
-  auto taken = [&](const RunFile &file) {
-    return Status::error(
-        StatusCode::Unavailable, "the checkpoint folder was taken over", path,
-        describeRun(file.run, file.model) + " (epoch " +
-            std::to_string(file.epoch) + ") writes there now, this is run " +
-            run + " (epoch " + std::to_string(epoch) + ")",
-        "give each run a folder of its own");
-  };
+  bool found = false;
   if (lockFile >= 0 && !holdsNamedLock()) {
     // The folder was removed while the run went on: it is made again.
-    ::close(lockFile);
+    fileSystem().close(lockFile);
     lockFile = -1;
     std::vector<std::string> ignored;
-    DIST_RETURN_IF_ERROR(makeFolders(path));
+    DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
     DIST_RETURN_IF_ERROR(lock(&ignored));
+    // Whoever had it in between may have saved nothing yet.
+    DIST_RETURN_IF_ERROR(checkEpoch(&found));
     if (!listStates(path).empty())
-      return taken(readRunFile(path));
+      return takenOver();
     own.clear();
     return writeRunFile();
   }
-  DIST_RETURN_IF_ERROR(makeFolders(path));
-  RunFile file = readRunFile(path);
-  if (file.run.empty())
-    return writeRunFile();
-  return file.run == run && file.epoch == epoch ? Status() : taken(file);
+  DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
+  DIST_RETURN_IF_ERROR(checkEpoch(&found));
+  return found ? Status() : writeRunFile();
 }
 
 } // namespace dist

@@ -86,11 +86,21 @@ private:
   Status replaceLock();
   bool holdsNamedLock() const;
   void sweep();
+  bool putBack(const std::string &name) const;
+  void fence();
+  Status claim();
+  Status claimEpoch();
+  int64_t newestClaim() const;
+  bool isOutclaimed() const;
   Status look();
+  Status takenOver() const;
+  Status checkEpoch(bool *found) const;
+  Status checkHold() const;
   Status keepHold();
-  Status writeRunFile();
+  Status writeRunFile() const;
   Status commit(const std::vector<std::string> &files);
   Status publish(const std::string &beside, int64_t step);
+  Status replace(const std::string &beside, const std::string &target);
   void retain(int64_t saved, int64_t keep);
   std::string setAside(int64_t step);
   void discard(const std::string &name);
@@ -100,6 +110,7 @@ private:
   int lockFile = -1; // -1: the file system has no locks
   std::string run;   // id; empty: none yet
   int64_t epoch = 0;
+  bool hasEpoch = false; // it is this object's own
   std::string model;
   /// Steps of this run's sound states, the newest first: what retention counts.
   std::vector<int64_t> own;

@@ -18,6 +18,8 @@ namespace dist {
 constexpr const char *kSaving = ".saving-", *kRemoving = ".removing-";
 /// A state whose replacement was about to take its name.
 constexpr const char *kReplaced = ".replaced-";
+/// Where there are no locks: an epoch that a run has claimed.
+constexpr const char *kClaimed = ".claimed-";
 constexpr const char *kAside = "aside-";
 
 std::string stateName(int64_t step);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -24,7 +25,7 @@ Status SavedValues::openReader(const std::string &name,
   std::string path = folder + "/" + name;
   struct stat info;
   *damaged = true;
-  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
+  if (fileSystem().status(path, &info) != 0 && errno == ENOENT)
     return wrong(name + " is missing");
   Status status = SafetensorsReader::open(path, out);
   *damaged = !status.ok() && status.code() != StatusCode::Unavailable;

@@ -9,14 +9,12 @@
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/processes.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 
 namespace dist {
 
@@ -60,7 +58,7 @@ CheckpointFolder::CheckpointFolder(const std::string &path, FolderUse use)
 void CheckpointFolder::discard(const std::string &name) {
   std::string from = path + "/" + name, to = path + "/" + kRemoving + name;
   removeAll(to);
-  removeAll(::rename(from.c_str(), to.c_str()) == 0 ? to : from);
+  removeAll(fileSystem().rename(from, to) == 0 ? to : from);
 }
 
 /// Gives a state a name that does not count as one; returns it.
@@ -68,42 +66,64 @@ std::string CheckpointFolder::setAside(int64_t step) {
   std::string name = kAside + stateName(step), free = name;
   for (int i = 2; exists(path + "/" + free); ++i)
     free = name + "." + std::to_string(i);
-  bool done = ::rename((path + "/" + stateName(step)).c_str(),
-                       (path + "/" + free).c_str()) == 0;
+  bool done =
+      fileSystem().rename(path + "/" + stateName(step), path + "/" + free) == 0;
   return done ? free : stateName(step);
+}
+
+static Status cannotPublish(const std::string &target, int error) {
+  // What was saved is gone: who has taken the folder over removes that.
+  return Status::error(
+      StatusCode::Unavailable, "cannot save checkpoint", target,
+      error == ENOENT ? "another process has taken the folder over"
+                      : std::strerror(error),
+      error == ENOENT ? "" : "check the folder's permissions");
 }
 
 /// Gives the finished folder its name.
 Status CheckpointFolder::publish(const std::string &beside, int64_t step) {
-  std::string name = stateName(step), target = path + "/" + name;
-  auto failed = [&] {
-    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
-                         target, std::strerror(errno),
-                         "check the folder's permissions");
+  const std::string target = path + "/" + stateName(step);
+  auto take = [&](unsigned flags) {
+    return fileSystem().rename(beside, target, flags) == 0 ? 0 : errno;
   };
+  const bool isOwn = std::find(own.begin(), own.end(), step) != own.end();
+  int error = take(RENAME_NOREPLACE);
+  if (error == 0)
+    return Status();
+  const bool hasFlags = error != EINVAL && error != ENOSYS;
   // A state that this run did not save belongs to another: it is not
-  // overwritten.
-  if (exists(target) && std::find(own.begin(), own.end(), step) == own.end())
+  // overwritten, and stays where it is unless there is one to take its place.
+  if (!isOwn && exists(target) && exists(beside)) {
     setAside(step);
-  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, target.c_str(),
-                RENAME_EXCHANGE) == 0)
-    return Status(); // What was replaced is at `beside` now.
-  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
-    return failed();
-  // There is nothing to exchange with, or the file system cannot: then a kill
-  // between the two leaves the old one to be found by `sweep`.
-  std::string old = path + "/" + kReplaced + name;
-  bool replaces = exists(target);
-  if (replaces && ::rename(target.c_str(), old.c_str()) != 0)
-    return failed();
-  if (::rename(beside.c_str(), target.c_str()) != 0) {
-    Status status = failed();
-    if (replaces)
-      (void)::rename(old.c_str(), target.c_str());
-    return status;
+    error = hasFlags ? take(RENAME_NOREPLACE) : error;
   }
+  if (error == EEXIST)
+    error = take(RENAME_EXCHANGE); // What was replaced is at `beside` then.
+  if (error == EINVAL || error == ENOSYS)
+    return replace(beside, target);
+  return error == 0 ? Status() : cannotPublish(target, error);
+}
+
+/// The same where the file system cannot exchange names: a kill between the two
+/// leaves the old state to be found by `sweep`.
+Status CheckpointFolder::replace(const std::string &beside,
+                                 const std::string &target) {
+  FileSystem &files = fileSystem();
+  if (!exists(beside))
+    return cannotPublish(target, ENOENT);
+  const std::string old =
+      path + "/" + kReplaced + target.substr(path.size() + 1);
+  const bool replaces = exists(target);
   if (replaces)
-    removeAll(old);
+    removeAll(old); // of a save whose end failed
+  if (replaces && files.rename(target, old) != 0)
+    return cannotPublish(target, errno);
+  if (files.rename(beside, target) != 0) {
+    const int error = errno;
+    if (replaces)
+      (void)files.rename(old, target);
+    return cannotPublish(target, error);
+  }
   return Status();
 }
 
@@ -160,7 +180,7 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
     SavedFile file;
     struct stat info;
     if (!fromText(files[process], &file) ||
-        stat((save.folder + "/" + file.name).c_str(), &info) != 0 ||
+        fileSystem().status(save.folder + "/" + file.name, &info) != 0 ||
         info.st_size != file.bytes)
       return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
                            path,
@@ -171,12 +191,16 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
   DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));
   DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));
   DIST_RETURN_IF_ERROR(flushToDisk(save.folder));
-  // It may have slept meanwhile, and the others have gone on without it.
-  if (lockFile >= 0 && exists(path + "/.lock") && !holdsNamedLock())
-    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
-                         path, "another process has taken the folder over");
-  DIST_RETURN_IF_ERROR(publish(save.folder, save.header.training.step));
-  return flushToDisk(path);
+  // It may have slept meanwhile, and the others have gone on without it. Who
+  // takes the folder over removes what is being saved there, too, so that one
+  // that sleeps once more has nothing to publish.
+  DIST_RETURN_IF_ERROR(checkHold());
+  const int64_t step = save.header.training.step;
+  DIST_RETURN_IF_ERROR(publish(save.folder, step));
+  DIST_RETURN_IF_ERROR(flushToDisk(path));
+  // Not before: the disk may have the old names still, and what they name.
+  removeAll(path + "/" + kReplaced + stateName(step));
+  return Status();
 }
 
 Status CheckpointFolder::finishSave(int64_t keep, Session &session,

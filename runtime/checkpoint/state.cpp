@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/state.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/file_system.h"
 #include <cerrno>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -251,7 +252,7 @@ Status openStateFile(const std::string &folder, const std::string &name,
                      std::shared_ptr<const FileBytes> *out, bool *damaged) {
   std::string path = folder + "/" + name;
   struct stat info;
-  *damaged = stat(path.c_str(), &info) != 0 && errno == ENOENT;
+  *damaged = fileSystem().status(path, &info) != 0 && errno == ENOENT;
   return *damaged ? damagedState(folder, name + " is missing")
                   : FileBytes::open(path, out);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/cluster_spec.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cctype>
@@ -56,6 +57,27 @@ std::string SharedStore::text() const {
   for (const Address &address : addresses)
     text += (text.empty() ? scheme() : ",") + address.text();
   return text;
+}
+
+std::optional<AddressFault> parseStore(const std::string &text,
+                                       SharedStore *store) {
+  *store = {};
+  store->isCoordinator = startsWith(text, kCoordinatorScheme);
+  store->isEncrypted = startsWith(text, kEtcdTlsScheme);
+  if (!startsWith(text, store->scheme()))
+    return AddressFault{text + " is none", ""};
+  const size_t first = std::string(store->scheme()).size();
+  for (size_t from = first, to = 0; to < text.size(); from = to + 1) {
+    to = std::min(text.find(',', from), text.size());
+    Address address;
+    if (auto fault = parseAddress(text.substr(from, to - from), &address))
+      return AddressFault{text + ": " + fault->why, fault->todo};
+    store->addresses.push_back(address);
+  }
+  if (store->isCoordinator && store->addresses.size() > 1)
+    return AddressFault{text + ": there is one coordinator",
+                        "give one address; of an etcd there may be more"};
+  return std::nullopt;
 }
 
 std::string canonicalHost(const std::string &host) {

@@ -78,6 +78,13 @@ struct AddressFault {
 std::optional<AddressFault> parseAddress(const std::string &text,
                                          Address *address);
 
+/// Parses one of these forms; where it is none of them, there is no `todo`.
+inline constexpr char kStoreForms[] =
+    "coordinator://HOST:PORT of a dist-run coordinator, or etcd://HOST:PORT, "
+    "more of them by commas; etcds:// is reached by TLS";
+std::optional<AddressFault> parseStore(const std::string &text,
+                                       SharedStore *store);
+
 /// The same host in one form: small letters, IPv6 as inet_ntop writes it.
 std::string canonicalHost(const std::string &host);
 bool isLoopback(const std::string &host);

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/agreement.h"
+#include "runtime/core/told.h"
 
 namespace dist {
 
-static uint32_t allAxes(const manifest::Manifest &manifest) {
-  return (1u << manifest.mesh().axes_size()) - 1;
+uint32_t allAxes(const manifest::Mesh &mesh) {
+  return (1u << mesh.axes_size()) - 1;
 }
 
 Status Agreement::onDevices(
@@ -35,7 +36,7 @@ Status Agreement::agree(bool here, bool *everywhere) const {
   std::vector<int32_t> flags(localRanks.size(), here);
   DIST_RETURN_IF_ERROR(onDevices([&](int number, Communicator &communicator) {
     return communicator.allReduce(sessionOp, &flags[number], 1, manifest::I32,
-                                  Reduction::Min, allAxes(manifest));
+                                  Reduction::Min, allAxes(manifest.mesh()));
   }));
   *everywhere = flags.front() != 0;
   return Status();
@@ -46,19 +47,17 @@ Status Agreement::exchange(int process, int processes, const std::string &mine,
   int devices = deviceCount(manifest.mesh());
   // Of each device its process, and how long the text is: the first device of a
   // process sends it, the others say that they do not.
-  struct Title {
-    int64_t process, bytes;
-  };
-  std::vector<std::vector<Title>> titles(localRanks.size());
+  std::vector<std::vector<TextTitle>> titles(localRanks.size());
   std::vector<std::vector<std::string>> texts(localRanks.size());
   DIST_RETURN_IF_ERROR(onDevices([&](int number, Communicator &communicator) {
-    Title own = {process, number == 0 ? int64_t(mine.size()) : -1};
+    TextTitle own = {process, number == 0 ? int64_t(mine.size()) : -1};
     titles[number].resize(devices);
-    DIST_RETURN_IF_ERROR(communicator.allGather(
-        sessionOp, &own, titles[number].data(), sizeof own, allAxes(manifest)));
+    DIST_RETURN_IF_ERROR(
+        communicator.allGather(sessionOp, &own, titles[number].data(),
+                               sizeof own, allAxes(manifest.mesh())));
     texts[number].resize(processes);
     for (int root = 0; root < devices; ++root) {
-      const Title &title = titles[number][root];
+      const TextTitle &title = titles[number][root];
       if (title.bytes < 0)
         continue;
       if (title.process < 0 || title.process >= processes)
@@ -71,8 +70,9 @@ Status Agreement::exchange(int process, int processes, const std::string &mine,
         text = mine;
       text.resize(title.bytes);
       if (!text.empty())
-        DIST_RETURN_IF_ERROR(communicator.broadcast(
-            sessionOp, text.data(), title.bytes, root, allAxes(manifest)));
+        DIST_RETURN_IF_ERROR(communicator.broadcast(sessionOp, text.data(),
+                                                    title.bytes, root,
+                                                    allAxes(manifest.mesh())));
     }
     return Status();
   }));

@@ -13,6 +13,9 @@
 
 namespace dist {
 
+/// By which all devices of a mesh meet; its host is in no group of theirs.
+uint32_t allAxes(const manifest::Mesh &mesh);
+
 /// The ranks of one process, by which it tells the others of the mesh, between
 /// two calls of programs. Each needs a device: the mesh's host is in no group
 /// of theirs.

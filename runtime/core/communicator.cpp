@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/communicator.h"
+#include "runtime/device/device.h"
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace dist {
 
@@ -16,7 +18,9 @@ const char *name(CollectiveKind kind) {
       "all_reduce", "all_gather", "all_slice", "reduce_scatter",
       "all_to_all", "permute",    "broadcast", "send",
       "recv",       "reduce",     "barrier"};
-  return names[static_cast<int>(kind)];
+  auto number = static_cast<size_t>(kind);
+  return number < std::size(names) ? names[number]
+                                   : "a collective that there is not";
 }
 
 Collective Collective::fromAbi(const dist_rt_collective &description) {
@@ -39,6 +43,48 @@ Collective Collective::fromAbi(const dist_rt_collective &description) {
   return call;
 }
 
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Of what plans compute in: a cache's line.
+static constexpr std::align_val_t planAlignment{64};
+
+void PlanMemory::Free::operator()(char *memory) const {
+  ::operator delete[](memory, planAlignment);
+}
+
+void PlanMemory::reserve(int64_t bytes) {
+  int64_t before = wanted.load();
+  while (before < bytes && !wanted.compare_exchange_weak(before, bytes))
+    continue;
+}
+
+char *PlanMemory::take() {
+  if (int64_t bytes = wanted.load(); size < bytes) {
+    memory.reset();
+    size = 0;
+    memory.reset(
+        static_cast<char *>(::operator new[](size_t(bytes), planAlignment)));
+    size = bytes;
+  }
+  return memory.get();
+}
+
+CollectivePlan::CollectivePlan(const Collective &call, uint32_t generation)
+    : call(call), generation(generation) {
+  kept.from.reserve(call.gives ? call.pieces.size : 0);
+  kept.to.reserve(call.takes ? call.pieces.size : 0);
+}
+
+const CollectivePlan::Addresses &CollectivePlan::keep(void *const *from,
+                                                      void *const *to) {
+  // Of a send and a recv one of the two is not there.
+  kept.from.assign(from, from + (call.gives ? call.pieces.size : 0));
+  kept.to.assign(to, to + (call.takes ? call.pieces.size : 0));
+  return kept;
+}
+
 Status Communicator::publish(CollectivePlan &plan, void *const *, void **) {
   return Status::error(StatusCode::Internal,
                        std::string(name(plan.call.kind)) +
@@ -46,6 +92,16 @@ Status Communicator::publish(CollectivePlan &plan, void *const *, void **) {
                            "do not share memory",
                        "op " + std::to_string(plan.call.op), "",
                        "recompile the package");
+}
+
+Status Communicator::enqueue(CollectivePlan &plan, Stream &stream,
+                             void *const *from, void *const *to) {
+  plan.keep(from, to);
+  // No more than a function holds without memory of its own.
+  return stream.call([this, &plan] {
+    const CollectivePlan::Addresses &at = plan.addresses();
+    return run(plan, at.from.data(), at.to.data());
+  });
 }
 
 Status Communicator::runOnce(const Collective &call, void *const *from,
@@ -112,71 +168,80 @@ void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
 // Dense buffers
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// One piece over the axes of a mask.
-struct Dense {
-  int64_t axes[32];
-  Piece piece{};
-  Collective call;
+DenseCollective::DenseCollective(CollectiveKind kind, int32_t op, uint32_t mask,
+                                 DataType type, int64_t bytes) {
+  int64_t count = 0;
+  for (int axis = 0; axis < 32; ++axis)
+    if (mask >> axis & 1)
+      axes[count++] = axis;
+  piece.type = type;
+  piece.outer = piece.rows = 1;
+  piece.bytes = bytes;
+  call.kind = kind;
+  call.op = op;
+  call.axes = {axes, count};
+  call.pieces = {&piece, 1};
+}
 
-  Dense(CollectiveKind kind, int32_t op, uint32_t mask, DataType type,
-        int64_t bytes) {
-    int64_t count = 0;
-    for (int axis = 0; axis < 32; ++axis)
-      if (mask >> axis & 1)
-        axes[count++] = axis;
-    piece.type = type;
-    piece.outer = piece.rows = 1;
-    piece.bytes = bytes;
-    call.kind = kind;
-    call.op = op;
-    call.axes = {axes, count};
-    call.pieces = {&piece, 1};
-  }
-  Status run(Communicator &communicator, const void *from, void *to) {
-    void *source = const_cast<void *>(from);
-    return communicator.runOnce(call, &source, &to);
-  }
-};
-} // namespace
+Status DenseAllReduce::prepare(Communicator &communicator, int32_t op,
+                               int64_t count, DataType type,
+                               Reduction reduction, uint32_t axes,
+                               std::unique_ptr<DenseAllReduce> *out) {
+  std::unique_ptr<DenseAllReduce> made(new DenseAllReduce);
+  made->what = std::make_unique<DenseCollective>(
+      CollectiveKind::AllReduce, op, axes, type, count * byteSize(type));
+  made->what->call.reduction = reduction;
+  DIST_RETURN_IF_ERROR(communicator.prepare(made->what->call, &made->plan));
+  *out = std::move(made);
+  return Status();
+}
+
+/// Once, now.
+static Status runDense(Communicator &communicator, const DenseCollective &dense,
+                       const void *from, void *to) {
+  void *source = const_cast<void *>(from);
+  return communicator.runOnce(dense.call, &source, &to);
+}
 
 Status Communicator::allReduce(int32_t op, void *data, int64_t count,
                                DataType type, Reduction reduction,
                                uint32_t axes) {
-  Dense dense(CollectiveKind::AllReduce, op, axes, type,
-              count * byteSize(type));
+  DenseCollective dense(CollectiveKind::AllReduce, op, axes, type,
+                        count * byteSize(type));
   dense.call.reduction = reduction;
-  return dense.run(*this, data, data);
+  return runDense(*this, dense, data, data);
 }
 
 Status Communicator::allGather(int32_t op, const void *from, void *to,
                                int64_t bytes, uint32_t axes) {
-  Dense dense(CollectiveKind::AllGather, op, axes, manifest::U8, bytes);
+  DenseCollective dense(CollectiveKind::AllGather, op, axes, manifest::U8,
+                        bytes);
   dense.piece.to_place = bytes;
-  return dense.run(*this, from, to);
+  return runDense(*this, dense, from, to);
 }
 
 Status Communicator::reduceScatter(int32_t op, const void *from, void *to,
                                    int64_t count, DataType type,
                                    Reduction reduction, uint32_t axes) {
-  Dense dense(CollectiveKind::ReduceScatter, op, axes, type,
-              count * byteSize(type));
+  DenseCollective dense(CollectiveKind::ReduceScatter, op, axes, type,
+                        count * byteSize(type));
   dense.piece.from_place = dense.piece.bytes;
   dense.call.reduction = reduction;
-  return dense.run(*this, from, to);
+  return runDense(*this, dense, from, to);
 }
 
 Status Communicator::broadcast(int32_t op, void *data, int64_t bytes, int root,
                                uint32_t axes) {
-  Dense dense(CollectiveKind::Broadcast, op, axes, manifest::U8, bytes);
+  DenseCollective dense(CollectiveKind::Broadcast, op, axes, manifest::U8,
+                        bytes);
   dense.call.peer = root;
-  return dense.run(*this, data, data);
+  return runDense(*this, dense, data, data);
 }
 
 Status Communicator::barrier(int32_t op, uint32_t axes) {
-  Dense dense(CollectiveKind::Barrier, op, axes, manifest::U8, 0);
+  DenseCollective dense(CollectiveKind::Barrier, op, axes, manifest::U8, 0);
   dense.call.pieces = {};
-  return dense.run(*this, nullptr, nullptr);
+  return runDense(*this, dense, nullptr, nullptr);
 }
 
 } // namespace dist

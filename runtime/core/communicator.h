@@ -10,39 +10,31 @@
 // generation, step and number there tell, which the communicator counts: the
 // call says but what it moves. Every collective carries the id of the op it
 // came from, a deadline and an abort flag: a rank that fails or never comes
-// makes the others fail with its name, never hang. Reductions combine in the
-// order of ranks: same inputs, same bits, on all ranks.
+// makes the others fail with its name, never hang. Reductions have the same
+// bits on all ranks, and with the same inputs in each run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_COMMUNICATOR_H
 #define RUNTIME_CORE_COMMUNICATOR_H
 
-#include "runtime/abi/abi.h"
+#include "runtime/core/algorithm.h"
 #include "runtime/core/progress.h"
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
 #include <array>
+#include <atomic>
 #include <memory>
+#include <vector>
 
 namespace dist {
+
+class Stream;
 
 enum class Reduction {
   Sum = DIST_RT_SUM,
   Max = DIST_RT_MAX,
   Min = DIST_RT_MIN,
   Product = DIST_RT_PRODUCT
-};
-
-/// Of an all-reduce: the same results up to the order of the sums. All but Ring
-/// sum in the order of ranks, so that they have the bits of each other; where
-/// ranks share memory, those of messages go as Auto does.
-enum class Algorithm {
-  Auto = DIST_RT_ALGORITHM_AUTO,
-  Ring = DIST_RT_ALGORITHM_RING,
-  ReduceToOne = DIST_RT_ALGORITHM_REDUCE_TO_ONE,
-  Exchange = DIST_RT_ALGORITHM_EXCHANGE,
-  Gather = DIST_RT_ALGORITHM_GATHER,
-  Parts = DIST_RT_ALGORITHM_PARTS
 };
 
 enum class CollectiveKind {
@@ -59,7 +51,7 @@ enum class CollectiveKind {
   Barrier = DIST_RT_BARRIER
 };
 
-/// "all_reduce", ...
+/// "all_reduce", ...; of any number, as an algorithm's.
 const char *name(CollectiveKind kind);
 
 /// Elements in memory of the caller's.
@@ -104,12 +96,32 @@ void copyBlocks(const Piece &piece, const void *from, void *to, int64_t lo,
 /// The id of what sessions do between programs' ops.
 constexpr int32_t sessionOp = -1;
 
+/// Memory that plans have beside their buffers: for what they pack, and for
+/// what comes from others. Those that never run at once share it.
+class PlanMemory {
+public:
+  /// The next run has so much, at least. Any thread may ask, also while a plan
+  /// runs.
+  void reserve(int64_t bytes);
+  /// What the plan computes in that begins to run; what was there is lost.
+  char *take();
+  char *data() const { return memory.get(); }
+  int64_t bytes() const { return wanted.load(); }
+
+private:
+  struct Free {
+    void operator()(char *memory) const;
+  };
+  std::atomic<int64_t> wanted{0};
+  int64_t size = 0;
+  std::unique_ptr<char[], Free> memory;
+};
+
 /// A collective as one rank has prepared it. It runs once at a time; what the
 /// lists of `call` refer to stays as long as it does.
 class CollectivePlan {
 public:
-  CollectivePlan(const Collective &call, uint32_t generation)
-      : call(call), generation(generation) {}
+  CollectivePlan(const Collective &call, uint32_t generation);
   virtual ~CollectivePlan() = default;
   CollectivePlan(const CollectivePlan &) = delete;
   CollectivePlan &operator=(const CollectivePlan &) = delete;
@@ -125,10 +137,29 @@ public:
   /// and counted as it comes. Set before the first run.
   static constexpr int32_t unnumbered = -1;
   int32_t number = unnumbered;
+  /// Plans of one line run one at a time, in order: those of a group, sends to
+  /// one rank, and recvs from one.
+  using Line = std::array<int64_t, 2>;
+  Line line() const { return {channel[0], channel[1]}; }
+  /// What it has beside its buffers; null: nothing.
+  std::shared_ptr<PlanMemory> memory;
+
+  /// Copies of the addresses that a run has, for one that comes later than its
+  /// call.
+  struct Addresses {
+    std::vector<void *> from, to;
+  };
+  /// Until the next call of it.
+  const Addresses &keep(void *const *from, void *const *to);
+  const Addresses &addresses() const { return kept; }
+
+private:
+  Addresses kept;
 };
 
 /// All ranks of a group make the same calls in the same order; a send and its
-/// recv are no call of the others.
+/// recv are no call of the others. Plans of several lines may run at once, each
+/// on a thread of its own: none waits for another line's.
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -154,13 +185,19 @@ public:
 
   /// `from` and `to` have an address a piece; they may be the same where the
   /// piece's own part stays in place. Buffers may hold anything when it fails.
-  /// Reductions combine in the order of places, but a ring from another place
-  /// on for each part. A send never waits for its recv, nor need a rank that
+  /// Reductions combine in the order of places, or in that of the all-reduce's
+  /// algorithm. A send never waits for its recv, nor need a rank that
   /// only gives wait for those that take. Where the root of a broadcast or
   /// reduce is the mesh's host, a rank that only gives has no `to`, and one
   /// that only takes no `from`.
   virtual Status run(CollectivePlan &plan, void *const *from,
                      void *const *to) = 0;
+  /// The same where the stream comes to it, which is when its deadline begins;
+  /// the call returns at once, and the stream's `finish` tells what failed. The
+  /// addresses are copied, and are ones that `run` takes. By a stream that does
+  /// each call before it returns, it has run then.
+  virtual Status enqueue(CollectivePlan &plan, Stream &stream,
+                         void *const *from, void *const *to);
 
   /// Whether ranks can read each other's buffers.
   virtual bool sharesMemory() const { return false; }
@@ -171,7 +208,7 @@ public:
   virtual Status publish(CollectivePlan &plan, void *const *from,
                          void **addresses);
 
-  /// What is done once: prepared for it.
+  /// What is done once: prepared for it, and forgotten.
   Status runOnce(const Collective &call, void *const *from, void *const *to);
   Status publishOnce(const Collective &call, void *const *from,
                      void **addresses);
@@ -199,6 +236,39 @@ public:
   Status broadcast(int32_t op, void *data, int64_t bytes, int root,
                    uint32_t axes);
   Status barrier(int32_t op, uint32_t axes);
+};
+
+/// One dense buffer over the axes of a mask, as communicators are asked for it.
+struct DenseCollective {
+  DenseCollective(CollectiveKind kind, int32_t op, uint32_t axes, DataType type,
+                  int64_t bytes);
+  DenseCollective(const DenseCollective &) = delete;
+  DenseCollective &operator=(const DenseCollective &) = delete;
+
+  Collective call; // refers to the others
+  Piece piece{};
+  int64_t axes[32];
+};
+
+/// An all-reduce in place, of what a step reduces beside its program's
+/// collectives: prepared with these, so that it takes no memory in the step.
+class DenseAllReduce {
+public:
+  static Status prepare(Communicator &communicator, int32_t op, int64_t count,
+                        DataType type, Reduction reduction, uint32_t axes,
+                        std::unique_ptr<DenseAllReduce> *out);
+
+  /// By the communicator that prepared it.
+  Status run(Communicator &communicator, void *data) {
+    return communicator.run(*plan, &data, &data);
+  }
+  const CollectivePlan &prepared() const { return *plan; }
+
+private:
+  DenseAllReduce() = default;
+
+  std::unique_ptr<DenseCollective> what;
+  std::unique_ptr<CollectivePlan> plan;
 };
 
 } // namespace dist

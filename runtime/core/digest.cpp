@@ -18,14 +18,23 @@
 
 namespace dist {
 
+static constexpr char kCompileAgain[] = "compile the package again";
+
 Status digestFiles(const std::vector<std::string> &paths, std::string *out) {
   out->clear();
   std::vector<unsigned char> block(1 << 20);
   for (const std::string &path : paths) {
-    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
       return Status::error(StatusCode::InvalidInput, "cannot open file", path,
-                           std::strerror(errno));
+                           std::strerror(errno), kCompileAgain);
+    // A device may never end, and a pipe never begin.
+    struct stat info;
+    if (fstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
+      close(file);
+      return Status::error(StatusCode::InvalidInput, "cannot read file", path,
+                           "it is no regular file", kCompileAgain);
+    }
     uLong crc = crc32(0, nullptr, 0);
     uint64_t length = 0;
     ssize_t count;

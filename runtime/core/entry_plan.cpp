@@ -268,6 +268,17 @@ Status EntryPlan::prepareCollectives(dist_rt_context &rank) const {
   rank.entry = part.entry;
   DIST_RETURN_IF_ERROR(planned.prepare(
       *rank.communicator, part.layout->preparation, part.layout->step));
+  planned.results.clear();
+  for (const Item &item : part.layout->outputs) {
+    const Port &port = outputs[item.port];
+    auto &result = planned.results.emplace_back();
+    // In the order of ranks, as addPartials does.
+    if (port.reducedOver)
+      DIST_RETURN_IF_ERROR(DenseAllReduce::prepare(
+          *rank.communicator, sessionOp,
+          elementCount(port.distribution.partShape(rank.rank)),
+          port.distribution.type, Reduction::Sum, port.reducedOver, &result));
+  }
   rank.entry = nullptr;
   if (!rank.queued)
     return Status();
@@ -395,18 +406,15 @@ char *EntryPlan::resultOf(const dist_rt_context &rank, const Item &item,
 Status EntryPlan::reduceResults(dist_rt_context &rank,
                                 std::vector<Tensor> *results,
                                 int64_t base) const {
-  for (const Item &item : parts[rank.rank].layout->outputs) {
-    const Port &port = outputs[item.port];
-    if (!port.reducedOver)
+  const std::vector<Item> &items = parts[rank.rank].layout->outputs;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto &sum = rank.planned[ownNumber].results[i];
+    if (!sum)
       continue;
-    if (!rank.started.idle())
-      DIST_RETURN_IF_ERROR(rank.started.waitForAll());
-    // In the order of ranks, as addPartials does.
-    DIST_RETURN_IF_ERROR(rank.communicator->allReduce(
-        sessionOp,
-        resultOf(rank, item, (*results)[item.port].data.data(), base),
-        elementCount(port.distribution.partShape(rank.rank)),
-        port.distribution.type, Reduction::Sum, port.reducedOver));
+    DIST_RETURN_IF_ERROR(rank.started.waitForLine(sum->prepared()));
+    char *whole = (*results)[items[i].port].data.data();
+    DIST_RETURN_IF_ERROR(
+        sum->run(*rank.communicator, resultOf(rank, items[i], whole, base)));
   }
   return Status();
 }

@@ -9,13 +9,12 @@
 #include "runtime/core/digest.h"
 #include "runtime/core/servers.h"
 #include "runtime/core/variants.h"
+#include "runtime/formats/file.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
-#include <fstream>
 #include <google/protobuf/stubs/logging.h>
-#include <iterator>
 #include <sys/stat.h>
 
 namespace dist {
@@ -114,6 +113,9 @@ Status checkProcesses(const manifest::Manifest &manifest,
   return Status();
 }
 
+/// A run's devices: each has a state and threads, and hears of all others.
+constexpr int64_t kMostRanks = 1024;
+
 Status check(const manifest::Manifest &manifest, const std::string &where) {
   if (manifest.abi_version() != DIST_RT_ABI_VERSION)
     return otherVersion(where, "its interface has version " +
@@ -122,8 +124,14 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
                                    std::to_string(DIST_RT_ABI_VERSION));
   int64_t ranks = 1;
   for (const manifest::Axis &axis : manifest.mesh().axes())
-    if (axis.size() < 1 || axis.size() > 1024 || (ranks *= axis.size()) > 1024)
+    if (axis.size() < 1 || axis.size() > INT32_MAX)
       return damaged(where, "its mesh has no size");
+    else if ((ranks *= axis.size()) > kMostRanks)
+      return Status::error(
+          StatusCode::InvalidInput, "the package has too many devices", where,
+          "it has " + std::to_string(ranks) + " or more, and " +
+              std::to_string(kMostRanks) + " can be run",
+          "compile it for fewer --devices or --workers");
   for (const manifest::Axis &axis : manifest.mesh().axes()) {
     const auto &weights = axis.weights();
     if ((!weights.empty() && weights.size() != axis.size()) ||
@@ -177,7 +185,7 @@ Status check(const manifest::Manifest &manifest, const std::string &where) {
       return damaged(where, "a device's program is for other threads");
     for (const manifest::Entry &entry : program.entries()) {
       std::string place = where + ": entry " + entry.name();
-      if (entry.arena_bytes() < 0)
+      if (entry.arena_bytes() < 0 || entry.host_arena_bytes() < 0)
         return damaged(place, "its arena has no size");
       for (const auto *bindings : {&entry.arguments(), &entry.results()})
         for (const manifest::Binding &binding : *bindings)
@@ -236,13 +244,9 @@ Status readManifestFile(const std::string &path, manifest::Manifest *out) {
   if (stat(path.c_str(), &info) != 0)
     return Status::error(StatusCode::InvalidInput, "cannot open the package",
                          path, std::strerror(errno));
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)),
-                    std::istreambuf_iterator<char>());
-  if (!file.good() && !file.eof())
-    return Status::error(StatusCode::Unavailable, "cannot read the package",
-                         path, std::strerror(errno));
-  return parseManifest(bytes, path, out);
+  std::shared_ptr<const FileBytes> file;
+  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
+  return parseManifest(std::string(file->bytes()), path, out);
 }
 
 Status parseManifest(const std::string &bytes, const std::string &where,

@@ -35,6 +35,12 @@ Status parseManifest(const std::string &bytes, const std::string &where,
 int64_t stateBytes(const manifest::Manifest &manifest,
                    const manifest::Program &program);
 
+/// Of both memories, of which a program mostly uses the one that it computes
+/// in.
+inline int64_t arenaBytes(const manifest::Entry &entry) {
+  return entry.arena_bytes() + entry.host_arena_bytes();
+}
+
 /// Whether a program is that of the mesh's host, not of its devices.
 inline bool isOfHost(const manifest::Manifest &manifest, int program) {
   return manifest.mesh().host() &&

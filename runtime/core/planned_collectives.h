@@ -32,25 +32,42 @@ bool meetOthers(const CollectiveList &list);
 /// Whether it moves nothing, but says where it lies: the ABI's `publish`.
 bool isPublished(const Collective &call);
 
-/// A collective's buffers on the host, where the device is another.
+/// Of a collective between the streams of a device that is not the host: when
+/// the rank's kernels are there, and when it is over.
+struct QueuedPoints {
+  Stream *exchange = nullptr;
+  std::unique_ptr<Event> ready, done;
+};
+
+/// Its buffers on the host.
 struct HostBuffers {
   std::unique_ptr<Memory> memory;
   std::vector<void *> from, to;
   std::vector<int64_t> fromBytes, toBytes;
-  std::unique_ptr<Event> ready, done;
+};
+
+/// What ranks that are on such devices have shown each other: it is there in
+/// all steps, in which they only meet.
+struct QueuedAddresses {
+  std::vector<void *> own, all;
+  std::unique_ptr<CollectivePlan> meeting;
 };
 
 /// One of a rank's.
 struct PlannedCollective {
   std::unique_ptr<CollectivePlan> plan;
-  /// With its last start, the how manyeth of the rank's; 0: none yet.
+  /// With its last start, the how manyeth of its line; 0: none yet.
   uint64_t started = 0;
+  std::unique_ptr<QueuedPoints> points;
   std::unique_ptr<HostBuffers> host;
+  std::unique_ptr<QueuedAddresses> shown;
 };
 
 /// Those of an entry on a rank, by their numbers in the lists of its functions.
 struct PlannedEntry {
   std::vector<PlannedCollective> preparation, step;
+  /// Of results that are partial sums beyond the process; null: no such one.
+  std::vector<std::unique_ptr<DenseAllReduce>> results;
 
   /// In the communicator's generation; what was prepared in another is
   /// forgotten.

@@ -9,8 +9,8 @@
 // host's. A collective is a row of work on a second stream of the rank's: when
 // the kernels before it are done, what it reads is copied to the host, the
 // communicator runs there, and what it wrote is copied back. Kernels behind it
-// (behind its wait, if it was started) wait for that. All of a rank's
-// collectives are on that stream, so that they keep the order of the program.
+// (behind its wait, if it was started) wait for that. Those of a line are on
+// one stream, so that they keep the order of the program.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_QUEUED_COLLECTIVES_H
@@ -18,6 +18,7 @@
 
 #include "runtime/core/planned_collectives.h"
 #include "runtime/device/device.h"
+#include <map>
 
 namespace dist {
 
@@ -25,11 +26,10 @@ namespace dist {
 class QueuedCollectives {
 public:
   /// `compute`: the rank's stream of kernels, which outlives this.
-  static Status create(std::shared_ptr<Device> device, Stream &compute,
-                       Progress *progress,
-                       std::unique_ptr<QueuedCollectives> *out);
+  QueuedCollectives(std::shared_ptr<Device> device, Stream &compute,
+                    Progress *progress);
 
-  /// Lays out what a collective needs on the host.
+  /// Makes what a collective needs, on the host, too.
   Status prepare(Communicator &communicator, PlannedCollective *planned);
 
   /// As the functions of these names in entrypoints.def.
@@ -38,22 +38,29 @@ public:
   Status start(Communicator &communicator, PlannedCollective &planned,
                void *const *buffers);
   Status wait(const PlannedCollective &planned);
-  /// Waits for what is enqueued: programs compute with the addresses.
+  /// Programs compute with the addresses: at first it waits for all that is
+  /// enqueued, and for the other ranks to do so; the buffers stay there. From
+  /// then on the streams meet.
   Status publish(Communicator &communicator, PlannedCollective &planned,
                  void **buffers, double patience);
 
-  /// Of both streams: see Stream.
+  /// Of all streams: see Stream.
   Status finish(double patience);
 
 private:
-  QueuedCollectives(std::shared_ptr<Device> device, Stream &compute)
-      : device(std::move(device)), compute(compute) {}
+  Status streamOf(CollectivePlan::Line line, Stream **out);
+  Status layOutOnHost(Communicator &communicator, PlannedCollective *planned);
+  /// What is enqueued on its stream from here on comes behind the kernels.
+  Status begin(const QueuedPoints &points);
   Status enqueue(Communicator &communicator, PlannedCollective &planned,
                  void *const *buffers);
+  Status show(Communicator &communicator, PlannedCollective &planned,
+              void **buffers, double patience);
 
   std::shared_ptr<Device> device;
   Stream &compute;
-  std::unique_ptr<Stream> exchange;
+  Progress *progress;
+  std::map<CollectivePlan::Line, std::unique_ptr<Stream>> exchanges;
 };
 
 } // namespace dist

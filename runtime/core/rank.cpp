@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
+#include <set>
 
 using namespace dist;
 
@@ -92,11 +93,11 @@ void **writtenBuffers(const Collective &call, void **buffers) {
 }
 
 /// All ranks of a group make their calls in one order.
-Status waitForStarted(dist_rt_context *context) {
-  if (context->started.idle())
+Status waitForStarted(dist_rt_context *context, const CollectivePlan &plan) {
+  if (context->started.isIdle(plan))
     return Status();
   Progress::Waiting waiting(context->communicator->progress);
-  return context->started.waitForAll();
+  return context->started.waitForLine(plan);
 }
 
 /// What generated code calls of a collective, by its number.
@@ -127,9 +128,10 @@ int32_t rt_collective(dist_rt_context *context, int32_t number,
                     nullptr, call.op);
         if (context->queued)
           return context->queued->run(*context->communicator, planned, buffers);
-        DIST_RETURN_IF_ERROR(waitForStarted(context));
-        return context->communicator->run(*planned.plan, buffers,
-                                          writtenBuffers(call, buffers));
+        DIST_RETURN_IF_ERROR(waitForStarted(context, *planned.plan));
+        return context->communicator->enqueue(*planned.plan, *context->stream,
+                                              buffers,
+                                              writtenBuffers(call, buffers));
       });
 }
 
@@ -145,7 +147,7 @@ int32_t rt_publish(dist_rt_context *context, int32_t number, void **buffers) {
           return context->communicator->publish(*planned.plan, buffers,
                                                 addresses);
         Timed timed(context, "collective", nullptr, call.op);
-        DIST_RETURN_IF_ERROR(waitForStarted(context));
+        DIST_RETURN_IF_ERROR(waitForStarted(context, *planned.plan));
         return context->communicator->publish(*planned.plan, buffers,
                                               addresses);
       });
@@ -177,7 +179,7 @@ int32_t rt_collective_wait(dist_rt_context *context, int32_t number) {
           return context->queued->wait(planned);
         Timed timed(context, "wait", nullptr, call.op);
         Progress::Waiting waiting(context->communicator->progress, call.op);
-        return context->started.wait(planned.started);
+        return context->started.wait(*planned.plan, planned.started);
       });
 }
 
@@ -233,10 +235,33 @@ std::string dist::transferName(const manifest::Entry *entry, int32_t op) {
   return (entry ? entry->name() + ": op " : "op ") + std::to_string(op);
 }
 
+int64_t dist::planBytes(const dist_rt_context &rank) {
+  int64_t bytes = 0;
+  std::set<const PlanMemory *> counted;
+  auto add = [&](const CollectivePlan &plan) {
+    if (plan.memory && counted.insert(plan.memory.get()).second)
+      bytes += plan.memory->bytes();
+  };
+  for (const PlannedEntry &entry : rank.planned) {
+    for (auto *list : {&entry.preparation, &entry.step})
+      for (const PlannedCollective &one : *list)
+        add(*one.plan);
+    for (const auto &result : entry.results)
+      if (result)
+        add(result->prepared());
+  }
+  if (rank.goOn)
+    add(rank.goOn->prepared());
+  return bytes;
+}
+
 void dist::takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out) {
-  rank.spans.insert(rank.spans.end(), rank.startedSpans.begin(),
-                    rank.startedSpans.end());
-  rank.startedSpans.clear();
+  {
+    std::lock_guard<std::mutex> lock(rank.startedSpansMutex);
+    rank.spans.insert(rank.spans.end(), rank.startedSpans.begin(),
+                      rank.startedSpans.end());
+    rank.startedSpans.clear();
+  }
   for (const dist_rt_context::Span &span : rank.spans) {
     TraceEvent event;
     event.rank = rank.rank;

@@ -18,10 +18,12 @@
 #include "runtime/core/session.h"
 #include "runtime/core/started.h"
 #include "runtime/device/device.h"
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 /// The context of the ABI is a rank.
@@ -29,7 +31,9 @@ struct dist_rt_context {
   int rank = 0;
   std::shared_ptr<dist::Device> device;
   /// Of the device; `library` is what its library lays out.
-  std::unique_ptr<dist::Memory> state, arena, library;
+  std::unique_ptr<dist::Memory> state, library;
+  /// By memory space.
+  std::array<std::unique_ptr<dist::Memory>, DIST_RT_MEMORIES> arenas;
   /// An entry's inputs and results there, where the device is not the host.
   std::unique_ptr<dist::Memory> inputs, outputs;
   const google::protobuf::RepeatedPtrField<dist::manifest::LibraryKernel>
@@ -39,6 +43,8 @@ struct dist_rt_context {
   /// now.
   std::vector<dist::PlannedEntry> planned;
   std::vector<dist::PlannedCollective> *collectives = nullptr;
+  /// Whether all processes go on to the next step; null: this one decides it.
+  std::unique_ptr<dist::DenseAllReduce> goOn;
   /// Seconds that `finish` waits: see Stream.
   double patience = std::numeric_limits<double>::infinity();
   /// That runs now; other ranks' threads name ops of it.
@@ -65,7 +71,9 @@ struct dist_rt_context {
   std::vector<Span> spans;
   /// Calls of kernels since the entry began; -1 while it prepares buffers.
   int32_t calls = 0;
-  std::vector<Span> startedSpans; // of the thread of started collectives
+  /// Of the threads of started collectives.
+  std::vector<Span> startedSpans;
+  std::mutex startedSpansMutex;
   /// Last: their threads end before what they use.
   dist::StartedCollectives started;
   std::unique_ptr<dist::Stream> stream;
@@ -92,6 +100,9 @@ const dist_rt_api &runtimeApi();
 
 /// How errors and traces name a transfer of an entry.
 std::string transferName(const manifest::Entry *entry, int32_t op);
+
+/// Bytes that the plans of a rank's collectives have beside its buffers.
+int64_t planBytes(const dist_rt_context &rank);
 
 /// A rank's spans as events; clears them.
 void takeSpans(dist_rt_context &rank, std::vector<TraceEvent> *out);

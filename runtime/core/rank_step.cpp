@@ -22,10 +22,13 @@ static int32_t runFunctions(dist_rt_context &rank, const RankStep &step) {
   PlannedEntry &planned = rank.planned[step.plan->number()];
   if (step.plan->hasMeetings())
     rank.communicator->beginStep();
+  std::array<char *, DIST_RT_MEMORIES> arenas;
+  for (size_t space = 0; space < arenas.size(); ++space)
+    arenas[space] = rank.arenas[space]->address();
   auto call = [&](dist_program_entry_fn function,
                   std::vector<PlannedCollective> &collectives) {
     rank.collectives = &collectives;
-    return function(&rank, rank.arena->address(), rank.bindings.data());
+    return function(&rank, arenas.data(), rank.bindings.data());
   };
   rank.calls = -1;
   if (dist_program_entry_fn prepare = step.plan->prepare(rank.rank);

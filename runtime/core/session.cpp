@@ -245,6 +245,7 @@ Status PackageSession::makeRank(int rank, const SessionOptions &options,
   context.origin = origin;
   if (options.trace)
     context.started.observe([&context](int32_t op, auto begin, auto end) {
+      std::lock_guard<std::mutex> lock(context.startedSpansMutex);
       context.startedSpans.push_back(
           {"started", nullptr, op, -1, context.entry, begin, end});
     });
@@ -319,6 +320,15 @@ Status PackageSession::prepareCollectives() {
   for (int rank : local)
     for (const auto &plan : plans)
       DIST_RETURN_IF_ERROR(plan->prepareCollectives(*ranks[rank]));
+  if (isAlone())
+    return Status();
+  const manifest::Mesh &mesh = manifest().mesh();
+  // The mesh's host is in no group of the devices.
+  for (int rank : local)
+    if (rank < deviceCount(mesh))
+      DIST_RETURN_IF_ERROR(DenseAllReduce::prepare(
+          *ranks[rank]->communicator, sessionOp, 1, manifest::I32,
+          Reduction::Min, allAxes(mesh), &ranks[rank]->goOn));
   return Status();
 }
 
@@ -390,9 +400,7 @@ Status PackageSession::readVariable(int index, Tensor *out) {
 
 bool PackageSession::allGoOn(dist_rt_context &context, bool here) {
   int32_t goes = here;
-  uint32_t all = (1u << manifest().mesh().axes_size()) - 1;
-  Status status = context.communicator->allReduce(
-      sessionOp, &goes, 1, manifest::I32, Reduction::Min, all);
+  Status status = context.goOn->run(*context.communicator, &goes);
   if (!status.ok()) {
     context.status = std::move(status);
     fail(context, context.entry.load()->name(), 1);

@@ -180,8 +180,8 @@ public:
   /// that the failed call had begun to change are still to be written.
   virtual Status rebuild(std::shared_ptr<World> world) = 0;
 
-  /// Bytes allocated on each device (state, arena, the library's), for
-  /// `peak_device_mb`.
+  /// Bytes allocated on each device (state, arena, the library's, what its
+  /// collectives have beside their buffers), for `peak_device_mb`.
   virtual int64_t deviceBytes() const = 0;
   virtual std::vector<TraceEvent> takeTrace() = 0;
 };

@@ -22,9 +22,17 @@ Status SessionDevices::load(const manifest::Manifest &of,
   std::shared_ptr<const Module> hosts, ranks;
   for (int program = 0; program < of.programs_size(); ++program) {
     bool onHost = ofRanks == host || isOfHost(of, program);
+    Device &device = onHost ? *host : *ofRanks;
+    if (of.programs(program).device() != device.kind())
+      return Status::error(
+          StatusCode::InvalidInput, "the package is for other devices",
+          "program " + std::to_string(program),
+          "it is for a device of kind '" + of.programs(program).device() +
+              "', and is to run on " + device.name(),
+          "compile the model for " + std::string(device.kind()));
     auto &module = onHost ? hosts : ranks;
     if (!module)
-      DIST_RETURN_IF_ERROR((onHost ? host : ofRanks)->load(of, &module));
+      DIST_RETURN_IF_ERROR(device.load(of, &module));
     loaded.push_back(module);
   }
   return Status();
@@ -43,6 +51,17 @@ bool SessionDevices::runOnOneTeam() const {
   });
 }
 
+/// What any of its entries wants there.
+static int64_t largestArena(const manifest::Program &program,
+                            MemorySpace space) {
+  int64_t bytes = 0;
+  for (const manifest::Entry &entry : program.entries())
+    bytes =
+        std::max(bytes, space == MemorySpace::Host ? entry.host_arena_bytes()
+                                                   : entry.arena_bytes());
+  return bytes;
+}
+
 Status SessionDevices::equip(
     dist_rt_context &rank,
     const std::vector<std::unique_ptr<EntryPlan>> &plans) const {
@@ -50,16 +69,16 @@ Status SessionDevices::equip(
   const manifest::Program &program = manifest->programs(number);
   rank.device = isOfHost(*manifest, number) ? host : ofRanks;
   rank.table = &manifest->kernels();
-  int64_t arenaBytes = 0;
-  for (const manifest::Entry &entry : program.entries())
-    arenaBytes = std::max(arenaBytes, entry.arena_bytes());
   auto allocate = [&](int64_t bytes, const char *what,
                       std::unique_ptr<Memory> *out) {
     return rank.device->allocate(MemorySpace::Device, bytes, what, out);
   };
   DIST_RETURN_IF_ERROR(
       allocate(stateBytes(*manifest, program), "variables", &rank.state));
-  DIST_RETURN_IF_ERROR(allocate(arenaBytes, "activations", &rank.arena));
+  for (MemorySpace space : {MemorySpace::Device, MemorySpace::Host})
+    DIST_RETURN_IF_ERROR(
+        rank.device->allocate(space, largestArena(program, space),
+                              "activations", &rank.arenas[int(space)]));
   DIST_RETURN_IF_ERROR(allocate(loaded[number]->layout(number).bytes,
                                 "the library's kernels", &rank.library));
   StreamOptions options;
@@ -77,8 +96,9 @@ Status SessionDevices::equip(
   }
   DIST_RETURN_IF_ERROR(allocate(inputBytes, "inputs", &rank.inputs));
   DIST_RETURN_IF_ERROR(allocate(resultBytes, "results", &rank.outputs));
-  return QueuedCollectives::create(rank.device, *rank.stream, options.progress,
-                                   &rank.queued);
+  rank.queued = std::make_unique<QueuedCollectives>(rank.device, *rank.stream,
+                                                    options.progress);
+  return Status();
 }
 
 } // namespace dist

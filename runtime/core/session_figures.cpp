@@ -25,8 +25,10 @@ int64_t largestDevice(const manifest::Manifest &manifest,
                       const std::vector<int> &local) {
   int64_t largest = 0;
   for (const dist_rt_context *rank : findDevices(manifest, ranks, local))
-    largest = std::max(largest, rank->state->size() + rank->arena->size() +
-                                    rank->library->size());
+    largest =
+        std::max(largest, rank->state->size() +
+                              rank->arenas[DIST_RT_DEVICE_MEMORY]->size() +
+                              rank->library->size() + planBytes(*rank));
   return largest;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/variable_store.h"
+#include "runtime/core/agreement.h"
 #include "runtime/formats/convert.h"
 #include "runtime/formats/safetensors.h"
 #include <cstring>
@@ -172,7 +173,6 @@ Status VariableStore::checkWhole(const std::vector<int> &variables) const {
 Status VariableStore::gather(int index, Buffer *parts) const {
   const Distribution &d = package.variables[index];
   const manifest::Mesh &mesh = package.manifest.mesh();
-  uint32_t all = (1u << mesh.axes_size()) - 1;
   int64_t devices = deviceCount(mesh);
   parts->resize(d.localBytes * ranks.size());
   std::vector<Buffer> others(localRanks.size()); // the first rank's are `parts`
@@ -199,7 +199,8 @@ Status VariableStore::gather(int index, Buffer *parts) const {
           communicator.abort(communicator.generation(), status.message());
       }
       if (status.ok())
-        status = communicator.broadcast(sessionOp, to, d.localBytes, root, all);
+        status = communicator.broadcast(sessionOp, to, d.localBytes, root,
+                                        allAxes(mesh));
       if (!status.ok()) {
         statuses[number] = std::move(status);
         return;

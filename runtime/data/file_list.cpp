@@ -7,6 +7,7 @@
 #include "runtime/data/file_list.h"
 #include "runtime/core/text.h"
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <glob.h>
 
@@ -22,7 +23,7 @@ static Status readList(const std::string &path, std::vector<std::string> *out) {
   DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
   std::string_view text = file->bytes();
   std::string folder = parentFolder(path);
-  while (!text.empty()) {
+  for (size_t number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -30,6 +31,10 @@ static Status readList(const std::string &path, std::vector<std::string> *out) {
       line.remove_suffix(1);
     if (line.empty())
       continue;
+    // Nor is what else is given as a list by mistake written to a terminal.
+    if (line.size() >= PATH_MAX || line.find('\0') != std::string_view::npos)
+      return wrongSpec(path, "line " + std::to_string(number) +
+                                 " of the list is no name of a file");
     bool isWhole = line.front() == '/' || folder.empty();
     out->push_back((isWhole ? "" : folder + "/") + std::string(line));
   }

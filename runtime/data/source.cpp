@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <dirent.h>
+#include <set>
 #include <sys/stat.h>
 
 namespace dist {
@@ -77,10 +78,18 @@ static ArrayDemand named(const DataDemand &demand, const std::string &name) {
   return one;
 }
 
-/// MNIST's four IDX files, or CIFAR-10's batches.
-static Status readFolder(const std::string &folder, bool testPart,
-                         FileAccess access, const DataDemand &demand,
-                         std::vector<NamedArray> *out) {
+namespace {
+/// What there is of one part in a folder.
+struct FolderPart {
+  std::string images, labels;       // MNIST's IDX files
+  std::vector<std::string> batches; // CIFAR-10's, in order
+
+  bool isMnist() const { return !images.empty() && !labels.empty(); }
+};
+} // namespace
+
+static FolderPart lookInto(const std::string &folder, bool testPart) {
+  FolderPart part;
   std::vector<std::string> names;
   if (DIR *handle = opendir(folder.c_str())) {
     while (dirent *item = readdir(handle))
@@ -91,44 +100,49 @@ static Status readFolder(const std::string &folder, bool testPart,
   auto starts = [](const std::string &name, const char *start) {
     return name.compare(0, std::strlen(start), start) == 0;
   };
-  std::string images, labels;
-  std::vector<std::string> batches;
   for (const std::string &name : names) {
     bool idx = name.find("ubyte") != std::string::npos;
     if (idx && starts(name, testPart ? "t10k-images" : "train-images"))
-      images = folder + "/" + name;
+      part.images = folder + "/" + name;
     if (idx && starts(name, testPart ? "t10k-labels" : "train-labels"))
-      labels = folder + "/" + name;
+      part.labels = folder + "/" + name;
     bool binary = name.size() > 4 && (name.substr(name.size() - 4) == ".bin" ||
                                       name.find(".bin.gz") == name.size() - 7);
     if (binary && starts(name, testPart ? "test" : "data_batch"))
-      batches.push_back(folder + "/" + name);
+      part.batches.push_back(folder + "/" + name);
   }
+  return part;
+}
+
+/// MNIST's four IDX files.
+static Status readFolder(const std::string &folder, bool testPart,
+                         FileAccess access, const DataDemand &demand,
+                         std::vector<NamedArray> *out) {
+  FolderPart part = lookInto(folder, testPart);
   std::vector<NamedArray> arrays;
-  if (!images.empty() && !labels.empty()) {
-    for (auto &[name, file] : {std::pair("x", images), {"y", labels}}) {
+  if (part.isMnist()) {
+    for (auto &[name, file] :
+         {std::pair("x", part.images), {"y", part.labels}}) {
       DIST_RETURN_IF_ERROR(
           readArrays(file, &arrays, false, access, named(demand, name)));
       out->push_back({name, std::move(arrays[0].array)});
     }
     return Status();
   }
-  if (batches.empty())
-    return wrongSpec(folder, std::string("the folder has neither ") +
-                                 (testPart ? "t10k" : "train") +
-                                 "-images/-labels (IDX) nor " +
-                                 (testPart ? "test*.bin" : "data_batch*.bin") +
-                                 " (CIFAR-10)");
-  JoinedArrays joined;
-  for (const std::string &file : batches) {
-    DIST_RETURN_IF_ERROR(readArrays(file, &arrays, false, access));
-    if (arrays.size() != 2)
-      return wrongSpec(file, "it is not in CIFAR-10's binary form");
-    arrays[0].name = "x";
-    arrays[1].name = "y";
-    DIST_RETURN_IF_ERROR(joined.append(std::move(arrays), file));
-  }
-  *out = joined.take();
+  return wrongSpec(
+      folder, std::string("the folder has neither ") +
+                  (testPart ? "t10k" : "train") + "-images/-labels (IDX) nor " +
+                  (testPart ? "test*.bin" : "data_batch*.bin") + " (CIFAR-10)");
+}
+
+/// A file of a folder in CIFAR-10's form.
+static Status readBatch(const std::string &file, FileAccess access,
+                        std::vector<NamedArray> *out) {
+  DIST_RETURN_IF_ERROR(readArrays(file, out, false, access));
+  if (out->size() != 2)
+    return wrongSpec(file, "it is not in CIFAR-10's binary form");
+  (*out)[0].name = "x";
+  (*out)[1].name = "y";
   return Status();
 }
 
@@ -232,24 +246,43 @@ struct Piece {
   std::string text;   // without the range
   std::string member; // of each file
   int64_t begin = 0, end = INT64_MAX;
-  bool hasRange = false;
+  bool hasRange = false, isPair = false;
 
-  static Status parse(std::string text, bool hasMember, Piece *out) {
+  static Status parse(std::string text, bool isPair, Piece *out) {
+    out->isPair = isPair;
     DIST_RETURN_IF_ERROR(
         splitRange(text, &out->begin, &out->end, &out->hasRange));
-    if (hasMember)
+    if (isPair)
       out->member = splitMember(text);
     out->text = std::move(text);
     return Status();
   }
-  /// What `read` brings of each of the worker's files, joined and cut; `rows`:
-  /// how many examples each of them has, which a piece before has said.
+  /// A folder by itself is as many files as it has of CIFAR-10's (`batches`),
+  /// else one.
+  Status list(bool testPart, std::vector<std::string> *files,
+              std::set<std::string> *batches = nullptr) const {
+    std::vector<std::string> named;
+    DIST_RETURN_IF_ERROR(listFiles(text, &named));
+    files->clear();
+    for (const std::string &name : named) {
+      FolderPart part =
+          !isPair && isFolder(name) ? lookInto(name, testPart) : FolderPart();
+      if (part.isMnist() || part.batches.empty()) {
+        files->push_back(name);
+        continue;
+      }
+      files->insert(files->end(), part.batches.begin(), part.batches.end());
+      if (batches)
+        batches->insert(part.batches.begin(), part.batches.end());
+    }
+    return Status();
+  }
+  /// What `read` brings of each of the worker's `files`, joined and cut;
+  /// `rows`: how many examples each of them has, which a piece before has said.
   template <typename Read>
-  Status readAll(const DataDemand &demand, Read read,
-                 std::vector<int64_t> *rows,
+  Status readAll(std::vector<std::string> files, const DataDemand &demand,
+                 Read read, std::vector<int64_t> *rows,
                  std::vector<NamedArray> *out) const {
-    std::vector<std::string> files;
-    DIST_RETURN_IF_ERROR(listFiles(text, &files));
     if (demand.workers > 1)
       files = filesOfWorker(files, demand.worker, demand.workers);
     JoinedArrays joined;
@@ -307,7 +340,7 @@ Status listDataFiles(const std::string &spec, std::vector<std::string> *out) {
   bool pairs = false;
   std::vector<std::pair<std::string, Piece>> pieces;
   DIST_RETURN_IF_ERROR(splitSpec(spec, &pairs, &pieces));
-  return listFiles(pieces.front().second.text, out);
+  return pieces.front().second.list(/*testPart=*/false, out);
 }
 
 Status checkSharedFiles(const std::string &spec) {
@@ -317,7 +350,7 @@ Status checkSharedFiles(const std::string &spec) {
   size_t count = 0;
   for (auto &[name, piece] : pieces) {
     std::vector<std::string> files;
-    DIST_RETURN_IF_ERROR(listFiles(piece.text, &files));
+    DIST_RETURN_IF_ERROR(piece.list(/*testPart=*/false, &files));
     if (piece.hasRange)
       return wrongSpec(piece.text, "a range is of all files together, and each "
                                    "worker reads some of them alone "
@@ -342,21 +375,28 @@ Status readDataSpec(const std::string &spec, bool testPart,
   std::vector<std::pair<std::string, Piece>> pieces;
   std::vector<int64_t> rows;
   DIST_RETURN_IF_ERROR(splitSpec(spec, &pairs, &pieces));
-  if (!pairs)
+  if (!pairs) {
+    std::vector<std::string> files;
+    std::set<std::string> batches;
+    DIST_RETURN_IF_ERROR(pieces[0].second.list(testPart, &files, &batches));
     return pieces[0].second.readAll(
-        demand,
+        files, demand,
         [&](const std::string &file, std::vector<NamedArray> *arrays) {
-          return isFolder(file)
+          return batches.count(file) ? readBatch(file, access, arrays)
+                 : isFolder(file)
                      ? readFolder(file, testPart, access, demand, arrays)
                      : readUnnamed(file, access, demand, arrays);
         },
         &rows, out);
+  }
   for (auto &pair : pieces) {
     const std::string &name = pair.first;
     const Piece &piece = pair.second;
+    std::vector<std::string> files;
     std::vector<NamedArray> one;
+    DIST_RETURN_IF_ERROR(piece.list(testPart, &files));
     DIST_RETURN_IF_ERROR(piece.readAll(
-        demand,
+        files, demand,
         [&](const std::string &file, std::vector<NamedArray> *arrays) {
           return readPart(name, piece.member, file, access, demand, arrays);
         },

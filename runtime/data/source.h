@@ -27,7 +27,8 @@ struct DataDemand {
   int worker = 0, workers = 1;
 };
 
-/// The files of `spec`, in order: of pairs those of the first. Where they are
+/// The files of `spec`, in order: of pairs those of the first, of a folder
+/// CIFAR-10's for training. Where they are
 /// to be shared out among workers, errors: pairs of another number of files,
 /// and ranges, which are of all files together.
 Status listDataFiles(const std::string &spec, std::vector<std::string> *out);

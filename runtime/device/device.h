@@ -33,9 +33,9 @@ class Progress;
 /// Where memory is.
 enum class MemorySpace {
   /// The device's own: what kernels read and write.
-  Device,
+  Device = DIST_RT_DEVICE_MEMORY,
   /// The host's, of which streams copy to and from the device.
-  Host
+  Host = DIST_RT_HOST_MEMORY
 };
 
 /// An allocation, zero at first.
@@ -121,6 +121,8 @@ public:
 class Device {
 public:
   virtual ~Device() = default;
+  /// For which programs are compiled: "cpu".
+  virtual const char *kind() const = 0;
   /// In messages: "the CPU".
   virtual const char *name() const = 0;
   /// Whether the host reaches all of its memory and its streams do each call

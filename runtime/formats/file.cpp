@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -85,8 +86,8 @@ static Status cannotRead(const std::string &path, int error) {
 static Status readWhole(int descriptor, const std::string &path, char *to,
                         size_t size) {
   for (size_t done = 0; done < size;) {
-    ssize_t got = ::pread(descriptor, to + done,
-                          std::min(size - done, size_t(1) << 30), done);
+    ssize_t got = fileSystem().readAt(
+        descriptor, to + done, std::min(size - done, size_t(1) << 30), done);
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
@@ -111,11 +112,11 @@ void FileBytes::releaseAll() {
 Status FileBytes::open(const std::string &path,
                        std::shared_ptr<const FileBytes> *out,
                        FileAccess access) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = fileSystem().open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return cannotRead(path, errno);
   Status status = open(descriptor, path, out, access);
-  ::close(descriptor);
+  fileSystem().close(descriptor);
   return status;
 }
 
@@ -123,7 +124,7 @@ Status FileBytes::open(int descriptor, const std::string &path,
                        std::shared_ptr<const FileBytes> *out,
                        FileAccess access) {
   struct stat info;
-  if (fstat(descriptor, &info) != 0)
+  if (fileSystem().status(descriptor, &info) != 0)
     return cannotRead(path, errno);
   if (S_ISDIR(info.st_mode))
     return cannotRead(path, EISDIR);

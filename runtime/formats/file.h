@@ -137,8 +137,9 @@ Status makeFolderBeside(const std::string &path, std::string *out);
 
 /// Whether there is something of that name, through links.
 bool pathExists(const std::string &path);
-/// Creates a folder and those above it, as far as they are missing.
-Status makeFolders(const std::string &path);
+/// Creates a folder and those above it, as far as they are missing. `durable`:
+/// through the disk's cache.
+Status makeFolders(const std::string &path, bool durable = false);
 /// Removes a folder with all in it, or a file; nothing there is fine.
 void removeAll(const std::string &path);
 

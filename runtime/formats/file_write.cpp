@@ -5,38 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace dist {
 
-/// The rights that this process takes off what it makes. umask() only tells by
-/// changing it, under the feet of other threads.
-static mode_t currentUmask() {
-  mode_t mask = 022;
-  if (FILE *status = std::fopen("/proc/self/status", "re")) {
-    char line[256];
-    unsigned value;
-    while (std::fgets(line, sizeof line, status))
-      if (std::sscanf(line, "Umask: %o", &value) == 1)
-        mask = value & 0777;
-    std::fclose(status);
-  }
-  return mask;
-}
-
 FileSink::~FileSink() {
   if (descriptor >= 0)
-    ::close(descriptor);
+    fileSystem().close(descriptor);
   if (!beside.empty())
-    ::unlink(beside.c_str());
+    fileSystem().remove(beside);
 }
 
 Status FileSink::failed(const char *what) {
@@ -49,30 +33,29 @@ Status FileSink::failed(const char *what) {
 Status FileSink::open(const std::string &target) {
   path = target;
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  FileSystem &files = fileSystem();
+  if (files.status(path, &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) {
       errno = EISDIR;
       return failed("cannot write file");
     }
-    descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    descriptor = files.open(path, O_WRONLY | O_CLOEXEC);
     return descriptor < 0 ? failed("cannot write file") : Status();
   }
   beside = path + ".part-XXXXXX";
-  descriptor = mkostemp(beside.data(), O_CLOEXEC);
+  descriptor = files.openTemporary(&beside);
   if (descriptor < 0) {
     beside.clear();
     return failed("cannot write file");
   }
-  // mkostemp leaves it to its owner; the name it gets is as any other file's.
-  if (fchmod(descriptor, 0666 & ~currentUmask()) != 0)
-    return failed("cannot write file");
   return Status();
 }
 
 Status FileSink::write(const void *data, size_t size) {
   const char *next = static_cast<const char *>(data);
   while (size > 0) {
-    ssize_t put = ::write(descriptor, next, std::min(size, size_t(1) << 30));
+    ssize_t put =
+        fileSystem().write(descriptor, next, std::min(size, size_t(1) << 30));
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0 && errno == EFAULT)
@@ -88,14 +71,14 @@ Status FileSink::write(const void *data, size_t size) {
 }
 
 Status FileSink::commit(bool durable) {
-  if (durable && !beside.empty() && fsync(descriptor) != 0)
+  if (durable && !beside.empty() && fileSystem().sync(descriptor) != 0)
     return failed("cannot write file");
   int open = descriptor;
   descriptor = -1;
-  if (::close(open) != 0)
+  if (fileSystem().close(open) != 0)
     return failed("cannot write file");
   if (!beside.empty()) {
-    if (::rename(beside.c_str(), path.c_str()) != 0)
+    if (fileSystem().rename(beside, path) != 0)
       return failed("cannot rename file into place");
     beside.clear();
     if (durable)
@@ -120,11 +103,12 @@ std::string parentFolder(const std::string &path) {
 }
 
 Status flushToDisk(const std::string &path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  bool done = descriptor >= 0 && fsync(descriptor) == 0;
+  FileSystem &files = fileSystem();
+  int descriptor = files.open(path, O_RDONLY | O_CLOEXEC);
+  bool done = descriptor >= 0 && files.sync(descriptor) == 0;
   int error = errno;
   if (descriptor >= 0)
-    ::close(descriptor);
+    files.close(descriptor);
   // File systems that cannot do this say EINVAL: nothing more can be asked.
   if (done || error == EINVAL)
     return Status();
@@ -147,22 +131,24 @@ Status makeFolderBeside(const std::string &path, std::string *out) {
 
 bool pathExists(const std::string &path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0;
+  return fileSystem().status(path, &info) == 0;
 }
 
-Status makeFolders(const std::string &path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error)
+Status makeFolders(const std::string &path, bool durable) {
+  std::vector<std::string> made;
+  for (std::string one = path;
+       durable && !pathExists(one) && (made.empty() || one != made.back());
+       one = parentFolder(one))
+    made.push_back(one);
+  if (std::error_code error = fileSystem().makeFolders(path))
     return Status::error(StatusCode::Unavailable, "cannot make folder", path,
                          error.message(),
                          "check the path, its permissions and free space");
+  for (const std::string &one : made)
+    DIST_RETURN_IF_ERROR(flushToDisk(parentFolder(one)));
   return Status();
 }
 
-void removeAll(const std::string &path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
+void removeAll(const std::string &path) { fileSystem().removeAll(path); }
 
 } // namespace dist

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/safetensors.h"
+#include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -151,15 +152,15 @@ const TensorView *SafetensorsFile::find(const std::string &name) const {
 
 SafetensorsReader::~SafetensorsReader() {
   if (descriptor >= 0)
-    ::close(descriptor);
+    fileSystem().close(descriptor);
 }
 
 Status SafetensorsReader::readBytes(int64_t offset, size_t size,
                                     void *out) const {
   for (size_t done = 0; done < size;) {
-    ssize_t got =
-        ::pread(descriptor, static_cast<char *>(out) + done,
-                std::min(size - done, size_t(1) << 30), offset + done);
+    ssize_t got = fileSystem().readAt(
+        descriptor, static_cast<char *>(out) + done,
+        std::min(size - done, size_t(1) << 30), offset + done);
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
@@ -177,9 +178,9 @@ Status SafetensorsReader::open(const std::string &path,
                                std::unique_ptr<SafetensorsReader> *out) {
   std::unique_ptr<SafetensorsReader> file(new SafetensorsReader);
   file->path = path;
-  file->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file->descriptor = fileSystem().open(path, O_RDONLY | O_CLOEXEC);
   struct stat info;
-  if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
+  if (file->descriptor < 0 || fileSystem().status(file->descriptor, &info) != 0)
     return Status::error(errno == ENOENT ? StatusCode::InvalidInput
                                          : StatusCode::Unavailable,
                          "cannot read file", path, std::strerror(errno),

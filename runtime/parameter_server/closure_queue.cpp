@@ -60,6 +60,23 @@ Status ClosureQueue::takeError() {
   return fatal.ok() ? std::exchange(failure, Status()) : fatal;
 }
 
+Status ClosureQueue::prepare() {
+  if (options.prepare)
+    DIST_RETURN_IF_ERROR(options.prepare());
+  int64_t first = 0;
+  if (options.first)
+    DIST_RETURN_IF_ERROR(options.first(&first));
+  if (first <= next) // nobody else changes it
+    return Status();
+  DIST_RETURN_IF_ERROR(onThread([this, first] {
+    coordinator.begin(first);
+    return Status();
+  }));
+  std::lock_guard<std::mutex> lock(mutex);
+  next = first;
+  return Status();
+}
+
 Status ClosureQueue::schedule(Buffer work, bool isStep,
                               std::shared_ptr<RemoteValue> *out) {
   // One by one, so that what the first one prepares is ready for the others.
@@ -70,9 +87,9 @@ Status ClosureQueue::schedule(Buffer work, bool isStep,
     return pending.size() < options.limit || !failure.ok() || !fatal.ok();
   });
   DIST_RETURN_IF_ERROR(takeError());
-  if (pending.empty() && options.prepare) {
+  if (pending.empty()) {
     lock.unlock();
-    DIST_RETURN_IF_ERROR(options.prepare());
+    DIST_RETURN_IF_ERROR(prepare());
     lock.lock();
     DIST_RETURN_IF_ERROR(takeError());
   }

@@ -55,6 +55,9 @@ public:
     size_t limit = 256 * 1024;
     /// Before the first closure since all were done, by who schedules it.
     std::function<Status()> prepare;
+    /// Behind that: from then on no closure has a lower number, as those before
+    /// may be of a run whose state was loaded.
+    std::function<Status(int64_t *)> first;
   };
   /// From now on the coordinator is the queue's thread's.
   ClosureQueue(Coordinator &coordinator, Options options);
@@ -96,6 +99,8 @@ private:
   /// The error to be told, which is not told again if it is a closure's.
   Status takeError();
   Status onThread(std::function<Status()> ask);
+  /// Before the first closure since all were done.
+  Status prepare();
 
   Coordinator &coordinator;
   const Options options;

@@ -13,13 +13,20 @@ namespace dist::ps {
 static constexpr std::chrono::seconds kLastWord{2};
 
 Coordinator::Coordinator(Mail &mail, const CoordinatorOptions &options)
-    : mail(mail), options(options), cast(this->options.cast),
-      workers(cast.workers) {}
+    : mail(mail), options(options), cast(options.cast), workers(cast.workers) {}
 
 void Coordinator::begin(int64_t first) {
-  lowest = first;
-  above.clear();
-  works.erase(works.begin(), works.lower_bound(first));
+  Done &done = doneOf(first);
+  done.lowest = first;
+  done.above.clear();
+  works.erase(works.lower_bound(first < kFirstUnpushed ? 0 : kFirstUnpushed),
+              works.lower_bound(first));
+}
+
+/// "its step 3"
+static std::string describe(int64_t closure) {
+  return closure < kFirstUnpushed ? "its step " + std::to_string(closure + 1)
+                                  : "its part of the evaluation";
 }
 
 void Coordinator::schedule(int64_t closure, Buffer work) {
@@ -37,8 +44,10 @@ bool Coordinator::isUnderWay() const {
 }
 
 int Coordinator::countLeft() const {
-  return int(std::count_if(workers.begin(), workers.end(),
-                           [](const Worker &one) { return !one.isLost; }));
+  return int(
+      std::count_if(workers.begin(), workers.end(), [](const Worker &one) {
+        return one.isReady && !one.isLost;
+      }));
 }
 
 bool Coordinator::isDone() const {
@@ -48,9 +57,11 @@ bool Coordinator::isDone() const {
 void Coordinator::cancel() {
   // One that came back from a lost worker is below some that have begun, or are
   // done: without it the numbers would have a gap.
-  int64_t begun = above.empty() ? lowest : *above.rbegin() + 1;
+  int64_t begun =
+      steps.above.empty() ? steps.lowest : *steps.above.rbegin() + 1;
   for (const Worker &worker : workers)
-    begun = std::max(begun, worker.closure + 1);
+    if (worker.closure < kFirstUnpushed)
+      begun = std::max(begun, worker.closure + 1);
   queue.erase(std::remove_if(queue.begin(), queue.end(),
                              [&](int64_t closure) { return closure >= begun; }),
               queue.end());
@@ -58,10 +69,11 @@ void Coordinator::cancel() {
 
 void Coordinator::settle(int64_t closure) {
   works.erase(closure);
-  above.insert(closure);
-  while (!above.empty() && *above.begin() == lowest) {
-    above.erase(above.begin());
-    ++lowest;
+  Done &done = doneOf(closure);
+  done.above.insert(closure);
+  while (!done.above.empty() && *done.above.begin() == done.lowest) {
+    done.above.erase(done.above.begin());
+    ++done.lowest;
   }
 }
 
@@ -70,33 +82,34 @@ std::deque<int64_t>::iterator Coordinator::findReady() {
     return queue.begin();
   // The lowest that is not done always may, wherever it stands.
   return std::find_if(queue.begin(), queue.end(), [&](int64_t closure) {
-    return closure - lowest <= *options.staleness;
+    return closure >= kFirstUnpushed ||
+           closure - steps.lowest <= *options.staleness;
   });
 }
 
-void Coordinator::give(int index, int64_t closure) {
-  workers[index].closure = closure;
-  workers[index].isLate = false;
-  workers[index].began = mail.now();
+void Coordinator::give(int place, int64_t closure) {
+  workers[place].closure = closure;
+  workers[place].isLate = false;
+  workers[place].began = mail.now();
   Letter letter;
   letter.kind = Kind::Closure;
   letter.closure = closure;
-  letter.settled = lowest;
+  letter.settled = steps.lowest;
   if (auto work = works.find(closure); work != works.end())
     letter.bytes = work->second;
-  mail.send(cast.worker(index), std::move(letter));
+  mail.send(cast.worker(place), std::move(letter));
 }
 
 int64_t Coordinator::findLate() {
   int64_t found = -1;
-  for (int index = 0; index < cast.workers; ++index) {
-    Worker &worker = workers[index];
+  for (int place = 0; place < cast.places(); ++place) {
+    Worker &worker = workers[place];
     bool isDue = worker.closure >= 0 && !worker.isLate &&
                  mail.now() - worker.began > options.patience;
     if (isDue && options.note && !isSettled(worker.closure))
       options.note(
-          cast.names[cast.worker(index)] + " shows no result of its step " +
-          std::to_string(worker.closure + 1) + " for " +
+          cast.names[cast.worker(place)] + " shows no result of " +
+          describe(worker.closure) + " for " +
           std::to_string(
               std::chrono::duration_cast<std::chrono::seconds>(options.patience)
                   .count()) +
@@ -116,25 +129,33 @@ int64_t Coordinator::findLate() {
 
 void Coordinator::handOut() {
   int64_t late = findLate();
-  for (int index = 0; index < cast.workers; ++index) {
-    if (workers[index].isLost || workers[index].closure >= 0)
+  for (int place = 0; place < cast.places(); ++place) {
+    const Worker &worker = workers[place];
+    if (worker.isLost || !worker.isReady || worker.closure >= 0)
       continue;
     auto ready = findReady();
     if (ready != queue.end()) {
-      give(index, *ready);
+      give(place, *ready);
       queue.erase(ready);
     } else if (late >= 0 && failure.ok()) {
-      give(index, std::exchange(late, -1));
+      give(place, std::exchange(late, -1));
     }
   }
 }
 
-Status Coordinator::loseWorker(int index) {
-  Worker &worker = workers[index];
+/// "1 worker"
+static std::string countWorkers(int count) {
+  return std::to_string(count) + (count == 1 ? " worker" : " workers");
+}
+
+Status Coordinator::loseWorker(int place) {
+  Worker &worker = workers[place];
   if (worker.isLost)
     return Status();
   worker.isLost = true;
-  const int rank = cast.worker(index);
+  if (options.released && !worker.id.empty())
+    options.released(worker.id);
+  const int rank = cast.worker(place);
   int64_t closure = std::exchange(worker.closure, -1);
   bool isElsewhere =
       std::any_of(workers.begin(), workers.end(), [&](const Worker &other) {
@@ -145,20 +166,108 @@ Status Coordinator::loseWorker(int index) {
   if (isRerun)
     queue.push_back(closure);
   const int left = countLeft();
-  if (left == 0)
-    return Status::error(StatusCode::Unavailable, "no worker is left", "",
-                         "the last one, " + cast.names[rank] +
-                             ", is lost: " + mail.why(rank),
-                         "look there why it ended; --resume goes on from the "
-                         "last saved state");
-  if (options.note)
-    options.note(cast.names[rank] + " is lost (" + mail.why(rank) +
-                 "): the run goes on with " + std::to_string(left) +
-                 (left == 1 ? " worker" : " workers") +
-                 (isRerun ? ", one of which runs its step " +
-                                std::to_string(closure + 1) + " again"
-                          : ""));
+  if (!worker.isReady) {
+    if (options.note)
+      options.note(cast.names[rank] + " has not come back: " + mail.why(rank));
+    return Status();
+  }
+  if (left == 0 && !emptySince) {
+    isEmpty = Status::error(
+        StatusCode::Unavailable, "no worker is left", "",
+        "the last one, " + cast.names[rank] + ", is lost: " + mail.why(rank),
+        "look there why it ended; --resume goes on from the last saved state");
+    if (options.returnTime <= Mail::Clock::duration::zero())
+      return isEmpty;
+    emptySince = mail.now();
+    if (options.note)
+      options.note(cast.names[rank] + " is lost (" + mail.why(rank) +
+                   "): the run waits for a worker to come back");
+  } else if (options.note)
+    options.note(
+        cast.names[rank] + " is lost (" + mail.why(rank) +
+        "): the run goes on with " + countWorkers(left) +
+        (isRerun ? ", one of which runs " + describe(closure) + " again" : ""));
   return Status();
+}
+
+int Coordinator::placeOf(int index) const {
+  int place = cast.places() - 1;
+  while (cast.indexOf(place) != index)
+    --place;
+  return place;
+}
+
+Status Coordinator::look() {
+  if (emptySince && mail.now() - *emptySince > options.returnTime)
+    return isEmpty;
+  if (!options.returning || admission || mail.now() < nextLook)
+    return Status();
+  nextLook = mail.now() + kLook;
+  for (const Returning &who : options.returning()) {
+    if (who.index < 0 || who.index >= cast.workers)
+      continue;
+    if (!taken.count(who.id))
+      return admit(who);
+  }
+  return Status();
+}
+
+Status Coordinator::admit(const Returning &who) {
+  const int place = placeOf(who.index), before = cast.worker(place);
+  if (!workers[place].isLost && workers[place].isReady)
+    return Status(); // as far as is known here
+  taken.insert(who.id);
+  // It was admitted, and has not come.
+  if (!workers[place].isLost) {
+    mail.drop(before, "another process has come in its place");
+    DIST_RETURN_IF_ERROR(loseWorker(place));
+  }
+  if (Status status = mail.admit(who.address); !status.ok()) {
+    if (options.note)
+      options.note(cast.names[before] +
+                   " cannot come back: " + status.message());
+    if (options.released)
+      options.released(who.id);
+    return Status();
+  }
+  const int rank = cast.admit(who.index);
+  Worker &worker = workers.emplace_back();
+  worker.isReady = false;
+  worker.id = who.id;
+  admission = Admission{who, rank, 0};
+  const AdmitBody body{0, who.index, before, rank};
+  for (int server = 0; server < cast.servers; ++server) {
+    Letter letter;
+    letter.kind = Kind::Admit;
+    letter.question = uint64_t(rank);
+    letter.bytes = pack(body, who.address.data(), who.address.size());
+    mail.send(cast.server(server), std::move(letter));
+    ++admission->missing;
+  }
+  return Status();
+}
+
+void Coordinator::hearAdmitted(const Letter &letter) {
+  if (!admission || letter.question != uint64_t(admission->rank)) {
+    mail.drop(letter.from, "it sent what is no answer");
+    return;
+  }
+  if (--admission->missing > 0)
+    return;
+  if (options.admitted)
+    options.admitted(admission->who, admission->rank);
+  admission.reset();
+}
+
+void Coordinator::hearReady(const Letter &letter) {
+  Worker &worker = workers[cast.workerOf(letter.from)];
+  if (worker.isLost || worker.isReady)
+    return;
+  worker.isReady = true;
+  emptySince.reset();
+  if (options.note)
+    options.note(cast.names[letter.from] + " is back: the run goes on with " +
+                 countWorkers(countLeft()));
 }
 
 Status Coordinator::hearReport(Letter &letter) {
@@ -183,7 +292,7 @@ Status Coordinator::hearReport(Letter &letter) {
   settle(letter.closure);
   Completion &completion = completions.emplace_back();
   completion.closure = letter.closure;
-  completion.worker = cast.workerOf(letter.from);
+  completion.worker = cast.indexOf(cast.workerOf(letter.from));
   completion.report = report;
   completion.metrics.assign(letter.bytes.begin() + sizeof report,
                             letter.bytes.end());
@@ -200,6 +309,14 @@ Status Coordinator::hear(Mail::Event event, Letter &letter) {
   }
   if (worker >= 0 && letter.kind == Kind::Report)
     return hearReport(letter);
+  if (worker >= 0 && letter.kind == Kind::Ready) {
+    hearReady(letter);
+    return Status();
+  }
+  if (letter.kind == Kind::Admitted && cast.serverOf(letter.from) >= 0) {
+    hearAdmitted(letter);
+    return Status();
+  }
   if (worker < 0 && letter.question == questions && !answer) {
     answer = std::move(letter);
     return Status();
@@ -213,6 +330,7 @@ Status Coordinator::next(Mail::Clock::time_point until,
   out->reset();
   toldFailure = -1;
   while (completions.empty()) {
+    DIST_RETURN_IF_ERROR(look());
     handOut();
     // With a queue, all that are left are late with what others have done: they
     // come back, or are lost.
@@ -222,7 +340,11 @@ Status Coordinator::next(Mail::Clock::time_point until,
       return std::exchange(failure, Status());
     }
     Letter letter;
-    Mail::Event event = mail.wait(until, &letter);
+    const bool looks = options.returning && !admission;
+    Mail::Event event =
+        mail.wait(looks ? std::min(until, nextLook) : until, &letter);
+    if (event == Mail::Event::Nothing && mail.now() < until)
+      continue;
     if (event == Mail::Event::Nothing)
       return Status();
     DIST_RETURN_IF_ERROR(hear(event, letter));
@@ -235,6 +357,7 @@ Status Coordinator::next(Mail::Clock::time_point until,
 }
 
 Status Coordinator::listen(Mail::Clock::time_point until) {
+  DIST_RETURN_IF_ERROR(look());
   Letter letter;
   Mail::Event event = mail.wait(until, &letter);
   return event == Mail::Event::Nothing ? Status() : hear(event, letter);

@@ -11,6 +11,10 @@
 // the first report of a closure is the one that is told. So nothing speaks
 // against a second worker for a closure whose first one shows no result.
 //
+// A lost worker may come back, as another rank: servers are told of it first,
+// so that each knows who pushes, and then it, which connects and says that it
+// is ready.
+//
 // One thread uses it; letters are read while it is in a call.
 //
 //===----------------------------------------------------------------------===//
@@ -24,6 +28,14 @@
 
 namespace dist::ps {
 
+/// A process that has come to take a lost worker's place.
+struct Returning {
+  int index = 0;  // of the worker
+  std::string id; // of this return alone
+  /// For Mail::admit.
+  std::string address;
+};
+
 struct CoordinatorOptions {
   Cast cast;
   /// A closure begins when all are done that are more than so many before it;
@@ -32,14 +44,24 @@ struct CoordinatorOptions {
   /// A worker that has had a closure for so long is late: where another one has
   /// nothing else to do, it runs it, too.
   Mail::Clock::duration patience = std::chrono::seconds(30);
-  /// Hears of lost and late workers; one line at a time.
+  /// How long the run waits for a worker to come back when none is left.
+  Mail::Clock::duration returnTime{};
+  /// Asked now and then who has come, the same ones each time; none: nobody
+  /// comes back.
+  std::function<std::vector<Returning>()> returning;
+  /// Once for each: it may connect, as this rank.
+  std::function<void(const Returning &, int rank)> admitted;
+  /// One that was taken is lost, by its id, or cannot be reached: its place is
+  /// for whoever comes next.
+  std::function<void(const std::string &)> released;
+  /// Hears of lost, late and returned workers; one line at a time.
   std::function<void(const std::string &)> note;
 };
 
 /// A closure that is done.
 struct Completion {
   int64_t closure = 0;
-  int worker = 0;
+  int worker = 0; // which of the workers of the beginning, or for which
   ReportBody report;
   Buffer metrics;
 };
@@ -57,7 +79,8 @@ public:
   Coordinator(Mail &mail, const CoordinatorOptions &options);
 
   /// To the end of the queue. Each number once, ascending from `first` on
-  /// without a gap: all below are taken for done.
+  /// without a gap: all below are taken for done. Numbers from kFirstUnpushed
+  /// on are a sequence of their own.
   void begin(int64_t first);
   /// `work`: what the closure does, where workers do more than training steps.
   void schedule(int64_t closure, Buffer work = {});
@@ -69,7 +92,8 @@ public:
   /// The next one that is done, in the order of their ends; none by `until`, or
   /// when nothing is left to do. After the error of a closure the others that
   /// are under way end first, and then the error comes, once: the queue is
-  /// empty then. Errors besides: a server is lost, or the last worker.
+  /// empty then. Errors besides: a server is lost, or the last worker, and none
+  /// comes back in time.
   Status next(Mail::Clock::time_point until, std::optional<Completion> *out);
   /// The closure whose error the last call of `next` told; -1: it told none, or
   /// what failed is the run.
@@ -89,23 +113,41 @@ public:
 private:
   struct Worker {
     bool isLost = false;
+    bool isReady = true;  // else it is on its way
+    std::string id;       // of its return; empty: it was here from the start
     int64_t closure = -1; // that it has not reported; -1: none
     bool isLate = false;
     Mail::Clock::time_point began;
   };
 
   void handOut();
-  void give(int worker, int64_t closure);
+  void give(int place, int64_t closure);
   /// A late worker's closure that no other one has; -1: none.
   int64_t findLate();
   /// The place in the queue of what may begin.
   std::deque<int64_t>::iterator findReady();
   Status hear(Mail::Event event, Letter &letter);
   Status hearReport(Letter &letter);
-  Status loseWorker(int index);
+  Status loseWorker(int place);
+  /// Admits who has come, one at a time.
+  Status look();
+  Status admit(const Returning &who);
+  void hearAdmitted(const Letter &letter);
+  void hearReady(const Letter &letter);
+  /// The newest place of one of the workers.
+  int placeOf(int index) const;
   void settle(int64_t closure);
+  /// A sequence of closures: done are all below `lowest`, and those above.
+  struct Done {
+    int64_t lowest = 0;
+    std::set<int64_t> above;
+  };
+  Done &doneOf(int64_t closure) {
+    return closure < kFirstUnpushed ? steps : others;
+  }
   bool isSettled(int64_t closure) const {
-    return closure < lowest || above.count(closure) > 0;
+    const Done &done = closure < kFirstUnpushed ? steps : others;
+    return closure < done.lowest || done.above.count(closure) > 0;
   }
   bool isUnderWay() const;
   int countLeft() const;
@@ -113,13 +155,23 @@ private:
 
   Mail &mail;
   const CoordinatorOptions options;
-  const Cast &cast;
-  std::vector<Worker> workers;
+  Cast cast;
+  std::vector<Worker> workers; // by place
+  /// Of which servers do not all know yet.
+  struct Admission {
+    Returning who;
+    int rank = 0;
+    int missing = 0; // answers
+  };
+  std::optional<Admission> admission;
+  std::set<std::string> taken; // returns
+  /// Since when no worker is left, and what is wrong with that.
+  std::optional<Mail::Clock::time_point> emptySince;
+  Status isEmpty;
+  Mail::Clock::time_point nextLook;
   std::deque<int64_t> queue;
   std::map<int64_t, Buffer> works; // of those that are not done
-  /// What is done: all below `lowest`, and these.
-  int64_t lowest = 0;
-  std::set<int64_t> above;
+  Done steps, others{kFirstUnpushed, {}};
   std::deque<Completion> completions;     // untold
   Status failure;                         // of the first closure that had one
   int64_t failing = -1, toldFailure = -1; // which that is, and was

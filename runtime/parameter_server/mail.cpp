@@ -56,6 +56,12 @@ void Mail::lose(int rank, const std::string &why) {
   losses.push_back(rank);
 }
 
+Status Mail::admit(const std::string &address) {
+  DIST_RETURN_IF_ERROR(transport->admit(address));
+  peers.resize(transport->ranks());
+  return Status();
+}
+
 void Mail::drop(int rank, const std::string &why) { lose(rank, why); }
 
 void Mail::send(int to, Letter letter) {
@@ -105,7 +111,8 @@ void Mail::look() {
   if (!watch || now() < nextLook)
     return;
   for (auto &[rank, why] : watch())
-    lose(rank, why);
+    if (rank < ranks())
+      lose(rank, why);
   nextLook = now() + kWatch;
 }
 

@@ -39,6 +39,11 @@ enum class Kind : int64_t {
   // Between the coordinator and a worker.
   Closure, // to be run; bytes: what it does, where that is no training step
   Report,  // a `ReportBody`, then the closure's metrics
+  // To a server, with its answer: a worker has come back. An `AdmitBody`, and
+  // where the worker is.
+  Admit,
+  Admitted,
+  Ready, // to the coordinator: a worker that has come back can begin
   // To the coordinator: this process was told to stop.
   Stop,
   // From the coordinator: the run is over. An `EndBody`.
@@ -83,10 +88,12 @@ public:
   bool isLost(int rank) const { return peers[rank].isLost; }
   /// Why a rank is lost.
   const std::string &why(int rank) const { return peers[rank].why; }
+  /// There is one more rank, see Transport::admit.
+  Status admit(const std::string &address);
   /// From now on nothing of it is read: it does not keep to the rules.
   void drop(int rank, const std::string &why);
   /// Who else knows of lost ranks, with the reasons: asked every `kWatch` in
-  /// `wait`; the same ones again do no harm.
+  /// `wait`; the same ones again do no harm, nor those that are no ranks yet.
   using Watch = std::function<std::vector<std::pair<int, std::string>>()>;
   void setWatch(Watch newWatch) { watch = std::move(newWatch); }
   static constexpr std::chrono::milliseconds kWatch{20};

@@ -20,23 +20,57 @@
 
 namespace dist::ps {
 
-/// The ranks of a cluster: the coordinator, then workers, then servers.
+/// The ranks of a cluster: the coordinator, then workers, then servers, and
+/// then workers that came back. A rank is never another process's: who has
+/// slept through its own end, and pushes gradients still, has the old one.
 struct Cast {
-  int workers = 0, servers = 0;
+  int workers = 0, servers = 0; // of the beginning
+  /// Of those that came back: which of the workers each one is.
+  std::vector<int> returned;
   /// "worker 1", by rank.
   std::vector<std::string> names;
 
   static constexpr int coordinator = 0;
-  int ranks() const { return 1 + workers + servers; }
-  int worker(int index) const { return 1 + index; }
+  int ranks() const { return 1 + servers + places(); }
+  /// Places of workers: those of the beginning, and then of those that came
+  /// back, in the order of their ranks.
+  int places() const { return workers + int(returned.size()); }
+  int worker(int place) const {
+    return place < workers ? 1 + place : 1 + servers + place;
+  }
   int server(int index) const { return 1 + workers + index; }
   /// Which one a rank is; -1: none.
   int serverOf(int rank) const {
-    return rank > workers && rank < ranks() ? rank - workers - 1 : -1;
+    return rank > workers && rank <= workers + servers ? rank - workers - 1
+                                                       : -1;
   }
   int workerOf(int rank) const {
+    if (rank > workers + servers && rank < ranks())
+      return rank - servers - 1;
     return rank >= 1 && rank <= workers ? rank - 1 : -1;
   }
+  /// Which of the workers has a place.
+  int indexOf(int place) const {
+    return place < workers ? place : returned[place - workers];
+  }
+  /// A worker is back; its rank.
+  int admit(int index) {
+    names.push_back(names[worker(index)]);
+    returned.push_back(index);
+    return ranks() - 1;
+  }
+};
+
+/// Closures from this number on push nothing: servers, which know closures by
+/// what they have pushed, never hear of them, and no step waits for them.
+inline constexpr int64_t kFirstUnpushed = int64_t(1) << 62;
+
+/// A worker has come back, with the next rank.
+struct AdmitBody {
+  int32_t code = 0; // as all bodies have
+  int32_t index = 0;
+  int32_t rankBefore = 0; // which is nobody's any more
+  int32_t rank = 0;
 };
 
 /// What a server did with a push.

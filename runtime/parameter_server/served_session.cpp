@@ -93,6 +93,7 @@ Status ServedSession::place() {
   merged = worker->manifest();
   own = merged.variables_size();
   DIST_RETURN_IF_ERROR(findStepCounter(merged, &stepCounter));
+  DIST_RETURN_IF_ERROR(readSteps(&firstStep));
   places.resize(own);
   states.resize(layout.servers.size());
   for (int server = 0; server < int(layout.servers.size()); ++server) {
@@ -247,6 +248,19 @@ Status ServedSession::beginClosures() {
 }
 
 Status ServedSession::addMetrics(const Buffer &gained) {
+  DIST_RETURN_IF_ERROR(addGains(gained));
+  ++newSteps;
+  return Status();
+}
+
+size_t ServedSession::gainBytes() const {
+  size_t bytes = 0;
+  for (auto &[index, gain] : gains)
+    bytes += gain.data.size();
+  return bytes;
+}
+
+Status ServedSession::addGains(const Buffer &gained) {
   size_t at = 0;
   for (auto &[index, gain] : gains) {
     if (gained.size() - at < gain.data.size())
@@ -262,7 +276,23 @@ Status ServedSession::addMetrics(const Buffer &gained) {
     at += gain.data.size();
   }
   hasGains = true;
-  ++newSteps;
+  return Status();
+}
+
+Status ServedSession::readSteps(int64_t *out) {
+  Tensor value;
+  *out = 0;
+  if (stepCounter < 0)
+    return Status();
+  DIST_RETURN_IF_ERROR(worker->readVariable(stepCounter, &value));
+  std::memcpy(out, value.data.data(), sizeof *out);
+  return Status();
+}
+
+Status ServedSession::countSteps(int64_t *out) {
+  DIST_RETURN_IF_ERROR(settleGains());
+  DIST_RETURN_IF_ERROR(readSteps(out));
+  *out -= firstStep;
   return Status();
 }
 

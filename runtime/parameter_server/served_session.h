@@ -59,9 +59,15 @@ public:
 
   /// Before closures run: the servers get what was written here.
   Status beginClosures();
+  /// The steps that have drawn random numbers since the package was made; 0
+  /// where none do.
+  Status countSteps(int64_t *out);
   /// Adds what a closure has gained to the metrics, and the closure to the
   /// steps that have drawn random numbers.
   Status addMetrics(const Buffer &gained);
+  /// The metrics alone; bytes of what a closure, or a batch, gains.
+  Status addGains(const Buffer &gained);
+  size_t gainBytes() const;
 
 private:
   /// Rows of a variable in a server's state.
@@ -96,6 +102,7 @@ private:
   }
   Status settleGains();
   Status settleSteps();
+  Status readSteps(int64_t *out);
   /// Brings the servers' values into the worker's session.
   Status load();
 
@@ -111,8 +118,9 @@ private:
   /// have, by metric variable.
   std::vector<std::pair<int, Tensor>> gains;
   bool hasGains = false;
-  int stepCounter = -1; // the variable; none: nothing is drawn
-  int64_t newSteps = 0; // closures that it does not count yet
+  int stepCounter = -1;  // the variable; none: nothing is drawn
+  int64_t newSteps = 0;  // closures that it does not count yet
+  int64_t firstStep = 0; // the package's
 };
 
 } // namespace dist::ps

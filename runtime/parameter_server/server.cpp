@@ -14,16 +14,18 @@ namespace {
 class Server {
 public:
   Server(Mail &mail, Shard &shard, const TaskOptions &options)
-      : mail(mail), shard(shard), options(options) {}
+      : mail(mail), shard(shard), options(options), cast(options.cast) {}
   Status run(Ending *ending);
 
 private:
   Status answer(Letter &letter);
   void answerPush(const Letter &letter, Letter *reply);
+  bool admit(const Letter &letter);
 
   Mail &mail;
   Shard &shard;
   const TaskOptions &options;
+  Cast cast; // with those that came back
   /// What `readParameters` gave since the last change; null: nothing.
   std::shared_ptr<const Buffer> parameters;
   /// Closures whose gradients are in the variables, from `settled` on: of those
@@ -55,12 +57,28 @@ void Server::answerPush(const Letter &letter, Letter *reply) {
   reply->bytes = pack(body, status);
 }
 
+/// False: it is no such letter.
+bool Server::admit(const Letter &letter) {
+  AdmitBody body;
+  if (!unpack(letter.bytes, &body) || body.rank != cast.ranks() ||
+      body.index < 0 || body.index >= cast.workers ||
+      cast.workerOf(body.rankBefore) < 0)
+    return false;
+  // Where the address is of no use, the worker does not come.
+  if (!mail.admit({letter.bytes.begin() + sizeof body, letter.bytes.end()})
+           .ok())
+    return false;
+  cast.admit(body.index);
+  mail.drop(body.rankBefore, "another process has its place");
+  return true;
+}
+
 Status Server::answer(Letter &letter) {
   Letter reply;
   reply.question = letter.question;
   reply.closure = letter.closure;
   bool isCoordinator = letter.from == Cast::coordinator;
-  bool isWorker = options.cast.workerOf(letter.from) >= 0;
+  bool isWorker = cast.workerOf(letter.from) >= 0;
   auto refuse = [&] {
     mail.drop(letter.from, "it sent a letter that is not for a server");
     return Status();
@@ -84,7 +102,8 @@ Status Server::answer(Letter &letter) {
     break;
   }
   case Kind::Push:
-    if (!isWorker || letter.closure < 0 || !shard.isPush(letter.bytes))
+    if (!isWorker || letter.closure < 0 || letter.closure >= kFirstUnpushed ||
+        !shard.isPush(letter.bytes))
       return refuse();
     answerPush(letter, &reply);
     break;
@@ -100,6 +119,11 @@ Status Server::answer(Letter &letter) {
     parameters.reset();
     DIST_RETURN_IF_ERROR(shard.writeState(letter.bytes));
     reply.kind = Kind::StateWritten;
+    break;
+  case Kind::Admit:
+    if (!isCoordinator || !admit(letter))
+      return refuse();
+    reply.kind = Kind::Admitted;
     break;
   default:
     return refuse();

@@ -48,6 +48,18 @@ Status SessionReplica::create(Session &session, const Layout &layout,
   return (*out)->metrics.reset();
 }
 
+Status takeMetrics(Session &session, Buffer *gained) {
+  const manifest::Manifest &manifest = session.manifest();
+  Tensor value;
+  for (int i = 0; i < manifest.variables_size(); ++i) {
+    if (manifest.variables(i).group() != "metric")
+      continue;
+    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
+    gained->insert(gained->end(), value.data.begin(), value.data.end());
+  }
+  return Status();
+}
+
 SessionReplica::Rows::Rows(const PulledTable &table) : finder(table.size) {}
 
 void SessionReplica::findPorts() {
@@ -208,13 +220,7 @@ Status SessionReplica::compute(ReportBody *report, Buffer *gained,
   report->examples = batch.examples;
   *isPushed = result.finite || options.onNonfinite == OnNonfinite::Continue;
   // What the step has added, since they were at nothing.
-  const manifest::Manifest &manifest = session.manifest();
-  for (int i = 0; i < manifest.variables_size(); ++i) {
-    if (manifest.variables(i).group() != "metric")
-      continue;
-    DIST_RETURN_IF_ERROR(session.readVariable(i, &value));
-    gained->insert(gained->end(), value.data.begin(), value.data.end());
-  }
+  DIST_RETURN_IF_ERROR(takeMetrics(session, gained));
   return metrics.reset();
 }
 

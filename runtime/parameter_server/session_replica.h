@@ -15,6 +15,9 @@
 
 namespace dist::ps {
 
+/// Adds what the metrics hold to what they have gained since a reset.
+Status takeMetrics(Session &session, Buffer *gained);
+
 /// Which examples a step has: as FitOptions say it.
 struct ReplicaOptions {
   std::optional<uint64_t> shuffle;

@@ -168,7 +168,7 @@ Status Worker::train(const Letter &closure, ReportBody *report, Buffer *metrics,
 }
 
 Status Worker::runClosure(const Letter &closure) {
-  if (isIn)
+  if (isIn && closure.closure < kFirstUnpushed)
     isIn(closure.closure);
   ReportBody report;
   Buffer metrics;
@@ -186,6 +186,11 @@ Status Worker::runClosure(const Letter &closure) {
 }
 
 Status Worker::run(Ending *out) {
+  if (cast.workerOf(mail.rank()) >= cast.workers) {
+    Letter ready;
+    ready.kind = Kind::Ready;
+    mail.send(Cast::coordinator, std::move(ready));
+  }
   while (!isOver) {
     if (closures.empty()) {
       Letter letter;

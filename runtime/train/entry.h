@@ -8,19 +8,10 @@
 #define RUNTIME_TRAIN_ENTRY_H
 
 #include "runtime/core/session.h"
+#include "runtime/core/told.h"
 #include "runtime/data/batches.h"
 
 namespace dist {
-
-/// What a step says of itself.
-/// Plain bytes: processes send it.
-struct StepResult {
-  float loss = 0;
-  bool hasLoss = false;
-  bool finite = true;
-  bool hasLearningRate = false;
-  float learningRate = 0;
-};
 
 /// An entry with its arguments' places looked up once: a step costs no search.
 class EntryCall {

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/evaluation.h"
-#include "runtime/train/trainer.h"
 
 namespace dist {
 
@@ -20,6 +19,14 @@ Status prepareEvaluation(Session &session, const Dataset &data,
   return entries->checkShort(session.manifest(), data.examples(), *plan,
                              plan->endBatch,
                              "a part of the data (FILE[a:b]) or ");
+}
+
+Status evaluate(Session &session, const Dataset &data,
+                const FitOptions &options, Evaluation *out,
+                const std::function<bool()> &stops) {
+  return options.evaluator
+             ? options.evaluator->evaluate(out, stops)
+             : evaluate(session, data, options.prefetch, out, stops);
 }
 
 Status evaluate(Session &session, const Dataset &data, int64_t prefetch,

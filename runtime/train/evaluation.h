@@ -9,6 +9,7 @@
 
 #include "runtime/train/entry.h"
 #include "runtime/train/result_teller.h"
+#include "runtime/train/trainer.h"
 
 namespace dist {
 
@@ -17,6 +18,11 @@ namespace dist {
 Status prepareEvaluation(Session &session, const Dataset &data,
                          EntryPair *entries, BatchPlan *plan,
                          ResultTeller *teller);
+
+/// As `fit` does it between epochs, by who is to.
+Status evaluate(Session &session, const Dataset &data,
+                const FitOptions &options, Evaluation *out,
+                const std::function<bool()> &stops);
 
 } // namespace dist
 

@@ -27,7 +27,7 @@ using Kind = CollectiveKind;
 
 /// A dense collective of `bytes` of operands over the last axes.
 struct Dense {
-  std::vector<int64_t> axes;
+  std::vector<int64_t> axes, sources;
   Piece piece{};
   Collective call;
 
@@ -44,11 +44,15 @@ struct Dense {
     }
     if (way.kind == Kind::AllGather || way.kind == Kind::AllToAll)
       piece.to_place = piece.bytes;
+    // Each hears from the one before it.
+    for (int64_t rank = 0; way.kind == Kind::Permute && rank < ranks; ++rank)
+      sources.push_back((rank + ranks - 1) % ranks);
     call.kind = way.kind;
     call.algorithm = way.algorithm;
     // Of values that stay as they are, however often.
     call.reduction = Reduction::Max;
     call.axes = {axes.data(), int64_t(axes.size())};
+    call.sources = {sources.data(), int64_t(sources.size())};
     call.pieces = {&piece, 1};
   }
 };
@@ -71,8 +75,7 @@ std::vector<int64_t> primeMesh(int64_t ranks) {
 /// Where each sends all it has to all others, large sums take seconds.
 static bool isSuited(const Way &way, int64_t bytes) {
   constexpr int64_t largest = 1 << 20;
-  return bytes <= largest || (way.algorithm != Algorithm::Exchange &&
-                              way.algorithm != Algorithm::Gather);
+  return bytes <= largest || !factsOf(way.algorithm).movesAllToEach;
 }
 
 /// The median of `repeats` times.
@@ -99,18 +102,15 @@ static Status timeOne(Communicator &own, const Dense &dense, int64_t ranks,
 
 Status timeCollectives(Communicator &own, const TimingOptions &options,
                        CollectiveTimes *out) {
-  std::vector<Way> ways = {{Kind::AllReduce, Algorithm::Ring},
-                           {Kind::AllReduce, Algorithm::ReduceToOne},
-                           {Kind::AllGather},
+  std::vector<Way> ways = {{Kind::AllGather},
                            {Kind::ReduceScatter},
                            {Kind::AllToAll},
-                           {Kind::Broadcast}};
-  if (own.sharesMemory())
-    ways.push_back({Kind::AllReduce});
-  else
-    for (Algorithm one :
-         {Algorithm::Exchange, Algorithm::Gather, Algorithm::Parts})
-      ways.push_back({Kind::AllReduce, one});
+                           {Kind::Broadcast},
+                           {Kind::Permute}};
+  // Of messages Auto is one of the others.
+  for (const AlgorithmFacts &one : allAlgorithms)
+    if (own.sharesMemory() ? one.isOfMemory : one.algorithm != Algorithm::Auto)
+      ways.push_back({Kind::AllReduce, one.algorithm});
   size_t numAxes = options.mesh.size();
   uint32_t all = (1u << numAxes) - 1;
   double each =

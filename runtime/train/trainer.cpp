@@ -486,9 +486,9 @@ Status Trainer::validateAndTell() {
   double began = now();
   if (validation) {
     Evaluation evaluation;
-    DIST_RETURN_IF_ERROR(evaluate(session, *validation, options.prefetch,
-                                  &evaluation,
-                                  [this] { return observer.stops(); }));
+    auto ends = [this] { return stops(); };
+    DIST_RETURN_IF_ERROR(
+        evaluate(session, *validation, options, &evaluation, ends));
     if (evaluation.stopped)
       return Status();
     for (auto &[name, value] : evaluation.values)

@@ -40,6 +40,21 @@ public:
   virtual bool stops() = 0;
 };
 
+struct Evaluation {
+  int64_t examples = 0;
+  bool stopped = false; // by `stops`: of a part of the data
+  std::vector<std::pair<std::string, double>> values; // loss, metrics
+};
+
+/// Evaluates the validation data in other processes.
+class EvaluationRunner {
+public:
+  virtual ~EvaluationRunner() = default;
+  /// All of them, once, until `stops` says so.
+  virtual Status evaluate(Evaluation *out,
+                          const std::function<bool()> &stops) = 0;
+};
+
 struct FitOptions {
   int64_t epochs = 1;
   int64_t steps = 0;         // 0: as many as the epochs have
@@ -69,6 +84,8 @@ struct FitOptions {
   std::string keptIn;
   /// Who runs the steps, of the session's variables; null: the session.
   StepRunner *runner = nullptr;
+  /// Who evaluates, with the session's variables; null: the session.
+  EvaluationRunner *evaluator = nullptr;
 };
 
 /// How a run ended that gave no error.
@@ -109,12 +126,6 @@ public:
 Status fit(Session &session, const Dataset &data, const Dataset *validation,
            const FitOptions &options, FitObserver &observer,
            FitOutcome *outcome = nullptr);
-
-struct Evaluation {
-  int64_t examples = 0;
-  bool stopped = false; // by `stops`: of a part of the data
-  std::vector<std::pair<std::string, double>> values; // loss, metrics
-};
 
 /// One pass over the data, in file order, until `stops` says so between two
 /// batches.

@@ -17,10 +17,14 @@ fail() { echo "packages.sh: error: $*" >&2; exit 1; }
 # What a command prints is of use only where it fails.
 quiet() { "$@" > "$out/log" 2>&1 || { cat "$out/log"; fail "$1 failed"; }; }
 
+# The libraries of apps; a cluster's is there where its engines are.
+libraries() { ls "$1"/lib*/libdist_runtime.so; [ ! -e "$1/bin/dist-run-cluster" ] || ls "$1"/lib*/libdist_cluster.so; }
+export -f libraries
+
 # What lies in a folder that was installed or unpacked.
 check_files() {
   local root=$1 file path
-  for file in "$root"/bin/dist-opt "$root"/bin/dist-run "$root"/lib*/libdist_runtime.so; do
+  for file in "$root"/bin/dist-opt "$root"/bin/dist-run $(libraries "$root"); do
     path=$(readelf -d "$file" | sed -n 's/.*(R\(UN\)\?PATH).*\[\(.*\)\]/\2/p')
     [[ "$path" != *"$build"* && "$path" != *"$source"* ]] || fail "$file looks for libraries in the build folder: $path"
   done
@@ -59,7 +63,7 @@ inside() {
   [ ! -e "$build/CMakeCache.txt" ] && [ ! -e "$source/CMakeLists.txt" ]
   local root=$1 missing
   cd "$out"
-  missing=$(ldd "$root"/bin/* "$root"/lib*/libdist_runtime.so | grep 'not found') &&
+  missing=$(ldd "$root"/bin/* $(libraries "$root") | grep 'not found') &&
     { echo "$missing"; return 1; }
   # A cache of its own, so that dist-run compiles, with the dist-opt beside it.
   XDG_CACHE_HOME=$root-cache "$root/bin/dist-run" fit digits-mlp.onnx --data digits --scale x=1/16 \

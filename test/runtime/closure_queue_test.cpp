@@ -237,6 +237,37 @@ TEST_F(ClosureQueueTest, PreparesBeforeTheFirstClosureSinceAllWereDone) {
   EXPECT_EQ(prepared, 2);
 }
 
+/// As behind a state that was loaded.
+TEST_F(ClosureQueueTest, NumbersGoOnFromWhereTheyAreSaidTo) {
+  int64_t first = 0;
+  ClosureQueue::Options options;
+  options.first = [&](int64_t *out) {
+    *out = first;
+    return Status();
+  };
+  open(options);
+  auto numberOf = [](RemoteValue &value) {
+    const Completion *done = nullptr;
+    Status status = value.fetch(&done);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return done ? done->closure : -1;
+  };
+  auto next = [&] {
+    int64_t number = numberOf(*schedule("push", true));
+    EXPECT_TRUE(queue->join().ok());
+    return number;
+  };
+  EXPECT_EQ(next(), 0);
+  first = 40;
+  EXPECT_EQ(next(), 40);
+  first = 7; // an older one: they are not used again
+  EXPECT_EQ(next(), 41);
+  EXPECT_EQ(next(), 42);
+  close();
+  cluster.join();
+  EXPECT_EQ(cluster.shards[0].numbers.number[1], 4);
+}
+
 TEST_F(ClosureQueueTest, ClosingCancelsAndValuesOutliveIt) {
   open();
   isHeld = true;

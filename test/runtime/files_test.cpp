@@ -10,6 +10,7 @@
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_scan.h"
 #include "runtime/formats/sha256.h"
+#include "runtime/formats/text_file.h"
 #include "test/runtime/files_fixture.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,6 +34,30 @@ TEST_F(FilesTest, AreReadOrMapped) {
   // Files that the kernel makes up have no size.
   ASSERT_TRUE(FileBytes::open("/proc/cpuinfo", &read).ok());
   EXPECT_GT(read->bytes().size(), 10u);
+}
+
+TEST_F(FilesTest, TextsAreReadWholeOrRefused) {
+  std::string text;
+  ASSERT_TRUE(readText(put("a", "one\ntwo"), &text).ok());
+  EXPECT_EQ(text, "one\ntwo");
+  ASSERT_TRUE(readText("/dev/null", &text).ok());
+  EXPECT_EQ(text, "");
+  auto refused = [&](const std::string &path, StatusCode code) {
+    Status status = readText(path, &text);
+    EXPECT_EQ(status.code(), code) << path;
+    EXPECT_NE(status.message().find(path), std::string::npos);
+    return status.message();
+  };
+  EXPECT_NE(refused(folder, StatusCode::InvalidInput).find("Is a directory"),
+            std::string::npos);
+  refused(folder / "none", StatusCode::InvalidInput);
+  // Whose reading fails, and one that never ends.
+  refused("/proc/self/mem", StatusCode::Unavailable);
+  refused("/dev/zero", StatusCode::Unavailable);
+  // Nothing of it is read.
+  fs::resize_file(folder / "a", uintmax_t(1) << 40);
+  EXPECT_NE(refused(folder / "a", StatusCode::InvalidInput).find("too long"),
+            std::string::npos);
 }
 
 TEST_F(FilesTest, UnpackWhatIsGzip) {

@@ -46,6 +46,23 @@ Spec product(int64_t rows) {
   return spec;
 }
 
+/// A weight's gradient: few rows, a long second operand.
+Spec wideProduct(int64_t rows = 64, int64_t columns = 576,
+                 bool hasBias = false) {
+  Spec spec;
+  spec.set_kind(Spec::MATMUL);
+  constexpr int64_t examples = 128;
+  // The first operand is transposed.
+  *spec.add_memories() = memory({rows, examples}, {1, rows});
+  *spec.add_memories() =
+      memory({examples, columns}, rowMajor({examples, columns}));
+  if (hasBias)
+    *spec.add_memories() = memory({1, columns}, rowMajor({1, columns}));
+  spec.set_bias(hasBias);
+  *spec.add_memories() = memory({rows, columns}, rowMajor({rows, columns}));
+  return spec;
+}
+
 Spec withRelu(Spec spec) {
   spec.set_relu(true);
   return spec;
@@ -53,8 +70,12 @@ Spec withRelu(Spec spec) {
 
 const Spec cases[] = {convolution(Spec::CONV),
                       convolution(Spec::CONV_INPUT_GRAD),
-                      convolution(Spec::CONV_FILTER_GRAD), product(1024),
-                      withRelu(product(1024))};
+                      convolution(Spec::CONV_FILTER_GRAD),
+                      product(1024),
+                      withRelu(product(1024)),
+                      wideProduct(),
+                      withRelu(wideProduct()),
+                      withRelu(wideProduct(64, 576, /*hasBias=*/true))};
 
 KernelTable tableOf(const Spec &spec) {
   KernelTable table;
@@ -71,7 +92,7 @@ std::vector<char> runOn(int free, const Spec &spec, int threads) {
   KernelTable table = tableOf(spec);
   std::vector<std::vector<char>> contents;
   std::vector<void *> buffers;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < spec.memories_size(); ++i) {
     Logical values(
         {spec.memories(i).dims().begin(), spec.memories(i).dims().end()});
     values.fill(i + 1);
@@ -96,7 +117,7 @@ TEST(LibraryParts, BitsDoNotDependOnWhoIsFree) {
 
 TEST(LibraryParts, AreTheWholeKernel) {
   for (const Spec &spec : cases) {
-    const Spec::Memory &result = spec.memories(2);
+    const Spec::Memory &result = *spec.memories().rbegin();
     Dims dims{result.dims().begin(), result.dims().end()};
     Logical expected(dims), actual(dims);
     expected.load(result, runOn(1, spec, 1));
@@ -107,7 +128,7 @@ TEST(LibraryParts, AreTheWholeKernel) {
   }
 }
 
-TEST(LibraryParts, AreEqualAndOfWholeRows) {
+TEST(LibraryParts, AreEqual) {
   for (const Spec &spec : cases)
     for (int threads : {2, 3, 4}) {
       std::optional<LibraryParts> parts = choose(spec, threads);
@@ -115,14 +136,35 @@ TEST(LibraryParts, AreEqualAndOfWholeRows) {
         continue;
       EXPECT_EQ(parts->count() % threads, 0);
       Spec part = parts->part();
-      for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(part.memories(i).dims(0) *
-                      (parts->isCut(i) ? parts->count() : 1),
-                  spec.memories(i).dims(0));
+      for (int i = 0; i < spec.memories_size(); ++i)
+        for (int d = 0; d < spec.memories(i).dims_size(); ++d)
+          EXPECT_EQ(part.memories(i).dims(d) *
+                        (parts->cutDim(i) == d ? parts->count() : 1),
+                    spec.memories(i).dims(d));
     }
   EXPECT_FALSE(choose(cases[0], 3)); // 16 images
   EXPECT_FALSE(choose(cases[0], 1));
   EXPECT_FALSE(choose(convolution(Spec::CONV, 7), 2));
+}
+
+// Rows where they will do; columns where all rows' parts would read more than
+// they have of their own. Of those each part has whole cache lines.
+TEST(LibraryParts, ProductsAreCutByRowsOrColumns) {
+  std::optional<LibraryParts> rows = choose(product(1024), 2),
+                              columns = choose(wideProduct(), 2);
+  ASSERT_TRUE(rows && columns);
+  EXPECT_EQ(rows->cutDim(0), 0);
+  EXPECT_EQ(rows->cutDim(1), -1);
+  EXPECT_EQ(rows->cutDim(2), 0);
+  EXPECT_EQ(columns->cutDim(0), -1);
+  EXPECT_EQ(columns->cutDim(1), 1);
+  EXPECT_EQ(columns->cutDim(2), 1);
+  EXPECT_EQ(columns->part().memories(2).dims(1) * sizeof(float) % 64, 0);
+  EXPECT_EQ(columns->stepBytes(1), 576 / columns->count() * 4);
+  EXPECT_FALSE(choose(wideProduct(64, 584), 2)); // no whole lines
+  Spec packed = wideProduct();
+  packed.mutable_memories(1)->clear_strides(); // in a layout of the library's
+  EXPECT_FALSE(choose(packed, 2));
 }
 
 // One that the library's own threads must share keeps all others whole.

@@ -87,6 +87,9 @@ public:
     current = closure;
     return Status();
   }
+  Status beginWork(int64_t closure, const Buffer &) override {
+    return begin(closure);
+  }
   Buffer pullOf(int) override { return {}; }
   size_t parameterBytes(int) const override { return sizeof(Numbers::number); }
   Status takeParameters(int server, const Buffer &bytes) override {
@@ -103,7 +106,7 @@ public:
     report->loss = float(closure);
     report->examples = 2;
     metrics->assign(3, char(closure));
-    *isPushed = closure != withheld;
+    *isPushed = closure != withheld && closure < kFirstUnpushed;
     return Status();
   }
   Status giveGradients(int server, Buffer *out) override {
@@ -118,6 +121,9 @@ public:
   int64_t current = 0, failing = -1, withheld = -1;
   std::function<void(int64_t)> before;
 };
+
+/// Ranks that can be admitted.
+constexpr int kLater = 2;
 
 /// Workers and servers that no thread was started for are the test's own.
 class Cluster {
@@ -134,7 +140,7 @@ public:
       options.cast.names.push_back("worker " + std::to_string(i));
     for (int i = 0; i < servers; ++i)
       options.cast.names.push_back("ps " + std::to_string(i));
-    for (auto &end : makeMemoryTransports(options.cast.ranks()))
+    for (auto &end : makeMemoryTransports(options.cast.ranks(), kLater))
       mails.push_back(std::make_unique<Mail>(std::move(end), kLargest));
     results.resize(mails.size());
     endings.resize(mails.size());
@@ -149,6 +155,28 @@ public:
     options.patience = patience;
     coordinator = std::make_unique<Coordinator>(*mails[0], options);
   }
+  /// From now on who is in `returning` takes a lost worker's place, as the rank
+  /// that `ranks` has then.
+  void takeBack() {
+    options.returning = [this] { return returning; };
+    options.admitted = [this](const Returning &who, int rank) {
+      ranks[who.id] = rank;
+    };
+    options.released = [this](const std::string &id) {
+      released.push_back(id);
+    };
+    coordinator = std::make_unique<Coordinator>(*mails[0], options);
+  }
+  /// Letters, by which nobody gets a closure.
+  void listenUntil(const std::function<bool()> &isDone) {
+    for (auto end = Transport::Clock::now() + std::chrono::minutes(1);
+         !isDone() && Transport::Clock::now() < end;) {
+      Status status = coordinator->listen(Transport::Clock::now() +
+                                          std::chrono::milliseconds(1));
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    EXPECT_TRUE(isDone());
+  }
   const Cast &cast() const { return options.cast; }
 
   void startServer(int index) {
@@ -161,6 +189,14 @@ public:
     start(cast().worker(index), [this, index](Mail &mail) {
       return work(mail, replicas[index], {cast(), stops, {}},
                   &endings[mail.rank()]);
+    });
+  }
+  void startReturned(int rank, int index) {
+    start(rank, [this, rank, index](Mail &mail) {
+      Cast later = cast();
+      while (later.ranks() <= rank)
+        later.admit(index);
+      return work(mail, replicas[index], {later, stops, {}}, &endings[rank]);
     });
   }
   void startAll() {
@@ -236,6 +272,9 @@ public:
   std::vector<CountingReplica> replicas;
   std::vector<std::string> notes;
   std::function<bool()> stops;
+  std::vector<Returning> returning;
+  std::vector<std::string> released;
+  std::map<std::string, int> ranks; // of those that were admitted
   CoordinatorOptions options;
   std::vector<std::unique_ptr<Mail>> mails;
   std::unique_ptr<Coordinator> coordinator;

@@ -67,22 +67,13 @@ struct ProgressTest : testing::TestWithParam<Seen> {
   }
 
   Status receive(Communicator &rank, int sender, int op) {
-    int64_t axes[] = {0};
-    Piece piece{};
-    piece.type = manifest::F32;
-    piece.outer = piece.rows = 1;
-    piece.bytes = 4;
-    Collective call;
-    call.kind = CollectiveKind::Recv;
-    call.op = op;
-    call.peer = sender;
-    call.tag = 7;
-    call.axes = {axes, 1};
-    call.pieces = {&piece, 1};
-    call.gives = false;
+    DenseCollective message(CollectiveKind::Recv, op, all, manifest::F32, 4);
+    message.call.peer = sender;
+    message.call.tag = 7;
+    message.call.gives = false;
     float value = 0;
     void *to = &value;
-    return rank.runOnce(call, nullptr, &to);
+    return rank.runOnce(message.call, nullptr, &to);
   }
 
   bool says(int rank, const std::string &text) {

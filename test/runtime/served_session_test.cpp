@@ -268,6 +268,9 @@ TEST_F(ServedSessionTest, ClosuresAreStepsThatHaveDrawn) {
       session->writeVariable(counter, {manifest::I64, {}, &resumed}).ok());
   EXPECT_EQ(steps(), 40);
   EXPECT_TRUE(session->addMetrics(gained).ok());
+  int64_t counted = 0;
+  EXPECT_TRUE(session->countSteps(&counted).ok());
+  EXPECT_EQ(counted, 41);
   EXPECT_EQ(steps(), 41);
 }
 

@@ -107,6 +107,7 @@ protected:
     }
 
     manifest::Program *program = m.add_programs();
+    program->set_device("cpu");
     manifest::Entry *entry = program->add_entries();
     entry->set_name("train_step");
     entry->set_symbol(ranks == 1 ? "step_of_4" : "step_of_2");

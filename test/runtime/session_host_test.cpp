@@ -32,11 +32,14 @@ protected:
     variable("w", {2})->set_weights_key("w.initial");
     m.mutable_variables(0)->add_programs(1);
     for (const char *symbol : {"device", "host"}) {
-      manifest::Entry *entry = m.add_programs()->add_entries();
+      manifest::Program *program = m.add_programs();
+      program->set_device("cpu");
+      manifest::Entry *entry = program->add_entries();
       entry->set_name("train_step");
       entry->set_symbol(symbol);
-      entry->set_arena_bytes(64);
     }
+    m.mutable_programs(0)->mutable_entries(0)->set_arena_bytes(64);
+    m.mutable_programs(1)->mutable_entries(0)->set_host_arena_bytes(64);
     m.mutable_programs(1)->set_threads(2);
     manifest::Entry *device = m.mutable_programs(0)->mutable_entries(0);
     place(device->mutable_arguments(), Binding::INPUT, "x", {4}, {2}, 0);
@@ -56,7 +59,7 @@ protected:
 
 TEST_F(HostTest, HasTheOneCopy) {
   describeHost();
-  m.mutable_programs(1)->mutable_entries(0)->set_arena_bytes(4096);
+  m.mutable_programs(1)->mutable_entries(0)->set_host_arena_bytes(4096);
   Status status = open();
   ASSERT_TRUE(status.ok()) << status.message();
   const float x[] = {1, 2, 3, 4};
@@ -161,7 +164,7 @@ TEST_F(HostTest, LibraryKernelsHaveTheirScratchpads) {
   for (int program : {0, 1}) {
     manifest::Entry *entry = m.mutable_programs(program)->mutable_entries(0);
     entry->set_symbol(program ? "host_product" : "idle");
-    entry->set_arena_bytes(8 << 20);
+    entry->set_host_arena_bytes(8 << 20);
   }
   Status status = open();
   ASSERT_TRUE(status.ok()) << status.message();

@@ -25,7 +25,9 @@ protected:
     axis->add_weights(1);
     for (int64_t size : {6, 2}) {
       m.add_program_of_rank(m.programs_size());
-      manifest::Entry *entry = m.add_programs()->add_entries();
+      manifest::Program *program = m.add_programs();
+      program->set_device("cpu");
+      manifest::Entry *entry = program->add_entries();
       entry->set_name("predict");
       entry->set_symbol("share_of_" + std::to_string(size));
       bind(entry->mutable_arguments(), Binding::INPUT, "x", {8}, {size});

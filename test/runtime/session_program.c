@@ -65,12 +65,12 @@ static void rows(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
 /* x, scale, w, seen -> y, loss (sum of y, all-reduced), part (own sum of y),
    w - 0.1 * sum of x (all-reduced), seen + own rows. x[0][0] may ask for
    trouble. */
-static int32_t step(dist_rt_context *context, char *arena, void **bindings,
-                    int64_t count) {
+static int32_t step(dist_rt_context *context, char *const *arenas,
+                    void **bindings, int64_t count) {
   const float *x = bindings[0];
   float *w = bindings[2], *seen = bindings[3], *y = bindings[4],
         *loss = bindings[5], *part = bindings[6];
-  float *gradient = (float *)arena;
+  float *gradient = (float *)arenas[DIST_RT_DEVICE_MEMORY];
   if (x[0] == 999)
     return api.fail(context, DIST_RT_LABEL_OUT_OF_RANGE, 4);
   if (x[0] == 777)
@@ -99,47 +99,51 @@ static int32_t step(dist_rt_context *context, char *arena, void **bindings,
 }
 
 LIST(step_of_4, 2, ALL_REDUCE(3, 2), ALL_REDUCE(4, 1))
-EXPORT int32_t step_of_4(dist_rt_context *context, char *arena,
+EXPORT int32_t step_of_4(dist_rt_context *context, char *const *arenas,
                          void **bindings) {
-  return step(context, arena, bindings, 4);
+  return step(context, arenas, bindings, 4);
 }
 LIST(step_of_2, 2, ALL_REDUCE(3, 2), ALL_REDUCE(4, 1))
-EXPORT int32_t step_of_2(dist_rt_context *context, char *arena,
+EXPORT int32_t step_of_2(dist_rt_context *context, char *const *arenas,
                          void **bindings) {
-  return step(context, arena, bindings, 2);
+  return step(context, arenas, bindings, 2);
 }
 
 /* w, prepared -> y: prepared counts its preparations and holds 2 * w[0]. */
-EXPORT int32_t predict_prepare(dist_rt_context *context, char *arena,
+EXPORT int32_t predict_prepare(dist_rt_context *context, char *const *arenas,
                                void **bindings) {
   const float *w = bindings[0];
   float *prepared = bindings[1];
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   prepared[0] = 2 * w[0];
   prepared[1] += 1;
   return 0;
 }
-EXPORT int32_t predict(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t predict(dist_rt_context *context, char *const *arenas,
+                       void **bindings) {
   const float *prepared = bindings[1];
   float *y = bindings[2];
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   y[0] = prepared[0];
   y[1] = prepared[1];
   return 0;
 }
 
 /* a, b -> c, by the library. */
-EXPORT int32_t product(dist_rt_context *context, char *arena, void **bindings) {
-  (void)arena;
+EXPORT int32_t product(dist_rt_context *context, char *const *arenas,
+                       void **bindings) {
+  (void)arenas;
   void *buffers[3] = {bindings[0], bindings[1], bindings[2]};
   return api.library(context, 0, buffers);
 }
 
 /* Stage 0 of a pipeline: x, w, n -> w + 1, n + 1; sends x * w. */
 LIST(front, 1, ONE_TENSOR(DIST_RT_SEND, 0, DIST_RT_GIVES, 1, 5, 2))
-EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t front(dist_rt_context *context, char *const *arenas,
+                     void **bindings) {
   const float *x = bindings[0];
-  float *w = bindings[1], *n = bindings[2], *product = (float *)arena;
+  float *w = bindings[1], *n = bindings[2],
+        *product = (float *)arenas[DIST_RT_DEVICE_MEMORY];
   for (int64_t i = 0; i < 2; ++i) {
     product[i] = x[i] * w[i];
     w[i] += 1;
@@ -150,15 +154,16 @@ EXPORT int32_t front(dist_rt_context *context, char *arena, void **bindings) {
 }
 /* Stage 1: y, b, n -> what it receives + y + b, b + 10, n + 1. */
 LIST(back, 1, ONE_TENSOR(DIST_RT_RECV, 0, DIST_RT_TAKES, 0, 5, 2))
-EXPORT int32_t back(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t back(dist_rt_context *context, char *const *arenas,
+                    void **bindings) {
   const float *y = bindings[0];
   float *b = bindings[1], *n = bindings[2], *z = bindings[3];
-  void *buffers[1] = {arena};
+  void *buffers[1] = {arenas[DIST_RT_DEVICE_MEMORY]};
   int32_t status = api.collective(context, 0, buffers);
   if (status)
     return status;
   for (int64_t i = 0; i < 2; ++i)
-    z[i] = ((float *)arena)[i] + y[i] + b[0];
+    z[i] = ((float *)arenas[DIST_RT_DEVICE_MEMORY])[i] + y[i] + b[0];
   b[0] += 10;
   *n += 1;
   return 0;
@@ -177,9 +182,11 @@ static int32_t host_transfer(dist_rt_context *context, int32_t number,
 /* A device: x -> x * w[0] + w[1]; gives the host the sum of x, and how many. */
 LIST(device, 2, WITH_HOST(DIST_RT_BROADCAST, 7, DIST_RT_TAKES, 2),
      WITH_HOST(DIST_RT_REDUCE, 8, DIST_RT_GIVES, 2))
-EXPORT int32_t device(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t device(dist_rt_context *context, char *const *arenas,
+                      void **bindings) {
   const float *x = bindings[0];
-  float *y = bindings[1], *w = (float *)arena, *sums = (float *)arena + 2;
+  float *y = bindings[1], *w = (float *)arenas[DIST_RT_DEVICE_MEMORY],
+        *sums = (float *)arenas[DIST_RT_DEVICE_MEMORY] + 2;
   int32_t status = host_transfer(context, 0, w);
   if (status)
     return status;
@@ -196,8 +203,10 @@ EXPORT int32_t device(dist_rt_context *context, char *arena, void **bindings) {
 /* The host: w -> w + the sums, and the first of them. */
 LIST(host, 2, WITH_HOST(DIST_RT_BROADCAST, 7, DIST_RT_GIVES, 2),
      WITH_HOST(DIST_RT_REDUCE, 8, DIST_RT_TAKES, 2))
-EXPORT int32_t host(dist_rt_context *context, char *arena, void **bindings) {
-  float *w = bindings[0], *loss = bindings[2], *sums = (float *)arena;
+EXPORT int32_t host(dist_rt_context *context, char *const *arenas,
+                    void **bindings) {
+  float *w = bindings[0], *loss = bindings[2],
+        *sums = (float *)arenas[DIST_RT_HOST_MEMORY];
   int32_t status = host_transfer(context, 0, w);
   if (!status)
     status = host_transfer(context, 1, sums);
@@ -211,11 +220,12 @@ EXPORT int32_t host(dist_rt_context *context, char *arena, void **bindings) {
 
 /* The host: w[1] tells whether a product of ones (511 x 784, transposed, by 784
    x 511) is right. */
-EXPORT int32_t host_product(dist_rt_context *context, char *arena,
+EXPORT int32_t host_product(dist_rt_context *context, char *const *arenas,
                             void **bindings) {
   enum { rows = 511, depth = 784 };
   float *w = bindings[0];
-  float *a = (float *)arena, *b = a + depth * rows, *c = b + depth * rows;
+  float *a = (float *)arenas[DIST_RT_HOST_MEMORY], *b = a + depth * rows,
+        *c = b + depth * rows;
   void *buffers[3] = {a, b, c};
   for (int64_t i = 0; i < 2 * depth * rows; ++i)
     a[i] = 1;
@@ -227,8 +237,9 @@ EXPORT int32_t host_product(dist_rt_context *context, char *arena,
   return status;
 }
 /* A device, meanwhile. */
-EXPORT int32_t idle(dist_rt_context *context, char *arena, void **bindings) {
-  (void)context, (void)arena, (void)bindings;
+EXPORT int32_t idle(dist_rt_context *context, char *const *arenas,
+                    void **bindings) {
+  (void)context, (void)arenas, (void)bindings;
   return 0;
 }
 
@@ -242,24 +253,24 @@ static int32_t share(void **bindings, int64_t count) {
   return 0;
 }
 
-EXPORT int32_t share_of_6(dist_rt_context *context, char *arena,
+EXPORT int32_t share_of_6(dist_rt_context *context, char *const *arenas,
                           void **bindings) {
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   return share(bindings, 6);
 }
 
-EXPORT int32_t share_of_2(dist_rt_context *context, char *arena,
+EXPORT int32_t share_of_2(dist_rt_context *context, char *const *arenas,
                           void **bindings) {
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   return share(bindings, 2);
 }
 
 /* x, w -> w[0] + w[1], 2 w, x: a loss and its gradients by w and by x. */
-EXPORT int32_t gradients(dist_rt_context *context, char *arena,
+EXPORT int32_t gradients(dist_rt_context *context, char *const *arenas,
                          void **bindings) {
   const float *x = bindings[0], *w = bindings[1];
   float *byW = bindings[3], *byX = bindings[4];
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   *(float *)bindings[2] = w[0] + w[1];
   for (int64_t i = 0; i < 2; ++i) {
     byW[i] = 2 * w[i];
@@ -268,10 +279,11 @@ EXPORT int32_t gradients(dist_rt_context *context, char *arena,
   return 0;
 }
 /* g, w -> w - g. */
-EXPORT int32_t apply(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t apply(dist_rt_context *context, char *const *arenas,
+                     void **bindings) {
   const float *g = bindings[0];
   float *w = bindings[1];
-  (void)context, (void)arena;
+  (void)context, (void)arenas;
   w[0] -= g[0];
   w[1] -= g[1];
   return 0;
@@ -280,11 +292,11 @@ EXPORT int32_t apply(dist_rt_context *context, char *arena, void **bindings) {
 /* Starts a sum that nothing waits for; where the rank's x begins with 999 it
    takes no part. */
 LIST(careless, 1, ALL_REDUCE(3, 2))
-EXPORT int32_t careless(dist_rt_context *context, char *arena,
+EXPORT int32_t careless(dist_rt_context *context, char *const *arenas,
                         void **bindings) {
   const float *x = bindings[0];
   void *buffers[2] = {bindings[1], bindings[1]};
-  (void)arena;
+  (void)arenas;
   if (x[0] == 999)
     return 0;
   return api.collective_start(context, 0, buffers);
@@ -293,17 +305,19 @@ EXPORT int32_t careless(dist_rt_context *context, char *arena,
 /* Waits for what it has not started; where x begins with 1 it takes part in
    what its list has not. */
 LIST(hasty, 1, ALL_REDUCE(3, 2))
-EXPORT int32_t hasty(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t hasty(dist_rt_context *context, char *const *arenas,
+                     void **bindings) {
   const float *x = bindings[0];
   void *buffers[2] = {bindings[1], bindings[1]};
-  (void)arena;
+  (void)arenas;
   return x[0] == 1 ? api.collective(context, 1, buffers)
                    : api.collective_wait(context, 0);
 }
 /* Its list is cut off. */
 EXPORT const int64_t torn_collectives[] = {3, DIST_RT_ALL_REDUCE, 3};
-EXPORT int32_t torn(dist_rt_context *context, char *arena, void **bindings) {
-  (void)context, (void)arena, (void)bindings;
+EXPORT int32_t torn(dist_rt_context *context, char *const *arenas,
+                    void **bindings) {
+  (void)context, (void)arenas, (void)bindings;
   return 0;
 }
 /* Its mesh has no second axis. */
@@ -313,8 +327,9 @@ EXPORT const one_tensor_list astray_collectives = {
        0, 1},
       1,
       {F32, 1, 1, 8, 0, 0, 0, 0, 0, 0}}}};
-EXPORT int32_t astray(dist_rt_context *context, char *arena, void **bindings) {
-  (void)context, (void)arena, (void)bindings;
+EXPORT int32_t astray(dist_rt_context *context, char *const *arenas,
+                      void **bindings) {
+  (void)context, (void)arenas, (void)bindings;
   return 0;
 }
 
@@ -325,10 +340,11 @@ static void nothing(void **buffers, int64_t lo, int64_t hi, int64_t chunk) {
 /* x -> w + 1: where the rank's x begins with 999 only when it is told to end,
    elsewhere when all have come. 998 is refused at once. */
 LIST(endless, 1, ALL_REDUCE(3, 1))
-EXPORT int32_t endless(dist_rt_context *context, char *arena, void **bindings) {
+EXPORT int32_t endless(dist_rt_context *context, char *const *arenas,
+                       void **bindings) {
   const float *x = bindings[0];
   float *w = bindings[1];
-  (void)arena;
+  (void)arenas;
   if (x[0] == 998)
     return api.fail(context, DIST_RT_LABEL_OUT_OF_RANGE, 4);
   w[0] += 1;

@@ -263,6 +263,9 @@ TEST_F(SessionTest, RefusesDamage) {
   damage([&](auto &m) { entry(m)->set_symbol("other"); }, "no function other");
   damage([&](auto &m) { entry(m)->set_symbol(""); }, "has no function");
   damage([&](auto &m) { entry(m)->set_arena_bytes(-1); }, "arena");
+  damage([&](auto &m) { entry(m)->set_host_arena_bytes(-1); }, "arena");
+  damage([&](auto &m) { m.mutable_programs(0)->set_device("cuda"); },
+         "it is for a device of kind 'cuda', and is to run on the CPU");
   damage([&](auto &m) { entry(m)->mutable_arguments(2)->set_variable(7); },
          "variable that is not there");
   damage(

@@ -44,6 +44,7 @@ protected:
     m.set_state_bytes(192);
     for (const char *symbol : {"front", "back"}) {
       manifest::Program *program = m.add_programs();
+      program->set_device("cpu");
       program->set_state_bytes(m.programs_size() == 1 ? 192 : 128);
       manifest::Entry *entry = program->add_entries();
       entry->set_name("train_step");
@@ -101,8 +102,8 @@ TEST_F(StagesTest, RunsEachStagesProgram) {
   EXPECT_EQ(value(0, 1), 4);
   EXPECT_EQ(value(1), 20.5f);
   EXPECT_EQ(value(2), 2);
-  // The state of the larger stage, and its arena.
-  EXPECT_EQ(session->deviceBytes(), 192 + 64);
+  // The state of the larger stage, its arena, and what it sends.
+  EXPECT_EQ(session->deviceBytes(), 192 + 64 + 8);
 }
 
 class StagesProcesses : public StagesTest,

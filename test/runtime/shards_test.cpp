@@ -9,6 +9,7 @@
 #include "runtime/data/source.h"
 #include "test/runtime/data_fixture.h"
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 
 using namespace dist;
@@ -235,6 +236,41 @@ TEST_F(ShardDataTest, OneWorkersFilesAlone) {
       has(checkSharedFiles("x=" + file("x*.npy") + "[0:2],y=" + file("y*.npy"))
               .message(),
           "a range is of all files together"));
+}
+
+// Each of CIFAR-10's batches is a file of its own, as TensorFlow counts them.
+TEST_F(ShardDataTest, AFolderOfBatchesIsSeveralFiles) {
+  for (int i = 1; i <= 5; ++i) {
+    std::string bytes;
+    for (int example = 0; example < i; ++example)
+      bytes += char(i) + std::string(3 * 32 * 32, char(10 * i));
+    std::ofstream(file("data_batch_" + std::to_string(i) + ".bin")) << bytes;
+  }
+  std::ofstream(file("test_batch.bin"))
+      << char(9) + std::string(3 * 32 * 32, char(90));
+  std::vector<std::string> files;
+  ASSERT_TRUE(listDataFiles(folder, &files).ok());
+  ASSERT_EQ(files.size(), 5u);
+  EXPECT_EQ(files[4], file("data_batch_5.bin"));
+  ShardDecision decision;
+  EXPECT_TRUE(decideShards("file", 2, 5, false, &decision).ok());
+  EXPECT_TRUE(checkSharedFiles(folder).ok());
+  DataOptions options;
+  options.spec = folder;
+  EXPECT_EQ(opened(options, entry({4, 3, 32, 32}))->examples(), 15);
+  options.workers = 2;
+  auto first = opened(options, entry({4, 3, 32, 32}));
+  EXPECT_EQ(first->examples(), 1 + 3 + 5);
+  EXPECT_EQ(example(*first, 1)[0], 30);
+  options.worker = 1;
+  auto second = opened(options, entry({4, 3, 32, 32}));
+  EXPECT_EQ(second->examples(), 2 + 4);
+  EXPECT_EQ(example(*second, 2)[0], 40);
+  // The other part is one file.
+  options.workers = 1;
+  options.worker = 0;
+  options.validation = true;
+  EXPECT_EQ(opened(options, entry({4, 3, 32, 32}))->examples(), 1);
 }
 
 } // namespace

@@ -51,19 +51,10 @@ protected:
 };
 
 /// The sum of `count` numbers as transfer `op`, in place.
-struct Sum {
-  int64_t axis = 0;
-  Piece piece{};
-  Collective call;
-  explicit Sum(int32_t op, int64_t count) {
-    piece.type = manifest::I32;
-    piece.outer = piece.rows = 1;
-    piece.bytes = 4 * count;
-    call.kind = CollectiveKind::AllReduce;
-    call.op = op;
-    call.axes = {&axis, 1};
-    call.pieces = {&piece, 1};
-  }
+struct Sum : DenseCollective {
+  explicit Sum(int32_t op, int64_t count, uint32_t axes = 1)
+      : DenseCollective(CollectiveKind::AllReduce, op, axes, manifest::I32,
+                        4 * count) {}
 };
 
 TEST_F(StartedTest, RunsInOrderAndBeside) {
@@ -81,11 +72,11 @@ TEST_F(StartedTest, RunsInOrderAndBeside) {
       ASSERT_TRUE(start(rank, sums[i]->call, buffer, buffer).ok());
     }
     for (int i = 0; i < 150; ++i) { // the first ones are long done
-      Status status = started[rank].wait(i + 1);
+      Status status = started[rank].wait(*plans[rank][i], i + 1);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(data[i].back(), 3 * i + 3);
     }
-    EXPECT_TRUE(started[rank].idle());
+    EXPECT_TRUE(started[rank].isIdle(*plans[rank].back()));
   });
 }
 
@@ -103,7 +94,7 @@ TEST_F(StartedTest, StartsAgain) {
       uint64_t number = 0;
       ASSERT_TRUE(
           started[rank].start(own, *plan, &buffer, &buffer, &number).ok());
-      Status status = started[rank].wait(number);
+      Status status = started[rank].wait(*plan, number);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(data.front(), 2 * step + 1);
       ASSERT_EQ(data.back(), 2 * step + 1);
@@ -165,7 +156,7 @@ TEST_F(StartedTest, SlicesLeaveItAlone) {
         ASSERT_TRUE(world->rank(rank).publish(*slicePlan, &begin, &at).ok());
         ASSERT_EQ(at, values + place);
       }
-      Status status = started[rank].wait(round + 1);
+      Status status = started[rank].wait(*plans[rank].back(), round + 1);
       ASSERT_TRUE(status.ok()) << status.message();
       for (int64_t i = 0; i < 3 * count; i += count / 4)
         ASSERT_EQ(all[i], 10 * round + 3 * row + i / count);
@@ -182,7 +173,7 @@ TEST_F(StartedTest, FailuresReachTheWait) {
   void *buffer = &value;
   ASSERT_TRUE(start(0, first.call, buffer, buffer).ok());
   ASSERT_TRUE(start(0, second.call, buffer, buffer).ok());
-  Status status = started[0].wait(2);
+  Status status = started[0].wait(*plans[0].back(), 2);
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_NE(status.message().find("rank 1 did not arrive"), std::string::npos)
       << status.message();
@@ -199,6 +190,47 @@ TEST_F(StartedTest, FailuresReachTheWait) {
   });
 }
 
+// What is started along one axis waits for a peer that comes when what is
+// started along the other is over, and what is not started.
+TEST_F(StartedTest, GroupsDoNotWaitForEachOther) {
+  WorldOptions options;
+  options.mesh = {2, 2};
+  options.timeout = 60;
+  open(options);
+  std::atomic<bool> done{false};
+  onRanks([&](int rank) {
+    Sum late(1, 1), other(2, 2000, 2);
+    int32_t first = rank;
+    std::vector<int32_t> second(2000, rank), third(2000, rank);
+    if (rank == 2)
+      while (!done)
+        std::this_thread::yield();
+    if (rank == 0 || rank == 2)
+      ASSERT_TRUE(start(rank, late.call, &first, &first).ok());
+    const CollectivePlan *beside = nullptr;
+    if (rank < 2) {
+      void *buffer = second.data();
+      ASSERT_TRUE(start(rank, other.call, buffer, buffer).ok());
+      beside = plans[rank].back().get();
+      Status status = started[rank].wait(*beside, 1);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(second.back(), 1);
+      EXPECT_TRUE(started[rank].isIdle(*beside));
+      buffer = third.data();
+      status = world->rank(rank).runOnce(other.call, &buffer, &buffer);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(third.back(), 1);
+    }
+    if (rank == 0) {
+      EXPECT_FALSE(started[0].isIdle(*plans[0].front()));
+      done = true;
+    }
+    Status status = started[rank].waitForAll();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(first, rank == 0 || rank == 2 ? 2 : rank);
+  });
+}
+
 TEST_F(StartedTest, AbortEndsWhatIsUnderWay) {
   open(2, 60);
   Sum sum(1, 1);
@@ -208,7 +240,7 @@ TEST_F(StartedTest, AbortEndsWhatIsUnderWay) {
   world->rank(1).abort(0, "rank 1 met a label out of range");
   Status status = started[0].waitForAll();
   EXPECT_NE(status.message().find("label out of range"), std::string::npos);
-  EXPECT_TRUE(started[0].idle());
+  EXPECT_TRUE(started[0].isIdle(*plans[0].back()));
 }
 
 TEST_F(StartedTest, IsObserved) {

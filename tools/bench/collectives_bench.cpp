@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstring>
+#include <string>
 #include <thread>
 
 using namespace dist;
@@ -73,8 +74,9 @@ void run(benchmark::State &state, Call call, Algorithm algorithm) {
                           state.threads());
 }
 
-void add(const char *name, Call call, Algorithm algorithm = Algorithm::Auto) {
-  benchmark::RegisterBenchmark(name, run, call, algorithm)
+void add(const std::string &name, Call call,
+         Algorithm algorithm = Algorithm::Auto) {
+  benchmark::RegisterBenchmark(name.c_str(), run, call, algorithm)
       ->RangeMultiplier(16)
       ->Range(4 << 10, 16 << 20)
       ->Threads(2)
@@ -86,9 +88,9 @@ void add(const char *name, Call call, Algorithm algorithm = Algorithm::Auto) {
 
 int main(int argc, char **argv) {
   add("copy", copy);
-  add("all_reduce/auto", allReduce);
-  add("all_reduce/ring", allReduce, Algorithm::Ring);
-  add("all_reduce/reduce_to_one", allReduce, Algorithm::ReduceToOne);
+  for (const AlgorithmFacts &one : allAlgorithms)
+    if (one.isOfMemory)
+      add(std::string("all_reduce/") + one.name, allReduce, one.algorithm);
   add("reduce_scatter", reduceScatter);
   add("all_gather", allGather);
   benchmark::Initialize(&argc, argv);

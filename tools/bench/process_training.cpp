@@ -7,12 +7,15 @@
 //
 // Trains a package on made-up examples, each rank in a process of its own or
 // all of them in one, and prints the median step and a digest of all variables:
-// the same for each wire.
+// the same for each wire. A process's peak memory stands beside what it held
+// before its session and what the session planned.
 //
 //   process_training PACKAGE --wire memory|shm|tcp --steps 50
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/package.h"
 #include "runtime/core/session.h"
+#include "runtime/device/cpu/library_memory.h"
 #include "runtime/device/cpu/team.h"
 #include "tools/bench/ranks_apart.h"
 #include <algorithm>
@@ -21,6 +24,30 @@
 using namespace dist;
 
 namespace {
+
+/// A line of this process's memory in KiB: VmRSS, VmHWM.
+double readMiB(const std::string &what) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(what + ":", 0) == 0)
+      return std::stod(line.substr(what.size() + 1)) / 1024;
+  return 0;
+}
+
+/// Bytes that the programs of `ranks` ranks plan: what lasts, and beside it the
+/// most that one of their entries takes.
+Status countPlanned(const manifest::Manifest &m, int ranks, double *mebibytes) {
+  cpu::LibraryMemory library;
+  DIST_RETURN_IF_ERROR(cpu::LibraryMemory::create(m, &library));
+  int64_t most = 0;
+  for (int number = 0; number < m.programs_size(); ++number)
+    for (const manifest::Entry &entry : m.programs(number).entries())
+      most =
+          std::max(most, stateBytes(m, m.programs(number)) + arenaBytes(entry) +
+                             library.block(number).bytes());
+  *mebibytes = double(most) * ranks / (1 << 20);
+  return Status();
+}
 
 /// The box of an argument, element by element: small floats, numbers of
 /// classes, all examples real.
@@ -63,7 +90,9 @@ Tensor makeInput(const manifest::Binding &argument, const Window &window,
   return input;
 }
 
-Status train(Session &session, int steps, bool tells) {
+/// `before`, `planned`: MiB.
+Status train(Session &session, int steps, double before, double planned,
+             bool tells) {
   const manifest::Entry *entry = session.findEntry("train_step");
   if (!entry)
     return Status::error(StatusCode::InvalidInput, "no train_step");
@@ -93,9 +122,12 @@ Status train(Session &session, int steps, bool tells) {
       digest = (digest ^ static_cast<unsigned char>(byte)) * 1099511628211u;
   }
   std::sort(seconds.begin(), seconds.end());
+  double peak = readMiB("VmHWM");
   if (tells)
-    std::printf("step %.3f ms, variables %016llx\n",
-                1e3 * seconds[seconds.size() / 2],
+    std::printf("step %.3f ms, peak %.1f MiB (%.2f of %.1f before and %.1f "
+                "planned), variables %016llx\n",
+                1e3 * seconds[seconds.size() / 2], peak,
+                peak / (before + planned), before, planned,
                 static_cast<unsigned long long>(digest));
   return Status();
 }
@@ -131,9 +163,13 @@ Status runRank(const std::string &package, const manifest::Manifest &m,
     DIST_RETURN_IF_ERROR(
         Placement::create(std::move(ranks), &*session.placement));
   }
+  double before = readMiB("VmRSS"), planned = 0;
+  DIST_RETURN_IF_ERROR(
+      countPlanned(m, together ? m.ranks() - m.mesh().host() : 1, &planned));
   std::unique_ptr<Session> made;
   DIST_RETURN_IF_ERROR(Session::open(package, session, &made));
-  return train(*made, std::stoi(options["--steps"]), session.process == 0);
+  return train(*made, std::stoi(options["--steps"]), before, planned,
+               session.process == 0);
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "tools/dist-opt/CheckOptions.h"
 #include "passes/Graph/TrainingTables.h"
 #include "passes/Partition/Compression.h"
+#include "passes/Strategy/Partitioner.h"
 #include "passes/Strategy/SplitRule.h"
 #include "tools/dist-opt/Diagnostics.h"
 
@@ -35,6 +36,8 @@ LogicalResult mlir::dist::checkOptions(const Options &options) {
   for (const std::string &rule : options.split)
     if (failed(SplitRule::parse(rule, fail)))
       return failure();
+  if (failed(Partitioner::parse(options.partitioner, options.servers, fail)))
+    return failure();
   if (!options.compress.empty() &&
       failed(CompressionSpec::parse(options.compress, fail)))
     return failure();

@@ -13,8 +13,9 @@
 namespace mlir::dist {
 
 /// Prints what is wrong with the words of `--loss`, `--optimizer`,
-/// `--lr-schedule`, `--metrics`, `--split` or `--compress`: wrong usage
-/// whatever the model is, which in a pass would be an error of the model.
+/// `--lr-schedule`, `--metrics`, `--split`, `--partitioner` or `--compress`:
+/// wrong usage whatever the model is, which in a pass would be an error of the
+/// model.
 LogicalResult checkOptions(const ::dist::tools::Options &options);
 
 } // namespace mlir::dist

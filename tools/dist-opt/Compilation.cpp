@@ -261,10 +261,11 @@ LogicalResult Compilation::lower(OwningOpRef<ModuleOp> few, bool toLLVM) {
   return success();
 }
 
-std::optional<ExplainReport> Compilation::makeReport(bool details) {
+std::optional<ExplainReport> Compilation::makeReport(ModuleOp few,
+                                                     bool details) {
   MachineModel machine = getMachine();
   ExplainReport report = explain(*module, machine, details);
-  if (failed(predictByKernels(*module, loweringOptions(), machine, report,
+  if (failed(predictByKernels(*module, few, loweringOptions(), machine, report,
                               details)) ||
       failed(explainServers(report, details)))
     return std::nullopt;
@@ -290,6 +291,7 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
       {memory.otherState, "other state"},
       {memory.prepared, "weights as kernels read them"},
       {memory.library, "the library's kernels"},
+      {memory.copies, "copies of what it sends"},
       {memory.arena, "activations, gradients and buffers"}};
   llvm::sort(parts, std::greater<>());
   std::string list;
@@ -342,14 +344,17 @@ std::optional<ExplainReport> Compilation::predict(Entries entries) {
     return std::nullopt;
   if (failed(annotate()))
     return std::nullopt;
-  // Passes have not verified what they did: once, before it is lowered.
-  if (failed(partition()) || failed(unroll()) || failed(mlir::verify(*module)))
+  if (failed(partition()))
     return std::nullopt;
   // A variable's split is one for all entries, which all have a say in it: only
   // now can those go that the step doesn't run.
   if (entries == Entries::OfAStep)
     keepStepEntries();
-  return makeReport();
+  OwningOpRef<ModuleOp> few = showFew();
+  // Passes have not verified what they did: once, before it is lowered.
+  if (failed(unroll()) || failed(mlir::verify(*module)))
+    return std::nullopt;
+  return makeReport(few.get());
 }
 
 std::vector<ModuleOp> Compilation::getServers() {
@@ -420,7 +425,8 @@ int Compilation::run() {
   }
   OwningOpRef<ModuleOp> written = rolled ? module->clone() : ModuleOp();
   OwningOpRef<ModuleOp> few;
-  if (stage == "package" || stage == "rt" || stage == "llvm" ||
+  bool reports = stage == "explain" || options.memoryLimitGiB > 0;
+  if (reports || stage == "package" || stage == "rt" || stage == "llvm" ||
       options.check == "kernels")
     few = showFew();
   if (failed(unroll()))
@@ -437,9 +443,9 @@ int Compilation::run() {
     return printer.exitCode();
   if (stage == "package")
     return emitPackage(std::move(few));
-  if (stage == "explain" || options.memoryLimitGiB > 0) {
+  if (reports) {
     std::optional<ExplainReport> report =
-        makeReport(/*details=*/options.explain == "html");
+        makeReport(few.get(), /*details=*/options.explain == "html");
     if (!report || failed(checkMemory(*report)))
       return printer.exitCode();
     if (stage == "explain")

@@ -91,8 +91,8 @@ private:
   /// start. Lowering takes as long for many microbatches as for few.
   OwningOpRef<ModuleOp> showFew();
   /// What the partitioned module moves, holds and takes, as a copy of it is
-  /// lowered; for a page with details.
-  std::optional<ExplainReport> makeReport(bool details = false);
+  /// lowered; for a page with details. `few`: what showFew gave.
+  std::optional<ExplainReport> makeReport(ModuleOp few, bool details = false);
   /// `--memory-limit`: refused before anything runs, with the parts.
   LogicalResult checkMemory(const ExplainReport &report);
   /// Passes from the partitioner on see what is as long as the model times its
@@ -128,7 +128,8 @@ private:
   void fillTrainOptions(TrainPipelineOptions &train);
   void fillPartitionOptions(PartitionPipelineOptions &partition);
   MachineModel getMachine() const {
-    return trained.machine.getModel(threads, strategy.workers,
+    return trained.machine.getModel(threads, int64_t(options.devices.size()),
+                                    strategy.workers,
                                     std::max(1, options.hosts));
   }
   bool freesGradients() const;

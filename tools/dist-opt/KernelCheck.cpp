@@ -277,7 +277,7 @@ int mlir::dist::reportKernelCheck(ModuleOp global, ModuleOp local, ModuleOp few,
     return reportError(Status::error(StatusCode::Unavailable,
                                      "cannot make a temporary folder", folder,
                                      code.message(), "give another TMPDIR"));
-  auto clean = llvm::make_scope_exit(
+  llvm::scope_exit clean(
       [&] { (void)llvm::sys::fs::remove_directories(folder); });
   bool isEqual = true;
   for (const LoweringOptions &run : runs) {

@@ -12,6 +12,16 @@ using namespace mlir::dist;
 
 ::dist::Status Machine::read(const ::dist::tools::Options &options) {
   model.cores = countUsableThreads();
+  auto read = std::make_shared<TransferTimes>();
+  if (::dist::Status status =
+          TransferTimes::read(options.collectivesTable, options.linkTable,
+                              std::max(1, options.hosts), *read);
+      !status.ok())
+    return status;
+  if (!read->isEmpty())
+    model.transfers = std::move(read);
+  if (const ::dist::LinkTable *links = findLinks(); links && links->cores() > 0)
+    model.cores = links->cores();
   ::dist::MachineFigures figures;
   setLinks(figures);
   if (::dist::Status status =
@@ -41,8 +51,14 @@ void Machine::setLinks(const ::dist::MachineFigures &figures) {
   network = {figures.networkBytesPerSecond, figures.networkLatency};
 }
 
-MachineModel Machine::getModel(int64_t threads, int64_t workers,
-                               int64_t hosts) const {
+/// Of two ranks that are so many apart.
+static Link getLink(const ::dist::LinkTable &links, int64_t apart) {
+  const ::dist::LinkLevel &level = links.levels()[links.levelBetween(0, apart)];
+  return {level.bytesPerSecond, level.latency};
+}
+
+MachineModel Machine::getModel(int64_t threads, int64_t devices,
+                               int64_t workers, int64_t hosts) const {
   MachineModel result = model;
   result.threads = threads;
   result.hosts = hosts;
@@ -50,6 +66,10 @@ MachineModel Machine::getModel(int64_t threads, int64_t workers,
   // sends messages to those of its own process, too (see rt-read-peers).
   result.link = workers > 1 ? process : memory;
   result.processLink = hosts > 1 ? network : process;
+  if (const ::dist::LinkTable *links = findLinks()) {
+    result.link = getLink(*links, devices - 1);
+    result.processLink = getLink(*links, devices * workers - 1);
+  }
   return result;
 }
 

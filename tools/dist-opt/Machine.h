@@ -8,6 +8,7 @@
 #define TOOLS_DIST_OPT_MACHINE_H
 
 #include "passes/Analysis/Explain.h"
+#include "passes/Analysis/TransferTimes.h"
 #include "runtime/core/machine_figures.h"
 #include "runtime/core/status.h"
 #include "tools/options/options.h"
@@ -22,14 +23,18 @@ public:
   /// Those that were asked for are not replaced by others unnoticed: an error.
   ::dist::Status read(const ::dist::tools::Options &options);
 
-  /// With devices of so many threads, of so many processes on so many machines.
-  MachineModel getModel(int64_t threads, int64_t workers = 1,
-                        int64_t hosts = 1) const;
+  /// With devices of so many threads, so many in each of so many processes on
+  /// so many machines.
+  MachineModel getModel(int64_t threads, int64_t devices, int64_t workers,
+                        int64_t hosts) const;
 
   /// Whose figures they are, for a heading.
   std::string describe() const;
 
 private:
+  const ::dist::LinkTable *findLinks() const {
+    return model.transfers ? model.transfers->getLinks() : nullptr;
+  }
   void setLinks(const ::dist::MachineFigures &figures);
 
   MachineModel model;

@@ -298,6 +298,9 @@ void Compilation::fillPartitionOptions(PartitionPipelineOptions &partition) {
   partition.overlap = options.overlap;
   partition.freeGradients = freesGradients();
   partition.allReduce = options.allReduce;
+  partition.collectivesTable = options.collectivesTable;
+  partition.linkTable = options.linkTable;
+  partition.hosts = std::max(1, options.hosts);
   partition.compress = options.compress;
   partition.stages = strategy.stages;
   for (const auto &[axis, count] : strategy.processes)

@@ -17,7 +17,6 @@
 #include "tools/options/interrupt.h"
 #include "tools/options/strategies.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -53,13 +52,13 @@ static int writePage(const ExplainReport &report, const Options &options) {
   page.title = llvm::sys::path::filename(options.model).str() + ", " +
                ::dist::tools::formatStrategies(options.strategies);
   if (!options.traceFile.empty()) {
-    auto file = llvm::MemoryBuffer::getFile(options.traceFile, /*IsText=*/true);
-    if (!file)
-      return reportError(::dist::Status::error(
-          ::dist::StatusCode::Unavailable, "cannot read the trace",
-          options.traceFile, file.getError().message(),
-          "give a file of dist-run --trace"));
-    page.trace = (*file)->getBuffer().str();
+    std::shared_ptr<const ::dist::FileBytes> file;
+    if (::dist::Status status =
+            ::dist::FileBytes::open(options.traceFile, &file);
+        !status.ok())
+      return reportError(status);
+    // An empty text would be none.
+    page.trace = file->bytes().empty() ? " " : std::string(file->bytes());
   }
   std::string error;
   FailureOr<std::string> text = formatExplainPage(report, page, error);

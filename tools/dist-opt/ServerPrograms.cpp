@@ -78,8 +78,8 @@ LogicalResult Compilation::explainServers(ExplainReport &report, bool details) {
   report.workers = options.workers;
   for (auto [number, server] : llvm::enumerate(servers)) {
     ExplainReport own = explain(*server, getMachine(), details);
-    if (failed(predictByKernels(*server, loweringOptions(), getMachine(), own,
-                                details)))
+    if (failed(predictByKernels(*server, {}, loweringOptions(), getMachine(),
+                                own, details)))
       return failure();
     for (EntryReport &entry : own.entries) {
       entry.server = number;

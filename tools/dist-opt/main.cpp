@@ -9,6 +9,7 @@
 #include "tools/dist-opt/Driver.h"
 #include "tools/dist-opt/FatalErrors.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/streams.h"
 #include "tools/options/truncation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -48,6 +49,7 @@ static bool isMlirOpt(ArrayRef<StringRef> arguments) {
 }
 
 int main(int argc, char **argv) {
+  ::dist::tools::holdStandardStreams();
   ::dist::tools::reportFailedWrites();
   mlir::dist::endWithErrorLines();
   DialectRegistry registry;

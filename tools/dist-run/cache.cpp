@@ -91,6 +91,9 @@ std::string CompileCache::keyOf(const std::string &hashOfModel) const {
     hash.addPiece(std::to_string(CPU_COUNT(&cores)));
   // Figures and plans are read with the options, before any model.
   hash.addPiece(hashOrNone(machineFile(options.machine)));
+  for (const std::string &table : {options.collectivesTable, options.linkTable})
+    if (!table.empty())
+      hash.addPiece(hashOrNone(table));
   const std::string plan = "--strategy=@";
   for (const std::string &word : arguments) {
     hash.addPiece(word);

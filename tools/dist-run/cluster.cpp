@@ -95,10 +95,8 @@ static std::string chooseInterface(const ClusterSpec &spec) {
   return std::getenv("UCX_NET_DEVICES") ? "" : cluster::ownInterface(spec);
 }
 
-Status ClusterRun::Impl::watchEachOther(const Options &options,
-                                        bool outlivesMembers) {
+Status ClusterRun::Impl::watchEachOther(const Options &options) {
   cluster::HeartbeatOptions watching;
-  watching.outlivesMembers = outlivesMembers;
   watching.patience = options.heartbeatTimeout;
   watching.ports = {options.firstPort, options.lastPort};
   return cluster::watchMembers(*membership, spec, std::move(watching),
@@ -153,6 +151,7 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.timeout = options.startTimeout;
   joining.cpus = int(cpu::usableCpus().size());
   joining.isElastic = options.elastic;
+  joining.takesWorkersBack = !spec.of(cluster::Job::Ps).empty();
   DIST_RETURN_IF_ERROR(openStore(options, &joining.store));
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
@@ -204,6 +203,8 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(membership.shareFacts(facts));
   impl->heartbeatBefore.reset();
+  if (!impl->spec.of(cluster::Job::Ps).empty())
+    return joinServed(options, package, settings);
   DIST_RETURN_IF_ERROR(
       cluster::chooseCpuVariant(membership, &settings->cpuVariant));
   Variant variant;
@@ -212,24 +213,12 @@ Status ClusterRun::join(const Options &options, const std::string &package,
   std::vector<int> hosts;
   for (const cluster::Member &member : membership.members())
     hosts.push_back(member.host);
-  if (variant.manifest.servers_size() > 0) {
-    // What a lost worker had to do is another's.
-    DIST_RETURN_IF_ERROR(
-        impl->watchEachOther(options, /*outlivesMembers=*/true));
-    if (isChief()) {
-      noteCluster(impl->spec, impl->secret.has_value(), hosts,
-                  int(impl->spec.trainers().size()), "");
-      DIST_RETURN_IF_ERROR(impl->serveMetrics(options));
-    }
-    return joinServed(package, settings->cpuVariant);
-  }
   // The one that is left has all ranks, as a run without a cluster.
   if (membership.members().size() == 1)
     return Status();
   // Who trains in step ends with the first that is lost.
   if (!impl->heartbeat)
-    DIST_RETURN_IF_ERROR(
-        impl->watchEachOther(options, /*outlivesMembers=*/false));
+    DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   DIST_RETURN_IF_ERROR(
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
@@ -295,8 +284,7 @@ Status ClusterRun::connect(const Options &options, const WorldOptions &world,
                            std::shared_ptr<World> *out) {
   DIST_RETURN_IF_ERROR(impl->meetOthers(options));
   Membership &membership = *impl->membership;
-  DIST_RETURN_IF_ERROR(
-      impl->watchEachOther(options, /*outlivesMembers=*/false));
+  DIST_RETURN_IF_ERROR(impl->watchEachOther(options));
   std::vector<RankPlacement> ranks;
   for (const cluster::Member &member : membership.members()) {
     int number = int(ranks.size());
@@ -319,31 +307,56 @@ Status ClusterRun::connect(const Options &options, const WorldOptions &world,
   return Status();
 }
 
-Status ClusterRun::joinServed(const std::string &package,
-                              const std::string &cpu) {
+Status ClusterRun::joinServed(const Options &options,
+                              const std::string &package,
+                              SessionOptions *settings) {
   setActivity("connecting to the other processes");
-  std::unique_ptr<Transport> end;
-  DIST_RETURN_IF_ERROR(cluster::makeClusterTransport(
-      *impl->membership, chooseInterface(impl->spec), &end));
-  ps::Cast cast;
-  cast.workers = int(impl->spec.of(cluster::Job::Worker).size());
-  cast.servers = int(impl->spec.of(cluster::Job::Ps).size());
-  for (const cluster::Member &member : impl->membership->members())
-    cast.names.push_back(member.task.text());
-  cluster::Heartbeat &heartbeat = *impl->heartbeat;
+  Impl &own = *impl;
+  DIST_RETURN_IF_ERROR(own.enterServed(options));
+  settings->cpuVariant = own.cpuVariant;
+  if (isChief()) {
+    std::vector<int> hosts;
+    for (const cluster::Member &member : own.membership->members())
+      hosts.push_back(member.host);
+    noteCluster(own.spec, own.secret.has_value(), hosts,
+                int(own.spec.trainers().size()), "");
+    DIST_RETURN_IF_ERROR(own.serveMetrics(options));
+  }
   ServedRun::Beats beats;
-  beats.lost = [&heartbeat, self = impl->membership->self()] {
-    std::vector<std::pair<int, std::string>> lost;
-    for (cluster::LostMember &one : heartbeat.findLost(/*waits=*/false))
-      // Who is given up hears nothing more, of the coordinator neither.
-      lost.emplace_back(one.member == self ? ps::Cast::coordinator : one.member,
-                        std::move(one.why));
-    return lost;
-  };
-  beats.isIn = [&heartbeat](int64_t closure) { heartbeat.begin(closure + 1); };
+  beats.lost = cluster::watchBy(*own.heartbeat, own.end->rank());
+  beats.isIn = [&own](int64_t closure) { own.heartbeat->begin(closure + 1); };
   beats.explain = [this](const Status &failed) { return explain(failed); };
-  return ServedRun::create(package, cpu, cast, std::move(end), std::move(beats),
-                           &impl->served);
+  beats.takeBack = [&own](ps::CoordinatorOptions *coordinating) {
+    cluster::takeWorkersBack(*own.membership, own.spec, own.cpuVariant,
+                             *own.heartbeat, coordinating);
+  };
+  beats.comeBack = [&own, options](ps::Cast *cast,
+                                   std::unique_ptr<Transport> *end,
+                                   ps::Mail::Watch *lost) {
+    DIST_RETURN_IF_ERROR(own.membership->beBack());
+    DIST_RETURN_IF_ERROR(own.enterServed(options));
+    *cast = own.cast;
+    *lost = cluster::watchBy(*own.heartbeat, own.end->rank());
+    *end = std::move(own.end);
+    return Status();
+  };
+  return ServedRun::create(package, own.cpuVariant, own.cast,
+                           std::move(own.end), std::move(beats), &own.served);
+}
+
+Status ClusterRun::Impl::enterServed(const Options &options) {
+  cluster::ServedOptions joining;
+  joining.watching.patience = options.heartbeatTimeout;
+  joining.watching.ports = {options.firstPort, options.lastPort};
+  joining.networkDevices = chooseInterface(spec);
+  joining.timeout = options.startTimeout;
+  cluster::ServedPart part;
+  DIST_RETURN_IF_ERROR(cluster::joinServed(*membership, spec, joining, &part));
+  cast = std::move(part.cast);
+  heartbeat = std::move(part.heartbeat);
+  end = std::move(part.end);
+  cpuVariant = std::move(part.cpuVariant);
+  return Status();
 }
 
 Status ClusterRun::agreeOn(
@@ -353,6 +366,9 @@ Status ClusterRun::agreeOn(
     return Status();
   Membership &membership = *impl->membership;
   DIST_RETURN_IF_ERROR(membership.agreeOn(what));
+  // It writes nothing.
+  if (membership.isBack())
+    return Status();
   std::vector<std::string> paths;
   for (const std::string &file : files) {
     std::error_code error;
@@ -374,7 +390,7 @@ Status ClusterRun::agreeOn(
 }
 
 Status ClusterRun::askChief(const std::string &what, bool *mine) {
-  if (!impl)
+  if (!impl || impl->membership->isBack())
     return Status();
   std::vector<std::vector<std::string>> all;
   DIST_RETURN_IF_ERROR(

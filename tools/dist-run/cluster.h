@@ -107,7 +107,8 @@ public:
   std::string describeTraffic() const;
 
 private:
-  Status joinServed(const std::string &package, const std::string &cpu);
+  Status joinServed(const Options &options, const std::string &package,
+                    SessionOptions *settings);
 
   struct Impl;
   std::unique_ptr<Impl> impl;

@@ -57,7 +57,7 @@ Status ClusterRun::beginEpoch(const Options &options) {
   if (own.membership->members().size() == 1) // nobody to miss
     return Status();
   own.membership->watch([&own] { return own.checkBefore(); });
-  DIST_RETURN_IF_ERROR(own.watchEachOther(options, false));
+  DIST_RETURN_IF_ERROR(own.watchEachOther(options));
   own.membership->watch([&own] {
     Status known = own.heartbeat->check();
     return known.ok() ? own.checkBefore() : known;

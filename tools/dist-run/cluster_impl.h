@@ -9,6 +9,7 @@
 
 #include "runtime/cluster/heartbeat/heartbeat.h"
 #include "runtime/cluster/membership/process.h"
+#include "runtime/cluster/membership/served.h"
 #include "runtime/cluster/membership/world.h"
 #include "runtime/cluster/status/metrics_server.h"
 #include "tools/dist-run/cluster.h"
@@ -36,6 +37,10 @@ struct ClusterRun::Impl {
   std::weak_ptr<MessageWorld> world;               // the session's
   Placement placement;
   std::unique_ptr<ServedRun> served; // null: all train in step
+  // Of a process of parameter servers: what `served` is made with.
+  ps::Cast cast;
+  std::unique_ptr<Transport> end;
+  std::string cpuVariant;
   /// Of which each process of this machine takes a part; none: it is bound.
   std::vector<int> allCpus;
   Preparation preparation;
@@ -62,7 +67,9 @@ struct ClusterRun::Impl {
   Status meetOthers(const Options &options);
   void takeMembers(Options *options);
   /// From now on processes that end, or are frozen, are lost to the others.
-  Status watchEachOther(const Options &options, bool outlivesMembers);
+  Status watchEachOther(const Options &options);
+  /// The same, and messages, of a process of parameter servers.
+  Status enterServed(const Options &options);
   std::vector<int> findLost(bool waits) const;
   Status checkBefore() const;
   Status serveMetrics(const Options &options);

@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/comm/schedule/times.h"
 #include "runtime/core/world.h"
 #include "runtime/train/time_collectives.h"
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
-#include "tools/options/collectives.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
 #include <cstdio>
@@ -34,8 +34,8 @@ static std::string describe(const CollectiveTimes &times,
     std::snprintf(line, sizeof line,
                   "all_reduce of %lld bytes, %lld ranks over %s: %s, %.1f us\n",
                   static_cast<long long>(row.bytes),
-                  static_cast<long long>(row.ranks), nameOf(row.link),
-                  nameOf(row.algorithm), row.seconds * 1e6);
+                  static_cast<long long>(row.ranks), name(row.link),
+                  name(row.algorithm), row.seconds * 1e6);
     text += line;
   }
   return text + std::to_string(times.size()) + " rows written to " + path +

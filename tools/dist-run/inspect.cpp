@@ -314,7 +314,7 @@ static std::string infoJson(const manifest::Manifest &manifest,
     for (const manifest::Entry &item : program.entries()) {
       text += separator + std::string("{\"name\":") + jsonString(item.name()) +
               ",\"flops\":" + jsonNumber(item.flops()) +
-              ",\"arena_bytes\":" + std::to_string(item.arena_bytes()) + "}";
+              ",\"arena_bytes\":" + std::to_string(arenaBytes(item)) + "}";
       separator = ",";
     }
   return text + "]}\n";
@@ -384,7 +384,7 @@ static std::string infoText(const manifest::Manifest &manifest,
   for (const manifest::Program &program : manifest.programs())
     for (const manifest::Entry &entry : program.entries())
       text += "  " + entry.name() + ": " + fixed(entry.flops() / 1e6, 3) +
-              " MFLOP, arena " + fixed(double(entry.arena_bytes()) / 1e6, 3) +
+              " MFLOP, arena " + fixed(double(arenaBytes(entry)) / 1e6, 3) +
               " MB\n";
   return text;
 }

@@ -122,7 +122,9 @@ private:
   std::vector<std::string> command;
   std::string package;
   int *restarts;
-  bool isElastic = false;
+  /// Which of them may be started again while the others work, from one to
+  /// before another.
+  size_t firstAgain = 0, endAgain = 0;
   std::vector<Port> ports;
   std::vector<Worker> workers;
   /// Of this job alone, in the workers' environment, which other users cannot
@@ -210,9 +212,13 @@ Status Workers::startOne(int index) {
 Status Workers::start(const Options &options, int servers,
                       const std::string &program) {
   package = program;
-  isElastic = options.elastic;
-  isChiefs = servers > 0 || isElastic;
-  canLoseChief = isElastic && options.store;
+  isChiefs = servers > 0 || options.elastic;
+  canLoseChief = options.elastic && options.store;
+  if (isChiefs) {
+    firstAgain = canLoseChief ? 0 : 1;
+    // Behind the chief of servers, which have no other to take what they hold.
+    endAgain = options.workers + (servers > 0 ? 1 : 0);
+  }
   DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
   const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
                                                {"worker", options.workers},
@@ -362,12 +368,12 @@ static void noteRestart(const std::string &why, const std::string &what,
 }
 
 void Workers::startAgain() {
-  for (size_t i = canLoseChief ? 0 : 1; i < workers.size(); ++i) {
+  for (size_t i = firstAgain; i < endAgain; ++i) {
     Worker &worker = workers[i];
     bool isLost =
         worker.hasEnded && isAccident(worker.status) &&
         (WIFSIGNALED(worker.status) || Clock::now() - worker.end > kStopping);
-    if (!isElastic || !isLost || *restarts == 0 || isOver() || interruptedBy())
+    if (!isLost || *restarts == 0 || isOver() || interruptedBy())
       continue;
     --*restarts;
     noteRestart(describeEnd(worker), "it is started", *restarts);
@@ -476,6 +482,11 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   Shield shield("telling the workers");
   manifest::Manifest manifest;
   status = readManifest(program.folder, &manifest);
+  if (status.ok() && options.maxRestarts > 0 && options.checkpoint.empty() &&
+      !options.elastic && manifest.servers_size() == 0)
+    status = Status::error(
+        StatusCode::InvalidArgument, "wrong option value", "--max-restarts",
+        "a run that saves nothing would begin anew", "add --checkpoint DIR");
   std::vector<std::string> command = ownCommandLine();
   int restarts = options.maxRestarts, code = 0;
   while (status.ok()) {

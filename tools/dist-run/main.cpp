@@ -12,6 +12,7 @@
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/streams.h"
 #include "tools/options/truncation.h"
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +50,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  holdStandardStreams();
   waitBriefly(argv);
   prepareCluster();
   guardMappedFiles("dist-run");

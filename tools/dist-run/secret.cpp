@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/secret.h"
-#include "runtime/formats/file.h"
+#include "runtime/formats/text_file.h"
 #include <cstdlib>
 
 namespace dist::tools {
@@ -45,9 +45,7 @@ static Status readPem(const char *option, const std::string &path,
                       std::string *out) {
   if (path.empty())
     return Status();
-  std::shared_ptr<const FileBytes> file;
-  DIST_RETURN_IF_ERROR(FileBytes::open(path, &file));
-  out->assign(file->bytes());
+  DIST_RETURN_IF_ERROR(readText(path, out));
   return out->find("-----BEGIN ") != std::string::npos
              ? Status()
              : Status::error(StatusCode::InvalidInput, "this is no PEM", path,

@@ -16,7 +16,14 @@
 
 namespace dist::tools {
 
-Status checkServed(const Options &options) {
+Status checkServed(const Options &options, int servers) {
+  if (servers == 0)
+    return options.evaluationShards == 0
+               ? Status()
+               : Status::error(StatusCode::InvalidArgument,
+                               "only workers of parameter servers evaluate in "
+                               "parts",
+                               "--evaluation-shards", "", "leave it out");
   const std::pair<const char *, bool> given[] = {
       {"--steps-per-launch", options.stepsPerLaunch > 1},
       {"--trace", !options.trace.empty()}};
@@ -34,12 +41,29 @@ Status ServedRun::create(const std::string &package, const std::string &cpu,
   auto made = std::make_unique<ServedRun>();
   made->cast = cast;
   DIST_RETURN_IF_ERROR(ps::Layout::read(package, cpu, &made->layout));
-  made->mail =
-      std::make_unique<ps::Mail>(std::move(end), made->layout.largestLetter());
-  made->mail->setWatch(beats.lost);
   made->beats = std::move(beats);
+  made->open(std::move(end));
   *out = std::move(made);
   return Status();
+}
+
+void ServedRun::open(std::unique_ptr<Transport> end) {
+  mail = std::make_unique<ps::Mail>(std::move(end), layout.largestLetter());
+  mail->setWatch(beats.lost);
+}
+
+bool ServedRun::isBack(const Status &failed) {
+  Status known = beats.explain(failed);
+  // The others have not given it up.
+  if (failed.ok() || known.message() == failed.message() || interruptedBy())
+    return false;
+  mail.reset();
+  std::unique_ptr<Transport> end;
+  if (!beats.comeBack(&cast, &end, &beats.lost).ok())
+    return false;
+  printNote("dist-run: note: " + known.message() + ": it comes back");
+  open(std::move(end));
+  return true;
 }
 
 std::string ServedRun::ownPackage(const std::string &package) const {
@@ -83,21 +107,44 @@ int ServedRun::serve(Session &session) {
 }
 
 int ServedRun::work(Session &session, const Dataset &data,
-                    const FitOptions &options) {
+                    const Dataset *validation, const FitOptions &options) {
   Shield shield("finishing the step");
   std::unique_ptr<ps::SessionReplica> replica;
+  std::unique_ptr<ps::EvaluatingReplica> evaluating;
   ps::Ending ending = ps::Ending::Done;
   Status status = ps::SessionReplica::create(
       session, layout, &data,
       {options.shuffle, options.dropRemainder, options.onNonfinite}, &replica);
+  // Whether it is to is for the chief.
+  if (status.ok() && validation && layout.tables.empty())
+    status = ps::EvaluatingReplica::create(session, layout, *validation,
+                                           *replica, &evaluating);
+  ps::Replica *all =
+      evaluating ? evaluating.get() : static_cast<ps::Replica *>(replica.get());
   if (status.ok())
-    status = ps::work(*mail, *replica, {cast, isTold, beats.isIn}, &ending);
+    do
+      status = ps::work(*mail, *all, {cast, isTold, beats.isIn}, &ending);
+    while (isBack(status));
   shield.dismiss();
   return finish(status, ending);
 }
 
-Status ServedRun::coordinate(const Options &options,
-                             std::unique_ptr<Session> *session) {
+/// Whether workers can evaluate, if they are to.
+Status ServedRun::checkEvaluation(const Options &options,
+                                  const Dataset *validation) const {
+  if (options.evaluationShards == 0)
+    return Status();
+  if (!validation)
+    return Status::error(StatusCode::InvalidArgument, "nothing to evaluate",
+                         "--evaluation-shards", "there are no validation data",
+                         "add --validation-data or --validation-split");
+  return layout.tables.empty() ? Status()
+                               : ps::EvaluatingReplica::refuseTables(layout);
+}
+
+Status ServedRun::coordinate(const Options &options, const Dataset *validation,
+                             std::unique_ptr<Session> *session,
+                             FitOptions *fitting) {
   ps::CoordinatorOptions coordinating;
   coordinating.cast = cast;
   coordinating.staleness = options.staleness;
@@ -106,18 +153,30 @@ Status ServedRun::coordinate(const Options &options,
   coordinating.patience =
       std::chrono::duration_cast<ps::Mail::Clock::duration>(std::min(
           std::chrono::duration<double>(options.collectiveTimeout), longest));
+  // As long as it takes to start one again, and for it to load all it needs.
+  if (options.maxRestarts > 0)
+    coordinating.returnTime = std::chrono::minutes(2);
   coordinating.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
   };
+  beats.takeBack(&coordinating);
   coordinator = std::make_unique<ps::Coordinator>(*mail, coordinating);
   std::unique_ptr<ps::ServedSession> served;
-  Status status = ps::ServedSession::create(std::move(*session), layout,
-                                            *coordinator, &served);
+  Status status = checkEvaluation(options, validation);
+  if (status.ok())
+    status = ps::ServedSession::create(std::move(*session), layout,
+                                       *coordinator, &served);
   if (!status.ok()) {
     end(status, FitOutcome());
     return status;
   }
   steps = std::make_unique<ps::ClosureRunner>(*coordinator, *served);
+  if (options.evaluationShards > 0)
+    evaluation = std::make_unique<ps::ClosureEvaluation>(
+        *coordinator, *served, *validation, options.evaluationShards,
+        layout.largestLetter());
+  fitting->runner = steps.get();
+  fitting->evaluator = evaluation.get();
   *session = std::move(served);
   return Status();
 }

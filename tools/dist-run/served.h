@@ -14,6 +14,7 @@
 #define TOOLS_DIST_RUN_SERVED_H
 
 #include "runtime/parameter_server/closure_runner.h"
+#include "runtime/parameter_server/evaluation.h"
 #include "runtime/parameter_server/layout.h"
 #include "runtime/train/trainer.h"
 #include "tools/options/options.h"
@@ -21,8 +22,9 @@
 
 namespace dist::tools {
 
-/// What `fit` has no counterpart of under parameter servers, by name.
-Status checkServed(const Options &options);
+/// What `fit` has no counterpart of under parameter servers, by name; without
+/// any, what is theirs alone.
+Status checkServed(const Options &options, int servers);
 
 /// What this process has sent, for the log; `name`: its own in the cluster.
 std::string describeTraffic(const std::string &name, const Traffic &sent);
@@ -36,6 +38,13 @@ public:
     std::function<void(int64_t closure)> isIn;
     /// What an error comes from.
     std::function<Status(const Status &failed)> explain;
+    /// The chief takes in workers that come back.
+    std::function<void(ps::CoordinatorOptions *)> takeBack;
+    /// A worker that the others have given up takes its place again, as another
+    /// rank.
+    std::function<Status(ps::Cast *cast, std::unique_ptr<Transport> *end,
+                         ps::Mail::Watch *lost)>
+        comeBack;
   };
 
   /// Reads how the variables of a package are spread; `end` reaches all ranks
@@ -51,18 +60,25 @@ public:
 
   /// A server's run, and a worker's; their exit codes.
   int serve(Session &session);
-  int work(Session &session, const Dataset &data, const FitOptions &options);
+  int work(Session &session, const Dataset &data, const Dataset *validation,
+           const FitOptions &options);
 
   /// The chief's session with the servers' variables, in place of that of the
-  /// package, and who runs its steps. The others are told of an error.
-  Status coordinate(const Options &options, std::unique_ptr<Session> *session);
-  StepRunner *runner() { return steps.get(); }
+  /// package, and who runs its steps, and evaluates. The others are told of an
+  /// error.
+  Status coordinate(const Options &options, const Dataset *validation,
+                    std::unique_ptr<Session> *session, FitOptions *fitting);
   /// Tells the others that the run is over. Once, from `coordinate` on.
   void end(const Status &why, const FitOutcome &outcome);
 
   std::string describeTraffic() const;
 
 private:
+  void open(std::unique_ptr<Transport> end);
+  /// Whether a worker that has failed is back with the others.
+  bool isBack(const Status &failed);
+  Status checkEvaluation(const Options &options,
+                         const Dataset *validation) const;
   int finish(const Status &status, ps::Ending ending) const;
 
   ps::Layout layout;
@@ -71,6 +87,7 @@ private:
   std::unique_ptr<ps::Mail> mail;
   std::unique_ptr<ps::Coordinator> coordinator;
   std::unique_ptr<StepRunner> steps;
+  std::unique_ptr<EvaluationRunner> evaluation; // null: the session does
 };
 
 } // namespace dist::tools

@@ -337,8 +337,8 @@ int runFit(const Options &options) {
                                       : FolderUse::New;
   int processes = 1, servers = 0;
   status = countProcesses(options, &processes, &servers);
-  if (status.ok() && servers > 0)
-    status = checkServed(options);
+  if (status.ok())
+    status = checkServed(options, servers);
   if (!status.ok())
     return report(status);
   bool launches = launchesWorkers(options);
@@ -477,12 +477,12 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   fitOptions.kept = elastic.kept();
   fitOptions.keptIn = elastic.folder();
   if (served && served->isWorker())
-    return served->work(*session, *data, fitOptions);
+    return served->work(*session, *data, validation.get(), fitOptions);
   if (served) {
-    status = served->coordinate(options, &session);
+    status =
+        served->coordinate(options, validation.get(), &session, &fitOptions);
     if (!status.ok())
       return report(status);
-    fitOptions.runner = served->runner();
   }
   if (cluster.isChief())
     for (const std::string &note : modelNotes(session->manifest()))

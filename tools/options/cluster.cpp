@@ -10,7 +10,7 @@
 #include "runtime/cluster/network.h"
 #include "runtime/cluster/report.h"
 #include "runtime/core/text.h"
-#include "runtime/formats/file.h"
+#include "runtime/formats/text_file.h"
 #include "tools/options/strategies.h"
 #include "tools/options/values.h"
 #include <algorithm>
@@ -50,9 +50,7 @@ static Status makeRequest(const Options &options,
     request->textName = "--cluster";
   if (isFile) {
     request->textName = given;
-    std::shared_ptr<const FileBytes> file;
-    DIST_RETURN_IF_ERROR(FileBytes::open(given, &file));
-    request->source = file->bytes();
+    DIST_RETURN_IF_ERROR(readText(given, &request->source));
   }
   return Status();
 }
@@ -242,27 +240,13 @@ Status parseCoordination(const std::string &text, cluster::SharedStore *store) {
   *store = {};
   if (text == "embedded")
     return Status();
-  store->isCoordinator = startsWith(text, cluster::kCoordinatorScheme);
-  store->isEncrypted = startsWith(text, cluster::kEtcdTlsScheme);
-  if (!startsWith(text, store->scheme()))
-    return wrongValue("--coordination", text + " is none",
-                      "give embedded, coordinator://HOST:PORT of a dist-run "
-                      "coordinator, or etcd://HOST:PORT, more of them by "
-                      "commas; etcds:// is reached by TLS");
-  const size_t first = std::string(store->scheme()).size();
-  for (size_t from = first, to = 0; to < text.size(); from = to + 1) {
-    to = std::min(text.find(',', from), text.size());
-    cluster::Address address;
-    if (auto fault =
-            cluster::parseAddress(text.substr(from, to - from), &address))
-      return wrongValue("--coordination", text + ": " + fault->why,
-                        fault->todo);
-    store->addresses.push_back(address);
-  }
-  if (store->isCoordinator && store->addresses.size() > 1)
-    return wrongValue("--coordination", text + ": there is one coordinator",
-                      "give one address; of an etcd there may be more");
-  return Status();
+  auto fault = cluster::parseStore(text, store);
+  if (!fault)
+    return Status();
+  return wrongValue("--coordination", fault->why,
+                    fault->todo.empty()
+                        ? std::string("give embedded, ") + cluster::kStoreForms
+                        : fault->todo);
 }
 
 Status parsePortRange(const std::string &text, int *first, int *last) {

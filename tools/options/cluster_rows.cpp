@@ -90,14 +90,14 @@ void addClusterOptions(Table &table, Options &o) {
                 &o.minWorkers);
   table.integer("--max-restarts",
                 "times that what --workers has started is started again after "
-                "a failure of a process or machine: with --elastic a lost "
-                "worker, which the others take in; else all, from the last "
-                "state in --checkpoint (default 0)",
+                "a failure of a process or machine: with --elastic, or with "
+                "parameter servers, a lost worker, which the others take in; "
+                "else all, from the last state in --checkpoint (default 0)",
                 0, &o.maxRestarts);
   table.usedBy("fit evaluate predict bench");
   table.value("--port-range", "A:B",
               "ports that the cluster's processes listen at, beside those that "
-              "the cluster names: one each, and one more for the chief "
+              "the cluster names: one a device, and one more for the chief "
               "(default: any)",
               [&](const std::string &given) {
                 return parsePortRange(given, &o.firstPort, &o.lastPort);

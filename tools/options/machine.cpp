@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/options/machine.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/text_file.h"
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
@@ -71,11 +71,11 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
                          "run dist-run bench --calibrate" +
                              (given.empty() ? "" : " --machine " + given));
   };
-  std::ifstream stream(path);
-  if (!stream)
+  if (!pathExists(path))
     return wrong("no such file");
-  auto json =
-      nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  DIST_RETURN_IF_ERROR(readText(path, &text));
+  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return wrong("it is no JSON object");
   for (const Field &field : fields) {

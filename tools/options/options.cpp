@@ -32,6 +32,8 @@ std::string errorLine(const char *tool, const Status &status) {
   for (char &c : line)
     if (c == '\n' || c == '\r')
       c = ' ';
+    else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+      c = '?'; // of a file's name or content: a terminal would obey it
   return line;
 }
 
@@ -172,6 +174,16 @@ static Status checkCluster(const Options &o) {
                         "--strategy " + formatStrategies(o.strategies) +
                             " runs in one process",
                         "add --strategy multi-worker-mirrored");
+  if (!o.linkTable.empty() && !o.collectivesTable.empty())
+    return wrongValue("--link-table",
+                      "--collectives-table says what collectives take, too",
+                      "give one of the two");
+  if (!o.linkTable.empty() && !isPackage(o.model) && !hasProcesses(o) &&
+      o.strategies.front().name != "auto")
+    return wrongValue("--link-table",
+                      "--strategy " + formatStrategies(o.strategies) +
+                          " has no messages between processes",
+                      "add --strategy multi-worker-mirrored");
   DIST_RETURN_IF_ERROR(checkMpi(o));
   DIST_RETURN_IF_ERROR(checkShardPolicy(o));
   if (o.hosts > o.workers && o.workers > 0)
@@ -187,7 +199,10 @@ static Status checkCluster(const Options &o) {
                       "only processes that --workers has started are started "
                       "again",
                       "add --workers N, or let the cluster's scheduler do it");
-  if (o.maxRestarts > 0 && o.checkpoint.empty() && !o.elastic)
+  // A worker comes back to servers that hold all. What a package has is seen
+  // when it is opened.
+  if (o.maxRestarts > 0 && o.checkpoint.empty() && !o.elastic &&
+      !hasServers(o) && !isPackage(o.model))
     return wrongValue("--max-restarts",
                       "a run that saves nothing would begin anew",
                       "add --checkpoint DIR, or --elastic");

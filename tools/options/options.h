@@ -118,6 +118,8 @@ struct Options {
   std::string metricsHost;
   std::optional<int> metricsPort; // none: nowhere
   std::string machine; // file of measured figures; empty: the default place
+  /// Files of what collectives take, measured, or of links; empty: none.
+  std::string collectivesTable, linkTable;
   /// What the job's processes know each other by is in this file; empty: in
   /// the environment, or nowhere.
   std::string jobSecretFile;
@@ -157,6 +159,7 @@ struct Options {
   int64_t stepsPerLaunch = 1;
   bool epochsGiven = false;
   std::optional<int64_t> staleness;    // parameter-server; none: no bound
+  int64_t evaluationShards = 0;        // 0: the chief evaluates
   std::optional<uint64_t> shuffle = 0; // none: file order
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;

@@ -157,7 +157,7 @@ static void addTrainingOptions(Table &table, Options &o) {
       "continue does not look",
       &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
-                &o.accumulate);
+                &o.accumulate, INT32_MAX);
   table.text("--recompute", "auto|REGEX",
              "activations computed again in the backward pass instead of kept: "
              "those of the nodes whose names match, or by cost (what is cheap, "
@@ -200,7 +200,7 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.integer("--threads",
                 "threads of each device; of a package, at most those that it "
                 "was compiled for: they share so many CPUs, and bits stay",
-                1, &o.threads);
+                1, &o.threads, 4096);
   table.integer("--workers",
                 "multi-worker-mirrored, parameter-server: so many processes, "
                 "each with --devices, instead of those of a cluster described "
@@ -277,9 +277,11 @@ static void addStrategyOptions(Table &table, Options &o) {
                                         &o.splitPreset);
               });
   table.choice("--all-reduce",
-               {"auto", "ring", "hierarchical", "reduce-to-one", "nccl"},
-               "how all-reduces go: in turns along a ring, in levels along the "
-               "mesh's axes, or at one device; nccl needs a build with GPUs",
+               {"auto", "ring", "halving-doubling", "hierarchical",
+                "reduce-to-one", "nccl"},
+               "how all-reduces go: in turns along a ring, in pairs by halves, "
+               "in levels along the mesh's axes, or at one device; nccl needs "
+               "a build with GPUs",
                &o.allReduce);
   table.text("--compress", "METHOD",
              "gradients in fewer bytes: f16, bf16, int8, topk:ratio=X or "
@@ -300,7 +302,7 @@ static void addStrategyOptions(Table &table, Options &o) {
                 "least 256 KiB, and 256 KiB ahead",
                 0, &o.bytesPerPack);
   table.flag("--overlap",
-             "collectives run beside computation, on a thread of their own",
+             "collectives run beside computation, on threads of their own",
              &o.overlap);
   table.flag("--error-on-implicit-reshard",
              "refuses moves between layouts that were not asked for",
@@ -321,6 +323,15 @@ static void addStrategyOptions(Table &table, Options &o) {
              "measured figures that predictions use; dist-run bench "
              "--calibrate writes them",
              &o.machine);
+  table.text("--collectives-table", "FILE",
+             "measured times of collectives that predictions use, and by "
+             "which all-reduces between processes go the way that takes the "
+             "least; dist-run bench --collectives writes them",
+             &o.collectivesTable);
+  table.text("--link-table", "FILE",
+             "the same for a cluster that is only described: what its links "
+             "can do, by level (a host, a rack, ...)",
+             &o.linkTable);
   table.text("--save-plan", "FILE",
              "auto: keeps its choice, for --strategy @FILE", &o.savePlan);
 }
@@ -430,7 +441,7 @@ static void addDataOptions(Table &table, Options &o) {
   table.usedBy("fit");
   table.flag("--cache", "keeps decoded examples in memory", &o.cache);
   table.integer("--prefetch", "batches made ready ahead (default 2)", 0,
-                &o.prefetch);
+                &o.prefetch, 1 << 16);
   table.value("--shuffle", "SEED|off", "order of each epoch (default 0)",
               [&](const std::string &given) {
                 if (given == "off") {
@@ -477,6 +488,11 @@ static void addRunOptions(Table &table, Options &o) {
                 o.staleness = bound;
                 return Status();
               });
+  table.integer("--evaluation-shards",
+                "parameter-server: workers evaluate the validation data, in so "
+                "many parts, each of which counts once, whoever is lost "
+                "meanwhile (default 0: the chief evaluates)",
+                0, &o.evaluationShards);
   table.value(
       "--early-stopping", "METRIC:patience=N,...",
       "ends the run after N epochs (default 0) in which the metric, as history "

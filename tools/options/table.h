@@ -12,6 +12,7 @@
 #include "tools/options/values.h"
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <limits>
 #include <sstream>
 
 namespace dist::tools {
@@ -83,13 +84,14 @@ public:
   }
   template <typename Integer>
   void integer(const std::string &name, const std::string &help, int64_t least,
-               Integer *target) {
+               Integer *target,
+               int64_t most = std::numeric_limits<Integer>::max()) {
     value(name, "N", help, [=](const std::string &given) {
       int64_t parsed = 0;
       DIST_RETURN_IF_ERROR(parseInteger(longName(name), given, least, &parsed));
-      if (parsed > INT32_MAX && sizeof(Integer) == 4)
+      if (parsed > most)
         return wrongValue(longName(name), given + " is too large",
-                          "give a smaller number");
+                          "give at most " + std::to_string(most));
       *target = Integer(parsed);
       return Status();
     });

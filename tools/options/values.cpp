@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/options/values.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/text_file.h"
 #include "tools/options/strategies.h"
 #include <algorithm>
 #include <cctype>
@@ -13,8 +14,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace dist::tools {
 
@@ -157,6 +158,10 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
       int64_t number = 0;
       DIST_RETURN_IF_ERROR(parseInteger(
           "--strategy " + strategy->name + ":" + key, value, 1, &number));
+      if (number > INT32_MAX)
+        return wrongValue("--strategy " + strategy->name + ":" + key,
+                          value + " is too large",
+                          "give at most " + std::to_string(INT32_MAX));
     } else {
       DIST_RETURN_IF_ERROR(parseChoice(
           "--strategy " + strategy->name + ":" + key, value, known.values));
@@ -184,12 +189,9 @@ Status parsePlan(const std::string &given, Options *out) {
   if (given.empty() || given[0] != '@')
     return parseStrategies(given, &out->strategies);
   std::string path = given.substr(1);
-  std::ifstream stream(path);
-  if (!stream)
-    return Status::error(StatusCode::InvalidInput, "cannot read file", path,
-                         "it holds the strategy",
-                         "check the name and its permissions");
-  std::string line, list;
+  std::string text, line, list;
+  DIST_RETURN_IF_ERROR(readText(path, &text));
+  std::istringstream stream(text);
   while (std::getline(stream, line)) {
     line.erase(std::remove_if(line.begin(), line.end(),
                               [](unsigned char c) { return std::isspace(c); }),

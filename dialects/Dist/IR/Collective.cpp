@@ -8,6 +8,7 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Interfaces/Cost.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -430,18 +431,37 @@ static double getOperandBytes(Operation *op) {
 /// By the rank that sends most: who reduces for all sends it to each of them.
 template <typename Op> static double getAllReduceBytes(Op op, int64_t n) {
   double bytes = getOperandBytes(op);
-  return op.getAlgorithm() == AllReduceAlgorithm::ReduceToOne
-             ? (n - 1) * bytes
-             : 2.0 * (n - 1) / n * bytes;
+  switch (op.getAlgorithm()) {
+  case AllReduceAlgorithm::ReduceToOne:
+  case AllReduceAlgorithm::Exchange:
+  case AllReduceAlgorithm::Gather:
+    return (n - 1) * bytes;
+  case AllReduceAlgorithm::HalvingDoubling: {
+    // Where some sum for a neighbour, they send it the result.
+    double parts = llvm::bit_floor(uint64_t(n));
+    return (2 * (parts - 1) / parts + (parts != double(n))) * bytes;
+  }
+  case AllReduceAlgorithm::Auto:
+  case AllReduceAlgorithm::Ring:
+  case AllReduceAlgorithm::Parts:
+    return 2.0 * (n - 1) / n * bytes;
+  }
+  llvm_unreachable("all algorithms are listed");
 }
 static int64_t getAllReduceSteps(AllReduceAlgorithm algorithm, int64_t n) {
   switch (algorithm) {
   case AllReduceAlgorithm::Auto:
+  case AllReduceAlgorithm::Exchange:
     return 1;
   case AllReduceAlgorithm::Ring:
     return 2 * (n - 1);
   case AllReduceAlgorithm::ReduceToOne:
+  case AllReduceAlgorithm::Parts:
     return 2;
+  case AllReduceAlgorithm::Gather:
+    return llvm::Log2_64_Ceil(n);
+  case AllReduceAlgorithm::HalvingDoubling:
+    return 2 * llvm::Log2_64_Ceil(n); // there, and back
   }
   llvm_unreachable("all algorithms are listed");
 }

@@ -81,7 +81,10 @@ def Dist_Dialect : Dialect {
 // The same sums in another order of messages; the numbers are abi.h's.
 def Dist_AllReduceAlgorithm : I32EnumAttr<"AllReduceAlgorithm", "how an all_reduce goes about it", [
     I32EnumAttrCase<"Auto", 0, "auto">, I32EnumAttrCase<"Ring", 1, "ring">,
-    I32EnumAttrCase<"ReduceToOne", 2, "reduce_to_one">]> {
+    I32EnumAttrCase<"ReduceToOne", 2, "reduce_to_one">,
+    I32EnumAttrCase<"Exchange", 3, "exchange">, I32EnumAttrCase<"Gather", 4, "gather">,
+    I32EnumAttrCase<"Parts", 5, "parts">,
+    I32EnumAttrCase<"HalvingDoubling", 6, "halving_doubling">]> {
   let cppNamespace = "::mlir::dist";
 }
 

@@ -39,6 +39,58 @@ static void printNumbers(OpAsmPrinter &printer, Operation *,
   printer << "]";
 }
 
+/// `in host`, or nothing for the device's memory.
+static ParseResult parseSpace(OpAsmParser &parser, Type &type) {
+  auto space = MemorySpace::Device;
+  if (succeeded(parser.parseOptionalKeyword("in"))) {
+    FailureOr<MemorySpace> named = FieldParser<MemorySpace>::parse(parser);
+    if (failed(named))
+      return failure();
+    space = *named;
+  }
+  type = BufferType::get(parser.getContext(), space);
+  return success();
+}
+static void printSpace(OpAsmPrinter &printer, Operation *, Type type) {
+  MemorySpace space = cast<BufferType>(type).getSpace();
+  if (space != MemorySpace::Device)
+    printer << " in " << stringifyMemorySpace(space);
+}
+
+static ParseResult parseBuffer(OpAsmParser &parser,
+                               OpAsmParser::UnresolvedOperand &buffer,
+                               Type &type) {
+  return failure(parser.parseOperand(buffer) || parseSpace(parser, type));
+}
+static void printBuffer(OpAsmPrinter &printer, Operation *op, Value buffer,
+                        Type type) {
+  printer << buffer;
+  printSpace(printer, op, type);
+}
+
+static ParseResult
+parseBuffers(OpAsmParser &parser,
+             SmallVectorImpl<OpAsmParser::UnresolvedOperand> &buffers,
+             SmallVectorImpl<Type> &types) {
+  OpAsmParser::UnresolvedOperand buffer;
+  OptionalParseResult first = parser.parseOptionalOperand(buffer);
+  if (!first.has_value())
+    return success();
+  buffers.push_back(buffer);
+  if (failed(*first) || parseSpace(parser, types.emplace_back()))
+    return failure();
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseBuffer(parser, buffers.emplace_back(), types.emplace_back()))
+      return failure();
+  return success();
+}
+static void printBuffers(OpAsmPrinter &printer, Operation *op,
+                         OperandRange buffers, TypeRange) {
+  llvm::interleaveComma(buffers, printer, [&](Value buffer) {
+    printBuffer(printer, op, buffer, buffer.getType());
+  });
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Rt/IR/RtOps.cpp.inc"
 
@@ -84,8 +136,45 @@ static LogicalResult verifyKernel(Operation *op, DictionaryAttr kernel) {
 }
 
 LogicalResult LibraryOp::verify() { return verifyKernel(*this, getKernel()); }
+
+static LogicalResult verifyOneMemory(Operation *op) {
+  if (llvm::all_equal(op->getOperandTypes()))
+    return success();
+  return op->emitOpError("expected all buffers to be in one memory; copy those "
+                         "that are not");
+}
+
 LogicalResult LibraryCallOp::verify() {
-  return verifyKernel(*this, getKernel());
+  return failure(failed(verifyKernel(*this, getKernel())) ||
+                 failed(verifyOneMemory(*this)));
+}
+LogicalResult LaunchOp::verify() { return verifyOneMemory(*this); }
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (auto arena : getBody().getOps<ArenaOp>()) {
+    MemorySpace space = arena.getBuffer().getType().getSpace();
+    const int64_t bytes = getArenaBytes(space);
+    const int64_t offset = arena.getOffset(), size = arena.getBytes();
+    if (offset < 0 || size < 0 || offset > bytes || size > bytes - offset)
+      return arena.emitOpError("expected to lie in the ")
+             << bytes << " bytes of the arena in the memory of the "
+             << stringifyMemorySpace(space) << ", but got " << size << " from "
+             << offset << " on";
+  }
+  return success();
+}
+
+LogicalResult RtDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() != kDeviceAttr)
+    return success();
+  auto kind = dyn_cast<StringAttr>(attribute.getValue());
+  if (kind && kind.getValue() == kCpu)
+    return success();
+  return op->emitError() << kDeviceAttr
+                         << " says which kind of device runs it: expected "
+                         << "\"" << kCpu << "\", but got "
+                         << attribute.getValue();
 }
 
 LogicalResult FusedOp::verify() {

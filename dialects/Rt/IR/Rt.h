@@ -21,6 +21,15 @@
 
 #include "dialects/Rt/IR/RtEnums.h.inc"
 
+namespace mlir::dist::rt {
+
+/// On a function or program: the kind of the device that runs it.
+constexpr llvm::StringLiteral kDeviceAttr = "rt.device";
+/// The machine's own, which always is there.
+constexpr llvm::StringLiteral kCpu = "cpu";
+
+} // namespace mlir::dist::rt
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Rt/IR/RtAttrs.h.inc"
 

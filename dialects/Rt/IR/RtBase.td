@@ -23,9 +23,13 @@ def Rt_Dialect : Dialect {
     Two levels. Over tensors, `rt.fused` and `rt.library` say which ops become
     one kernel each; `rt.kernel` is such a kernel once for all its uses. Over
     buffers, `rt.program` is a step function: launches, library calls and
-    collectives in order, each on addresses in the arena or on bindings; every
+    collectives in order, each on addresses in the arenas or on bindings; every
     op is one call of runtime/abi/entrypoints.def.
+
+    `rt.device` on a function or program is the kind of the device that runs it:
+    "cpu".
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }
@@ -33,9 +37,22 @@ def Rt_Dialect : Dialect {
 class Rt_Op<string mnemonic, list<Trait> traits = []>
     : Op<Rt_Dialect, mnemonic, traits>;
 
+// The values are those of runtime/abi/abi.h.
+def Rt_MemorySpace : I32EnumAttr<"MemorySpace", "where memory is", [
+    I32EnumAttrCase<"Device", 0, "device">, I32EnumAttrCase<"Host", 1, "host">]> {
+  let cppNamespace = "::mlir::dist::rt";
+}
+
 def Rt_Buffer : TypeDef<Rt_Dialect, "Buffer"> {
   let mnemonic = "buffer";
-  let summary = "an address on the device";
+  let summary = "an address in a memory";
+  let description = [{
+    `device` is the memory of the device that runs the program, `host` that of
+    the machine that it is in; a program of the mesh's host computes in the
+    latter.
+  }];
+  let parameters = (ins EnumParameter<Rt_MemorySpace>:$space);
+  let assemblyFormat = "`<` $space `>`";
 }
 
 // The values are those of runtime/abi/abi.h, names those of the dist ops.

@@ -326,48 +326,71 @@ def Rt_ProgramOp : Rt_Op<"program", [IsolatedFromAbove, Symbol, NoTerminator,
   let summary = "a step function: straight-line calls over buffers";
   let description = [{
     `arguments` and `results` describe the bindings, in order; behind them are
-    those of `rt.slots`, buffers in the library's layouts. `parts` says what the
-    arena's peak is made of.
+    those of `rt.slots`, buffers in the library's layouts. There is an arena in
+    each memory, of so many bytes. `parts` says what the peak of the one is made
+    of that the program computes in.
+
+    Constraints: (C1) what an `rt.arena` gives lies in the arena of its memory.
+    ```mlir
+    rt.program @step arena 128 arguments [] results [] {...}
+    rt.program @step arena 128 host_arena 64 arguments [] results [] {...}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena_bytes,
+    DefaultValuedAttr<I64Attr, "0">:$host_arena_bytes,
     ArrayAttr:$arguments, ArrayAttr:$results,
     DefaultValuedAttr<DictionaryAttr, "{}">:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `arena` $arena_bytes `arguments` $arguments `results` $results
-    attr-dict-with-keyword $body
+    $sym_name `arena` $arena_bytes (`host_arena` $host_arena_bytes^)?
+    `arguments` $arguments `results` $results attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getArenaBytes(MemorySpace space) {
+      return space == MemorySpace::Host ? getHostArenaBytes() : getArenaBytes();
+    }
   }];
 }
 
 def Rt_ArenaOp : Rt_Op<"arena", [Pure]> {
-  let summary = "an address in the device's arena";
+  let summary = "an address in the program's arena of a memory";
+  let description = [{ Of the device's, where none is named. }];
   let arguments = (ins I64Attr:$offset, I64Attr:$bytes);
   let results = (outs Rt_Buffer:$buffer);
-  let assemblyFormat = "$offset `bytes` $bytes attr-dict";
+  let assemblyFormat = "$offset `bytes` $bytes `` custom<Space>(type($buffer)) attr-dict";
 }
 
 def Rt_BindingOp : Rt_Op<"binding", [Pure]> {
   let summary = "the address of an argument or result of the entry, or of a part of it";
-  let description = [{ The part begins `offset` bytes behind the start. }];
+  let description = [{
+    The part begins `offset` bytes behind the start. It is in the device's memory,
+    where none is named.
+  }];
   let arguments = (ins I64Attr:$index, DefaultValuedOptionalAttr<I64Attr, "0">:$offset);
   let results = (outs Rt_Buffer:$buffer);
-  let assemblyFormat = "$index (`offset` $offset^)? attr-dict";
+  let assemblyFormat = "$index (`offset` $offset^)? `` custom<Space>(type($buffer)) attr-dict";
 }
 
 def Rt_LaunchOp : Rt_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a generated kernel over `rows` in `chunks` ranges";
-  let description = [{ With one chunk the kernel is called directly. }];
+  let description = [{
+    With one chunk the kernel is called directly. Constraints: (C1) all buffers are
+    in one memory.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_Buffer>:$buffers,
     I64Attr:$rows, I64Attr:$chunks);
-  let assemblyFormat = "$kernel `(` $buffers `)` `rows` $rows `chunks` $chunks attr-dict";
+  let hasVerifier = 1;
+  let assemblyFormat = "$kernel `(` custom<Buffers>($buffers, type($buffers)) `)` `rows` $rows `chunks` $chunks attr-dict";
 }
 
 def Rt_LibraryCallOp : Rt_Op<"library_call"> {
   let summary = "runs a kernel of the library, in the device's own scratchpad";
+  let description = [{ Constraints: (C1) all buffers are in one memory. }];
   let arguments = (ins DictionaryAttr:$kernel, Variadic<Rt_Buffer>:$buffers);
   let hasVerifier = 1;
-  let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";
+  let assemblyFormat = "$kernel `(` custom<Buffers>($buffers, type($buffers)) `)` attr-dict";
 }
 
 def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
@@ -394,7 +417,8 @@ def Rt_CollectiveOp : Rt_Op<"collective", [AttrSizedOperandSegments]> {
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources, UnitAttr:$start);
   let assemblyFormat = [{
     (`start` $start^)? $kind `op` $op `over` custom<Numbers>($axes)
-    `(` $from `)` `to` `(` $to `)` $pieces attr-dict
+    `(` custom<Buffers>($from, type($from)) `)` `to`
+    `(` custom<Buffers>($to, type($to)) `)` $pieces attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -406,8 +430,11 @@ def Rt_WaitOp : Rt_Op<"wait"> {
 }
 
 def Rt_CopyOp : Rt_Op<"copy"> {
-  let summary = "copies bytes";
+  let summary = "copies bytes, from one memory to another, too";
   let arguments = (ins Rt_Buffer:$from, Rt_Buffer:$to, I64Attr:$bytes);
-  let assemblyFormat = "$from `to` $to `bytes` $bytes attr-dict";
+  let assemblyFormat = [{
+    custom<Buffer>($from, type($from)) `to` custom<Buffer>($to, type($to))
+    `bytes` $bytes attr-dict
+  }];
 }
 #endif

@@ -48,7 +48,8 @@ static unsigned getFlatDims(rt::FusedOp kernel, const ClusterInfo &info) {
         kind->second != MemberKind::Full)
       return 0;
   }
-  if (dims == 2 && kernel.getChunks() > info.domain.front())
+  if (dims == 2 &&
+      static_cast<int64_t>(kernel.getChunks()) > info.domain.front())
     return 0;
   return info.domain.size() > dims ? dims : 0;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Kernels/PredictKernels.h"
 #include "passes/Lowering/Memory/PlannedMemory.h"
+#include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Graph/IR/GraphRows.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/IR/Rt.h"
@@ -44,8 +45,6 @@ static constexpr double startSeconds = 1e-6, threadSeconds = 4e-6;
 /// The figures are of a kernel that runs again and again; in a step others have
 /// used the caches in between.
 static constexpr double shareInStep = 0.87;
-/// Channels that a convolution reads at once, whether it has so many or not.
-static constexpr int64_t leastChannels = 4;
 /// Gradients of convolutions that skip pixels write or read with gaps.
 static constexpr double stridedShare = 0.65;
 /// The library's plain loops, beside its contractions in f32: 0.2 to 0.3
@@ -113,17 +112,13 @@ static KernelWork getWork(rt::LibraryOp op, const MachineModel &machine) {
   }
   ArrayRef<int64_t> sizes = dimsOf(memories, output);
   ArrayRef<int64_t> window = dimsOf(memories, filter);
-  // [groups,] outputs, inputs, then the window's sizes.
-  size_t spatial = sizes.size() - 2;
-  int64_t inputs = window[window.size() - spatial - 1];
-  double padding = double(std::max(inputs, leastChannels)) / double(inputs);
   bool strided =
       llvm::any_of(kernel.getAs<DenseI64ArrayAttr>("strides").asArrayRef(),
                    [](int64_t stride) { return stride > 1; });
   if (strided && kind != rt::LibraryKind::Conv)
     rate *= stridedShare;
   work.compute = 2 * double(sizes[0]) * productOf(sizes.drop_front(2)) *
-                 productOf(window) * padding / rateOf(rate);
+                 productOf(window) / rateOf(rate);
   return work;
 }
 
@@ -185,14 +180,14 @@ static std::optional<double> getWinogradWork(Operation *op) {
     return double(
         rt::WinogradOp::countTiles(cast<RankedTensorType>(images.getType())));
   };
-  /// Of the images, and of what the tiles cover; a filter's factors are made
-  /// in the cache so many times.
+  /// Of the products; a filter's factors are made in the cache so many times.
+  /// To transform tiles takes as long as it takes to move them, which their
+  /// bytes say: products wait for it (measured at 32 to 512 channels).
   auto getFlops = [&](Value input, Value output, double panels) {
     double inputs = double(shapeOf(input).back());
     double outputs = double(shapeOf(output).back());
     double tiles = countTiles(output);
     return winograd::getProductFlops(tiles, inputs, outputs) +
-           winograd::tileFlops * tiles * (inputs + outputs) +
            panels * winograd::makeFlops * 36 * inputs * outputs;
   };
   return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
@@ -225,7 +220,7 @@ static KernelWork getKernelWork(rt::FusedOp op, const MachineModel &machine) {
   if (!flops)
     return getWork(op, machine);
   KernelWork work;
-  work.overlaps = true;
+  work.overlaps = isa<rt::WinogradFilterOp, rt::WinogradFilterGradOp>(first);
   work.compute = *flops / machine.flopsPerSecond;
   work.threads = std::min<int64_t>(op.getChunks(), machine.threads);
   work.bytes = getByteSizes(op->getOperands()) + getByteSizes(op->getResult(0));
@@ -257,23 +252,31 @@ double mlir::dist::predictKernelSeconds(Operation *op,
          startSeconds + threadSeconds * double(work.threads - 1);
 }
 
-LogicalResult mlir::dist::predictByKernels(ModuleOp module,
+/// Passes of what is only looked at; no code is made of it.
+static LogicalResult
+runUnverified(ModuleOp module, const LoweringOptions &options,
+              void (*build)(OpPassManager &, const LoweringOptions &)) {
+  PassManager pm(module->getContext(), ModuleOp::getOperationName());
+  pm.enableVerifier(false);
+  build(pm, options);
+  return pm.run(module);
+}
+
+LogicalResult mlir::dist::predictByKernels(ModuleOp module, ModuleOp few,
                                            const LoweringOptions &options,
                                            const MachineModel &machine,
                                            ExplainReport &report,
                                            bool details) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  PassManager pm(module->getContext(), ModuleOp::getOperationName());
-  // The copy is only looked at; no code is made of it.
-  pm.enableVerifier(false);
-  buildKernelsPipeline(pm, options);
-  if (failed(pm.run(*copy)))
+  OwningOpRef<ModuleOp> lowered = few ? few.clone() : module.clone();
+  if (failed(runUnverified(*lowered, options, buildKernelsPipeline)))
     return failure();
-  predictTimes(*copy, machine, report, predictKernelSeconds, details);
-  PassManager programs(module->getContext(), ModuleOp::getOperationName());
-  programs.enableVerifier(false);
-  buildProgramsPipeline(programs, options);
-  if (failed(programs.run(*copy)))
+  if (showsFew(*lowered)) {
+    lowered = module.clone();
+    if (failed(runUnverified(*lowered, options, buildKernelsPipeline)))
+      return failure();
+  }
+  predictTimes(*lowered, machine, report, predictKernelSeconds, details);
+  if (failed(runUnverified(*lowered, options, buildProgramsPipeline)))
     return failure();
-  return addPlannedMemory(*copy, options, report);
+  return addPlannedMemory(*lowered, options, report);
 }

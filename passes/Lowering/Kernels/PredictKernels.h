@@ -25,7 +25,11 @@ double predictKernelSeconds(Operation *op, const MachineModel &machine,
 /// Lowers a copy of the partitioned module as far as kernels and replaces the
 /// predicted times of the report, which is of the same module; with `details`
 /// also its spans. Then as far as programs, for the memory that is planned.
-LogicalResult predictByKernels(ModuleOp module, const LoweringOptions &options,
+/// `few`: the module with copies of few microbatches (dialects/Dist/IR/
+/// CopyPlace.h), which is lowered in its place where the kernels of all can be
+/// made of theirs; null: there is none.
+LogicalResult predictByKernels(ModuleOp module, ModuleOp few,
+                               const LoweringOptions &options,
                                const MachineModel &machine,
                                ExplainReport &report, bool details = false);
 

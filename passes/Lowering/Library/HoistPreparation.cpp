@@ -127,9 +127,7 @@ void Hoister::makePreparation(ArrayRef<Value> values,
   if (ArrayAttr attributes = func.getAllArgAttrs())
     preparation.setAllArgAttrs(attributes);
   preparation->setAttr(kPrepares, FlatSymbolRefAttr::get(func));
-  for (StringRef name : {kStageAttr, kPortionAttr, kPlacementAttr})
-    if (Attribute program = func->getAttr(name))
-      preparation->setAttr(name, program);
+  setWhereItRuns(preparation, func);
   symbols.insert(preparation);
   for (auto [i, name] : llvm::enumerate(valueNames)) {
     preparation.setResultAttr(i, kRoleAttr, b.getStringAttr("prepared"));

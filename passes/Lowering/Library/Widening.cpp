@@ -7,6 +7,8 @@
 #include "passes/Lowering/Library/Widening.h"
 #include "dialects/Graph/IR/Graph.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;

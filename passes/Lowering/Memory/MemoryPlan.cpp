@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Memory/MemoryPlan.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <map>

@@ -17,10 +17,24 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+/// Each send of a program's functions has a copy, until it is taken.
+static int64_t countCopies(rt::ProgramOp program) {
+  int64_t bytes = 0;
+  program.walk([&](rt::CollectiveOp op) {
+    if (op.getKind() != rt::CollectiveKind::Send)
+      return;
+    for (auto piece : op.getPieces().getAsRange<rt::PieceAttr>()) {
+      ArrayRef<int64_t> blocks = piece.getBlocks();
+      bytes += blocks[0] * blocks[1] * blocks[2];
+    }
+  });
+  return bytes;
+}
+
 LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
                                            const LoweringOptions &options,
                                            ExplainReport &report) {
-  ::dist::manifest::Manifest manifest;
+  ::dist::manifest::Manifest manifest = options.metadata;
   ::dist::cpu::LibraryMemory library;
   if (failed(fillManifest(programs, options, &manifest)))
     return failure();
@@ -31,12 +45,14 @@ LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
   addSentMessages(programs, manifest, report);
   StateLayout layout = layOutState(programs);
   llvm::StringMap<int64_t> arenas, numbers;
+  llvm::SmallDenseMap<int64_t, int64_t> copies;
   for (auto program : programs.getOps<rt::ProgramOp>()) {
     auto prepares = program->getAttrOfType<FlatSymbolRefAttr>(kPrepares);
     StringRef entry = prepares ? prepares.getValue() : program.getSymName();
     int64_t &arena = arenas[entry];
-    arena = std::max<int64_t>(arena, program.getArenaBytes());
+    arena = std::max(arena, program.getArenaBytes(getMemory(program)));
     numbers[entry] = getProgramNumber(program);
+    copies[numbers[entry]] += countCopies(program);
   }
   for (EntryReport &entry : report.entries) {
     auto arena = arenas.find(entry.name);
@@ -47,7 +63,9 @@ LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
     entry.memory.prepared = program.preparedBytes + block.preparedBytes;
     entry.memory.library = block.slotBytes + block.scratchpadBytes;
     entry.memory.arena = arena->second;
-    entry.memory.planned = program.bytes + arena->second + block.bytes();
+    entry.memory.copies = copies.lookup(numbers[entry.name]);
+    entry.memory.planned =
+        program.bytes + arena->second + block.bytes() + entry.memory.copies;
   }
   return success();
 }

@@ -19,6 +19,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
@@ -224,9 +225,18 @@ static LogicalResult link(ModuleOp module, ArrayRef<Part> parts,
       arguments.push_back(math);
       break;
     }
-  std::string error;
-  if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, {}, 0, 0,
-                                &error) != 0)
+  // What it says is told in one line; where a signal ends it, it says more.
+  std::string error, words = (path + ".stderr").str();
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""),
+                                          StringRef(words)};
+  int code = llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt,
+                                       redirects, 0, 0, &error);
+  if (code != 0 && error.empty())
+    if (auto text = llvm::MemoryBuffer::getFile(words, /*IsText=*/true))
+      error =
+          (*text)->getBuffer().split("error: ").second.split('\n').first.str();
+  (void)llvm::sys::fs::remove(words);
+  if (code != 0)
     return emitFileError(module, "the linker failed (")
            << linker << ")" << (error.empty() ? "" : ": " + error)
            << "; check the space on the disk";

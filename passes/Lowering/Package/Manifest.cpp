@@ -264,6 +264,11 @@ void Filler::addEntry(rt::ProgramOp program) {
   entry->set_name(name ? name.str() : program.getSymName().str());
   entry->set_symbol(program.getSymName().str());
   entry->set_arena_bytes(program.getArenaBytes());
+  entry->set_host_arena_bytes(program.getHostArenaBytes());
+  // What no pass has assigned is for the machine itself.
+  auto device = program->getAttrOfType<StringAttr>(rt::kDeviceAttr);
+  out->mutable_programs(number)->set_device(device ? device.str()
+                                                   : rt::kCpu.str());
   for (auto [i, attribute] :
        llvm::enumerate(program.getArguments().getAsRange<DictionaryAttr>()))
     addBinding(attribute, false, i, number, entry->add_arguments());
@@ -348,10 +353,16 @@ void Filler::addPreparation(rt::ProgramOp program, manifest::Program *to) {
       continue;
     entry.set_prepare_symbol(program.getSymName().str());
     addSlots(program, &entry);
-    int64_t more = program.getArenaBytes() - entry.arena_bytes();
+    const bool isInHost = getMemory(program) == rt::MemorySpace::Host;
+    const int64_t bytes = program.getArenaBytes(getMemory(program));
+    const int64_t more =
+        bytes - (isInHost ? entry.host_arena_bytes() : entry.arena_bytes());
     if (more <= 0)
       return;
-    entry.set_arena_bytes(program.getArenaBytes());
+    if (isInHost)
+      entry.set_host_arena_bytes(bytes);
+    else
+      entry.set_arena_bytes(bytes);
     auto *part = entry.add_parts();
     part->set_what("preparation of weights");
     part->set_bytes(more);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Program/Bindings.h"
 #include "dialects/Dist/IR/Mesh.h"
+#include "dialects/Dist/IR/Portion.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
 
 using namespace mlir;
@@ -41,6 +43,17 @@ bool mlir::dist::isUnchangedWeight(BlockArgument argument) {
         func.getResultAttr(result.getOperandNumber(), kVariableAttr) == symbol)
       return false;
   return true;
+}
+
+void mlir::dist::setWhereItRuns(Operation *to, Operation *from) {
+  for (StringRef name :
+       {kStageAttr, kPortionAttr, kPlacementAttr, rt::kDeviceAttr})
+    if (Attribute attribute = from->getAttr(name))
+      to->setAttr(name, attribute);
+}
+
+rt::MemorySpace mlir::dist::getMemory(Operation *function) {
+  return isOnHost(function) ? rt::MemorySpace::Host : rt::MemorySpace::Device;
 }
 
 int64_t mlir::dist::getThreads(func::FuncOp function, int64_t threads) {

@@ -7,6 +7,7 @@
 #ifndef PASSES_LOWERING_PROGRAM_BINDINGS_H
 #define PASSES_LOWERING_PROGRAM_BINDINGS_H
 
+#include "dialects/Rt/IR/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::dist {
@@ -32,6 +33,13 @@ Attribute getStateName(DictionaryAttr attributes);
 /// function leaves as it is: what is computed from such alone stays right until
 /// a variable is written from outside.
 bool isUnchangedWeight(BlockArgument argument);
+
+/// Which of a mesh's programs a function or program is part of, and what runs
+/// it: as that of `from`.
+void setWhereItRuns(Operation *to, Operation *from);
+
+/// The memory that a function or program computes in.
+rt::MemorySpace getMemory(Operation *function);
 
 /// Threads that run the function, where a device has `threads`: the host works
 /// while all devices wait, with the threads of all.

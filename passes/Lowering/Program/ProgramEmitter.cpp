@@ -23,7 +23,8 @@ class Emitter {
 public:
   Emitter(func::FuncOp func, MemoryLayout &layout, SymbolTable &symbols)
       : func(func), block(func.getBody().front()), layout(layout),
-        symbols(symbols), bufferType(rt::BufferType::get(func.getContext())) {}
+        symbols(symbols), memory(getMemory(func)),
+        bufferType(rt::BufferType::get(func.getContext(), memory)) {}
 
   LogicalResult emit();
 
@@ -47,6 +48,8 @@ private:
   Block &block;
   MemoryLayout &layout;
   SymbolTable &symbols;
+  /// All buffers are there.
+  rt::MemorySpace memory;
   Type bufferType;
   /// Of the entry, whose bindings those of its preparation are; slots follow.
   int64_t numBindings = 0;
@@ -310,13 +313,15 @@ LogicalResult Emitter::emit() {
                                    : DictionaryAttr::get(func.getContext()),
                                func.getResultTypes()[i]));
   OpBuilder builder(func);
-  auto program =
-      rt::ProgramOp::create(builder, func.getLoc(), func.getSymName(),
-                            layout.arenaBytes, builder.getArrayAttr(arguments),
-                            builder.getArrayAttr(results), describePeak());
-  for (StringRef name : {kEntryAttr, kStageAttr, kPortionAttr, kPlacementAttr})
-    if (Attribute attribute = func->getAttr(name))
-      program->setAttr(name, attribute);
+  const bool isInHost = memory == rt::MemorySpace::Host;
+  auto program = rt::ProgramOp::create(
+      builder, func.getLoc(), func.getSymName(),
+      isInHost ? 0 : layout.arenaBytes, isInHost ? layout.arenaBytes : 0,
+      builder.getArrayAttr(arguments), builder.getArrayAttr(results),
+      describePeak());
+  setWhereItRuns(program, func);
+  if (Attribute name = func->getAttr(kEntryAttr))
+    program->setAttr(kEntryAttr, name);
   Block *body = new Block;
   program.getBody().push_back(body);
   b.emplace(builder);

@@ -36,7 +36,8 @@ static void appendKey(Operation *op, std::vector<int64_t> &key) {
   key.push_back(number(op->getPropertiesAsAttribute()));
   for (Value buffer : op->getOperands()) {
     auto binding = buffer.getDefiningOp<rt::BindingOp>();
-    key.push_back(binding ? int64_t(binding.getIndex()) : -1);
+    auto space = cast<rt::BufferType>(buffer.getType()).getSpace();
+    key.push_back(binding ? int64_t(binding.getIndex()) : -1 - int64_t(space));
   }
 }
 

@@ -56,6 +56,10 @@ private:
   void beginFunction(Location loc, StringRef name, ArrayRef<Type> arguments,
                      size_t mostBuffers);
   void endFunction(Location loc);
+  /// Where the buffer's arena begins.
+  Value getArena(Value buffer) const {
+    return arenas[int(cast<rt::BufferType>(buffer.getType()).getSpace())];
+  }
   Value loadBinding(Location loc, int64_t index);
   void checkStatus(Location loc, Value status);
   LLVM::GlobalOp createConstant(Location loc, StringRef name,
@@ -82,6 +86,8 @@ private:
   llvm::DenseMap<Value, Value> addresses;
   /// The function that is being written.
   LLVM::LLVMFuncOp function;
+  /// By memory.
+  std::array<Value, DIST_RT_MEMORIES> arenas;
   Value array;
   Block *fail = nullptr;
   /// Of the program that is being written: how many there are, the words of
@@ -118,6 +124,10 @@ static_assert(int(rt::CollectiveKind::AllReduce) == DIST_RT_ALL_REDUCE &&
                   int(rt::CollectiveKind::Reduce) == DIST_RT_REDUCE &&
                   int(rt::CollectiveKind::Barrier) == DIST_RT_BARRIER,
               "the rt dialect's kinds are the ABI's");
+static_assert(int(rt::MemorySpace::Device) == DIST_RT_DEVICE_MEMORY &&
+                  int(rt::MemorySpace::Host) == DIST_RT_HOST_MEMORY &&
+                  rt::getMaxEnumValForMemorySpace() + 1 == DIST_RT_MEMORIES,
+              "the rt dialect's memories are the ABI's");
 static_assert(int(Reduction::Sum) == DIST_RT_SUM &&
                   int(Reduction::Max) == DIST_RT_MAX &&
                   int(Reduction::Min) == DIST_RT_MIN &&
@@ -126,7 +136,13 @@ static_assert(int(Reduction::Sum) == DIST_RT_SUM &&
 static_assert(int(AllReduceAlgorithm::Auto) == DIST_RT_ALGORITHM_AUTO &&
                   int(AllReduceAlgorithm::Ring) == DIST_RT_ALGORITHM_RING &&
                   int(AllReduceAlgorithm::ReduceToOne) ==
-                      DIST_RT_ALGORITHM_REDUCE_TO_ONE,
+                      DIST_RT_ALGORITHM_REDUCE_TO_ONE &&
+                  int(AllReduceAlgorithm::Exchange) ==
+                      DIST_RT_ALGORITHM_EXCHANGE &&
+                  int(AllReduceAlgorithm::Gather) == DIST_RT_ALGORITHM_GATHER &&
+                  int(AllReduceAlgorithm::Parts) == DIST_RT_ALGORITHM_PARTS &&
+                  int(AllReduceAlgorithm::HalvingDoubling) ==
+                      DIST_RT_ALGORITHM_HALVING_DOUBLING,
               "the dist dialect's algorithms are the ABI's");
 
 /// Behind the words of a dist_rt_collective.
@@ -372,7 +388,7 @@ LogicalResult Lowering::emitOp(Operation &op) {
     return success();
   if (auto arena = dyn_cast<rt::ArenaOp>(op)) {
     addresses[arena.getBuffer()] =
-        offset(loc, function.getArgument(1), arena.getOffset());
+        offset(loc, getArena(arena.getBuffer()), arena.getOffset());
     return success();
   }
   if (auto binding = dyn_cast<rt::BindingOp>(op)) {
@@ -421,7 +437,7 @@ static std::string getOffsetsName(LLVM::LLVMFuncOp program) {
   return (program.getSymName() + "_offsets").str();
 }
 
-/// `i32 (ptr context, ptr arena, ptr bindings, ptr offsets)`.
+/// `i32 (ptr context, ptr arenas, ptr bindings, ptr offsets)`.
 void Lowering::emitPart(const ProgramPart &part) {
   Location loc = part.calls.front()->getLoc();
   size_t most = 1;
@@ -437,8 +453,8 @@ void Lowering::emitPart(const ProgramPart &part) {
     SmallVector<Value> pointers;
     for (Value buffer : call->getOperands()) {
       auto binding = buffer.getDefiningOp<rt::BindingOp>();
-      Value start = binding ? loadBinding(loc, binding.getIndex())
-                            : function.getArgument(1);
+      Value start =
+          binding ? loadBinding(loc, binding.getIndex()) : getArena(buffer);
       Value bytes = LLVM::LoadOp::create(
           b, loc, i64, offset(loc, function.getArgument(3), 8 * next++));
       pointers.push_back(LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(),
@@ -474,6 +490,9 @@ void Lowering::beginFunction(Location loc, StringRef name,
   b.setInsertionPointToStart(entry);
   array = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                  constant(loc, i64, mostBuffers));
+  for (auto [space, arena] : llvm::enumerate(arenas))
+    arena = LLVM::LoadOp::create(
+        b, loc, pointer, offset(loc, function.getArgument(1), 8 * space));
 }
 
 void Lowering::endFunction(Location loc) {

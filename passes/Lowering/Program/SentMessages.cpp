@@ -8,23 +8,28 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Processes.h"
 #include "dialects/Rt/IR/Rt.h"
+#include "passes/Analysis/TransferTimes.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
-#include "runtime/comm/schedule/sent.h"
+#include "runtime/core/told.h"
 #include "llvm/ADT/StringMap.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
 namespace manifest = ::dist::manifest;
 
 namespace {
-/// What the ranks of a program send, by process.
+/// What the ranks of a program send, by process; with links by their levels,
+/// too.
 class Counter {
 public:
-  Counter(MeshOp mesh, const manifest::Manifest &manifest)
-      : mesh(mesh), manifest(manifest),
+  Counter(MeshOp mesh, const manifest::Manifest &manifest,
+          const ::dist::LinkTable *links = nullptr)
+      : mesh(mesh), manifest(manifest), links(links),
         axisNames(
             llvm::to_vector(mesh.getAxisNames().getAsRange<StringAttr>())),
-        sent(getNumProcesses(mesh)) {}
+        sent(getNumProcesses(mesh)),
+        byLevel(links ? links->levels().size() * mesh.getNumRanks() : 0) {}
 
   void add(rt::CollectiveOp op, int64_t program);
   /// What sessions sum up behind the program, where each rank has a part.
@@ -32,7 +37,13 @@ public:
   /// A dense all-reduce over the axes.
   void addAllReduce(ArrayRef<int64_t> axes, manifest::DataType type,
                     int64_t bytes, int64_t program);
+  /// A dense one of another kind over all axes, from `root` if it has one.
+  void addToAll(::dist::CollectiveKind kind, int64_t bytes, int64_t root = 0);
+  SmallVector<int64_t> getAllAxes() const {
+    return llvm::to_vector(llvm::seq<int64_t>(0, axisNames.size()));
+  }
   std::vector<ProcessTraffic> take() { return std::move(sent); }
+  std::vector<LevelTraffic> getLevels();
 
 private:
   void count(const ::dist::Collective &call, ArrayRef<int64_t> axes,
@@ -40,8 +51,10 @@ private:
 
   MeshOp mesh;
   const manifest::Manifest &manifest;
+  const ::dist::LinkTable *links;
   SmallVector<StringAttr> axisNames;
   std::vector<ProcessTraffic> sent;
+  std::vector<ProcessTraffic> byLevel; // and in each by rank
 };
 } // namespace
 
@@ -50,16 +63,48 @@ void Counter::count(const ::dist::Collective &call, ArrayRef<int64_t> axes,
   SmallVector<StringAttr> names;
   for (int64_t axis : axes)
     names.push_back(axisNames[axis]);
+  auto add = [](ProcessTraffic &to, const ::dist::Traffic &traffic) {
+    to.messages += traffic.messages;
+    to.bytes += traffic.bytes;
+  };
+  auto isOf = [&](int64_t rank) {
+    return program < 0 || manifest.program_of_rank(int(rank)) == program;
+  };
+  int size = int(mesh.getGroupSize(names));
   std::vector<::dist::Traffic> positions =
-      ::dist::message::countSent(call, int(mesh.getGroupSize(names)));
-  for (const SmallVector<int64_t> &group : getGroups(mesh, names))
-    for (auto [position, rank] : llvm::enumerate(group)) {
-      if (program >= 0 && manifest.program_of_rank(int(rank)) != program)
-        continue;
-      ProcessTraffic &of = sent[getProcessOfRank(mesh, rank)];
-      of.messages += positions[position].messages;
-      of.bytes += positions[position].bytes;
+      ::dist::message::countSent(call, size);
+  for (const SmallVector<int64_t> &group : getGroups(mesh, names)) {
+    for (auto [position, rank] : llvm::enumerate(group))
+      if (isOf(rank))
+        add(sent[getProcessOfRank(mesh, rank)], positions[position]);
+    if (!links)
+      continue;
+    ::dist::message::visitSent(
+        call, size, [&](int from, int to, const ::dist::Traffic &traffic) {
+          size_t level = links->levelBetween(group[from], group[to]);
+          if (isOf(group[from]))
+            add(byLevel[level * mesh.getNumRanks() + group[from]], traffic);
+        });
+  }
+}
+
+std::vector<LevelTraffic> Counter::getLevels() {
+  std::vector<LevelTraffic> levels;
+  if (!links)
+    return levels;
+  size_t ranks = mesh.getNumRanks();
+  for (auto [i, level] : llvm::enumerate(links->levels())) {
+    LevelTraffic row{level.name, {}, {}};
+    for (const ProcessTraffic &one :
+         ArrayRef(byLevel).slice(i * ranks, ranks)) {
+      row.all.messages += one.messages;
+      row.all.bytes += one.bytes;
+      if (one.bytes > row.most.bytes)
+        row.most = one;
     }
+    levels.push_back(std::move(row));
+  }
+  return levels;
 }
 
 void Counter::add(rt::CollectiveOp op, int64_t program) {
@@ -105,6 +150,74 @@ void Counter::addResults(const manifest::Entry &entry, int64_t program) {
   }
 }
 
+void Counter::addToAll(::dist::CollectiveKind kind, int64_t bytes,
+                       int64_t root) {
+  ::dist::Piece piece{};
+  piece.type = manifest::I8;
+  piece.outer = piece.rows = 1;
+  piece.bytes = bytes;
+  ::dist::Collective call;
+  call.kind = kind;
+  call.peer = root;
+  call.pieces = {&piece, 1};
+  count(call, getAllAxes(), /*program=*/-1);
+}
+
+//===----------------------------------------------------------------------===//
+// Results of steps
+//===----------------------------------------------------------------------===//
+
+/// Of the entries that a step of the training calls, which results each process
+/// has; ResultTeller (runtime/train) asks its session the same.
+static std::vector<std::set<std::pair<std::string, std::string>>>
+findStepResults(MeshOp mesh, const manifest::Manifest &manifest) {
+  std::vector<std::set<std::pair<std::string, std::string>>> found(
+      getNumProcesses(mesh));
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    int program = manifest.program_of_rank(int(rank));
+    for (const manifest::Entry &entry : manifest.programs(program).entries()) {
+      StringRef name = entry.name();
+      bool isCalled = manifest.accumulate_steps() > 1
+                          ? name.starts_with("gradients") || name == "apply"
+                          : name.starts_with("train_step");
+      if (!isCalled)
+        continue;
+      for (const manifest::Binding &result : entry.results())
+        if (::dist::isOfStepResult(result.role()))
+          found[getProcessOfRank(mesh, rank)].insert(
+              {entry.name(), result.name()});
+    }
+  }
+  return found;
+}
+
+/// What processes send when those that have a step's results tell the others:
+/// the one that has all of them, or, where workers train by themselves, each.
+static std::vector<ProcessTraffic>
+countResults(MeshOp mesh, const manifest::Manifest &manifest) {
+  auto found = findStepResults(mesh, manifest);
+  size_t most = 0;
+  for (auto &results : found)
+    most = std::max(most, results.size());
+  auto hasAll = [&](auto &results) { return results.size() == most; };
+  bool adds = manifest.options().count("sync-every");
+  if (most == 0 || (!adds && llvm::all_of(found, hasAll)))
+    return {};
+  int64_t source = llvm::find_if(found, hasAll) - found.begin();
+  Counter counter(mesh, manifest);
+  counter.addToAll(::dist::CollectiveKind::AllGather,
+                   sizeof(::dist::TextTitle));
+  int64_t last = -1;
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    int64_t process = getProcessOfRank(mesh, rank);
+    bool isFirst = std::exchange(last, process) != process;
+    if (isFirst && (adds || process == source))
+      counter.addToAll(::dist::CollectiveKind::Broadcast,
+                       sizeof(::dist::StepResult), rank);
+  }
+  return counter.take();
+}
+
 void mlir::dist::addSentMessages(ModuleOp programs,
                                  const manifest::Manifest &manifest,
                                  ExplainReport &report) {
@@ -119,16 +232,18 @@ void mlir::dist::addSentMessages(ModuleOp programs,
     if (!program)
       continue;
     int64_t number = getProgramNumber(program);
-    Counter counter(mesh, manifest);
+    Counter counter(mesh, manifest,
+                    report.transfers ? report.transfers->getLinks() : nullptr);
     program.walk([&](rt::CollectiveOp op) { counter.add(op, number); });
     for (const manifest::Entry &one : manifest.programs(int(number)).entries())
       if (one.name() == entry.entry)
         counter.addResults(one, number);
+    entry.levels = counter.getLevels();
     entry.sent = counter.take();
   }
   Counter counter(mesh, manifest);
-  counter.addAllReduce(
-      llvm::to_vector(llvm::seq<int64_t>(0, mesh.getAxisNames().size())),
-      manifest::I32, sizeof(int32_t), /*program=*/-1);
+  counter.addAllReduce(counter.getAllAxes(), manifest::I32, sizeof(int32_t),
+                       /*program=*/-1);
   report.agreement = counter.take();
+  report.results = countResults(mesh, manifest);
 }

@@ -9,6 +9,8 @@
 #include "runtime/cluster/capi/served_app.h"
 #include "runtime/comm/ucx/ucx.h"
 #include <cmath>
+#include <cstddef>
+#include <net/if.h>
 
 using namespace dist;
 
@@ -45,12 +47,73 @@ Status checkBytes(const void *data, size_t bytes, const char *what) {
       "write them to a file that all reach");
 }
 
+/// The one of this machine that is reached in clear text, or by TLS.
+Status toStore(const dist_cluster_options_t &given, cluster::SharedStore *out) {
+  if (!given.store) {
+    if (!given.store_authority && !given.store_certificate && !given.store_key)
+      return Status();
+    return badArgument("no etcd is reached by TLS", "dist_cluster_options_t");
+  }
+  if (auto fault = cluster::parseStore(given.store, out))
+    return Status::error(
+        StatusCode::InvalidArgument, "a store is needed", "store", fault->why,
+        fault->todo.empty() ? std::string("give ") + cluster::kStoreForms
+                            : fault->todo);
+  auto take = [](const char *text) { return std::string(text ? text : ""); };
+  out->authority = take(given.store_authority);
+  out->certificate = take(given.store_certificate);
+  out->key = take(given.store_key);
+  if (out->isEncrypted == out->authority.empty() ||
+      out->certificate.empty() != out->key.empty() ||
+      (!out->isEncrypted && !out->certificate.empty()))
+    return Status::error(
+        StatusCode::InvalidArgument, "a store's certificates do not fit",
+        "store_authority, store_certificate, store_key",
+        "an etcd by TLS (etcds://) needs its authorities, and may need a "
+        "certificate with its key; others have none",
+        "give what fits");
+  for (const cluster::Address &address : out->addresses)
+    if (!out->isEncrypted && !out->isCoordinator &&
+        !cluster::isLoopback(address.host))
+      return Status::error(StatusCode::InvalidArgument,
+                           "the store would be reached in clear text", "store",
+                           address.text() +
+                               " is not this machine's, and what the processes "
+                               "know each other by is told there",
+                           "reach it by TLS (etcds://)");
+  return Status();
+}
+
+/// An interface that is not there reaches nobody, which is found out late. A
+/// device that is none of the system's interfaces has its port behind a colon.
+Status checkInterfaces(const std::string &names) {
+  for (size_t at = 0, end = 0; end != std::string::npos; at = end + 1) {
+    end = names.find(',', at);
+    const std::string name = names.substr(at, end - at);
+    if (name.find(':') != std::string::npos || if_nametoindex(name.c_str()) > 0)
+      continue;
+    std::string known;
+    struct if_nameindex *all = if_nameindex();
+    for (auto *one = all; one && one->if_index > 0; ++one)
+      known += (known.empty() ? "" : ", ") + std::string(one->if_name);
+    if (all)
+      if_freenameindex(all);
+    return Status::error(StatusCode::InvalidArgument,
+                         "there is no such network interface",
+                         "network_interface",
+                         "'" + name + "' is none of this machine's: " + known,
+                         "give one of them, or several with commas");
+  }
+  return Status();
+}
+
 Status toJoinOptions(const char *package, const dist_cluster_options_t &given,
                      cluster::JoinOptions *out) {
   if (!package || !given.tf_config)
     return badArgument("a package's path and tf_config are needed");
   if (!(given.start_timeout >= 0) || !(given.heartbeat_timeout >= 0) ||
-      !(given.patience >= 0) || given.queue_limit < 0)
+      !(given.patience >= 0) || !(given.return_timeout >= 0) ||
+      given.queue_limit < 0)
     return badArgument("a time or a limit is negative",
                        "dist_cluster_options_t");
   out->package = package;
@@ -62,6 +125,16 @@ Status toJoinOptions(const char *package, const dist_cluster_options_t &given,
     out->startTimeout = given.start_timeout;
   if (given.heartbeat_timeout > 0)
     out->heartbeatTimeout = given.heartbeat_timeout;
+  const int first = given.first_port, last = given.last_port;
+  if (first < 0 || last < first || last > 65535 || (first == 0 && last != 0))
+    return badArgument("first_port and last_port are no range of ports",
+                       "dist_cluster_options_t");
+  out->ports = {first, last};
+  if (given.network_interface) {
+    DIST_RETURN_IF_ERROR(checkInterfaces(given.network_interface));
+    out->interface = given.network_interface;
+  }
+  DIST_RETURN_IF_ERROR(toStore(given, &out->store));
   // Behind names and heads.
   out->largestLetter = DIST_CLUSTER_MAX_BYTES + (1 << 20);
   if (given.log)
@@ -96,13 +169,16 @@ dist_status_t *dist_cluster_open(const char *package,
       return badArgument("room for a cluster is needed");
     *out_cluster = nullptr;
     dist_cluster_options_t given = DIST_CLUSTER_OPTIONS_INIT;
-    DIST_RETURN_IF_ERROR(
-        takeStruct(options, sizeof given, "dist_cluster_options_t", &given));
+    DIST_RETURN_IF_ERROR(takeStruct(options,
+                                    offsetof(dist_cluster_options_t, store),
+                                    "dist_cluster_options_t", &given));
     auto made = std::make_unique<dist_cluster_t>();
     serializeLog(made.get(), &given);
     cluster::JoinOptions joining;
     DIST_RETURN_IF_ERROR(toJoinOptions(package, given, &joining));
     prepareUcx();
+    if (joining.ports.first > 0)
+      limitUcxPorts(joining.ports.first, joining.ports.last);
     DIST_RETURN_IF_ERROR(cluster::Joined::join(joining, &made->joined));
     DIST_RETURN_IF_ERROR(made->openSession(package, given));
     DIST_RETURN_IF_ERROR(made->joined->endStart());

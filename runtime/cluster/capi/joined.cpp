@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/capi/joined.h"
 #include "runtime/cluster/detect.h"
-#include "runtime/cluster/membership/world.h"
+#include "runtime/cluster/membership/process.h"
 #include "runtime/cluster/network.h"
 #include "runtime/device/cpu/cpus.h"
 
 namespace dist::cluster {
 
-Status Joined::readSpec(const JoinOptions &options) {
+Status Joined::readSpec() {
   ClusterRequest request;
   request.source = "TF_CONFIG";
   Detection detection;
@@ -46,19 +46,22 @@ Status Joined::readSpec(const JoinOptions &options) {
   return findMember(spec, &self);
 }
 
-Status Joined::meet(const JoinOptions &options) {
+Status Joined::meet() {
   MemberFacts facts;
   DIST_RETURN_IF_ERROR(describeProgram(options.package, "", &facts));
   MembershipOptions joining;
   joining.spec = spec;
   joining.secret = options.secret;
+  joining.store = options.store;
   joining.timeout = options.startTimeout;
   joining.cpus = int(cpu::usableCpus().size());
   joining.note = options.note;
+  joining.takesWorkersBack = true;
   DIST_RETURN_IF_ERROR(Membership::join(joining, &membership));
-  DIST_RETURN_IF_ERROR(membership->shareFacts(facts));
-  DIST_RETURN_IF_ERROR(chooseCpuVariant(*membership, &cpuVariant));
-  DIST_RETURN_IF_ERROR(ps::Layout::read(options.package, cpuVariant, &layout));
+  return membership->shareFacts(facts);
+}
+
+Status Joined::checkLayout() const {
   if (layout.servers.size() == spec.of(Job::Ps).size())
     return Status();
   return Status::error(
@@ -71,45 +74,52 @@ Status Joined::meet(const JoinOptions &options) {
           std::to_string(spec.of(Job::Ps).size()));
 }
 
-Status Joined::connect(const JoinOptions &options) {
-  HeartbeatOptions watching;
-  watching.outlivesMembers = true;
-  watching.patience = options.heartbeatTimeout;
-  DIST_RETURN_IF_ERROR(
-      watchMembers(*membership, spec, std::move(watching), &heartbeat));
-  std::unique_ptr<Transport> end;
-  DIST_RETURN_IF_ERROR(
-      makeClusterTransport(*membership, ownInterface(spec), &end));
-  cast.workers = int(spec.of(Job::Worker).size());
-  cast.servers = int(spec.of(Job::Ps).size());
-  for (const Member &member : membership->members())
-    cast.names.push_back(member.task.text());
+Status Joined::connect() {
+  ServedOptions joining;
+  joining.watching.patience = options.heartbeatTimeout;
+  joining.watching.ports = options.ports;
+  joining.networkDevices =
+      options.interface.empty() ? ownInterface(spec) : options.interface;
+  joining.timeout = options.startTimeout;
+  ServedPart part;
+  DIST_RETURN_IF_ERROR(joinServed(*membership, spec, joining, &part));
+  cast = std::move(part.cast);
+  heartbeat = std::move(part.heartbeat);
+  if (cpuVariant.empty()) {
+    cpuVariant = std::move(part.cpuVariant);
+    DIST_RETURN_IF_ERROR(
+        ps::Layout::read(options.package, cpuVariant, &layout));
+    DIST_RETURN_IF_ERROR(checkLayout());
+  }
   mail = std::make_unique<ps::Mail>(
-      std::move(end), std::max(options.largestLetter, layout.largestLetter()));
-  mail->setWatch([this] {
-    std::vector<std::pair<int, std::string>> lost;
-    for (LostMember &one : heartbeat->findLost(/*waits=*/false))
-      // Who is given up hears nothing more, of the coordinator neither.
-      lost.emplace_back(one.member == membership->self() ? ps::Cast::coordinator
-                                                         : one.member,
-                        std::move(one.why));
-    return lost;
-  });
+      std::move(part.end),
+      std::max(options.largestLetter, layout.largestLetter()));
+  mail->setWatch(watchBy(*heartbeat, part.rank));
   return Status();
 }
 
 Status Joined::join(const JoinOptions &options, std::unique_ptr<Joined> *out) {
   auto joined = std::make_unique<Joined>();
-  DIST_RETURN_IF_ERROR(joined->readSpec(options));
-  DIST_RETURN_IF_ERROR(joined->meet(options));
-  DIST_RETURN_IF_ERROR(joined->connect(options));
+  joined->options = options;
+  DIST_RETURN_IF_ERROR(joined->readSpec());
+  DIST_RETURN_IF_ERROR(joined->meet());
+  DIST_RETURN_IF_ERROR(joined->connect());
   *out = std::move(joined);
   return Status();
 }
 
+bool Joined::isBack(const Status &failed) {
+  // The others have not given it up.
+  if (failed.ok() || explain(failed).message() == failed.message())
+    return false;
+  mail.reset();
+  return membership->beBack().ok() && connect().ok();
+}
+
 Status Joined::endStart() {
   std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(membership->exchange("opened", {"yes"}, &all));
+  if (!membership->isBack())
+    DIST_RETURN_IF_ERROR(membership->exchange("opened", {"yes"}, &all));
   membership->endStart();
   return Status();
 }

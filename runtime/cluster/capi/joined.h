@@ -12,7 +12,7 @@
 #ifndef RUNTIME_CLUSTER_CAPI_JOINED_H
 #define RUNTIME_CLUSTER_CAPI_JOINED_H
 
-#include "runtime/cluster/membership/process.h"
+#include "runtime/cluster/membership/served.h"
 #include "runtime/parameter_server/layout.h"
 #include "runtime/parameter_server/protocol.h"
 
@@ -24,6 +24,11 @@ struct JoinOptions {
   std::optional<JobSecret> secret;
   double startTimeout = 300;     // seconds
   double heartbeatTimeout = 0.9; // seconds
+  /// In place of the chief's.
+  SharedStore store;
+  PortRange ports;
+  /// Empty: that of the process's own address.
+  std::string interface;
   /// No letter has more bytes, nor than the package's largest.
   size_t largestLetter = 0;
   std::function<void(const std::string &)> note;
@@ -42,6 +47,9 @@ public:
     return heartbeat->explain(failed);
   }
   ps::TaskOptions taskOptions();
+  /// Whether a worker whose run has failed, since the others have given it up,
+  /// is back with them.
+  bool isBack(const Status &failed);
   Task task() const { return *spec.self; }
   int server() const { return cast.serverOf(mail->rank()); }
 
@@ -55,9 +63,12 @@ public:
   std::unique_ptr<ps::Mail> mail;
 
 private:
-  Status readSpec(const JoinOptions &options);
-  Status meet(const JoinOptions &options);
-  Status connect(const JoinOptions &options);
+  Status readSpec();
+  Status meet();
+  Status checkLayout() const;
+  Status connect();
+
+  JoinOptions options;
 };
 
 } // namespace dist::cluster

@@ -14,6 +14,11 @@ using namespace dist;
 /// Longer than any run is long enough, and no more than a clock can count.
 static constexpr double kLongest = 365 * 24 * 3600.0; // seconds
 
+static ps::Mail::Clock::duration toTime(double seconds) {
+  return std::chrono::duration_cast<ps::Mail::Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, kLongest)));
+}
+
 dist_cluster_t::~dist_cluster_t() {
   if (!coordinator)
     return;
@@ -48,20 +53,25 @@ Status dist_cluster_t::coordinate(const dist_cluster_options_t &options) {
   if (options.staleness >= 0)
     coordinating.staleness = options.staleness;
   if (options.patience > 0)
-    coordinating.patience =
-        std::chrono::duration_cast<ps::Mail::Clock::duration>(
-            std::chrono::duration<double>(
-                std::min(options.patience, kLongest)));
+    coordinating.patience = toTime(options.patience);
   if (options.log)
     coordinating.note = [log = options.log,
                          data = options.log_data](const std::string &line) {
       log(data, DIST_LOG_WARNING, line.c_str());
     };
+  if (options.return_timeout > 0)
+    coordinating.returnTime = toTime(options.return_timeout);
+  cluster::takeWorkersBack(*joined->membership, joined->spec,
+                           joined->cpuVariant, *joined->heartbeat,
+                           &coordinating);
   coordinator = std::make_unique<ps::Coordinator>(*joined->mail, coordinating);
   ps::ClosureQueue::Options queueing;
   if (options.queue_limit > 0)
     queueing.limit = size_t(options.queue_limit);
   queueing.prepare = [this] { return served->beginClosures(); };
+  // Closures draw random numbers by their own: those of a loaded state are not
+  // drawn again.
+  queueing.first = [this](int64_t *out) { return served->countSteps(out); };
   queue = std::make_unique<ps::ClosureQueue>(*coordinator, queueing);
   std::unique_ptr<ps::ServedSession> made;
   DIST_RETURN_IF_ERROR(ps::ServedSession::create(
@@ -130,7 +140,11 @@ Status dist_cluster_t::work() {
           return call(of, given, result);
         });
   ps::Ending ending;
-  return ps::work(*joined->mail, *replica, joined->taskOptions(), &ending);
+  Status status;
+  do
+    status = ps::work(*joined->mail, *replica, joined->taskOptions(), &ending);
+  while (joined->isBack(status));
+  return status;
 }
 
 Status dist_cluster_t::schedule(Buffer work, bool isStep,

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/acceptor.h"
+#include "runtime/cluster/security/greeting.h"
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <map>
 #include <new>
 #include <poll.h>
 #include <random>
@@ -16,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace dist::cluster {
@@ -31,6 +34,8 @@ static constexpr milliseconds kPause{20};
 /// Connections that enter in `kHandshakeTime`: as many as may be in their
 /// handshakes at once. Each process of a job makes two as it starts.
 static constexpr size_t kMostEntries = 2048;
+/// The same of one greeting, which a client keeps when it connects again.
+static constexpr size_t kMostOfOne = 64;
 /// Between two looks at the strangers.
 static constexpr int kMostAccepts = 32;
 
@@ -75,8 +80,10 @@ static Look lookForPreface(const std::string &bytes) {
 }
 
 /// What has come of the greeting, which stays to be read.
-static Look lookAt(const Socket &socket, Greeting greeting) {
-  std::string bytes(kLongestHello, 0);
+static Look lookAt(const Socket &socket, Greeting greeting,
+                   std::string *greetingBytes) {
+  std::string &bytes = *greetingBytes;
+  bytes.assign(kLongestHello, 0);
   ssize_t got =
       recv(socket.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (got == 0)
@@ -86,6 +93,16 @@ static Look lookAt(const Socket &socket, Greeting greeting) {
   bytes.resize(size_t(got));
   return greeting == Greeting::Tls ? lookForHello(bytes)
                                    : lookForPreface(bytes);
+}
+
+/// A client of another secret learns so, at less cost than by a handshake:
+/// TLS's fatal alert 112, unrecognized_name.
+static void sendAlert(const Socket &socket) {
+  static constexpr char kAlert[7] = {21, 3, 3, 0, 2, 2, 112};
+  char read[kLongestHello];
+  (void)recv(socket.get(), read, sizeof read, MSG_DONTWAIT); // as sendAway
+  (void)send(socket.get(), kAlert, sizeof kAlert, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)shutdown(socket.get(), SHUT_WR);
 }
 
 /// A client that speaks TLS where there is none learns so by an answer that is
@@ -102,7 +119,8 @@ static void sendAway(const Socket &socket) {
 }
 
 struct Acceptor::Impl {
-  Impl(Socket listener, Greeting greeting, std::function<void(Socket)> enter);
+  Impl(Socket listener, Greeting greeting, const std::string &greetingKey,
+       std::function<void(Socket)> enter);
   ~Impl();
 
   void run();
@@ -112,17 +130,19 @@ struct Acceptor::Impl {
   /// Not the oldest: who has something to say is no likelier to be lost, then,
   /// however fast the others come.
   void dropAny() { drop(choices() % strangers.size()); }
-  bool mayEnter(Clock::time_point now);
+  bool mayEnter(const std::string &name, Clock::time_point now);
 
   const Socket listener;
   const Greeting greeting;
+  const std::string greetingKey;
   const std::function<void(Socket)> enter;
   const Socket events{epoll_create1(EPOLL_CLOEXEC)};
   const Socket end{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   /// In the order in which they came.
   std::vector<Stranger> strangers;
-  /// Of the last `kHandshakeTime`.
-  std::deque<Clock::time_point> entries;
+  /// Of the last `kHandshakeTime`: when, and with which name.
+  std::deque<std::pair<Clock::time_point, std::string>> entries;
+  std::map<std::string, size_t> entriesOf;
   std::minstd_rand choices{std::random_device()()};
   std::thread thread;
 };
@@ -136,9 +156,10 @@ static bool listenTo(const Socket &events, const Socket &socket,
 }
 
 Acceptor::Impl::Impl(Socket listener, Greeting greeting,
+                     const std::string &greetingKey,
                      std::function<void(Socket)> enter)
     : listener(std::move(listener)), greeting(greeting),
-      enter(std::move(enter)) {
+      greetingKey(greetingKey), enter(std::move(enter)) {
   if (!listenTo(events, this->listener, EPOLLIN) ||
       !listenTo(events, end, EPOLLIN))
     throw std::bad_alloc();
@@ -210,13 +231,20 @@ void Acceptor::Impl::hear(int descriptor, uint32_t happened) {
       [&](const Stranger &one) { return one.socket.get() == descriptor; });
   if (found == strangers.end())
     return;
-  Look look = lookAt(found->socket, greeting);
+  std::string bytes;
+  Look look = lookAt(found->socket, greeting, &bytes);
   bool hasEnded = happened & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
   if (look == Look::Incomplete && !hasEnded)
     return;
   Socket socket = std::move(found->socket);
   drop(size_t(found - strangers.begin()));
-  if (look == Look::Whole && mayEnter(Clock::now())) {
+  std::string name;
+  if (look == Look::Whole && !greetingKey.empty()) {
+    name = findServerName(bytes);
+    if (!isGreeting(greetingKey, name))
+      return sendAlert(socket);
+  }
+  if (look == Look::Whole && mayEnter(name, Clock::now())) {
     (void)epoll_ctl(events.get(), EPOLL_CTL_DEL, descriptor, nullptr);
     enter(std::move(socket));
   } else if (look == Look::Other && greeting == Greeting::Http2) {
@@ -224,18 +252,26 @@ void Acceptor::Impl::hear(int descriptor, uint32_t happened) {
   }
 }
 
-bool Acceptor::Impl::mayEnter(Clock::time_point now) {
-  while (!entries.empty() && now - entries.front() >= kHandshakeTime)
+bool Acceptor::Impl::mayEnter(const std::string &name, Clock::time_point now) {
+  while (!entries.empty() && now - entries.front().first >= kHandshakeTime) {
+    auto of = entriesOf.find(entries.front().second);
+    if (--of->second == 0)
+      entriesOf.erase(of);
     entries.pop_front();
-  if (entries.size() >= kMostEntries)
+  }
+  const bool isOne = !greetingKey.empty();
+  if (entries.size() >= kMostEntries ||
+      (isOne && entriesOf.count(name) && entriesOf[name] >= kMostOfOne))
     return false;
-  entries.push_back(now);
+  entries.emplace_back(now, name);
+  ++entriesOf[name];
   return true;
 }
 
 Acceptor::Acceptor(Socket listener, Greeting greeting,
+                   const std::string &greetingKey,
                    std::function<void(Socket)> enter)
-    : impl(std::make_unique<Impl>(std::move(listener), greeting,
+    : impl(std::make_unique<Impl>(std::move(listener), greeting, greetingKey,
                                   std::move(enter))) {}
 Acceptor::~Acceptor() = default;
 

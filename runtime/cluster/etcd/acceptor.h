@@ -18,6 +18,7 @@
 #include "runtime/cluster/socket.h"
 #include <chrono>
 #include <functional>
+#include <string>
 #include <memory>
 
 namespace dist::cluster {
@@ -32,8 +33,10 @@ inline constexpr std::chrono::milliseconds kHandshakeTime{10000};
 class Acceptor {
 public:
   /// `enter` is called by a thread of this object with each connection that has
-  /// sent its greeting, none of which was read.
-  Acceptor(Socket listener, Greeting greeting,
+  /// sent its greeting, none of which was read. `greetingKey`: of those whose
+  /// ClientHello is to show that they have it (security/greeting.h); empty: all
+  /// enter.
+  Acceptor(Socket listener, Greeting greeting, const std::string &greetingKey,
            std::function<void(Socket)> enter);
   /// What has not entered is closed.
   ~Acceptor();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/etcd/rpc.grpc.pb.h"
+#include "runtime/cluster/security/greeting.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -27,7 +28,7 @@ static bool isOfHandshake(std::string message) {
   std::transform(message.begin(), message.end(), message.begin(),
                  [](unsigned char c) { return c == '_' ? ' ' : tolower(c); });
   for (const char *why : {"certificate verify failed", "wrong version number",
-                          "is not in peer certificate"})
+                          "is not in peer certificate", "unrecognized name"})
     if (message.find(why) != std::string::npos)
       return true;
   return false;
@@ -37,7 +38,11 @@ static StoreResult fromGrpc(const grpc::Status &status) {
   switch (status.error_code()) {
   case grpc::StatusCode::OK:
     return {};
+  // No call that somebody waits for is cancelled here: the server ends, and
+  // does so with what it has not answered.
   case grpc::StatusCode::CANCELLED:
+    return {StoreCode::Unavailable,
+            "the server ended the call: " + status.error_message()};
   case grpc::StatusCode::INVALID_ARGUMENT:
   case grpc::StatusCode::DEADLINE_EXCEEDED:
   case grpc::StatusCode::NOT_FOUND:
@@ -77,7 +82,10 @@ makeChannel(const std::string &address, const EtcdClientOptions &options) {
     shown.pem_private_key = options.tls->key;
     shown.pem_cert_chain = options.tls->certificate;
     credentials = grpc::SslCredentials(shown);
-    if (!options.tlsName.empty())
+    if (!options.tls->greetingKey.empty())
+      arguments.SetSslTargetNameOverride(
+          makeGreeting(options.tls->greetingKey));
+    else if (!options.tlsName.empty())
       arguments.SetSslTargetNameOverride(options.tlsName);
   }
   return grpc::CreateCustomChannel(address, credentials, arguments);

@@ -35,7 +35,8 @@ struct EtcdClientOptions {
   /// Whom the client trusts, and what it shows, which may be nothing; none:
   /// neither end is known, and all is sent in clear text.
   std::optional<TlsCertificates> tls;
-  /// In the certificate of each member; empty: the host of its address.
+  /// In the certificate of each member; empty: the host of its address. Of a
+  /// job's own, by a key for greetings, it is one of the client's own.
   std::string tlsName = kTlsName;
 };
 
@@ -68,18 +69,10 @@ public:
   leaseKeepAlive(int64_t id,
                  etcdserverpb::LeaseKeepAliveResponse *response) override;
 
-  /// A watch; its end cancels it and waits for the functions to return.
-  class Watch {
-  public:
-    virtual ~Watch() = default;
-  };
-  /// `onResponse` hears all of it in order, the answer to the request first,
-  /// and `onEnd` once why it ended, unless the watch's own end was the reason.
-  /// Both are called from a thread of the watch, which they must not destroy.
   std::unique_ptr<Watch>
   watch(const etcdserverpb::WatchCreateRequest &request,
         std::function<void(const etcdserverpb::WatchResponse &)> onResponse,
-        std::function<void(const StoreResult &)> onEnd);
+        std::function<void(const StoreResult &)> onEnd) override;
 
 private:
   struct Impl;

@@ -233,6 +233,7 @@ Status EtcdServer::start(const EtcdServerOptions &options,
     return refuse("gRPC does not start a server");
   impl->acceptor = std::make_unique<Acceptor>(
       std::move(listener), options.tls ? Greeting::Tls : Greeting::Http2,
+      options.tls ? options.tls->greetingKey : "",
       [door = impl->door.get()](Socket socket) {
         grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
             connection;

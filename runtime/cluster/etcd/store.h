@@ -14,6 +14,8 @@
 
 #include "runtime/cluster/etcd/result.h"
 #include "runtime/cluster/etcd/rpc.pb.h"
+#include <functional>
+#include <memory>
 
 namespace dist::cluster {
 
@@ -45,6 +47,23 @@ public:
   virtual StoreResult
   leaseKeepAlive(int64_t id,
                  etcdserverpb::LeaseKeepAliveResponse *response) = 0;
+
+  /// A watch; its end cancels it and waits for the functions to return.
+  class Watch {
+  public:
+    virtual ~Watch() = default;
+  };
+  /// `onResponse` hears all of it in order, the answer to the request first,
+  /// and `onEnd` once why it ended, unless the watch's own end was the reason.
+  /// Both are called from a thread of the watch, which they must not destroy.
+  /// Null: this store has no watches.
+  virtual std::unique_ptr<Watch>
+  watch(const etcdserverpb::WatchCreateRequest &request,
+        std::function<void(const etcdserverpb::WatchResponse &)> onResponse,
+        std::function<void(const StoreResult &)> onEnd) {
+    (void)request, (void)onResponse, (void)onEnd;
+    return nullptr;
+  }
 };
 
 } // namespace dist::cluster

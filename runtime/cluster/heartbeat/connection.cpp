@@ -5,9 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/heartbeat/connection.h"
-#include <cerrno>
-#include <cstring>
-#include <sys/socket.h>
 
 namespace dist::cluster {
 
@@ -30,31 +27,26 @@ bool Connection::send(const proto::Control &message) {
 
 bool Connection::flush() {
   while (!unsent.empty()) {
-    ssize_t sent = ::send(socket.get(), unsent.data(), unsent.size(),
-                          MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR)
-      continue;
-    if (sent < 0)
-      return errno == EAGAIN;
+    int64_t sent = link->send(unsent.data(), unsent.size());
+    if (sent <= 0)
+      return sent == 0;
     unsent.erase(0, sent);
   }
   return true;
 }
 
-bool Connection::receive(std::vector<proto::Control> *messages) {
+bool Connection::receive(std::vector<proto::Control> *messages, size_t most) {
   bool goesOn = true;
   char block[16384];
   while (unread.size() < longest + kLengthBytes) {
-    ssize_t got = recv(socket.get(), block, sizeof block, MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR)
-      continue;
-    goesOn = got > 0 || (got < 0 && errno == EAGAIN);
+    int64_t got = link->receive(block, sizeof block);
+    goesOn = got >= 0;
     if (got <= 0)
       break;
     unread.append(block, got);
   }
   size_t begin = 0;
-  while (unread.size() - begin >= kLengthBytes) {
+  for (; most > 0 && unread.size() - begin >= kLengthBytes; --most) {
     size_t length = 0;
     for (size_t i = 0; i < kLengthBytes; ++i)
       length |= size_t(uint8_t(unread[begin + i])) << (8 * i);
@@ -71,10 +63,6 @@ bool Connection::receive(std::vector<proto::Control> *messages) {
   }
   unread.erase(0, begin);
   return goesOn;
-}
-
-pollfd Connection::polled() const {
-  return {socket.get(), short(unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0};
 }
 
 } // namespace dist::cluster

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/heartbeat/detector.h"
+#include <algorithm>
 
 namespace dist::cluster {
 
-void Detector::add(int peer, TimePoint now) {
-  peers[peer] = {true, false, now, {}};
+void Detector::add(int peer, TimePoint begin) {
+  peers[peer] = {true, false, begin, {}};
 }
 
 void Detector::heard(int peer, TimePoint now) { peers[peer].since = now; }
@@ -26,7 +27,7 @@ Detector::look(TimePoint now, TimePoint planned,
     if (!peer.isWatched)
       continue;
     if (isLate)
-      peer.since = now;
+      peer.since = std::max(peer.since, now);
     Clock::duration silence = now - peer.since;
     if (silence > 2 * kBeatInterval && ask(i) == ThreadState::Runnable) {
       peer.since = now;

@@ -50,8 +50,10 @@ public:
   Detector(int peers, Clock::duration patience)
       : patience(patience), peers(peers) {}
 
-  /// The peer's beats are to come from now on.
-  void add(int peer, TimePoint now);
+  /// There is one more.
+  void grow() { peers.emplace_back(); }
+  /// The peer's beats are to come from `begin` on, which may be later.
+  void add(int peer, TimePoint begin);
   void heard(int peer, TimePoint now);
   /// It has left, or is lost.
   void remove(int peer) { peers[peer].isWatched = false; }

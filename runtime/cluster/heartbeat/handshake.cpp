@@ -8,7 +8,6 @@
 #include "runtime/cluster/security/keyed.h"
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace dist::cluster {
 
@@ -54,31 +53,31 @@ enum class Outcome { Done, SentAway, Foreign, Late };
 } // namespace
 
 /// The next message, until `end`.
-static Outcome hearOne(Connection &connection, Clock::time_point end,
-                       proto::Control *message) {
+static Outcome hearOne(BeatSurroundings &around, Connection &connection,
+                       Clock::time_point end, proto::Control *message) {
+  std::unique_ptr<Waiter> waiter = around.makeWaiter();
   std::vector<proto::Control> messages;
   while (true) {
-    bool isOpen = connection.flush() && connection.receive(&messages);
+    // Behind its answer a chief that ends says why.
+    bool isOpen =
+        connection.flush() && connection.receive(&messages, /*most=*/1);
     if (!messages.empty()) {
       *message = std::move(messages.front());
-      // The chief waits for an answer to each.
-      return messages.size() == 1 ? Outcome::Done : Outcome::Foreign;
+      return Outcome::Done;
     }
     if (!isOpen)
       return Outcome::SentAway;
-    auto left =
-        std::chrono::duration_cast<milliseconds>(end - Clock::now()).count();
-    if (left <= 0)
+    if (around.now() >= end)
       return Outcome::Late;
-    pollfd polled = connection.polled();
-    (void)poll(&polled, 1, int(std::min<int64_t>(left, 100)));
+    (void)waiter->wait({connection.awaited()}, nullptr, end);
   }
 }
 
-static Outcome shake(Connection &connection, const std::string &key, int member,
+static Outcome shake(BeatSurroundings &around, Connection &connection,
+                     const std::string &key, int member,
                      Clock::time_point end) {
   proto::Control message;
-  if (Outcome outcome = hearOne(connection, end, &message);
+  if (Outcome outcome = hearOne(around, connection, end, &message);
       outcome != Outcome::Done)
     return outcome;
   const std::string nonce = message.challenge().nonce();
@@ -91,7 +90,7 @@ static Outcome shake(Connection &connection, const std::string &key, int member,
   shown.mutable_proof()->set_code(codeOf(key, "other", member, nonce, own));
   if (!connection.send(shown))
     return Outcome::SentAway;
-  if (Outcome outcome = hearOne(connection, end, &message);
+  if (Outcome outcome = hearOne(around, connection, end, &message);
       outcome != Outcome::Done)
     return outcome;
   return areEqual(message.proof().code(),
@@ -101,20 +100,21 @@ static Outcome shake(Connection &connection, const std::string &key, int member,
 }
 
 Status connectToChief(const Address &chief, const std::string &key, int member,
-                      int limit, std::unique_ptr<Connection> *out) {
-  const Clock::time_point end = Clock::now() + milliseconds(limit);
+                      int limit, std::unique_ptr<Connection> *out,
+                      BeatSurroundings &around) {
+  const Clock::time_point end = around.now() + milliseconds(limit);
   Outcome outcome = Outcome::Late;
   do {
-    Socket socket;
-    DIST_RETURN_IF_ERROR(Socket::connect(chief, limit, &socket));
-    auto connection = std::make_unique<Connection>(std::move(socket));
-    outcome = shake(*connection, key, member, end);
+    std::unique_ptr<Link> link;
+    DIST_RETURN_IF_ERROR(around.connect(chief, limit, &link));
+    auto connection = std::make_unique<Connection>(std::move(link));
+    outcome = shake(around, *connection, key, member, end);
     if (outcome == Outcome::Done) {
       *out = std::move(connection);
       return Status();
     }
-    std::this_thread::sleep_for(kPause);
-  } while (outcome == Outcome::SentAway && Clock::now() < end);
+    around.sleep(kPause);
+  } while (outcome == Outcome::SentAway && around.now() < end);
   return Status::error(
       StatusCode::Unavailable, "the chief does not answer", chief.text(),
       outcome == Outcome::Late       ? "it is busy, or was stopped"

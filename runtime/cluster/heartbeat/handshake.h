@@ -36,7 +36,8 @@ bool answerProof(const std::string &key, const std::string &nonce,
 /// One that has too many strangers at its door may send this one away: it comes
 /// again, for so many milliseconds.
 Status connectToChief(const Address &chief, const std::string &key, int member,
-                      int milliseconds, std::unique_ptr<Connection> *out);
+                      int milliseconds, std::unique_ptr<Connection> *out,
+                      BeatSurroundings &around = systemBeatSurroundings());
 
 } // namespace dist::cluster
 

@@ -7,11 +7,8 @@
 #include "runtime/cluster/heartbeat/handshake.h"
 #include "runtime/cluster/heartbeat/heartbeat_impl.h"
 #include "runtime/cluster/security/keyed.h"
-#include "runtime/core/process_space.h"
 #include "runtime/core/text.h"
 #include <algorithm>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace dist::cluster {
 
@@ -25,6 +22,11 @@ static constexpr int kMostSteps = 4096;
 //===----------------------------------------------------------------------===//
 // Beginning and end
 //===----------------------------------------------------------------------===//
+
+static BeatSurroundings &around(const HeartbeatOptions &options) {
+  return options.surroundings ? *options.surroundings
+                              : systemBeatSurroundings();
+}
 
 /// "PORT KEY"
 static Status readEndpoint(const std::string &host, const std::string &endpoint,
@@ -50,12 +52,12 @@ Status Heartbeat::serve(const HeartbeatOptions &options,
   std::string bytes;
   DIST_RETURN_IF_ERROR(makeRandomBytes(kKeyBytes, &bytes));
   std::string key = toHex(bytes);
-  Socket listener;
+  std::unique_ptr<Door> door;
   int port = 0;
   DIST_RETURN_IF_ERROR(
-      Socket::listen(literal, options.ports, &listener, &port));
+      around(options).listen(literal, options.ports, &door, &port));
   auto impl = std::make_unique<Impl>(options, key);
-  impl->start(std::move(listener));
+  impl->start(std::move(door));
   *endpoint = std::to_string(port) + " " + key;
   out->reset(new Heartbeat(std::move(impl)));
   return Status();
@@ -68,39 +70,43 @@ Status Heartbeat::join(const HeartbeatOptions &options,
   Address address;
   std::string key;
   DIST_RETURN_IF_ERROR(readEndpoint(chiefHost, endpoint, &address, &key));
+  // Before the chief may give this process up, which it hears of once its
+  // thread looks.
+  auto impl = std::make_unique<Impl>(options, key);
   std::unique_ptr<Connection> connection;
   DIST_RETURN_IF_ERROR(connectToChief(address, key, options.self,
-                                      kJoinMilliseconds, &connection));
-  auto impl = std::make_unique<Impl>(options, key);
+                                      kJoinMilliseconds, &connection,
+                                      around(options)));
   impl->start(std::move(connection));
   out->reset(new Heartbeat(std::move(impl)));
   return Status();
 }
 
 Heartbeat::Impl::Impl(const HeartbeatOptions &options, std::string key)
-    : options(options), key(std::move(key)), space(processSpace()),
-      wakeEvents(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+    : options(options), names(options.members),
+      around(cluster::around(options)), key(std::move(key)),
+      space(around.space()), waiter(around.makeWaiter()),
       detector(int(options.members.size()),
                std::chrono::duration_cast<Clock::duration>(
                    std::chrono::duration<double>(options.patience))),
-      peers(options.members.size()), monitor(options.members) {}
+      peers(options.members.size()), monitor(options.members),
+      lastHearing(around.now()) {}
 
-void Heartbeat::Impl::start(Socket newListener) {
-  listener = std::move(newListener);
-  thread = std::thread([this] { run(); });
+void Heartbeat::Impl::start(std::unique_ptr<Door> newDoor) {
+  door = std::move(newDoor);
+  thread = around.start([this] { run(); });
 }
 
 void Heartbeat::Impl::start(std::unique_ptr<Connection> toChief) {
   toChief->trust();
   peers[0].connection = std::move(toChief);
-  thread = std::thread([this] { run(); });
+  peers[0].isGreeted = true;
+  thread = around.start([this] { run(); });
 }
 
 Heartbeat::Impl::~Impl() {
-  isStopping = true;
-  uint64_t one = 1;
-  [[maybe_unused]] ssize_t bytes = write(wakeEvents.get(), &one, sizeof one);
-  thread.join();
+  waiter->end();
+  thread.reset();
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,6 +119,7 @@ void Heartbeat::attach(std::vector<Communicator *> ranks, OpName nameOp) {
 void Heartbeat::detach() { impl->detach(); }
 void Heartbeat::done(const StepDone &step) { impl->done(step); }
 void Heartbeat::begin(int64_t step) { impl->begin(step); }
+void Heartbeat::admit(const MemberName &name) { impl->admit(name); }
 Status Heartbeat::check() { return impl->check(); }
 Status Heartbeat::explain(const Status &failed) {
   return impl->explain(failed);
@@ -177,15 +184,19 @@ void Heartbeat::Impl::begin(int64_t step) {
   place.set_step(step);
 }
 
+void Heartbeat::Impl::admit(const MemberName &name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  admitted.push_back(name);
+  monitor.add(name);
+}
+
 void Heartbeat::Impl::catchUp(std::unique_lock<std::mutex> &lock) {
-  // The thread of the beats has slept as long as this one: what came meanwhile
-  // is read by the second look from now, the first may be at its end.
-  if (options.patience <= 0 ||
-      Clock::now() - lastLook <=
-          std::chrono::duration<double>(options.patience / 2))
-    return;
-  uint64_t second = looks + 2;
-  looked.wait(lock, [&] { return looks >= second; });
+  // The thread of the beats has slept as long as this one. Both may sleep again
+  // while this one waits.
+  const std::chrono::duration<double> fresh(options.patience / 2);
+  while (options.patience > 0 && around.now() - lastHearing > fresh &&
+         around.wait(lock, looked, around.now() + kLookInterval)) {
+  }
 }
 
 Status Heartbeat::Impl::check() {
@@ -211,10 +222,12 @@ Status Heartbeat::Impl::explain(const Status &failed) {
 std::vector<LostMember> Heartbeat::Impl::findLost(bool waits) {
   std::unique_lock<std::mutex> lock(mutex);
   // The end of a connection is seen at once, silence after `patience`.
-  if (waits)
-    looked.wait_for(lock,
-                    std::chrono::duration<double>(1 + 2 * options.patience),
-                    [&] { return !lost.empty(); });
+  const std::chrono::duration<double> longest(1 + 2 * options.patience);
+  const Clock::time_point end =
+      around.now() + std::chrono::duration_cast<Clock::duration>(longest);
+  while (waits && lost.empty() && around.now() < end &&
+         around.wait(lock, looked, end)) {
+  }
   return lost;
 }
 
@@ -225,7 +238,7 @@ std::vector<std::string> Heartbeat::Impl::takeNotes() {
 
 proto::ClusterStatus Heartbeat::Impl::status() {
   std::lock_guard<std::mutex> lock(mutex);
-  return monitor.status(Clock::now());
+  return monitor.status(around.now());
 }
 
 void Heartbeat::Impl::fail(int member, const std::string &why) {
@@ -265,12 +278,13 @@ Status askForStatus(const std::string &chiefHost, const std::string &endpoint,
   proto::Control request;
   request.mutable_status_request();
   bool isOpen = connection.send(request);
-  auto end = std::chrono::steady_clock::now() +
-             std::chrono::milliseconds(kConnectMilliseconds);
+  BeatSurroundings &around = systemBeatSurroundings();
+  std::unique_ptr<Waiter> waiter = around.makeWaiter();
+  const auto end =
+      around.now() + std::chrono::milliseconds(kConnectMilliseconds);
   std::vector<proto::Control> answers;
-  while (isOpen && std::chrono::steady_clock::now() < end) {
-    pollfd polled = connection.polled();
-    (void)poll(&polled, 1, 100);
+  while (isOpen && around.now() < end) {
+    (void)waiter->wait({connection.awaited()}, nullptr, end);
     isOpen = connection.flush() && connection.receive(&answers);
     for (const proto::Control &answer : answers)
       if (answer.has_status()) {

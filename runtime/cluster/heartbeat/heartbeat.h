@@ -28,6 +28,8 @@
 
 namespace dist::cluster {
 
+class BeatSurroundings; // surroundings.h
+
 struct HeartbeatOptions {
   /// All processes, the chief first, and which of them this is.
   std::vector<MemberName> members;
@@ -38,6 +40,8 @@ struct HeartbeatOptions {
   PortRange ports;
   /// A member's loss is no failure of the others.
   bool outlivesMembers = false;
+  /// Clock, thread and connections; null: the system's.
+  BeatSurroundings *surroundings = nullptr;
 };
 
 struct LostMember {
@@ -73,6 +77,9 @@ public:
   void done(const StepDone &step);
   /// Without communicators: the step that this process is in.
   void begin(int64_t step);
+  /// Of the chief: one more member may come, behind the last, which it is the
+  /// number of.
+  void admit(const MemberName &name);
 
   /// Whether all are there, as far as is known, and take this process for one
   /// of them. To be asked before something is written that only one process may

@@ -10,12 +10,11 @@
 #include "runtime/cluster/heartbeat/connection.h"
 #include "runtime/cluster/heartbeat/detector.h"
 #include "runtime/cluster/heartbeat/heartbeat.h"
-#include <atomic>
+#include "runtime/cluster/heartbeat/surroundings.h"
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <random>
-#include <thread>
 
 namespace dist::cluster {
 
@@ -27,7 +26,7 @@ public:
   Impl(const HeartbeatOptions &options, std::string key);
   ~Impl();
   /// As the chief, or connected to it.
-  void start(Socket listener);
+  void start(std::unique_ptr<Door> door);
   void start(std::unique_ptr<Connection> toChief);
 
   // Any thread:
@@ -35,6 +34,7 @@ public:
   void detach();
   void done(const StepDone &step);
   void begin(int64_t step);
+  void admit(const MemberName &name);
   Status check();
   Status explain(const Status &failed);
   std::vector<LostMember> findLost(bool waits);
@@ -46,6 +46,8 @@ private:
   /// connection.
   struct Peer {
     std::unique_ptr<Connection> connection;
+    /// It has said where it runs, and hears what others do.
+    bool isGreeted = false;
     /// Its thread of the beats, where this machine has it.
     int64_t process = 0, thread = 0;
     bool isNear = false;
@@ -55,17 +57,20 @@ private:
     std::unique_ptr<Connection> connection;
     Clock::time_point since;
     std::string nonce;         // that it was sent
-    std::optional<int> member; // kAsker, too; none: it has not shown the key
+    std::optional<int> member; // kAsker, or none; it has shown the key
     bool isAnswered = false;
   };
   bool isChief() const { return options.self == 0; }
 
   // The thread's own:
   void run();
-  void wait(Clock::time_point until);
+  /// False: it is to end.
+  bool wait(Clock::time_point until);
+  void acceptAdmitted();
   void acceptStrangers(Clock::time_point now);
   void hearStrangers(Clock::time_point now);
-  /// False: the connection is to be closed. `entered`: it is a member's now.
+  /// False: the connection is to be closed. `entered`: it is a member's now,
+  /// whose end or silence is a loss from here on.
   bool meet(Stranger &stranger, const proto::Control &message,
             Clock::time_point now, bool *entered);
   void hearPeers(Clock::time_point now);
@@ -73,12 +78,14 @@ private:
   void look(Clock::time_point now, Clock::time_point planned);
   void sendBeat(Clock::time_point now);
   void sendHello(Connection &to) const;
+  void tellLosses(Connection &to);
   void tellAll(const proto::Control &message);
   ThreadState ask(int member) const;
   /// `how`: "has ended".
   void lose(int member, const std::string &how);
   /// Under the lock, after a failure.
   void abortRanks();
+  void hearThatLost(int member, const proto::Loss &loss);
   void hearOfLoss(const proto::Loss &loss);
   void setState(int member, Monitor::State state);
 
@@ -89,8 +96,11 @@ private:
   void catchUp(std::unique_lock<std::mutex> &lock);
 
   const HeartbeatOptions options;
+  std::vector<MemberName> names; // by member, the thread's own
+  BeatSurroundings &around;
   const std::string key, space;
-  Socket listener, wakeEvents;
+  std::unique_ptr<Door> door; // the chief's
+  std::unique_ptr<Waiter> waiter;
   Detector detector;
   std::vector<Peer> peers; // by member
   std::vector<Stranger> strangers;
@@ -100,6 +110,7 @@ private:
   std::mutex mutex; // of what follows
   std::condition_variable looked;
   Monitor monitor;
+  std::vector<MemberName> admitted; // and not known to the thread yet
   std::vector<Communicator *> ranks;
   /// Of each, what was under way when it was attached.
   std::vector<uint32_t> generations;
@@ -110,11 +121,11 @@ private:
   std::string failure;
   std::vector<LostMember> lost;
   bool isGivenUp = false; // by the others
-  uint64_t looks = 0;
-  Clock::time_point lastLook;
+  /// When the newest look began to hear what had come by then; before the first
+  /// one, when nothing had.
+  Clock::time_point lastHearing;
 
-  std::atomic<bool> isStopping{false};
-  std::thread thread;
+  std::unique_ptr<BeatSurroundings::Thread> thread;
 };
 
 } // namespace dist::cluster

@@ -13,9 +13,6 @@
 #include "runtime/cluster/heartbeat/heartbeat_impl.h"
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <pthread.h>
-#include <unistd.h>
 
 namespace dist::cluster {
 
@@ -31,70 +28,87 @@ static constexpr int kMostAccepts = 16;
 static constexpr std::chrono::milliseconds kFarewell{100};
 
 void Heartbeat::Impl::run() {
-  pthread_setname_np(pthread_self(), "heartbeat");
-  Clock::time_point planned = Clock::now();
+  Clock::time_point planned = around.now();
   nextBeat = planned;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    lastLook = planned;
-  }
   if (!isChief()) {
     sendHello(*peers[0].connection);
-    detector.add(0, planned);
+    // Until it has said where it runs nobody sees that it waits for a CPU.
+    detector.add(0, planned + kStrangerTime);
   }
-  while (!isStopping) {
-    wait(planned);
-    Clock::time_point now = Clock::now();
+  while (wait(planned)) {
+    const Clock::time_point begin = around.now();
+    Clock::time_point now = begin;
+    // What they say may be as late as this process.
+    if (now - planned > kBeatInterval)
+      for (Stranger &stranger : strangers)
+        stranger.since = now;
+    acceptAdmitted();
     acceptStrangers(now);
     hearStrangers(now);
     hearPeers(now);
-    now = Clock::now();
+    now = around.now();
     if (now < planned)
       continue;
     look(now, planned);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      lastHearing = begin;
+    }
+    looked.notify_all();
     planned = now + kLookInterval;
   }
   proto::Control leave;
   leave.mutable_leave();
   tellAll(leave);
+  // A member that has the chief's answer, and has not been heard since.
+  for (Peer &peer : peers)
+    if (peer.connection && !peer.isGreeted) {
+      tellLosses(*peer.connection);
+      (void)peer.connection->send(leave);
+    }
   auto isFlushed = [](const Peer &peer) {
     return !peer.connection || !peer.connection->flush() ||
            peer.connection->isFlushed();
   };
-  for (Clock::time_point end = Clock::now() + kFarewell;
-       Clock::now() < end &&
+  for (Clock::time_point end = around.now() + kFarewell;
+       around.now() < end &&
        !std::all_of(peers.begin(), peers.end(), isFlushed);)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    around.sleep(std::chrono::milliseconds(1));
 }
 
-void Heartbeat::Impl::wait(Clock::time_point until) {
-  std::vector<pollfd> polled{{wakeEvents.get(), POLLIN, 0}};
-  if (listener.get() >= 0)
-    polled.push_back({listener.get(), POLLIN, 0});
+bool Heartbeat::Impl::wait(Clock::time_point until) {
+  std::vector<Waiter::Awaited> awaited;
   for (const Peer &peer : peers)
     if (peer.connection)
-      polled.push_back(peer.connection->polled());
+      awaited.push_back(peer.connection->awaited());
   for (const Stranger &stranger : strangers)
-    polled.push_back(stranger.connection->polled());
-  auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::max(until - Clock::now(), Clock::duration::zero()));
-  timespec time{0, long(left.count())}; // less than a second
-  (void)ppoll(polled.data(), polled.size(), &time, nullptr);
+    awaited.push_back(stranger.connection->awaited());
+  return waiter->wait(awaited, door.get(), until);
 }
 
 //===----------------------------------------------------------------------===//
 // Who comes
 //===----------------------------------------------------------------------===//
 
+void Heartbeat::Impl::acceptAdmitted() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (MemberName &name : admitted) {
+    names.push_back(std::move(name));
+    peers.emplace_back();
+    detector.grow();
+  }
+  admitted.clear();
+}
+
 void Heartbeat::Impl::acceptStrangers(Clock::time_point now) {
-  for (int i = 0; i < kMostAccepts && listener.get() >= 0; ++i) {
-    Socket socket = listener.accept();
-    if (socket.get() < 0)
+  for (int i = 0; i < kMostAccepts && door; ++i) {
+    std::unique_ptr<Link> link = door->accept();
+    if (!link)
       break;
     if (strangers.size() >= kMostStrangers)
       strangers.erase(strangers.begin() + choices() % strangers.size());
     Stranger stranger;
-    stranger.connection = std::make_unique<Connection>(std::move(socket));
+    stranger.connection = std::make_unique<Connection>(std::move(link));
     stranger.since = now;
     proto::Control message;
     if (makeChallenge(&stranger.nonce, &message).ok() &&
@@ -107,10 +121,11 @@ void Heartbeat::Impl::hearStrangers(Clock::time_point now) {
   for (size_t i = 0; i < strangers.size();) {
     Stranger &stranger = strangers[i];
     std::vector<proto::Control> messages;
-    bool stays = stranger.connection->receive(&messages) &&
-                 stranger.connection->flush() &&
-                 now - stranger.since < kStrangerTime;
-    bool entered = false;
+    const bool isOpen = stranger.connection->receive(&messages) &&
+                        stranger.connection->flush() &&
+                        now - stranger.since < kStrangerTime;
+    // What it said before its end counts.
+    bool stays = true, entered = false;
     for (size_t k = 0; k < messages.size() && stays && !entered; ++k) {
       stays = meet(stranger, messages[k], now, &entered);
       // What a member has sent behind its first message.
@@ -118,7 +133,7 @@ void Heartbeat::Impl::hearStrangers(Clock::time_point now) {
         for (int member = *stranger.member; ++k < messages.size();)
           hear(member, messages[k], now);
     }
-    if (stays && !entered)
+    if (isOpen && stays && !entered)
       ++i;
     else
       strangers.erase(strangers.begin() + i);
@@ -132,38 +147,47 @@ bool Heartbeat::Impl::meet(Stranger &stranger, const proto::Control &message,
     if (!message.has_proof() ||
         !answerProof(key, stranger.nonce, message.proof(), &proof))
       return false;
-    stranger.member = message.proof().member();
-    return stranger.connection->send(proof);
+    const int member = message.proof().member();
+    stranger.member = member;
+    (void)stranger.connection->send(proof); // its end is seen when it is read
+    if (member <= 0 || member >= int(peers.size()) || peers[member].connection)
+      return true;
+    peers[member] = Peer();
+    peers[member].connection = std::move(stranger.connection);
+    peers[member].connection->trust();
+    // As long as it has not said where it runs nobody sees that it waits for a
+    // CPU.
+    detector.add(member, now + kStrangerTime);
+    *entered = true;
+    return true;
   }
-  int member = *stranger.member;
-  if (member == kAsker) {
-    if (!message.has_status_request() || stranger.isAnswered)
-      return false;
-    stranger.isAnswered = true;
-    proto::Control answer;
-    *answer.mutable_status() = status();
-    return stranger.connection->send(answer);
-  }
-  if (!message.has_hello() || member <= 0 || member >= int(peers.size()) ||
-      peers[member].connection)
+  // Other numbers than a member's that is to come say nothing more.
+  if (stranger.member != kAsker || !message.has_status_request() ||
+      stranger.isAnswered)
     return false;
-  Peer &peer = peers[member];
-  peer.connection = std::move(stranger.connection);
-  peer.connection->trust();
-  sendHello(*peer.connection);
-  hear(member, message, now);
-  detector.add(member, now);
-  *entered = true;
-  return true;
+  stranger.isAnswered = true;
+  proto::Control answer;
+  *answer.mutable_status() = status();
+  return stranger.connection->send(answer);
 }
 
 void Heartbeat::Impl::sendHello(Connection &to) const {
   proto::Control message;
   proto::Hello &hello = *message.mutable_hello();
   hello.set_host(space);
-  hello.set_process(getpid());
-  hello.set_thread(gettid());
+  hello.set_process(around.process());
+  hello.set_thread(around.thread());
   (void)to.send(message); // its end is seen when it is read
+}
+
+/// Those of before it came, which it was not there to hear of.
+void Heartbeat::Impl::tellLosses(Connection &to) {
+  for (LostMember &one : findLost(/*waits=*/false)) {
+    proto::Control message;
+    message.mutable_loss()->set_member(one.member);
+    message.mutable_loss()->set_why(std::move(one.why));
+    (void)to.send(message);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,6 +220,10 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
     peer.process = message.hello().process();
     peer.thread = message.hello().thread();
     peer.isNear = message.hello().host() == space;
+    if (!std::exchange(peer.isGreeted, true)) {
+      sendHello(*peer.connection);
+      tellLosses(*peer.connection);
+    }
     return;
   case proto::Control::kBeat: {
     if (!detector.isWatched(member))
@@ -205,7 +233,10 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
     return;
   }
   case proto::Control::kLoss:
-    hearOfLoss(message.loss());
+    if (isChief())
+      hearThatLost(member, message.loss());
+    else
+      hearOfLoss(message.loss());
     return;
   case proto::Control::kLeave:
     detector.remove(member);
@@ -214,6 +245,19 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
   default:
     return; // of another version
   }
+}
+
+/// A member has lost the chief, this process. It may be the one that is cut
+/// off: then the others have the chief still, and hear that it is gone.
+void Heartbeat::Impl::hearThatLost(int member, const proto::Loss &loss) {
+  if (!detector.isWatched(member))
+    return;
+  detector.remove(member);
+  for (int other = 0; other < int(peers.size()); ++other)
+    if (detector.isWatched(other))
+      return lose(member, "has lost " + options.members[0].task +
+                              ": one of them was cut off, or stopped");
+  hearOfLoss(loss);
 }
 
 void Heartbeat::Impl::hearOfLoss(const proto::Loss &loss) {
@@ -245,7 +289,7 @@ void Heartbeat::Impl::look(Clock::time_point now, Clock::time_point planned) {
     case Detector::Change::IsBack: {
       std::lock_guard<std::mutex> lock(mutex);
       monitor.setState(finding.peer, proto::ClusterStatus::Member::WORKS);
-      monitor.addNote(options.members[finding.peer].text() +
+      monitor.addNote(names[finding.peer].text() +
                       " showed no sign of life for " + seconds +
                       ", and is back");
       break;
@@ -258,12 +302,6 @@ void Heartbeat::Impl::look(Clock::time_point now, Clock::time_point planned) {
       break;
     }
   }
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    lastLook = Clock::now();
-    ++looks;
-  }
-  looked.notify_all();
 }
 
 void Heartbeat::Impl::sendBeat(Clock::time_point now) {
@@ -290,32 +328,14 @@ void Heartbeat::Impl::sendBeat(Clock::time_point now) {
 
 void Heartbeat::Impl::tellAll(const proto::Control &message) {
   for (Peer &peer : peers)
-    if (peer.connection)
+    if (peer.connection && peer.isGreeted)
       (void)peer.connection->send(message); // its end is seen when it is read
 }
 
 ThreadState Heartbeat::Impl::ask(int member) const {
   const Peer &peer = peers[member];
-  if (!peer.isNear)
-    return ThreadState::Unknown;
-  std::ifstream file("/proc/" + std::to_string(peer.process) + "/task/" +
-                     std::to_string(peer.thread) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  // Behind the name, which may hold anything.
-  size_t name = line.rfind(") ");
-  switch (name == std::string::npos ? ' ' : line[name + 2]) {
-  case 'R':
-    return ThreadState::Runnable;
-  case 'T':
-  case 't':
-    return ThreadState::Stopped;
-  case 'S':
-  case 'D':
-    return ThreadState::Sleeps;
-  default:
-    return ThreadState::Unknown;
-  }
+  return peer.isNear ? around.stateOf(peer.process, peer.thread)
+                     : ThreadState::Unknown;
 }
 
 void Heartbeat::Impl::lose(int member, const std::string &how) {
@@ -327,7 +347,7 @@ void Heartbeat::Impl::lose(int member, const std::string &how) {
     std::lock_guard<std::mutex> lock(mutex);
     monitor.setState(member, proto::ClusterStatus::Member::LOST);
     std::string place = monitor.lastPlaceOf(member, nameOp);
-    loss.set_why(options.members[member].text() + " " + how +
+    loss.set_why(names[member].text() + " " + how +
                  (place.empty() ? "" : "; it was last " + place));
   }
   tellAll(message);

@@ -38,6 +38,11 @@ Monitor::Monitor(std::vector<MemberName> names)
     members[i].name = std::move(names[i]);
 }
 
+void Monitor::add(MemberName name) {
+  members.emplace_back().name = std::move(name);
+  stragglers.grow();
+}
+
 void Monitor::setState(int member, State state) {
   members[member].state = state;
   if (state == proto::ClusterStatus::Member::LOST ||

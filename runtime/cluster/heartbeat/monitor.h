@@ -34,6 +34,8 @@ public:
 
   explicit Monitor(std::vector<MemberName> members);
 
+  /// There is one more.
+  void add(MemberName name);
   /// Its beats are late while it `SILENT`, and end when it is lost or has left.
   void setState(int member, State state);
   State stateOf(int member) const { return members[member].state; }

@@ -27,6 +27,8 @@ using SlowReason = proto::ClusterStatus::Reason;
 class Stragglers {
 public:
   explicit Stragglers(int members) : members(members) {}
+  /// There is one more.
+  void grow() { members.emplace_back(); }
 
   /// A process's times of a step; each process's come in the order of steps.
   void add(int member, const proto::StepTimes &times);

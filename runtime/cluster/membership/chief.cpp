@@ -13,6 +13,11 @@
 // cut off, then closes no roll and begins no epoch: each of its transactions
 // compares that key.
 //
+// That key goes with its chief's lease; what tells of the run itself is kept
+// under a lease that every member renews once they are at work. So a chief may
+// be lost before the others watch it: the end of its lease tells them, and not
+// that the run is over. A chief that leaves ends the run by its own hand.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/member.pb.h"
 #include "runtime/cluster/membership/membership_impl.h"
@@ -54,6 +59,10 @@ StoreResult Membership::Impl::readChief(std::optional<std::string> *text,
   return result;
 }
 
+/// A chief whose lease has ended while the store was away is registered anew
+/// within that time.
+static constexpr milliseconds kAnew = kRenewal + 2 * kRound;
+
 StoreResult Membership::Impl::elect(const RegroupOptions &regrouping,
                                     const std::vector<int> &lost) {
   std::optional<std::string> present;
@@ -61,13 +70,19 @@ StoreResult Membership::Impl::elect(const RegroupOptions &regrouping,
   StoreResult result = readChief(&present, &number);
   if (!result.ok())
     return result;
-  if (!present)
-    return runIsOver();
+  if (std::string now; !present) {
+    result = readRun(&now);
+    if (!result.ok() || now != run)
+      return result.ok() ? runIsOver() : result;
+  }
+  if (present != seenChief)
+    chiefSince = around.now();
+  seenChief = present;
   auto isLost = [&](int member) {
     return std::count(lost.begin(), lost.end(), member) > 0;
   };
   int before = 0; // whose turn it is
-  bool isChiefLost = false;
+  bool isChiefLost = !present && around.now() - chiefSince > kAnew;
   for (int member = 0; member < int(numbers.size()); ++member) {
     isChiefLost |= numbers[member] == number && isLost(member);
     before += numbers[member] < numbers[self] && !isLost(member);
@@ -76,17 +91,19 @@ StoreResult Membership::Impl::elect(const RegroupOptions &regrouping,
   const std::chrono::duration<double> turn(before * regrouping.turn);
   if (!isChiefLost || around.now() - begin < turn)
     return {};
-  return takeOver(*present);
+  return takeOver(present);
 }
 
-StoreResult Membership::Impl::takeOver(const std::string &before) {
+StoreResult
+Membership::Impl::takeOver(const std::optional<std::string> &before) {
   TxnRequest request;
   fence(&request);
-  compareValue(root + kChief, before, &request);
+  before ? compareValue(root + kChief, *before, &request)
+         : compareMissing(root + kChief, &request);
   compareMissing(folder(kRoll), &request);
-  addPut(runKey(), run, lease, &request);
-  addPut(root + kEpoch, std::to_string(epoch - 1), lease, &request);
-  addPut(root + kNext, std::to_string(epoch), lease, &request);
+  addPut(runKey(), run, keptLease, &request);
+  addPut(root + kEpoch, std::to_string(epoch - 1), keptLease, &request);
+  addPut(root + kNext, std::to_string(epoch), keptLease, &request);
   for (auto &[key, value] : chiefsKeys(root))
     addPut(key, value, lease, &request);
   TxnResponse response;
@@ -100,6 +117,16 @@ StoreResult Membership::Impl::takeOver(const std::string &before) {
   result = readChief(&present, &number);
   leads = present && *present == describeChief();
   return result;
+}
+
+void Membership::Impl::endRun() {
+  TxnRequest request;
+  fence(&request);
+  for (auto &[key, value] : chiefsKeys(root))
+    addDelete(key, &request);
+  addDelete(runKey(), &request);
+  TxnResponse response;
+  (void)leases->txn(request, &response); // the leases' ends would do so
 }
 
 } // namespace dist::cluster

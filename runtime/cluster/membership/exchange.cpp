@@ -47,9 +47,38 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
     options.note("waiting for " + names);
     nextNote = now + kNextNotes;
   }
-  around.sleep(pause);
+  pauseUntilChange(pause, [&] {
+    return (check && !check().ok()) ||
+           (options.timeout > 0 && isPast(options.timeout)) ||
+           (options.note && around.now() > nextNote);
+  });
   pause = std::min(2 * pause, kLongestPause);
   return Status();
+}
+
+void Membership::Impl::pauseUntilChange(milliseconds pause,
+                                        const std::function<bool()> &isDue) {
+  // Not while there is no connection yet, which a watch would wait for.
+  if (lease != 0)
+    changes.follow(*client, rangeOf(options.store ? runKey() : kRoot));
+  if (std::optional<std::string> why = changes.takeReason();
+      why && options.note)
+    options.note("the store does not tell of changes (" + *why +
+                 "): it is asked instead, each " +
+                 std::to_string(kLongestPause.count()) + " ms");
+  if (!changes.areTold()) {
+    around.sleep(pause);
+    return;
+  }
+  for (Clock::time_point end = around.now() + kLongestTrust;
+       !changes.await(kLongestPause) && around.now() < end;) {
+    // As between two calls: this process may be stopped meanwhile.
+    const Clock::time_point now = around.now();
+    noteNap(now - lastCall);
+    lastCall = now;
+    if (isDue && isDue())
+      return;
+  }
 }
 
 Status Membership::Impl::checkOthers(const std::map<int, std::string> &present,
@@ -119,10 +148,49 @@ static std::vector<int> findDiffering(const std::vector<std::string> &texts,
   return differing;
 }
 
-Status Membership::Impl::checkPrograms() const {
+/// Behind a meeting of those that go on: the others have come to it, and do not
+/// go with the chief. They are refused, and that ends nothing but this epoch.
+Status Membership::Impl::refuse(const std::vector<int> &others,
+                                const std::string &what, const std::string &own,
+                                const std::string &chiefs) {
+  if (std::count(others.begin(), others.end(), self) > 0)
+    return Status::error(
+        StatusCode::InvalidInput, "the cluster does not take this process in",
+        where(self), "its " + what + ": " + own + ", the others': " + chiefs,
+        "start it with the same model, options and version as "
+        "the others");
+  gone = {others.begin(), others.end()};
+  std::string names;
+  for (int member : others)
+    names += (names.empty() ? "" : ", ") + where(member);
+  return Status::error(
+      StatusCode::Unavailable, "a process that has come is refused", names,
+      "it has another " + what + " than the others", "start it with theirs");
+}
+
+/// Members whose text is another than the chief's.
+static std::vector<int> unlikeChief(const std::vector<std::string> &texts,
+                                    int chief) {
+  std::vector<int> others;
+  for (int member = 0; member < int(texts.size()); ++member)
+    if (texts[member] != texts[chief])
+      others.push_back(member);
+  return others;
+}
+
+/// Enough of a digest to tell two apart.
+static std::string shorten(const std::string &digest) {
+  return digest.substr(0, 12);
+}
+
+Status Membership::Impl::checkPrograms() {
   std::vector<std::string> programs;
   for (const Member &member : members)
     programs.push_back(member.program);
+  if (const std::vector<int> others = unlikeChief(programs, chief);
+      epoch > 0 && !others.empty())
+    return refuse(others, "program", shorten(programs[self]),
+                  shorten(programs[chief]));
   std::string common;
   std::vector<int> differing = findDiffering(programs, chief, &common);
   if (differing.empty())
@@ -140,12 +208,29 @@ Status Membership::Impl::checkPrograms() const {
       "--target-cpu LIST --threads N)");
 }
 
+Status Membership::Impl::compareProgram(const MemberFacts &facts) {
+  std::vector<std::string> texts;
+  DIST_RETURN_IF_ERROR(readOfChief("facts", &texts));
+  proto::Facts told;
+  if (texts.size() != 1 || !told.ParseFromString(texts[0]))
+    return foundForeign(folder("facts"));
+  members[chief].program = told.program();
+  if (told.program() == facts.program)
+    return Status();
+  return Status::error(StatusCode::InvalidInput,
+                       "the processes have different programs", where(self),
+                       "it has another one than the chief",
+                       "give all the same model, options and version");
+}
+
 Status Membership::shareFacts(const MemberFacts &facts) {
   proto::Facts own;
   own.set_program(facts.program);
   for (const std::string &name : facts.cpuVariants)
     own.add_cpu_variants(name);
   std::vector<std::vector<std::string>> all;
+  if (impl->isBack)
+    return impl->compareProgram(facts);
   DIST_RETURN_IF_ERROR(exchange("facts", {own.SerializeAsString()}, &all));
   for (size_t member = 0; member < all.size(); ++member) {
     proto::Facts told;
@@ -188,7 +273,13 @@ Status Membership::agreeOn(
   for (auto &[name, value] : settings)
     own.push_back(value);
   std::vector<std::vector<std::string>> all;
-  DIST_RETURN_IF_ERROR(exchange("settings", own, &all));
+  if (impl->isBack) {
+    all.resize(2);
+    all[1] = own;
+    DIST_RETURN_IF_ERROR(impl->readOfChief("settings", &all[0]));
+  } else {
+    DIST_RETURN_IF_ERROR(exchange("settings", own, &all));
+  }
   const size_t count = std::min(settings.size(), all[impl->chief].size());
   for (size_t i = 0; i < count; ++i) {
     std::vector<std::string> values;
@@ -196,12 +287,16 @@ Status Membership::agreeOn(
       values.push_back(i < one.size() ? one[i]
                        : one.empty()  ? all[impl->chief][i]
                                       : "missing");
+    if (const std::vector<int> others = unlikeChief(values, impl->chief);
+        impl->epoch > 0 && !others.empty())
+      return impl->refuse(others, settings[i].first, values[impl->self],
+                          values[impl->chief]);
     std::string common;
     std::vector<int> differing = findDiffering(values, impl->chief, &common);
     if (!differing.empty())
       return Status::error(
           StatusCode::InvalidInput, "the processes do not train alike",
-          impl->where(differing[0]),
+          impl->where(impl->isBack ? impl->self : differing[0]),
           "its " + settings[i].first + ": " + values[differing[0]] +
               ", the others': " + common,
           "give all the same");

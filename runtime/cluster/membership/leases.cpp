@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/membership_impl.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 
 using namespace etcdserverpb;
@@ -46,6 +47,8 @@ void Membership::Impl::serveLeases() {
     renewLeases();
   if (options.isElastic)
     lookForNewcomers();
+  if (options.takesWorkersBack)
+    serveReturns();
   roundEnd = around.now();
 }
 
@@ -77,10 +80,54 @@ void Membership::Impl::renewLeases() {
   const Clock::time_point now = around.now();
   wasAsleep |= now - lastRenewal > std::chrono::seconds(kLeaseSeconds);
   lastRenewal = now;
+  if (keepsRun)
+    keepRun();
   const bool isOwnOver = !isRenewed(lease);
   const bool isKeptOver = options.store && !isRenewed(keptLease);
   if (isOwnOver || isKeptOver)
     registerAnew(isOwnOver, isKeptOver);
+}
+
+/// It is under a lease of who was the chief when the newest roll was closed,
+/// and that one may be gone.
+void Membership::Impl::keepRun() {
+  RangeRequest request;
+  std::string now;
+  {
+    std::lock_guard<std::mutex> guard(duty);
+    request.set_key(runKey());
+    now = run;
+  }
+  RangeResponse response;
+  if (leases->range(request, &response).ok() && response.kvs_size() == 1 &&
+      response.kvs(0).value() == now && response.kvs(0).lease() != keptLease)
+    (void)isRenewed(response.kvs(0).lease());
+}
+
+/// That what is put is put in this process's place, and in no other's.
+void Membership::Impl::compareAnew(bool isOwnOver, bool isKeptOver,
+                                   TxnRequest *request) const {
+  // Another one may have come in its place.
+  for (auto &[key, text] : told)
+    if (isOwnOver && startsWith(key, root + kBack))
+      compareMissing(key, request);
+  if (!options.store) {
+    // Where the others have gone on without this process, or another run's
+    // chief is at the address now, it has no place.
+    compareValue(folder(kRoll), closedRoll, request);
+    compareValue(root + kEpoch, std::to_string(epoch), request);
+    return;
+  }
+  if (!leads)
+    return fence(request);
+  if (isKeptOver) {
+    compareMissing(runKey(), request);
+  } else {
+    compareValue(runKey(), run, request);
+    compareValue(root + kEpoch, std::to_string(epoch), request);
+  }
+  isOwnOver ? compareMissing(root + kChief, request)
+            : compareValue(root + kChief, describeChief(), request);
 }
 
 void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
@@ -97,25 +144,15 @@ void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
     // What a run's chief has put is gone for all when its lease is. One that
     // has slept for so long does not know whether the others have gone on, and
     // ended, without it.
-    const bool begins = options.store && leads && isOwnOver;
-    if (isMeeting || (begins && wasAsleep))
+    if (isMeeting || (options.store && leads && wasAsleep))
       return;
     seen = epoch;
-    if (!options.store) {
-      // Where the others have gone on without this process, or another run's
-      // chief is at the address now, it has no place.
-      compareValue(folder(kRoll), closedRoll, &anew);
-      compareValue(root + kEpoch, std::to_string(epoch), &anew);
-    } else if (begins) {
-      compareMissing(runKey(), &anew);
-      compareMissing(root + kChief, &anew);
-    } else {
-      fence(&anew);
-    }
-    if (isOwnOver)
-      putAnew(/*isOwn=*/true, own.id(), &anew);
+    compareAnew(isOwnOver, isKeptOver, &anew);
+    // The run before what is in it.
     if (isKeptOver)
       putAnew(/*isOwn=*/false, kept.id(), &anew);
+    if (isOwnOver)
+      putAnew(/*isOwn=*/true, own.id(), &anew);
   }
   TxnResponse response;
   if (!leases->txn(anew, &response).ok() || !response.succeeded())
@@ -132,13 +169,15 @@ void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
 /// What goes with this process, or what others may want to read then.
 void Membership::Impl::putAnew(bool isOwn, int64_t id,
                                TxnRequest *request) const {
-  if (isOwn && leads && options.store) {
+  const bool leadsRun = leads && options.store;
+  if (leadsRun && !isOwn) {
     addPut(runKey(), run, id, request);
     addPut(root + kEpoch, std::to_string(epoch), id, request);
     addPut(root + kNext, std::to_string(epoch), id, request);
+  }
+  if (leadsRun && isOwn)
     for (auto &[key, value] : chiefsKeys(root))
       addPut(key, value, id, request);
-  }
   for (auto &[key, text] : told)
     if (text.second == isOwn)
       addPut(key, text.first, id, request);

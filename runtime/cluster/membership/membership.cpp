@@ -69,6 +69,8 @@ Status Membership::Impl::open() {
 
 Membership::Impl::~Impl() {
   renewal.reset();
+  if (leads && options.store)
+    endRun();
   // The others hear of it at once; where the chief went first there is no one
   // to tell.
   if (lease != 0) {
@@ -120,6 +122,10 @@ void addPut(const std::string &key, const std::string &value, int64_t lease,
   put->set_lease(lease);
 }
 
+void addDelete(const std::string &key, TxnRequest *request) {
+  request->add_success()->mutable_request_delete_range()->set_key(key);
+}
+
 StoreResult Membership::Impl::putFirst(const std::string &key,
                                        const std::string &value, bool leased,
                                        std::optional<std::string> *kept,
@@ -134,7 +140,7 @@ StoreResult Membership::Impl::putFirst(const std::string &key,
       fenceByPresence(&request);
     addPut(key, value, leased ? lease : keptLease, &request);
     for (auto &[one, text] : more)
-      addPut(one, text, options.store ? lease.load() : 0, &request);
+      addPut(one, text, leased ? lease : keptLease, &request);
     request.add_failure()->mutable_request_range()->set_key(key);
     return client->txn(request, &response);
   });
@@ -281,8 +287,7 @@ StoreResult Membership::Impl::writeNumber(const char *name, int number) {
   TxnRequest request;
   if (!run.empty())
     fence(&request);
-  addPut(root + name, std::to_string(number), options.store ? lease.load() : 0,
-         &request);
+  addPut(root + name, std::to_string(number), keptLease, &request);
   TxnResponse response;
   StoreResult result = call([&] { return client->txn(request, &response); });
   return result.ok() && !response.succeeded() ? runIsOver() : result;
@@ -293,7 +298,10 @@ Membership::~Membership() = default;
 const std::vector<Member> &Membership::members() const { return impl->members; }
 int Membership::self() const { return impl->self; }
 int Membership::epoch() const { return impl->epoch; }
-void Membership::endStart() { impl->isStarted = true; }
+void Membership::endStart() {
+  impl->isStarted = true;
+  impl->keepsRun = impl->options.store && impl->options.isElastic;
+}
 void Membership::watch(std::function<Status()> check) {
   impl->check = std::move(check);
 }

@@ -62,6 +62,9 @@ struct MembershipOptions {
   /// What the job's processes know each other by; none: nothing.
   std::optional<JobSecret> secret;
   bool isElastic = false;
+  /// A worker that comes when the others have met may take a lost one's place,
+  /// see `takePlace`.
+  bool takesWorkersBack = false;
   /// Instead of the chief's. It outlives the run, and may have others' keys:
   /// all of a run are in a folder of its own, under leases. An etcd is reached
   /// in clear text; a coordinator shows the job's secret, as a chief would.
@@ -85,6 +88,16 @@ struct RegroupOptions {
   /// In a shared store, when the chief is lost: seconds that each member gives
   /// each one before it to take its place.
   double turn = 3;
+};
+
+/// A process that has come to take a lost one's place.
+struct Comer {
+  Task task;
+  std::string id; // of this try alone
+  std::string text;
+  std::string hostName;
+  int64_t process = 0;
+  std::string told; // as it is in the store
 };
 
 /// What the chief gives in an exchange of this name: how its heartbeat
@@ -127,8 +140,33 @@ public:
   /// How often they have met before.
   int epoch() const;
 
+  /// Whether the others have met without this process, which may take a place
+  /// under `takesWorkersBack`. Then `members` are theirs, and behind them this
+  /// process; it has no part in exchanges, and compares what it is told with
+  /// what the chief has said.
+  bool isBack() const;
+  /// What a member has given in an exchange before; nothing: it is not there.
+  Status readOf(int member, const std::string &what,
+                std::vector<std::string> *texts);
+  /// The chief's, which is to be there.
+  Status readOfChief(const std::string &what, std::vector<std::string> *texts);
+  /// Of a member that the others have given up: it is back from now on.
+  Status beBack();
+  /// Of a process that is back: tells the chief of it, and waits for its
+  /// answer. Errors: the run is over; nobody answers by the timeout.
+  Status takePlace(const std::string &text, std::string *answer);
+  /// The chief's: who has come by now, also those that were answered.
+  std::vector<Comer> comers() const;
+  void answer(const Comer &comer, const std::string &text);
+  /// The chief's: one that was answered is lost. Who comes next in its place
+  /// does not wait until the store has forgotten it; and what it does itself
+  /// when it was only frozen takes nothing from that one.
+  void release(const Comer &comer);
+
   /// Tells the others what this process is about to run, and hears what they
-  /// are; all call it once an epoch. Errors: programs that differ.
+  /// are; all call it once an epoch. Errors: programs that differ. Behind a
+  /// `regroup` who has another one than the chief is refused, and `findGone` of
+  /// the others tells of it: they meet again, without it.
   Status shareFacts(const MemberFacts &facts);
 
   /// The chief first, the others in the order of the cluster's tasks; and this
@@ -146,6 +184,7 @@ public:
   /// Whether what all must have alike is alike, each with its name, "--epochs":
   /// "3". All call it, once, with the same names, or none where a process has
   /// no part in it; the error says who has what else.
+  /// Behind a `regroup` as `shareFacts`.
   Status
   agreeOn(const std::vector<std::pair<std::string, std::string>> &settings);
 

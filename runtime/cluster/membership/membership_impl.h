@@ -8,6 +8,7 @@
 #define RUNTIME_CLUSTER_MEMBERSHIP_MEMBERSHIP_IMPL_H
 
 #include "runtime/cluster/etcd/client.h"
+#include "runtime/cluster/membership/changes.h"
 #include "runtime/cluster/membership/membership.h"
 #include "runtime/cluster/membership/surroundings.h"
 #include <atomic>
@@ -36,6 +37,8 @@ inline constexpr int64_t kCallMilliseconds = 5000, kNextMilliseconds = 1000;
 inline constexpr int64_t kLeaseMilliseconds = 1000;
 inline constexpr milliseconds kShortestPause{5}, kLongestPause{100};
 /// Who waits is told for whom at first, and then each time.
+/// A store that tells of changes is asked all the same: it may hang.
+inline constexpr milliseconds kLongestTrust{1000};
 inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 
 /// Who is there, for as long as its lease; and what the first that saw all of
@@ -49,6 +52,9 @@ inline constexpr char kRoot[] = "/dist/";
 inline constexpr char kEpoch[] = "epoch", kNext[] = "next";
 /// Who waits to be taken in, by number, for as long as its lease.
 inline constexpr char kNewcomers[] = "newcomers/";
+/// By number: who has come to take a lost one's place, for as long as its
+/// lease, or until it is lost.
+inline constexpr char kBack[] = "back/";
 /// In a shared store: which process is the run's chief.
 inline constexpr char kChief[] = "chief";
 /// Of an epoch's exchange, with a value by each member under its number.
@@ -81,6 +87,7 @@ void compareValue(const std::string &key, const std::string &value,
 /// `lease` 0: none.
 void addPut(const std::string &key, const std::string &value, int64_t lease,
             etcdserverpb::TxnRequest *request);
+void addDelete(const std::string &key, etcdserverpb::TxnRequest *request);
 
 struct Membership::Impl {
   explicit Impl(const MembershipOptions &options)
@@ -105,8 +112,9 @@ struct Membership::Impl {
   std::string newcomersKey() const {
     return root + kNewcomers + std::to_string(numbers[self]);
   }
-  /// What this process has put, and is to be there no more.
-  void takeBack(const std::string &key);
+  /// What this process has put, and is to be there no more. Another's value
+  /// stays.
+  void takeBack(const std::string &key, const std::string &value);
   Status seekEntry(int *entered, bool *isOver, std::optional<std::string> *roll,
                    std::map<int, std::string> *others);
   StoreResult readRun(std::string *now);
@@ -144,7 +152,10 @@ struct Membership::Impl {
   /// Whose turn it is takes the place of a chief that is one of `lost`.
   StoreResult elect(const RegroupOptions &regrouping,
                     const std::vector<int> &lost);
-  StoreResult takeOver(const std::string &before);
+  /// `before`: what names the chief now; nothing: its lease has ended.
+  StoreResult takeOver(const std::optional<std::string> &before);
+  /// Of a chief that leaves: its run is over.
+  void endRun();
   Status grantLease(std::atomic<int64_t> *id);
   /// Calls a shared store again that is away for a moment, as an etcd is while
   /// it elects.
@@ -166,8 +177,10 @@ struct Membership::Impl {
   /// Those that the epoch's roll is to have; whether all have come.
   StoreResult findComers(const std::vector<int> &lost,
                          std::map<int, std::string> *present, bool *areThere);
-  Status readMembers(const std::string &roll);
-  Status checkPrograms() const;
+  Status readMembers(const std::string &roll, bool isMember = true);
+  Status checkPrograms();
+  Status refuse(const std::vector<int> &others, const std::string &what,
+                const std::string &own, const std::string &chiefs);
 
   /// The values under a folder of the store, by the tasks' numbers, or by
   /// member.
@@ -191,17 +204,33 @@ struct Membership::Impl {
                     std::map<int, std::string> *values);
   /// Tells of who is waited for; an error when it is too late.
   Status wait(const std::vector<int> &missing);
+  /// Returns when what others have put may have changed, `isDue`, or now and
+  /// then; `pause`: how long after which a store is asked that does not tell.
+  void pauseUntilChange(milliseconds pause,
+                        const std::function<bool()> &isDue = nullptr);
   void linger();
+
+  // Of a process that comes when the roll is closed (returns.cpp):
+  bool mayTakePlace() const;
+  Status beBack(const std::string &roll);
+  Status readOfChief(const std::string &what, std::vector<std::string> *texts);
+  Status compareProgram(const MemberFacts &facts);
+  Status putReturn(const std::string &value);
+  Status takePlace(const std::string &text, std::string *answer);
 
   // What a thread of its own does, now and then:
   void beginRenewal();
   void serveLeases();
   void renewLeases();
+  void keepRun();
   bool isRenewed(int64_t id);
   void registerAnew(bool isOwnOver, bool isKeptOver);
+  void compareAnew(bool isOwnOver, bool isKeptOver,
+                   etcdserverpb::TxnRequest *request) const;
   void putAnew(bool isOwn, int64_t lease,
                etcdserverpb::TxnRequest *request) const;
   void lookForNewcomers();
+  void serveReturns();
   /// Of this process's main thread, before it needs leases that may have ended.
   Status mendLeases();
   /// That thread keeps away from what the main thread is changing.
@@ -240,6 +269,7 @@ struct Membership::Impl {
   int self = 0;
   std::shared_ptr<void> server; // null: another process serves the store
   std::unique_ptr<Store> client, leases;
+  StoreChanges changes;
   /// Of what says that this process is there, given up as it leaves; and, in an
   /// etcd, of what the others may still want to read then.
   std::atomic<int64_t> lease{0}, keptLease{0};
@@ -249,11 +279,18 @@ struct Membership::Impl {
   /// It is the chief, as far as it knows. Otherwise the first member is.
   bool leads = false;
   bool isStarted = false;
+  /// The members keep what tells of the run, whoever is their chief.
+  std::atomic<bool> keepsRun{false};
+  bool isBack = false; // as takes a lost one's place
   std::vector<Member> members;
   /// By number, what members have said of themselves in the newest roll.
   std::map<int, std::string> rollTexts;
   std::string closedRoll; // that, as it is in the store
   int closedEpoch = 0;
+  /// Of a meeting: who was the chief when it was looked for last, and since
+  /// when it is. Nothing: there is none.
+  std::optional<std::string> seenChief;
+  Clock::time_point chiefSince;
   std::function<Status()> check; // null: nothing else is known
   /// What the last wait for members has found.
   std::set<int> gone;
@@ -270,6 +307,12 @@ struct Membership::Impl {
   /// with it: in case a store forgets it.
   std::map<std::string, std::pair<std::string, bool>> told;
 
+  /// Who has come to take places, and what they are to be told, by key.
+  std::vector<Comer> comers;
+  std::map<std::string, std::string> answers;
+  /// Of those that are lost again: what they have put, by key.
+  std::map<std::string, std::string> released;
+
   // That thread's own:
   std::atomic<int> rounds{0}; // others may read how many
   Clock::time_point roundEnd;
@@ -285,6 +328,7 @@ struct Membership::Impl {
   milliseconds pause{0};
   Clock::time_point lastCall; // the end of the wait's newest
   void beginWait() {
+    changes.tryAgain();
     begin = lastCall = around.now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;

@@ -56,20 +56,42 @@ std::string ownInterface(const ClusterSpec &spec) {
   return "";
 }
 
+MemberName describeMember(const Member &member, const ClusterSpec &spec) {
+  const Address *address = spec.find(member.task);
+  return {member.task.text(),
+          address && !address->host.empty() ? address->text() : "",
+          member.hostName, member.process};
+}
+
+static std::string hostOfChief(const Membership &membership,
+                               const ClusterSpec &spec) {
+  const Member &first = membership.members().front();
+  const Address *named = spec.find(first.task);
+  return named && !named->host.empty() ? named->host : first.hostName;
+}
+
+Status watchAgain(Membership &membership, const ClusterSpec &spec,
+                  HeartbeatOptions options, int number,
+                  std::unique_ptr<Heartbeat> *out) {
+  options.self = number;
+  const std::vector<Member> &members = membership.members();
+  for (const Member &member : members)
+    options.members.push_back(describeMember(member, spec));
+  // Others that came back in between have the numbers before it.
+  options.members.resize(number + 1,
+                         describeMember(members[membership.self()], spec));
+  std::vector<std::string> endpoint;
+  DIST_RETURN_IF_ERROR(membership.readOfChief(kControlEndpoint, &endpoint));
+  return Heartbeat::join(options, hostOfChief(membership, spec),
+                         endpoint.empty() ? "" : endpoint[0], out);
+}
+
 Status watchMembers(Membership &membership, const ClusterSpec &spec,
                     HeartbeatOptions options, std::unique_ptr<Heartbeat> *out) {
   options.self = membership.self();
-  for (const Member &member : membership.members()) {
-    const Address *address = spec.find(member.task);
-    options.members.push_back(
-        {member.task.text(),
-         address && !address->host.empty() ? address->text() : "",
-         member.hostName, member.process});
-  }
-  const Member &first = membership.members().front();
-  const Address *named = spec.find(first.task);
-  const std::string chief =
-      named && !named->host.empty() ? named->host : first.hostName;
+  for (const Member &member : membership.members())
+    options.members.push_back(describeMember(member, spec));
+  const std::string chief = hostOfChief(membership, spec);
   std::string endpoint;
   bool serves = options.self == 0;
   if (serves)

@@ -28,6 +28,15 @@ Status describeProgram(const std::string &package,
 /// makeClusterTransport; empty: none that means the same elsewhere.
 std::string ownInterface(const ClusterSpec &spec);
 
+/// How the others call it.
+MemberName describeMember(const Member &member, const ClusterSpec &spec);
+
+/// The same as `watchMembers` of a process that is back (Membership::isBack),
+/// which the chief has admitted as the member of this number.
+Status watchAgain(Membership &membership, const ClusterSpec &spec,
+                  HeartbeatOptions options, int number,
+                  std::unique_ptr<Heartbeat> *out);
+
 /// From now on processes that end, or are frozen, are lost to the others. All
 /// call it. Of the options, members and self are filled in.
 Status watchMembers(Membership &membership, const ClusterSpec &spec,

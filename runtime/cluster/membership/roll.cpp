@@ -63,6 +63,8 @@ Status Membership::Impl::registerSelf() {
   bool isOver = false;
   if (roll && options.isElastic)
     return waitUntilTakenIn(&isOver);
+  if (roll && mayTakePlace())
+    return beBack(*roll);
   DIST_RETURN_IF_ERROR(enter());
   return callRoll();
 }
@@ -109,7 +111,7 @@ Status Membership::Impl::seekEntry(int *entered, bool *isOver,
 Status Membership::Impl::waitUntilTakenIn(bool *isOver) {
   int entered = -1; // the newest epoch in which it is present
   bool isTold = !options.note;
-  for (beginWait();; around.sleep(kLongestPause)) {
+  for (beginWait();; pauseUntilChange(kLongestPause)) {
     std::optional<std::string> roll;
     std::map<int, std::string> others;
     DIST_RETURN_IF_ERROR(seekEntry(&entered, isOver, &roll, &others));
@@ -119,7 +121,7 @@ Status Membership::Impl::waitUntilTakenIn(bool *isOver) {
     if (*isOver)
       return Status();
     if (roll && isIn(*roll)) {
-      takeBack(newcomersKey());
+      takeBack(newcomersKey(), std::to_string(around.process()));
       return readMembers(*roll);
     }
     // One that is gone is so for the store, too, when its lease is over.
@@ -139,11 +141,13 @@ Status Membership::Impl::waitUntilTakenIn(bool *isOver) {
   }
 }
 
-void Membership::Impl::takeBack(const std::string &key) {
-  DeleteRangeRequest request;
-  request.set_key(key);
-  DeleteRangeResponse response;
-  (void)client->deleteRange(request, &response); // its lease would do so
+void Membership::Impl::takeBack(const std::string &key,
+                                const std::string &value) {
+  TxnRequest request;
+  compareValue(key, value, &request);
+  addDelete(key, &request);
+  TxnResponse response;
+  (void)client->txn(request, &response); // its lease would do so
   std::lock_guard<std::mutex> guard(duty);
   told.erase(key);
 }
@@ -223,8 +227,12 @@ Membership::Impl::closeRoll(const std::map<int, std::string> &present,
       texts.add_text(one->second);
   *roll = texts.SerializeAsString();
   std::optional<std::string> kept;
-  StoreResult result = putFirst(folder(kRoll), *roll, /*leased=*/false, &kept,
-                                {{root + kEpoch, std::to_string(epoch)}});
+  Texts more = {{root + kEpoch, std::to_string(epoch)}};
+  // It outlives its chief from now on.
+  if (options.store)
+    more.emplace_back(runKey(), run);
+  StoreResult result =
+      putFirst(folder(kRoll), *roll, /*leased=*/false, &kept, more);
   *roll = kept.value_or(*roll);
   return result;
 }
@@ -279,17 +287,25 @@ StoreResult Membership::Impl::findComers(const std::vector<int> &lost,
 /// The roll of an epoch but the first, which the chief closes when those that
 /// it does not know to be lost have come, or have had the time.
 Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
-  for (beginWait();; around.sleep(kShortestPause)) {
-    // Others have noticed later than the chief that there is something to do.
+  std::vector<int> lost;
+  // What is told elsewhere than in the store, and by the clock.
+  auto isDue = [&] {
+    return isPast(regrouping.timeout) || (options.store && !leads) ||
+           regrouping.lost() != lost;
+  };
+  beginWait();
+  for (chiefSince = begin;; pauseUntilChange(kShortestPause, isDue)) {
+    // Others have noticed later than the chief that there is something to do;
+    // and one that has become the chief meanwhile has as long.
     const std::chrono::duration<double> patience(regrouping.timeout *
                                                  (leads ? 1 : 3));
-    const bool isLate = around.now() - begin > patience;
+    const bool isLate = around.now() - (leads ? begin : chiefSince) > patience;
     std::optional<std::string> closed;
     std::string roll;
     StoreResult result = readRoll(&closed);
     if (closed)
       return readMembers(*closed);
-    const std::vector<int> lost = regrouping.lost();
+    lost = regrouping.lost();
     std::vector<int> away = lost;
     away.insert(away.end(), gone.begin(), gone.end());
     if (result.ok() && options.store && !leads)
@@ -317,7 +333,7 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
   }
 }
 
-Status Membership::Impl::readMembers(const std::string &roll) {
+Status Membership::Impl::readMembers(const std::string &roll, bool isMember) {
   proto::Texts texts;
   bool isSound = texts.ParseFromString(roll);
   if (isSound && texts.text_size() == 0)
@@ -358,15 +374,17 @@ Status Membership::Impl::readMembers(const std::string &roll) {
   if (!isSound)
     return foundForeign(folder(kRoll));
   // Another process may have its task by now.
-  if (place < 0)
+  if (place < 0 && isMember)
     return Status::error(StatusCode::Unavailable,
                          "the cluster goes on without this process",
                          where(self), wasEvictedIn(epoch), "");
-  self = place;
+  if (isMember)
+    self = place;
   closedRoll = roll;
   closedEpoch = epoch;
   gone.clear();
   leads &= self == chief;
+  keepsRun = options.store && options.isElastic && isMember && epoch > 0;
   numbers = entered;
   return Status();
 }

@@ -54,7 +54,7 @@ Status findStore(const SharedStore &store,
       store.addresses.size() > 1 ? kNextMilliseconds : kCallMilliseconds;
   out->tls = store.isCoordinator ? certificatesOf(secret) : std::nullopt;
   if (store.isEncrypted) {
-    out->tls = {store.authority, store.certificate, store.key};
+    out->tls = {store.authority, store.certificate, store.key, ""};
     out->tlsName = "";
   }
   return Status();
@@ -244,6 +244,11 @@ Status Membership::Impl::meetFirst(bool *isLate) {
         return storeFails(runIsOver());
       beRunOf(now);
       hasEntered = false;
+    }
+    if (result.ok() && !run.empty() && mayTakePlace() && !hasEntered) {
+      result = readRoll(&roll);
+      if (roll && !isIn(*roll))
+        return beBack(*roll);
     }
     // Before the roll, which is closed together with it.
     if (result.ok() && !run.empty() && options.isElastic)

@@ -62,7 +62,7 @@ static Status makeEnds(Membership &membership, const Placement &placement,
   ucx.exchange = [&](const std::vector<std::string> &own,
                      std::vector<std::string> *all) {
     std::vector<std::vector<std::string>> ofMembers;
-    DIST_RETURN_IF_ERROR(membership.exchange("addresses", own, &ofMembers));
+    DIST_RETURN_IF_ERROR(membership.exchange(kAddresses, own, &ofMembers));
     all->assign(placement.ranks(), "");
     for (int member = 0; member < int(ofMembers.size()); ++member) {
       std::vector<int> ranks = placement.ranksOf(member);
@@ -103,9 +103,8 @@ static WorldOptions ofMembers(const Membership &membership,
     result.spinMicroseconds = result.spinForHostMicroseconds = 0;
   std::vector<std::string> names;
   for (int rank = 0; rank < placement.ranks(); ++rank)
-    names.push_back("rank " + std::to_string(rank) + " of " +
-                    membership.nameOf(placement.of(rank).process));
-  result.nameRank = [names](int rank) { return names[rank]; };
+    names.push_back(membership.nameOf(placement.of(rank).process));
+  result.nameProcess = [names](int rank) { return names[rank]; };
   return result;
 }
 

@@ -18,6 +18,9 @@ namespace dist::cluster {
 /// differ by rounding, and then more and more.
 Status chooseCpuVariant(const Membership &membership, std::string *out);
 
+/// What they give in an exchange of this name: where their ranks are.
+inline constexpr char kAddresses[] = "addresses";
+
 /// This process's end of messages between all members, by UCX, whose addresses
 /// pass the store: a rank is a member. `networkDevices`: interfaces that it may
 /// use; empty: all.

@@ -125,14 +125,15 @@ TlsCertificates makeCertificates(const JobSecret &secret) {
       certify(kTlsName, own.get(), authorityName, authorityKey.get(),
               {{NID_basic_constraints, "critical,CA:FALSE"},
                {NID_key_usage, "critical,digitalSignature"},
-               {NID_subject_alt_name, "DNS:dist-job"}});
+               {NID_subject_alt_name, "DNS:dist-job,DNS:*.hello.dist-job"}});
   auto pemOf = [](X509 *one) {
     return toPem([&](BIO *to) { return PEM_write_bio_X509(to, one); });
   };
   return {pemOf(authority.get()), pemOf(certificate.get()), toPem([&](BIO *to) {
             return PEM_write_bio_PrivateKey(to, own.get(), nullptr, nullptr, 0,
                                             nullptr, nullptr);
-          })};
+          }),
+          deriveKey(secret.text(), "tls greeting", 32)};
 }
 
 } // namespace dist::cluster

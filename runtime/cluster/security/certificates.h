@@ -18,13 +18,18 @@
 
 namespace dist::cluster {
 
-/// In PEM.
 struct TlsCertificates {
+  /// In PEM.
   std::string authority, certificate, key;
+  /// By which a server knows clients before the handshake (greeting.h); empty:
+  /// it does not.
+  std::string greetingKey;
 };
 
 /// The name in every certificate, whatever host the process is on.
 inline constexpr char kTlsName[] = "dist-job";
+/// Behind one label more it is a name in every certificate, too.
+inline constexpr char kGreetingDomain[] = ".hello.dist-job";
 
 TlsCertificates makeCertificates(const JobSecret &secret);
 

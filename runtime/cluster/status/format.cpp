@@ -52,6 +52,23 @@ static std::string describeSlowest(const ClusterStatus &status) {
          " times the others' own time of a step\n";
 }
 
+/// Of each task the newest process: one that came back takes the place of the
+/// one before, which is lost.
+static std::vector<Member> newestOf(const ClusterStatus &status) {
+  std::vector<Member> newest;
+  for (const Member &member : status.members()) {
+    auto before =
+        std::find_if(newest.begin(), newest.end(), [&](const Member &other) {
+          return other.task() == member.task();
+        });
+    if (before == newest.end())
+      newest.push_back(member);
+    else
+      *before = member;
+  }
+  return newest;
+}
+
 std::string formatStatus(const ClusterStatus &status) {
   std::string text = "epoch " + std::to_string(status.epoch()) + ", step " +
                      std::to_string(status.step()) + ", " +
@@ -61,7 +78,7 @@ std::string formatStatus(const ClusterStatus &status) {
   std::vector<std::vector<std::string>> rows = {
       {"task", "address", "host", "process", "state", "step", "input",
        "compute", "waits", "last beat"}};
-  for (const Member &member : status.members())
+  for (const Member &member : newestOf(status))
     rows.push_back({member.task(), member.address(), member.host(),
                     std::to_string(member.process()), textOf(member.state()),
                     std::to_string(member.step()),
@@ -100,7 +117,7 @@ std::string formatStatusJson(const ClusterStatus &status) {
                        {"reason", textOf(status.reason())},
                        {"times_the_others", status.slowness()}};
   json["members"] = nlohmann::ordered_json::array();
-  for (const Member &member : status.members()) {
+  for (const Member &member : newestOf(status)) {
     nlohmann::ordered_json one = {{"task", member.task()},
                                   {"address", member.address()},
                                   {"host", member.host()},
@@ -180,7 +197,7 @@ std::string formatMetrics(const ClusterStatus &status) {
   auto ofEach = [&](const char *name, const char *help,
                     const std::function<void(const Member &, Labels)> &add) {
     metrics.begin(name, "gauge", help);
-    for (const Member &member : status.members())
+    for (const Member &member : newestOf(status))
       add(member, {{"task", member.task()}});
   };
   ofEach("dist_worker_up", "1 while the process shows signs of life.",

@@ -12,8 +12,8 @@
 namespace dist {
 
 std::string rankName(const WorldOptions &options, int rank) {
-  return options.nameRank ? options.nameRank(rank)
-                          : "rank " + std::to_string(rank);
+  std::string text = "rank " + std::to_string(rank);
+  return options.nameProcess ? text + " of " + options.nameProcess(rank) : text;
 }
 
 std::string opName(const WorldOptions &options, int rank, int32_t op) {
@@ -36,9 +36,20 @@ std::string describe(const WorldOptions &options, int rank, const Call &call) {
 std::string describeMismatch(const WorldOptions &options, int rank,
                              const Call &call, int other,
                              const Call &othersCall) {
+  bool sameOp = call.op == othersCall.op || call.betweenPrograms;
+  bool sameWay = call.algorithm == othersCall.algorithm;
+  auto way = [&](const Call &of) {
+    return sameWay ? "" : std::string(" by ") + name(of.algorithm);
+  };
+  bool looksSame = sameOp && sameWay && call.kind == othersCall.kind &&
+                   call.count == othersCall.count &&
+                   call.digest != othersCall.digest;
   return "ranks are at different collectives: " +
-         describe(options, rank, call) + ", " +
-         describe(options, other, othersCall);
+         describe(options, rank, call) + way(call) + ", " +
+         describe(options, other, othersCall) + way(othersCall) +
+         (looksSame ? ", which differ in element type, reduction, axes, root "
+                      "or how their pieces lie"
+                    : "");
 }
 
 std::string describeMismatchedSend(const WorldOptions &options, int sender,
@@ -167,9 +178,10 @@ Status check(const WorldOptions &options, const MeshGroups &groups, int rank,
   if (what.kind == CollectiveKind::AllReduce)
     d.algorithm =
         what.algorithm == Algorithm::Auto ? options.allReduce : what.algorithm;
-  if (d.algorithm < Algorithm::Auto || d.algorithm > Algorithm::Parts)
+  if (!isAlgorithm(static_cast<int64_t>(d.algorithm)))
     return refuse("an algorithm that there is not", StatusCode::Internal);
   d.call.digest = digestOf(what);
+  d.call.algorithm = d.algorithm;
   bool toPeer =
       what.kind == CollectiveKind::Send || what.kind == CollectiveKind::Recv;
   if (toPeer)

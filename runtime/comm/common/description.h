@@ -25,18 +25,22 @@ struct Call {
   int32_t op;
   int64_t count;   // elements, for messages
   uint64_t digest; // of all the rest
+  /// What an all-reduce goes by; of others Auto. Errors name it.
+  Algorithm algorithm = Algorithm::Auto;
   /// With the host: programs number their transfers each for itself.
   bool betweenPrograms = false;
   bool operator==(const Call &other) const {
     return kind == other.kind && (op == other.op || betweenPrograms) &&
-           count == other.count && digest == other.digest;
+           count == other.count && digest == other.digest &&
+           algorithm == other.algorithm;
   }
 };
 
 /// "all_reduce of op 3 with 7 elements on rank 1"
 std::string describe(const WorldOptions &options, int rank, const Call &call);
 
-/// Why what two ranks came with does not fit together.
+/// Why what two ranks came with does not fit together: both, with what they
+/// differ in.
 std::string describeMismatch(const WorldOptions &options, int rank,
                              const Call &call, int other,
                              const Call &othersCall);

@@ -40,6 +40,15 @@ Status MeshCommunicator::begin(const DescribedPlan &plan) const {
                        "prepare it again");
 }
 
+std::shared_ptr<PlanMemory>
+MeshCommunicator::memoryOf(CollectivePlan::Line line) {
+  std::lock_guard<std::mutex> lock(memoriesMutex);
+  std::shared_ptr<PlanMemory> &memory = memories[line];
+  if (!memory)
+    memory = std::make_shared<PlanMemory>();
+  return memory;
+}
+
 Status MeshCommunicator::run(CollectivePlan &plan, void *const *from,
                              void *const *to) {
   progress.advance();

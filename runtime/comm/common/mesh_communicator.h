@@ -9,6 +9,8 @@
 
 #include "runtime/comm/common/description.h"
 #include "runtime/comm/common/team.h"
+#include <map>
+#include <mutex>
 
 namespace dist {
 
@@ -45,6 +47,8 @@ protected:
   virtual Status show(DescribedPlan &plan, void *const *from, void **addresses);
   /// Why this generation's plans can start no more.
   virtual Status ended(const DescribedPlan &plan) const;
+  /// Of all plans of a line. Any thread may ask.
+  std::shared_ptr<PlanMemory> memoryOf(CollectivePlan::Line line);
 
   const WorldOptions &options;
   const MeshGroups &groups;
@@ -54,6 +58,8 @@ private:
   Status begin(const DescribedPlan &plan) const;
 
   const int self;
+  std::mutex memoriesMutex;
+  std::map<CollectivePlan::Line, std::shared_ptr<PlanMemory>> memories;
 };
 
 } // namespace dist

@@ -51,14 +51,15 @@ struct WorldOptions {
   /// How errors name an op of a rank's program; null: by its id. Any thread
   /// asks, while the rank works.
   std::function<std::string(int rank, int32_t op)> nameOp;
-  /// How errors call a rank, "rank 3 of worker 1"; null: by its number.
-  std::function<std::string(int rank)> nameRank;
+  /// How errors call the process that a rank is of, "worker 1"; null: all ranks
+  /// are of this one, and are told apart by their numbers.
+  std::function<std::string(int rank)> nameProcess;
   /// Hears of ranks that hang before the timeout is over; null: they are not
   /// told.
   std::function<void(const std::string &)> warn;
 };
 
-/// By `options.nameRank`, else "rank 7".
+/// "rank 7", where ranks are of several processes "rank 7 of worker 3".
 std::string rankName(const WorldOptions &options, int rank);
 
 /// By `options.nameOp`, else "op 7".

@@ -67,9 +67,16 @@ void reduce(const void *const *from, int numFrom, void *const *to, int numTo,
   for (int64_t start = lo; start < hi; start += blockSize) {
     int64_t size = std::min(blockSize, hi - start);
     const Stored *first = static_cast<const Stored *>(from[0]) + start;
-    for (int64_t i = 0; i < size; ++i)
-      block[i] = T::load(first[i]);
-    for (int r = 1; r < numFrom; ++r) {
+    // The first two in one pass: most sums have no more.
+    if (numFrom > 1) {
+      const Stored *second = static_cast<const Stored *>(from[1]) + start;
+      for (int64_t i = 0; i < size; ++i)
+        block[i] = combine<R, Value>(T::load(first[i]), T::load(second[i]));
+    } else {
+      for (int64_t i = 0; i < size; ++i)
+        block[i] = T::load(first[i]);
+    }
+    for (int r = 2; r < numFrom; ++r) {
       const Stored *next = static_cast<const Stored *>(from[r]) + start;
       for (int64_t i = 0; i < size; ++i)
         block[i] = combine<R, Value>(block[i], T::load(next[i]));

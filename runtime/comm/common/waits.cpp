@@ -50,16 +50,16 @@ Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks) {
   return result;
 }
 
-/// "rank 1", "ranks 1, 2"; where ranks have names, those.
+/// "rank 1", "ranks 1, 2"; where processes have names, each with its own.
 static std::string list(const WorldOptions &options,
                         const std::vector<int> &ranks, const char *between) {
-  std::string text = options.nameRank   ? ""
-                     : ranks.size() > 1 ? "ranks "
-                                        : "rank ";
+  std::string text = options.nameProcess ? ""
+                     : ranks.size() > 1  ? "ranks "
+                                         : "rank ";
   for (size_t i = 0; i < ranks.size(); ++i)
-    text +=
-        (i == 0 ? "" : between) + (options.nameRank ? options.nameRank(ranks[i])
-                                                    : std::to_string(ranks[i]));
+    text += (i == 0 ? "" : between) + (options.nameProcess
+                                           ? rankName(options, ranks[i])
+                                           : std::to_string(ranks[i]));
   return text;
 }
 
@@ -76,7 +76,11 @@ Blame blame(const WorldOptions &options, const Dependence &dependence) {
       continue;
     bool one = missing.size() == 1;
     std::string why = list(options, missing, ", ");
-    if (wait.forMessage)
+    if (wait.forMessage && wait.kind == CollectiveKind::Send)
+      why += " did not take what " + rankName(options, wait.rank) +
+             " had sent before with tag " + std::to_string(wait.tag) + within +
+             " of its last progress";
+    else if (wait.forMessage)
       why += " sent nothing with tag " + std::to_string(wait.tag) + within +
              " of its last progress, and " + rankName(options, wait.rank) +
              " waits for it";

@@ -25,7 +25,8 @@ struct Wait {
   bool background = false;
   CollectiveKind kind = CollectiveKind::Barrier;
   int32_t op = 0;
-  /// For a message, of this tag, rather than for those of a group.
+  /// For a message of this tag, or for who takes the one before, rather than
+  /// for those of a group.
   bool forMessage = false;
   int64_t tag = 0;
   std::vector<int> missing;

@@ -14,7 +14,8 @@ namespace {
 
 class Direct {
 public:
-  Direct(Exchange &exchange, RankState &state) : e(exchange), state(state) {}
+  Direct(Exchange &exchange, const RankState &state)
+      : e(exchange), state(state) {}
   virtual ~Direct() = default;
 
   /// This rank's part, once all can be read.
@@ -28,23 +29,23 @@ protected:
 
   void takeSources(int64_t i, int64_t offset, int numFrom) {
     for (int position = 0; position < numFrom; ++position)
-      state.scratch[position] = source(position, i, offset);
+      e.scratch[position] = source(position, i, offset);
   }
   /// Elements lo..hi-1, from `numFrom` sources to the targets behind them.
   void reduceScratch(int64_t i, int numFrom, int numTo, int64_t lo,
                      int64_t hi) {
-    void **targets = state.scratch.data() + numFrom;
-    state.team.reduce(e.reduction(i), state.scratch.data(), numFrom, targets,
-                      numTo, lo, hi, e.width(i));
+    void **targets = e.scratch.data() + numFrom;
+    e.team.reduce(e.reduction(i), e.scratch.data(), numFrom, targets, numTo, lo,
+                  hi, e.width(i));
   }
 
   Exchange &e;
-  RankState &state;
+  const RankState &state;
 
 private:
   void pull(int64_t i, int64_t offset, int from) {
-    state.team.pull(e.what.pieces[i], source(from, i, offset), e.position,
-                    e.to[i], from);
+    e.team.pull(e.what.pieces[i], source(from, i, offset), e.position, e.to[i],
+                from);
   }
   void reduceScatter(int64_t i, int64_t offset);
 };
@@ -57,7 +58,7 @@ class ForItself : public Direct {
     if (root >= 0 && root != e.position)
       return;
     takeSources(i, offset, numFrom);
-    state.scratch[numFrom] = e.to[i];
+    e.scratch[numFrom] = e.to[i];
     reduceScratch(i, numFrom, 1, 0, e.elements(i));
   }
 };
@@ -101,8 +102,7 @@ class InPlace final : public Direct {
     takeSources(i, offset, numFrom);
     int numTo = root < 0 ? e.size() : 1;
     for (int to = 0; to < numTo; ++to)
-      state.scratch[numFrom + to] =
-          state.published(e, root < 0 ? to : root).to[i];
+      e.scratch[numFrom + to] = state.published(e, root < 0 ? to : root).to[i];
     auto [lo, hi] = partOf(e.elements(i), e.width(i), e.position, numFrom);
     reduceScratch(i, numFrom, numTo, lo, hi);
   }
@@ -153,15 +153,15 @@ void Direct::reduceScatter(int64_t i, int64_t offset) {
       int64_t from = e.position * piece.from_place + o * piece.from_outer +
                      row * piece.from_row;
       for (int position = 0; position < size; ++position)
-        state.scratch[position] =
+        e.scratch[position] =
             static_cast<char *>(source(position, i, offset)) + from;
-      state.scratch[size] = static_cast<char *>(e.to[i]) + o * piece.to_outer +
-                            row * piece.to_row;
+      e.scratch[size] = static_cast<char *>(e.to[i]) + o * piece.to_outer +
+                        row * piece.to_row;
       reduceScratch(i, size, 1, 0, piece.bytes / e.width(i));
     }
 }
 
-Status collectDirectly(Exchange &exchange, RankState &state) {
+Status collectDirectly(Exchange &exchange, const RankState &state) {
   if (exchange.size() == 1) {
     Alone(exchange, state).work();
     return Status();

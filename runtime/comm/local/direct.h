@@ -15,7 +15,7 @@ namespace dist::local {
 /// of the three ways it goes depends on the group and the size alone: alone in
 /// its group; packed into what ranks publish of themselves when they meet; or
 /// where the others' buffers lie, and then all meet again before they change.
-Status collectDirectly(Exchange &exchange, RankState &state);
+Status collectDirectly(Exchange &exchange, const RankState &state);
 
 } // namespace dist::local
 

@@ -9,29 +9,25 @@
 
 namespace dist::local {
 
-RankState::RankState(Shared &shared, int rank, int ranks)
-    : shared(shared), rank(rank),
-      isHost(shared.options.host && rank == ranks - 1), team(shared.options),
-      scratch(2 * ranks) {}
-
-void RankState::use(const Exchange &exchange) {
+void RankState::use(Exchange &exchange) const {
   bool background = exchange.what.background;
-  team.inBackground = background;
+  exchange.team.inBackground = background;
   exchange.group->patient = isHost;
   exchange.group->background = background;
   exchange.group->spinMicroseconds =
       background || isHost ? 0 : shared.options.spinMicroseconds;
 }
 
-void RankState::keepLists(Exchange &exchange) {
+void RankState::keepLists(Exchange &exchange) const {
   auto keep = [&](bool has, void *const *&list, std::vector<void *> &held) {
     if (!has || !list)
       return;
     held.assign(list, list + exchange.what.pieces.size);
     list = held.data();
   };
-  keep(exchange.what.gives, exchange.from, heldFrom);
-  keep(exchange.what.takes, exchange.to, heldTo);
+  keep(exchange.what.gives, exchange.from, exchange.lists->from);
+  keep(exchange.what.takes, exchange.to, exchange.lists->to);
+  exchange.group->lists = exchange.lists;
 }
 
 Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
@@ -43,6 +39,10 @@ Status prepareExchange(const RankState &state, std::vector<Membership> &groups,
   exchange->memberAt.resize(exchange->size());
   for (int member = 0; member < exchange->size(); ++member)
     exchange->memberAt[exchange->positionOf(shared.mesh, member)] = member;
+  exchange->scratch.resize(2 * exchange->size());
+  exchange->lists = std::make_shared<Lists>();
+  exchange->lists->from.reserve(exchange->what.pieces.size);
+  exchange->lists->to.reserve(exchange->what.pieces.size);
   return Status();
 }
 

@@ -41,6 +41,11 @@ struct Group {
   WaitPoint wait;
 };
 
+/// Addresses of a rank's buffers.
+struct Lists {
+  std::vector<void *> from, to;
+};
+
 /// A rank's view of one group.
 struct Membership {
   Group *group = nullptr;
@@ -51,6 +56,8 @@ struct Membership {
   /// the first of them comes.
   bool patient = false;
   bool background = false; // this call
+  /// What others may read of this call, and of one that was given up.
+  std::shared_ptr<Lists> lists;
   int rank() const { return group->members[index]; }
   int size() const { return group->members.size(); }
   const Publication &published(int member) const {
@@ -69,10 +76,9 @@ struct Waiting {
   /// Those of the group that have not come to the phase...
   const Group *group = nullptr;
   uint64_t phase = 0;
-  /// ...or, without a group, who sends.
+  /// ...or, without a group, who sends, or takes what was sent.
   int sender = 0;
   int64_t tag = 0;
-
   Wait report() const;
 };
 

@@ -18,79 +18,108 @@ static int64_t countBytes(const Collective &what) {
   return bytes;
 }
 
-void Mailbox::put(int sender, int64_t tag, const Call &call,
-                  const Collective &what, void *const *from) {
-  Message message;
-  message.call = call;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!spare.empty()) {
-      message.bytes = std::move(spare.back());
-      spare.pop_back();
+std::shared_ptr<Letter> makeLetter(const Collective &what) {
+  return std::make_shared<Letter>(countBytes(what));
+}
+
+void Mailbox::open(int sender, int64_t tag) {
+  std::lock_guard<std::mutex> lock(mutex);
+  queues[{sender, tag}];
+}
+
+void Mailbox::clear() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, queue] : queues) {
+    while (queue.first) {
+      queue.first->underWay.store(false);
+      queue.first = std::move(queue.first->next);
     }
+    queue.last = nullptr;
   }
-  message.bytes.resize(countBytes(what));
-  char *next = message.bytes.data();
+}
+
+/// Waits until `ready()`, or all give up.
+template <typename Ready>
+static Status wait(Shared &shared, Mailbox &mailbox, Patience &patience,
+                   int rank, const Call &call, bool background, Ready ready) {
+  bool came = patience.wait(
+      mailbox.wait, [&] { return shared.aborted.load() || ready(); },
+      background ? 0 : shared.options.spinMicroseconds);
+  if (shared.aborted.load())
+    return shared.abortedStatus(rank, call);
+  return came ? Status() : patience.timedOut();
+}
+
+Status send(Shared &shared, int sender, int receiver, const Call &call,
+            const Collective &what, void *const *from,
+            const std::shared_ptr<Letter> &letter) {
+  Mailbox &mailbox = *shared.mailboxes[receiver];
+  if (letter->underWay.load()) {
+    Patience patience(shared, sender, receiver, what.tag, call,
+                      what.background);
+    DIST_RETURN_IF_ERROR(wait(shared, mailbox, patience, sender, call,
+                              what.background,
+                              [&] { return !letter->underWay.load(); }));
+  }
+  letter->call = call;
+  char *next = letter->memory->take();
   for (int64_t i = 0; i < what.pieces.size; ++i) {
     int64_t bytes = bytesFrom(what.pieces[i], 1);
     if (bytes)
       std::memcpy(next, from[i], bytes);
     next += bytes;
   }
+  letter->underWay.store(true);
   {
-    std::lock_guard<std::mutex> lock(mutex);
-    messages[{sender, tag}].push_back(std::move(message));
+    std::lock_guard<std::mutex> lock(mailbox.mutex);
+    Mailbox::Queue &queue = mailbox.queues[{sender, what.tag}];
+    (queue.first ? queue.last->next : queue.first) = letter;
+    queue.last = letter.get();
   }
-  delivered.fetch_add(1);
-  wait.notify();
+  mailbox.delivered.fetch_add(1);
+  mailbox.wait.notify();
+  return Status();
 }
 
-void Mailbox::clear() {
-  std::lock_guard<std::mutex> lock(mutex);
-  messages.clear();
+/// The first letter of a queue; null: there is none.
+static std::shared_ptr<Letter> takeFirst(Mailbox &mailbox, int sender,
+                                         int64_t tag) {
+  std::lock_guard<std::mutex> lock(mailbox.mutex);
+  Mailbox::Queue &queue = mailbox.queues[{sender, tag}];
+  std::shared_ptr<Letter> letter = std::move(queue.first);
+  if (letter)
+    queue.first = std::move(letter->next);
+  return letter;
 }
 
-Status receive(Shared &shared, Mailbox &mailbox, int receiver, int sender,
-               const Call &call, const Collective &what, void *const *to) {
+Status receive(Shared &shared, int receiver, int sender, const Call &call,
+               const Collective &what, void *const *to) {
+  Mailbox &mailbox = *shared.mailboxes[receiver];
   Patience patience(shared, receiver, sender, what.tag, call, what.background);
-  Message message;
+  std::shared_ptr<Letter> letter;
   while (true) {
     uint64_t seen = mailbox.delivered.load();
-    {
-      std::lock_guard<std::mutex> lock(mailbox.mutex);
-      auto found = mailbox.messages.find({sender, what.tag});
-      if (found != mailbox.messages.end() && !found->second.empty()) {
-        message = std::move(found->second.front());
-        found->second.pop_front();
-        break;
-      }
-    }
-    bool came = patience.wait(
-        mailbox.wait,
-        [&] {
-          return shared.aborted.load() || mailbox.delivered.load() != seen;
-        },
-        what.background ? 0 : shared.options.spinMicroseconds);
-    if (shared.aborted.load())
-      return shared.abortedStatus(receiver, call);
-    if (!came)
-      return patience.timedOut();
+    letter = takeFirst(mailbox, sender, what.tag);
+    if (letter)
+      break;
+    DIST_RETURN_IF_ERROR(
+        wait(shared, mailbox, patience, receiver, call, what.background,
+             [&] { return mailbox.delivered.load() != seen; }));
   }
-  if (message.call.digest != call.digest ||
-      message.bytes.size() != static_cast<size_t>(countBytes(what)))
+  if (letter->call.digest != call.digest || letter->bytes != countBytes(what))
     return shared.fail(StatusCode::Internal, receiver, call,
                        describeMismatchedSend(shared.options, sender,
-                                              message.call, what.tag, call),
+                                              letter->call, what.tag, call),
                        "recompile the package");
-  const char *next = message.bytes.data();
+  const char *next = letter->memory->data();
   for (int64_t i = 0; i < what.pieces.size; ++i) {
     int64_t bytes = bytesFrom(what.pieces[i], 1);
     if (bytes)
       std::memcpy(to[i], next, bytes);
     next += bytes;
   }
-  std::lock_guard<std::mutex> lock(mailbox.mutex);
-  mailbox.spare.push_back(std::move(message.bytes));
+  letter->underWay.store(false);
+  mailbox.wait.notify();
   return Status();
 }
 

@@ -10,7 +10,7 @@
 
 namespace dist::local {
 
-Status publishBuffers(Exchange &e, RankState &state, void **addresses) {
+Status publishBuffers(Exchange &e, const RankState &state, void **addresses) {
   const Collective &what = e.what;
   // What lies here is all that one alone needs.
   DIST_RETURN_IF_ERROR(

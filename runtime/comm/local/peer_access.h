@@ -13,7 +13,8 @@ namespace dist::local {
 
 /// Nothing moves: `addresses` gets, for each piece and in it for each position,
 /// where the rank there has what the collective would bring here.
-Status publishBuffers(Exchange &exchange, RankState &state, void **addresses);
+Status publishBuffers(Exchange &exchange, const RankState &state,
+                      void **addresses);
 
 } // namespace dist::local
 

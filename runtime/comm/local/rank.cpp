@@ -15,8 +15,17 @@ namespace dist::local {
 
 Status LocalCommunicator::prepare(const Collective &call,
                                   std::unique_ptr<CollectivePlan> *out) {
-  auto plan = std::make_unique<LocalPlan>(call, generation());
-  DIST_RETURN_IF_ERROR(prepareExchange(state, memberships, &plan->exchange));
+  auto plan = std::make_unique<LocalPlan>(call, generation(), team);
+  Exchange &e = plan->exchange;
+  DIST_RETURN_IF_ERROR(prepareExchange(state, memberships, &e));
+  auto &mailboxes = state.shared.mailboxes;
+  if (call.kind == CollectiveKind::Send) {
+    mailboxes[state.worldRank(e, call.peer)]->open(rank(), call.tag);
+    e.letter = makeLetter(call);
+    plan->memory = e.letter->memory;
+  } else if (call.kind == CollectiveKind::Recv) {
+    mailboxes[rank()]->open(state.worldRank(e, call.peer), call.tag);
+  }
   plan->channel = plan->exchange.channel;
   *out = std::move(plan);
   return Status();
@@ -35,19 +44,13 @@ Status LocalCommunicator::move(DescribedPlan &plan, void *const *from,
   Exchange &e = static_cast<LocalPlan &>(plan).exchange;
   e.from = from;
   e.to = to;
+  if (what.kind == CollectiveKind::Send)
+    return send(state.shared, rank(), state.worldRank(e, what.peer), e.call,
+                what, from, e.letter);
+  if (what.kind == CollectiveKind::Recv)
+    return receive(state.shared, rank(), state.worldRank(e, what.peer), e.call,
+                   what, to);
   state.use(e);
-  auto &mailboxes = state.shared.mailboxes;
-  switch (what.kind) {
-  case CollectiveKind::Send:
-    mailboxes[state.worldRank(e, what.peer)]->put(rank(), what.tag, e.call,
-                                                  what, from);
-    return Status();
-  case CollectiveKind::Recv:
-    return receive(state.shared, *mailboxes[rank()], rank(),
-                   state.worldRank(e, what.peer), e.call, what, to);
-  default:
-    break;
-  }
   if (what.kind == CollectiveKind::Barrier)
     return e.size() > 1 ? state.meet(e) : Status();
   if (e.bytes == 0)
@@ -56,6 +59,8 @@ Status LocalCommunicator::move(DescribedPlan &plan, void *const *from,
     return reduceToOne(e, state);
   if (e.size() > 1 && e.algorithm == Algorithm::Ring)
     return reduceInRing(e, state);
+  if (e.size() > 1 && e.algorithm == Algorithm::HalvingDoubling)
+    return reduceInHalves(e, state);
   return collectDirectly(e, state);
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All-reduces as others do them, whose messages go between neighbours. Each
-// step reads what the one before has written, in the ranks' own buffers.
+// All-reduces as others do them, by messages between two ranks each. Each step
+// reads what the one before has written, in the ranks' own buffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_COMM_LOCAL_STEPWISE_H
@@ -17,9 +17,11 @@
 namespace dist::local {
 
 /// The rank at position 0 reduces for all; 3 meetings.
-Status reduceToOne(Exchange &exchange, RankState &state);
+Status reduceToOne(Exchange &exchange, const RankState &state);
 /// In steps of one neighbour: 2n - 1 meetings of n ranks.
-Status reduceInRing(Exchange &exchange, RankState &state);
+Status reduceInRing(Exchange &exchange, const RankState &state);
+/// By halving and doubling (schedule/halving.h): 2 k + 1 meetings of 2^k ranks.
+Status reduceInHalves(Exchange &exchange, const RankState &state);
 
 } // namespace dist::local
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/message/post.h"
-#include "runtime/comm/schedule/stream.h"
 #include <algorithm>
 #include <utility>
 
@@ -24,19 +23,19 @@ bool isOver(const Transport::Request &request) {
 }
 
 Call readCall(const MessageHeader &header) {
-  return {static_cast<CollectiveKind>(header.kind), header.op, header.count,
-          header.digest, header.betweenPrograms != 0};
-}
-
-/// Of what ranks of other builds may send, nothing is taken on trust.
-bool isCollective(int32_t kind) {
-  return kind >= 0 && kind <= static_cast<int32_t>(CollectiveKind::Barrier);
+  return {static_cast<CollectiveKind>(header.kind),
+          header.op,
+          header.count,
+          header.digest,
+          static_cast<Algorithm>(header.algorithm),
+          header.betweenPrograms != 0};
 }
 
 uint64_t mix(uint64_t history, const Call &call) {
   uint64_t values[] = {static_cast<uint64_t>(call.kind),
                        call.betweenPrograms ? 0 : uint64_t(uint32_t(call.op)),
-                       static_cast<uint64_t>(call.count), call.digest};
+                       static_cast<uint64_t>(call.count), call.digest,
+                       static_cast<uint64_t>(call.algorithm)};
   for (uint64_t value : values)
     history = (history ^ value) * 1099511628211u + 1;
   return history;
@@ -49,6 +48,8 @@ Post::Post(const MessageOptions &options, const MeshGroups &groups,
       progress(progress), peers(groups.ranks()),
       mine(groups.groupsOf(transport->rank()).size()),
       generation(options.generation) {
+  constexpr size_t mostAtOnce = 16; // a few groups
+  waits.reserve(mostAtOnce);
   attendant = std::thread([this] { attend(); });
 }
 
@@ -60,7 +61,7 @@ Post::~Post() {
   attendantWakes.notify_all();
   transport->wake();
   attendant.join();
-  giveUp();
+  giveUp(nullptr);
   dropArrivals();
   for (const Transport::Arrival &arrival : early)
     transport->drop(arrival);
@@ -78,18 +79,43 @@ void Post::dropArrivals() {
 // Who is inside
 //===----------------------------------------------------------------------===//
 
-Post::Inside::Inside(Post &post) : post(post) {
-  if (post.inside.try_lock())
+void Post::enter() {
+  if (inside.try_lock())
     return;
-  post.wanted = true;
-  post.transport->wake();
-  post.inside.lock();
-  post.wanted = false;
+  entering.fetch_add(1);
+  transport->wake(); // who has it may be asleep there
+  inside.lock();
+  cameIn();
 }
 
+void Post::cameIn() {
+  entering.fetch_sub(1);
+  entered.notify();
+}
+
+void Post::leave() {
+  if (!poller && !waits.empty()) {
+    poller = *std::max_element(
+        waits.begin(), waits.end(), [](const Waiting *a, const Waiting *b) {
+          return a->ofCall().spinMicroseconds < b->ofCall().spinMicroseconds;
+        });
+    poller->wake();
+  }
+  inside.unlock();
+}
+
+void Post::letIn() {
+  inside.unlock();
+  entered.wait([&] { return entering.load() == 0; },
+               WaitPoint::Clock::time_point::max(), 0);
+  enter();
+}
+
+Post::Inside::Inside(Post &post) : post(post) { post.enter(); }
+
 Post::Inside::~Inside() {
-  bool goesOn = !post.kept.empty();
-  post.inside.unlock();
+  bool goesOn = post.goesOn();
+  post.leave();
   if (goesOn)
     post.attendantWakes.notify_one();
   // An abort that came in the meantime left its message to this thread.
@@ -109,7 +135,7 @@ void Post::attend() {
     if (inside.try_lock()) {
       poll();
       // What the rank has sent goes on while it computes.
-      while (!kept.empty() && !wanted && !closing) {
+      while (goesOn() && waits.empty() && entering.load() == 0 && !closing) {
         transport->sleepUntil(transport->now() + attendance);
         poll();
       }
@@ -130,11 +156,22 @@ bool Post::poll() {
       readControl(*it);
     it = controls.erase(it);
   }
-  if (!kept.empty())
+  if (goesOn())
     releaseKept();
+  if (!lostRanks.empty())
+    for (const Waiting *one : waits)
+      failOnLostRank(one->ofCall());
   if (aborted && !told)
     tellAborted();
+  if (waits.size() > 1 && (moved || aborted))
+    wakeReady();
   return moved;
+}
+
+void Post::wakeReady() {
+  for (Waiting *one : waits)
+    if (one->isAsleep() && (aborted || one->isReady()))
+      one->wake();
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,11 +206,10 @@ Status Post::advance(const Description &d, Course *course, uint64_t *sequence) {
 Status Post::begin(const Description &d, CallOnWire *call) {
   poll();
   DIST_RETURN_IF_ERROR(statusOf(d.call));
-  fetching.clear();
-  sending.clear();
+  call->fetching.clear();
+  call->sending.clear();
   call->call = d.call;
   call->background = d.what.background;
-  call->arrivalsBefore = arrivals;
   call->patient = groups.isHost(rank());
   call->spinMicroseconds =
       call->background || call->patient ? 0 : options.spinMicroseconds;
@@ -208,8 +244,6 @@ Status Post::begin(const Description &d, CallOnWire *call) {
 }
 
 void Post::end(const Description &d) {
-  fetching.clear();
-  sending.clear();
   if (d.what.kind == CollectiveKind::Send ||
       d.what.kind == CollectiveKind::Recv)
     return;
@@ -229,72 +263,68 @@ MessageHeader Post::makeHeader(const CallOnWire &call, uint32_t step) const {
   header.kind = static_cast<int32_t>(call.call.kind);
   header.op = call.call.op;
   header.betweenPrograms = call.call.betweenPrograms;
+  header.algorithm = static_cast<uint16_t>(call.call.algorithm);
   header.count = call.call.count;
   header.digest = call.call.digest;
   header.history = call.history;
   return header;
 }
 
-void Post::send(const CallOnWire &call, uint32_t step, int to, const void *data,
+void Post::send(CallOnWire &call, uint32_t step, int to, const void *data,
                 int64_t bytes, Ticket *ticket) {
   ticket->peer = to;
   ticket->request.state = State::Pending;
-  sending.push_back(ticket);
+  call.sending.push_back(ticket);
   ++sent.messages;
   sent.bytes += bytes;
   transport->send(to, makeHeader(call, step), data, bytes, &ticket->request);
 }
 
-void Post::sendKept(const CallOnWire &call, int to, std::vector<char> bytes) {
-  kept.emplace_back();
-  Kept &message = kept.back();
-  message.bytes = std::move(bytes);
-  Slices slices(0, message.bytes.size());
+Status Post::waitForKept(CallOnWire &call, const Kept &sent) {
+  if (sent.isOver())
+    return Status();
+  for (const Ticket &ticket : sent.tickets)
+    call.sending.push_back(&ticket);
+  Status status = wait(call, [&] { return sent.isOver(); });
+  call.sending.clear();
+  return status;
+}
+
+void Post::sendKept(const CallOnWire &call, int to, const Slices &slices,
+                    const std::shared_ptr<Kept> &message) {
+  kept.push_back(message);
+  const char *bytes = message->memory->data();
   for (int64_t i = 0; i < slices.count(); ++i) {
-    message.tickets.emplace_back();
-    Ticket &ticket = message.tickets.back();
+    Ticket &ticket = message->tickets[i];
     ticket.peer = to;
     ticket.request.state = State::Pending;
     int64_t size = slices.end(i) - slices.begin(i);
     ++sent.messages;
     sent.bytes += size;
-    transport->send(to, makeHeader(call, i),
-                    message.bytes.data() + slices.begin(i), size,
+    transport->send(to, makeHeader(call, i), bytes + slices.begin(i), size,
                     &ticket.request);
   }
   releaseKept();
 }
 
+bool Kept::isOver() const {
+  for (const Ticket &ticket : tickets)
+    if (ticket.request.state == State::Pending)
+      return false;
+  return true;
+}
+
 void Post::releaseKept() {
-  for (auto it = kept.begin(); it != kept.end();) {
-    bool over = true;
-    for (const Ticket &ticket : it->tickets)
-      over &= isOver(ticket.request);
-    if (!over) {
-      ++it;
-      continue;
-    }
-    constexpr size_t mostSpare = 8;
-    if (spare.size() < mostSpare)
-      spare.push_back(std::move(it->bytes));
-    it = kept.erase(it);
-  }
+  auto over = [](const std::shared_ptr<Kept> &one) { return one->isOver(); };
+  kept.erase(std::remove_if(kept.begin(), kept.end(), over), kept.end());
+  notes.remove_if([](const Note &note) { return isOver(note.request); });
 }
 
-std::vector<char> Post::takeSpare() {
-  std::vector<char> bytes;
-  if (!spare.empty()) {
-    bytes = std::move(spare.back());
-    spare.pop_back();
-  }
-  return bytes;
-}
-
-void Post::receive(const CallOnWire &call, uint32_t step, int from, void *to,
+void Post::receive(CallOnWire &call, uint32_t step, int from, void *to,
                    int64_t bytes, Ticket *ticket) {
   ticket->peer = from;
   ticket->request.state = State::Pending;
-  Expected expected{call.key, call.call, call.history, to, bytes, ticket};
+  Expected expected{call.key, &call, to, bytes, ticket};
   expected.key.step = step;
   auto &arrived = peers[from].arrived;
   for (size_t i = 0; i < arrived.size(); ++i) {
@@ -345,21 +375,19 @@ void Post::arrived(const Transport::Arrival &arrival) {
 
 void Post::meet(const Expected &expected, const Transport::Arrival &arrival) {
   Call theirs = readCall(arrival.header);
+  const Call &ours = expected.call->call;
   bool fits = int64_t(arrival.bytes) == expected.bytes;
   if (expected.key.isSend)
-    fits &= theirs.digest == expected.call.digest &&
-            theirs.count == expected.call.count;
+    fits &= theirs.digest == ours.digest && theirs.count == ours.count;
   else
-    fits &= isCollective(arrival.header.kind) && theirs == expected.call &&
-            arrival.header.history == expected.history;
+    fits &= theirs == ours && arrival.header.history == expected.call->history;
   if (!fits) {
-    failOnMismatch(expected.call, arrival);
+    failOnMismatch(ours, arrival);
     transport->drop(arrival);
     return;
   }
-  ++arrivals;
   progress.advance();
-  fetching.push_back(expected.ticket);
+  expected.call->fetching.push_back(expected.ticket);
   transport->fetch(arrival, expected.to, &expected.ticket->request);
 }
 
@@ -396,9 +424,6 @@ void Post::failOnMismatch(const Call &call, const Transport::Arrival &arrival) {
   if (arrival.header.isSend)
     why = describeMismatchedSend(options, arrival.from, theirs,
                                  arrival.header.channel, call);
-  else if (!isCollective(arrival.header.kind))
-    why = "rank " + std::to_string(arrival.from) +
-          " is at a collective that there is not";
   else
     why = describeMismatch(options, rank(), call, arrival.from, theirs);
   uint32_t theirStep = arrival.header.sequence >> 32, ourStep = step;
@@ -473,9 +498,9 @@ void Post::lost(int rank, const std::string &why) {
 
 void Post::failOnLostRank(const CallOnWire &call) {
   auto waitsFor = [&](int rank) {
-    if (!peers[rank].expected.empty())
+    if (peers[rank].isExpectedBy(call))
       return true;
-    for (auto *tickets : {&fetching, &sending})
+    for (auto *tickets : {&call.fetching, &call.sending})
       for (const Ticket *ticket : *tickets)
         if (ticket->peer == rank && !ticket->isDone())
           return true;
@@ -489,9 +514,16 @@ void Post::failOnLostRank(const CallOnWire &call) {
     }
 }
 
-void Post::giveUp() {
+void Post::giveUp(CallOnWire *call) {
+  if (call && !aborted)
+    return; // it did not begin
+  auto isOfCall = [&](const Expected &one) {
+    return !call || one.call == call;
+  };
   for (Peer &peer : peers)
-    peer.expected.clear();
+    peer.expected.erase(
+        std::remove_if(peer.expected.begin(), peer.expected.end(), isOfCall),
+        peer.expected.end());
   auto anyOf = [](const std::vector<const Ticket *> &tickets) {
     for (const Ticket *ticket : tickets)
       if (!isOver(ticket->request))
@@ -499,8 +531,8 @@ void Post::giveUp() {
     return false;
   };
   auto underWay = [&] {
-    return anyOf(fetching) || anyOf(sending) || !kept.empty() ||
-           !controls.empty();
+    return (call && (anyOf(call->fetching) || anyOf(call->sending))) ||
+           goesOn() || !controls.empty();
   };
   // The others' reasons to give up are on their way.
   constexpr std::chrono::milliseconds patience{100};
@@ -511,15 +543,13 @@ void Post::giveUp() {
           std::min(until, transport->now() + std::chrono::milliseconds(10)));
   if (underWay())
     transport->cancelAll();
-  fetching.clear();
-  sending.clear();
   controls.clear();
   releaseKept();
 }
 
 void Post::reset() {
   std::lock_guard<std::mutex> lock(inside);
-  giveUp();
+  giveUp(nullptr);
   dropArrivals();
   for (Peer &peer : peers)
     peer.waits.clear();

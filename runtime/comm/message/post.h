@@ -6,9 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Brings together what a rank waits for and what arrives, compares the calls of
-// both ends, and keeps deadlines, failures and the end of a generation. One
-// thread of the rank is inside at a time; while none is, an attendant looks in
-// now and then: peers ask how far the rank is, and sends go on.
+// both ends, and keeps deadlines, failures and the end of a generation.
+//
+// Calls of several groups may be under way, each on a thread of the rank's. One
+// of these has the post at a time, and leaves it to the others while it waits.
+// Of those that wait one looks at the network, for all; the others sleep until
+// it finds something of theirs, or its own wait is over. While none is there,
+// an attendant looks in now and then: peers ask how far the rank is, and sends
+// go on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_COMM_MESSAGE_POST_H
@@ -17,9 +22,10 @@
 #include "runtime/comm/common/description.h"
 #include "runtime/comm/common/waits.h"
 #include "runtime/comm/message/message.h"
+#include "runtime/comm/schedule/stream.h"
+#include "runtime/core/wait.h"
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <list>
 #include <map>
 #include <mutex>
@@ -39,24 +45,38 @@ struct Key {
   }
 };
 
+/// A message to come or to go, and whether it is over.
+struct Ticket {
+  Transport::Request request;
+  int peer = 0;
+  bool isDone() const { return request.state == Transport::Request::Done; }
+};
+
 /// A call under way, as its messages say it.
 struct CallOnWire {
   Call call{};
   Key key; // of its messages, but for the step
   uint64_t history = 0;
   bool background = false;
-  uint64_t arrivalsBefore = 0;
+  /// What has met its message, and what goes.
+  std::vector<const Ticket *> fetching, sending;
   /// The host, which waits while devices compute: its time begins to count when
   /// the first of them comes.
   bool patient = false;
   int spinMicroseconds = 0;
 };
 
-/// A message to come or to go, and whether it is over.
-struct Ticket {
-  Transport::Request request;
-  int peer = 0;
-  bool isDone() const { return request.state == Transport::Request::Done; }
+/// A send that has memory of its own, and goes on without its call. Its plan's;
+/// and the post's as long as it is under way.
+struct Kept {
+  Kept(int64_t bytes, int64_t messages)
+      : memory(std::make_shared<PlanMemory>()), tickets(messages) {
+    memory->reserve(bytes);
+  }
+  bool isOver() const;
+
+  const std::shared_ptr<PlanMemory> memory;
+  std::vector<Ticket> tickets;
 };
 
 class Post : Transport::Receiver {
@@ -67,7 +87,7 @@ public:
 
   int rank() const { return transport->rank(); }
 
-  /// A thread of the rank, inside. Fails where the generation has ended.
+  /// A thread of the rank that has the post.
   class Inside {
   public:
     explicit Inside(Post &post);
@@ -87,31 +107,37 @@ public:
   Status begin(const Description &description, CallOnWire *call);
   /// Behind a call that went well.
   void end(const Description &description);
-  void send(const CallOnWire &call, uint32_t step, int to, const void *data,
+  void send(CallOnWire &call, uint32_t step, int to, const void *data,
             int64_t bytes, Ticket *ticket);
-  void receive(const CallOnWire &call, uint32_t step, int from, void *to,
+  void receive(CallOnWire &call, uint32_t step, int from, void *to,
                int64_t bytes, Ticket *ticket);
-  /// Until `ready()`, a failure, or the deadline.
+  /// Until `ready()`, which any thread asks that has the post; a failure, or
+  /// the deadline.
   template <typename Ready> Status wait(const CallOnWire &call, Ready ready) {
-    Waiting waiting(*this, call);
+    Waiting waiting(
+        *this, call, [](void *of) { return (*static_cast<Ready *>(of))(); },
+        &ready);
     while (true) {
-      bool moved = poll();
-      if (!lostRanks.empty())
-        failOnLostRank(call);
+      bool moved = waiting.polls() && poll();
       DIST_RETURN_IF_ERROR(statusOf(call.call));
       if (ready())
         return Status();
-      if (!moved)
-        DIST_RETURN_IF_ERROR(waiting.pass());
+      if (!waiting.polls())
+        waiting.sleep();
+      else if (entering.load() > 0)
+        letIn();
+      else if (!moved)
+        waiting.pass();
     }
   }
-  /// Nothing touches what tickets are of any more, after a failure.
-  void giveUp();
+  /// Nothing touches what the call's tickets are of any more, after a failure:
+  /// nor what is of others, which fail, too.
+  void giveUp(CallOnWire *call);
 
-  /// Messages that have memory of their own, and go on without their call.
-  void sendKept(const CallOnWire &call, int to, std::vector<char> bytes);
-  /// Memory of messages that have gone, for those to come.
-  std::vector<char> takeSpare();
+  /// Until it can be sent again: what it sent last has left.
+  Status waitForKept(CallOnWire &call, const Kept &kept);
+  void sendKept(const CallOnWire &call, int to, const Slices &slices,
+                const std::shared_ptr<Kept> &kept);
 
   // Any thread:
 
@@ -124,14 +150,19 @@ public:
 private:
   struct Expected {
     Key key;
-    Call call;
-    uint64_t history = 0;
+    CallOnWire *call = nullptr;
     void *to = nullptr;
     int64_t bytes = 0;
     Ticket *ticket = nullptr;
   };
   struct Peer {
     std::vector<Expected> expected;
+    bool isExpectedBy(const CallOnWire &call) const {
+      for (const Expected &one : expected)
+        if (one.call == &call)
+          return true;
+      return false;
+    }
     std::vector<Transport::Arrival> arrived;
     std::string lost; // why; empty: it is not
     /// What it last said of itself.
@@ -152,37 +183,68 @@ private:
     Call last{};
     bool underWay = false;
   };
-  struct Kept {
+  /// A message of the post's own, to a rank.
+  struct Note {
     std::vector<char> bytes;
-    std::deque<Ticket> tickets;
+    Transport::Request request;
   };
-  /// Of a message of the post's own that has arrived.
+  /// And one that has arrived.
   struct Control {
     Transport::Arrival arrival;
     std::vector<char> bytes;
     Transport::Request request;
   };
-  /// A wait, from its first moment to its end.
+  /// A wait, from its first moment to its end; on its thread's stack.
   class Waiting {
   public:
-    Waiting(Post &post, const CallOnWire &call);
+    using Test = bool (*)(void *);
+    Waiting(Post &post, const CallOnWire &call, Test test, void *of);
     ~Waiting();
-    /// Nothing moved: spins, sleeps, looks at the others.
-    Status pass();
-    /// As the others hear of it.
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+
+    /// Whether it looks at the network, for all.
+    bool polls() const { return post.poller == this; }
+    /// It does, and nothing moved: spins, sleeps, looks at the others.
+    void pass();
+    /// It does not: sleeps until it is woken, and leaves the post to others.
+    void sleep();
+    /// By who has the post. It comes before that one goes on.
+    void wake();
+    bool isAsleep() const { return asleep; }
+    bool isReady() const { return test(of); }
+    const CallOnWire &ofCall() const { return call; }
+    /// Whether the others are to know of it, and as they do.
+    bool isKnown() const { return looks > 0; }
     Wait report() const;
 
   private:
-    Status look(Transport::Clock::time_point now);
+    void begin(Transport::Clock::time_point now);
+    void look(Transport::Clock::time_point now);
 
     Post &post;
     const CallOnWire &call;
+    const Test test;
+    void *const of;
+    bool asleep = false;
+    std::condition_variable woken;
     bool warned = false;
     int spins = 0, looks = 0;
     Transport::Clock::duration slice, timeout, left;
-    Transport::Clock::time_point awake, last, next;
+    Transport::Clock::time_point awake, last;
+    Transport::Clock::time_point next = Transport::Clock::time_point::max();
     LifeWatch watch;
   };
+
+  void enter();
+  /// Somebody looks at the network for those that wait.
+  void leave();
+  /// Leaves the post to those that want in, until they wait or are gone.
+  void letIn();
+  /// One that was counted in `entering` has the post.
+  void cameIn();
+  /// Wakes those that wait no more.
+  void wakeReady();
 
   /// Goes on to the call: its sequence.
   Status advance(const Description &description, Course *course,
@@ -209,11 +271,13 @@ private:
   void setAborted(uint32_t of, const std::string &why);
   void tellAborted();
   void releaseKept();
+  /// Whether what goes on without a call is under way.
+  bool goesOn() const { return !kept.empty() || !notes.empty(); }
   /// What no call has taken.
   void dropArrivals();
-  /// Who the call under way waits for: for their messages, or, if for none,
+  /// Who the call waits for: for their messages, or, if for none,
   /// for those who take its own.
-  std::vector<int> missing() const;
+  std::vector<int> missing(const CallOnWire &call) const;
   void attend();
 
   const MessageOptions &options;
@@ -225,22 +289,22 @@ private:
   /// By receiver and tag, by sender and tag.
   std::map<std::pair<int, int64_t>, Course> sends, recvs;
   std::atomic<uint32_t> step{0}; // of the generation
-  std::list<Kept> kept;
+  std::vector<std::shared_ptr<Kept>> kept;
+  std::list<Note> notes;
   std::list<Control> controls;
-  std::vector<std::vector<char>> spare;
-  /// Of the call under way: what has met its message, and what goes.
-  std::vector<const Ticket *> fetching, sending;
-  uint64_t arrivals = 0;
   std::vector<int> lostRanks;
-  /// The wait of the thread inside, once the others should know.
-  const Waiting *waiting = nullptr;
+  /// All waits, and the one that looks at the network for them.
+  std::vector<Waiting *> waits;
+  Waiting *poller = nullptr;
   Status failure;                        // of this rank's own finding
   std::atomic<uint32_t> generation{0};   // changes under both mutexes
   std::vector<Transport::Arrival> early; // of later generations
   Traffic sent;
 
   std::mutex inside;
-  std::atomic<bool> wanted{false}; // by a rank's thread, of the attendant
+  /// Threads that have to have it next.
+  std::atomic<int> entering{0};
+  WaitPoint entered;
   std::atomic<bool> aborted{false}, told{false};
   std::mutex reasonMutex;
   std::string reason;

@@ -13,6 +13,7 @@
 
 #include "runtime/comm/message/post.h"
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace dist::message {
@@ -31,56 +32,93 @@ void relax() {
 }
 } // namespace
 
-Post::Waiting::Waiting(Post &post, const CallOnWire &call)
-    : post(post), call(call), timeout(toDuration(post.options.timeout)),
-      left(timeout) {
+// Who is there looks for all, but for one that spins meanwhile: it is the
+// quickest to hear of what comes.
+Post::Waiting::Waiting(Post &post, const CallOnWire &call, Test test, void *of)
+    : post(post), call(call), test(test), of(of),
+      timeout(toDuration(post.options.timeout)), left(timeout) {
   slice = longestSlice;
   if (timeout.count() > 0)
     slice = std::min<Clock::duration>(slice, timeout / 4);
+  if (!post.poller ||
+      call.spinMicroseconds >= post.poller->call.spinMicroseconds)
+    post.poller = this;
+  post.waits.push_back(this);
 }
 
 Post::Waiting::~Waiting() {
-  if (post.waiting == this)
-    post.waiting = nullptr;
+  auto &waits = post.waits;
+  waits.erase(std::find(waits.begin(), waits.end(), this));
+  if (polls())
+    post.poller = nullptr; // `leave` finds another
 }
 
-Status Post::Waiting::pass() {
+void Post::Waiting::sleep() {
+  if (spins == 0)
+    begin(post.transport->now());
+  asleep = true;
+  std::unique_lock<std::mutex> lock(post.inside, std::adopt_lock);
+  while (asleep)
+    woken.wait(lock);
+  lock.release();
+  post.cameIn();
+}
+
+void Post::Waiting::wake() {
+  if (!asleep)
+    return;
+  asleep = false;
+  post.entering.fetch_add(1);
+  woken.notify_one();
+}
+
+void Post::Waiting::begin(Clock::time_point now) {
+  awake = now + std::chrono::microseconds(call.spinMicroseconds);
+  next = now + slice;
+  spins = 1;
+}
+
+void Post::Waiting::pass() {
   // The clock costs as much as a look at the network.
   constexpr int spinsPerLook = 16;
   if (spins % spinsPerLook != 0) {
     ++spins;
     relax();
-    return Status();
+    return;
   }
   Clock::time_point now = post.transport->now();
-  if (spins == 0) {
-    awake = now + std::chrono::microseconds(call.spinMicroseconds);
-    next = now + slice;
-  }
+  if (spins == 0)
+    begin(now);
   if (now < awake) {
     ++spins;
-    return Status();
+    return;
   }
   spins = spinsPerLook;
-  if (now >= next)
-    return look(now);
-  post.transport->sleepUntil(next); // what came meanwhile is taken first
-  return Status();
+  Clock::time_point first = next;
+  for (const Waiting *one : post.waits)
+    first = std::min(first, one->next);
+  if (now < first) {
+    post.transport->sleepUntil(first); // what came meanwhile is taken first
+    return;
+  }
+  for (Waiting *one : post.waits)
+    if (now >= one->next)
+      one->look(now);
 }
 
 Wait Post::Waiting::report() const {
-  return {post.rank(),     call.background,
-          call.call.kind,  call.call.op,
-          call.key.isSend, call.key.isSend ? call.key.channel : 0,
-          post.missing()};
+  return {post.rank(),       call.background,
+          call.call.kind,    call.call.op,
+          call.key.isSend,   call.key.isSend ? call.key.channel : 0,
+          post.missing(call)};
 }
 
-std::vector<int> Post::missing() const {
+std::vector<int> Post::missing(const CallOnWire &call) const {
   std::vector<int> result;
   for (int peer = 0; peer < int(peers.size()); ++peer)
-    if (!peers[peer].expected.empty())
+    if (peers[peer].isExpectedBy(call))
       result.push_back(peer);
-  for (auto *tickets : {&fetching, &sending}) {
+  for (auto *tickets : {&call.fetching, &call.sending}) {
     if (!result.empty())
       break;
     for (const Ticket *ticket : *tickets)
@@ -92,7 +130,7 @@ std::vector<int> Post::missing() const {
   return result;
 }
 
-Status Post::Waiting::look(Clock::time_point now) {
+void Post::Waiting::look(Clock::time_point now) {
   int ranks = post.peers.size();
   Wait own = report();
   std::vector<Wait> all{own};
@@ -109,21 +147,20 @@ Status Post::Waiting::look(Clock::time_point now) {
   ++looks;
   last = now;
   next = now + slice;
-  post.waiting = this;
   const MessageOptions &options = post.options;
   if (!warned && options.warn && timeout.count() > 0 && left <= timeout / 2) {
     warned = true;
     options.warn(warnOf(options, own, timeout - left));
   }
   if (timeout.count() > 0 && left.count() <= 0) {
-    if (call.patient && post.arrivals == call.arrivalsBefore) {
+    if (call.patient && call.fetching.empty()) {
       left = timeout;
-      return Status();
+      return;
     }
     Blame who = blame(options, dependence);
     post.fail(StatusCode::Unavailable, who.rank, who.kind, who.op, who.why,
               "see why, or raise --collective-timeout");
-    return post.statusOf(call.call);
+    return;
   }
   std::vector<int> ask = dependence.free;
   for (size_t i = 1; i < dependence.waits.size(); ++i)
@@ -131,7 +168,6 @@ Status Post::Waiting::look(Clock::time_point now) {
   for (int peer : ask)
     if (peer != post.rank() && post.peers[peer].lost.empty())
       post.sendControl(MessageType::Question, peer, nullptr, 0);
-  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,45 +176,72 @@ Status Post::Waiting::look(Clock::time_point now) {
 
 void Post::sendControl(MessageType type, int to, const void *data,
                        int64_t bytes) {
-  kept.emplace_back();
-  Kept &message = kept.back();
-  message.bytes.assign(static_cast<const char *>(data),
-                       static_cast<const char *>(data) + bytes);
-  message.tickets.emplace_back();
-  Ticket &ticket = message.tickets.back();
-  ticket.peer = to;
-  ticket.request.state = Transport::Request::Pending;
+  notes.emplace_back();
+  Note &note = notes.back();
+  note.bytes.assign(static_cast<const char *>(data),
+                    static_cast<const char *>(data) + bytes);
+  note.request.state = Transport::Request::Pending;
   MessageHeader header{};
   header.generation = generation;
   header.type = type;
-  transport->send(to, header, message.bytes.data(), bytes, &ticket.request);
+  transport->send(to, header, note.bytes.data(), bytes, &note.request);
 }
 
-/// Steps and CPU time; of a rank that waits also background, kind, op, whether
-/// for a message, tag, and who is missing.
+/// Steps and CPU time; of each wait that lasts background, kind, op, whether
+/// for a message, tag, how many are missing, and who.
 void Post::answer(int to) {
   std::vector<int64_t> words{int64_t(progress.steps()), progress.cpuTime()};
-  if (waiting) {
-    Wait wait = waiting->report();
-    words.insert(words.end(), {wait.background, int64_t(wait.kind), wait.op,
-                               wait.forMessage, wait.tag});
+  for (const Waiting *one : waits) {
+    if (!one->isKnown())
+      continue;
+    Wait wait = one->report();
+    words.insert(words.end(),
+                 {wait.background, int64_t(wait.kind), wait.op, wait.forMessage,
+                  wait.tag, int64_t(wait.missing.size())});
     words.insert(words.end(), wait.missing.begin(), wait.missing.end());
   }
   sendControl(MessageType::Answer, to, words.data(),
               words.size() * sizeof(int64_t));
 }
 
+/// Of what a rank says of itself, nothing is taken on trust.
+static std::vector<Wait> readWaits(int from, const std::vector<int64_t> &words,
+                                   size_t at, int64_t ranks) {
+  constexpr size_t head = 6;
+  std::vector<Wait> waits;
+  while (at + head <= words.size()) {
+    const int64_t *word = words.data() + at;
+    at += head;
+    int64_t count = word[5];
+    if (word[1] < 0 || word[1] > int64_t(CollectiveKind::Barrier) ||
+        count < 0 || count > int64_t(words.size() - at))
+      break;
+    Wait wait{from,
+              word[0] != 0,
+              static_cast<CollectiveKind>(word[1]),
+              int32_t(word[2]),
+              word[3] != 0,
+              word[4],
+              {}};
+    for (int64_t i = 0; i < count; ++i, ++at)
+      if (words[at] >= 0 && words[at] < ranks)
+        wait.missing.push_back(int(words[at]));
+    waits.push_back(wait);
+  }
+  return waits;
+}
+
 /// Why `from` has given up, as this rank tells it. One that is cut off from
 /// hearing others may still be heard: what it says of this process is no loss
 /// of this process.
 std::string Post::toldBy(int from, std::string why) const {
-  // A rank of a process of several is called by that: "rank 3 of worker 1".
-  std::string self = rankName(options, rank());
-  if (size_t of = self.find(" of "); of != std::string::npos)
-    self.erase(0, of + 4);
-  return why.rfind(self, 0) == 0
-             ? rankName(options, from) + " says of this process: " + why
-             : why;
+  std::string self = options.nameProcess ? options.nameProcess(rank())
+                                         : rankName(options, rank());
+  bool isOfThis = why.rfind(self, 0) == 0 &&
+                  // Not a longer name that begins like it, as "worker 12" does.
+                  !std::isalnum(static_cast<unsigned char>(why[self.size()]));
+  return isOfThis ? rankName(options, from) + " says of this process: " + why
+                  : why;
 }
 
 void Post::readControl(const Control &control) {
@@ -205,22 +268,7 @@ void Post::readControl(const Control &control) {
               words.size() * sizeof(int64_t));
   Peer &peer = peers[from];
   peer.sign = {uint64_t(words[0]), words[1]};
-  peer.waits.clear();
-  constexpr size_t first = 7;
-  if (words.size() < first || words[3] < 0 ||
-      words[3] > int64_t(CollectiveKind::Barrier))
-    return;
-  Wait wait{from,
-            words[2] != 0,
-            static_cast<CollectiveKind>(words[3]),
-            int32_t(words[4]),
-            words[5] != 0,
-            words[6],
-            {}};
-  for (size_t i = first; i < words.size(); ++i)
-    if (words[i] >= 0 && words[i] < int64_t(peers.size()))
-      wait.missing.push_back(words[i]);
-  peer.waits.push_back(wait);
+  peer.waits = readWaits(from, words, 2, int64_t(peers.size()));
 }
 
 } // namespace dist::message

@@ -19,9 +19,17 @@ Status MessageCommunicator::prepare(const Collective &call,
     plan->way = chooseAllReduce(d.algorithm, d.bytes, d.size());
     // Ranks that differ in it are told so, where they would wait for messages
     // that do not come.
-    d.call.digest = d.call.digest * 31 + static_cast<uint64_t>(plan->way);
+    d.call.algorithm = plan->way;
   }
   plan->channel = plan->description.channel;
+  int64_t bytes = Operation::measure(groups, team, plan->description, plan->way,
+                                     &plan->space);
+  if (plan->space.kept)
+    plan->memory = plan->space.kept->memory;
+  else if (bytes > 0) {
+    plan->memory = memoryOf(plan->line());
+    plan->memory->reserve(bytes);
+  }
   *out = std::move(plan);
   return Status();
 }
@@ -34,13 +42,14 @@ Status MessageCommunicator::move(DescribedPlan &plan, void *const *from,
   Team worker(team);
   worker.inBackground = plan.call.background;
   Post::Inside inside(post);
-  Operation operation(post, groups, worker, scratch, description, own.way, from,
-                      to);
+  char *memory = own.memory ? own.memory->take() : nullptr;
+  Operation operation(post, worker, own.space, memory, description, own.way,
+                      from, to);
   Status status = operation.run();
   if (status.ok())
     post.end(description);
   else
-    post.giveUp();
+    post.giveUp(&own.space.call);
   return status;
 }
 

@@ -18,6 +18,7 @@ struct MessagePlan final : DescribedPlan {
   const Description &described() const override { return description; }
   Description description;
   Algorithm way = Algorithm::Auto; // chosen, of an all-reduce
+  Workspace space;
 };
 
 class MessageCommunicator final : public MeshCommunicator {
@@ -40,7 +41,6 @@ public:
 private:
   Status move(DescribedPlan &plan, void *const *from, void *const *to) override;
 
-  Scratch scratch;
   Post post;
 };
 

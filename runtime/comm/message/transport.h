@@ -13,6 +13,7 @@
 #ifndef RUNTIME_COMM_MESSAGE_TRANSPORT_H
 #define RUNTIME_COMM_MESSAGE_TRANSPORT_H
 
+#include "runtime/core/status.h"
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +42,8 @@ struct MessageHeader {
   /// The sender's call, for the receiver to compare with its own.
   int32_t kind;
   int32_t op;
-  uint32_t betweenPrograms;
+  uint16_t betweenPrograms;
+  uint16_t algorithm;
   int64_t count;
   uint64_t digest;
   /// Of all the group's calls before.
@@ -85,6 +87,9 @@ public:
 
   // One thread at a time:
 
+  /// There is one more rank, behind the last, which its process has this
+  /// address of. It connects to this one: until then nothing reaches it.
+  virtual Status admit(const std::string &address) = 0;
   /// The header is copied; `data` stays until the request is over. Failed: the
   /// rank is lost.
   virtual void send(int to, const MessageHeader &header, const void *data,

@@ -17,28 +17,34 @@
 
 namespace dist::mpi {
 
-/// Grows to what is needed, and never shrinks.
-static char *take(std::vector<char> &memory, int64_t bytes) {
-  if (int64_t(memory.size()) < bytes)
-    memory.resize(bytes);
-  return memory.data();
+const message::Stream &MpiCommunicator::outTo(const Frame &f, int place,
+                                              Run run) {
+  f.plan.gives.clear();
+  message::addPiecesTo(f.d.what.pieces, f.from, place, run.first, run.last,
+                       &f.plan.gives);
+  return f.plan.gives;
 }
 
-message::Stream MpiCommunicator::outTo(const Frame &f, int place, Run run) {
-  return message::piecesTo(f.d.what.pieces, f.from, place, run.first, run.last);
+const message::Stream &MpiCommunicator::inFrom(const Frame &f, int place,
+                                               Run run) {
+  f.plan.takes.clear();
+  message::addPiecesFrom(f.d.what.pieces, f.to, place, run.first, run.last,
+                         &f.plan.takes);
+  return f.plan.takes;
 }
 
-message::Stream MpiCommunicator::inFrom(const Frame &f, int place, Run run) {
-  return message::piecesFrom(f.d.what.pieces, f.to, place, run.first, run.last);
+const message::Stream &MpiCommunicator::wholeOut(const Frame &f, Run run) {
+  f.plan.gives.clear();
+  message::addWholePieces(f.d.what.pieces, f.from, run.first, run.last,
+                          &f.plan.gives);
+  return f.plan.gives;
 }
 
-message::Stream MpiCommunicator::wholeOf(const Frame &f, void *const *buffers,
-                                         Run run) {
-  return message::wholePieces(f.d.what.pieces, buffers, run.first, run.last);
-}
-
-message::Stream MpiCommunicator::wholeOf(const Frame &f, void *const *buffers) {
-  return wholeOf(f, buffers, {0, f.d.what.pieces.size});
+const message::Stream &MpiCommunicator::wholeIn(const Frame &f, Run run) {
+  f.plan.takes.clear();
+  message::addWholePieces(f.d.what.pieces, f.to, run.first, run.last,
+                          &f.plan.takes);
+  return f.plan.takes;
 }
 
 template <typename Use>
@@ -121,17 +127,16 @@ Status MpiCommunicator::reduceRun(const Frame &f, DataType type,
   const void *addends = from;
   void *sums = to;
   if (isWidened) {
-    wide.resize(std::max<size_t>(wide.size(), given + count));
     for (int64_t i = 0; i < given; ++i) {
       uint16_t bits;
       std::memcpy(&bits, from + 2 * i, 2);
-      wide[i] = isHalf ? halfToFloat(bits) : bfloatToFloat(bits);
+      f.wide[i] = isHalf ? halfToFloat(bits) : bfloatToFloat(bits);
     }
-    addends = wide.data();
-    sums = scatters ? wide.data() + given : wide.data();
+    addends = f.wide;
+    sums = scatters ? f.wide + given : f.wide;
   }
   auto call = scatters ? mpi.reduce_scatter : mpi.all_reduce;
-  DIST_RETURN_IF_ERROR(complete(f.d, [&](Request **request) {
+  DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
     return call(f.group, addends, sums, count, typeFor(type),
                 reductionFor(type, f.d.what.reduction), request);
   }));
@@ -145,8 +150,8 @@ Status MpiCommunicator::reduceRun(const Frame &f, DataType type,
 
 Status MpiCommunicator::allReduce(const Frame &f) {
   return forRuns(f, [&](Run run, DataType type) {
-    Stream own = wholeOf(f, f.from, run), result = wholeOf(f, f.to, run);
-    char *packed = take(out, own.size());
+    const Stream &own = wholeOut(f, run), &result = wholeIn(f, run);
+    char *packed = f.out;
     own.gather(0, own.size(), packed);
     DIST_RETURN_IF_ERROR(
         reduceRun(f, type, packed, packed, own.size(), /*scatters=*/false));
@@ -157,9 +162,9 @@ Status MpiCommunicator::allReduce(const Frame &f) {
 
 Status MpiCommunicator::reduceScatter(const Frame &f) {
   return forRuns(f, [&](Run run, DataType type) {
-    Stream result = inFrom(f, 0, run);
+    const Stream &result = inFrom(f, 0, run);
     int64_t bytes = result.size();
-    char *packed = take(out, bytes * f.d.size()), *sums = take(in, bytes);
+    char *packed = f.out, *sums = f.in;
     for (int place = 0; place < f.d.size(); ++place)
       outTo(f, place, run).gather(0, bytes, packed + f.memberAt[place] * bytes);
     DIST_RETURN_IF_ERROR(
@@ -174,19 +179,18 @@ Status MpiCommunicator::reduceScatter(const Frame &f) {
 //===----------------------------------------------------------------------===//
 
 Status MpiCommunicator::exchange(const Frame &f) {
-  Run all{0, f.d.what.pieces.size};
+  const Run all = allOf(f);
   int size = f.d.size();
   bool isGather = f.d.what.kind == CollectiveKind::AllGather;
   int64_t bytes = outTo(f, f.d.position, all).size();
   DIST_RETURN_IF_ERROR(checkCount(f, bytes));
-  char *packed = take(out, isGather ? bytes : bytes * size);
-  char *others = take(in, bytes * size);
+  char *packed = f.out, *others = f.in;
   if (isGather)
     outTo(f, f.d.position, all).gather(0, bytes, packed);
   for (int place = 0; !isGather && place < size; ++place)
     outTo(f, place, all).gather(0, bytes, packed + f.memberAt[place] * bytes);
   auto call = isGather ? mpi.all_gather : mpi.all_to_all;
-  DIST_RETURN_IF_ERROR(complete(f.d, [&](Request **request) {
+  DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
     return call(f.group, packed, others, bytes, request);
   }));
   for (int place = 0; place < size; ++place)
@@ -195,16 +199,16 @@ Status MpiCommunicator::exchange(const Frame &f) {
 }
 
 Status MpiCommunicator::broadcast(const Frame &f, const Team &worker) {
-  Run all{0, f.d.what.pieces.size};
+  const Run all = allOf(f);
   int root = f.d.what.peer;
   bool isRoot = f.d.position == root;
-  Stream stream = isRoot ? outTo(f, root, all) : inFrom(f, root, all);
+  const Stream &stream = isRoot ? outTo(f, root, all) : inFrom(f, root, all);
   int64_t bytes = stream.size();
   DIST_RETURN_IF_ERROR(checkCount(f, bytes));
-  char *packed = take(out, bytes);
+  char *packed = f.out;
   if (isRoot)
     stream.gather(0, bytes, packed);
-  DIST_RETURN_IF_ERROR(complete(f.d, [&](Request **request) {
+  DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
     return mpi.broadcast(f.group, packed, bytes, f.memberAt[root], request);
   }));
   if (isRoot)
@@ -221,16 +225,17 @@ void MpiCommunicator::copyOwn(const Frame &f, const Team &worker) {
 }
 
 Status MpiCommunicator::permute(const Frame &f, const Team &worker) {
-  Run all{0, f.d.what.pieces.size};
+  const Run all = allOf(f);
   const Sequence<int64_t> &sources = f.d.what.sources;
   int me = f.d.position, size = f.d.size(), tag = mpi.max_tag();
   int64_t source = sources[me], bytes = inFrom(f, 0, all).size();
   DIST_RETURN_IF_ERROR(checkCount(f, bytes));
-  char *packed = take(out, bytes * size), *others = take(in, bytes);
+  char *packed = f.out, *others = f.in;
   for (int target = 0; target < size; ++target)
     if (sources[target] == me && target != me)
       outTo(f, target, all).gather(0, bytes, packed + target * bytes);
-  std::vector<Request *> requests;
+  std::vector<Request *> &requests = f.plan.requests;
+  requests.clear();
   int code = 0;
   {
     std::lock_guard<std::mutex> lock(calls);

@@ -8,6 +8,7 @@
 #include "runtime/comm/common/waits.h"
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 namespace dist::mpi {
@@ -18,14 +19,17 @@ using Clock = std::chrono::steady_clock;
 static constexpr int kNoticeTag = 0;
 /// Until messages that nobody has waited for have left, at the end.
 static constexpr std::chrono::seconds kLastMessages{5};
+/// How long a collective that is under way may still end when another rank has
+/// said that it has failed.
+static constexpr std::chrono::milliseconds kOrderlyEnd{500};
 
 MpiCommunicator::~MpiCommunicator() {
   std::lock_guard<std::mutex> lock(calls);
   for (Clock::time_point until = Clock::now() + kLastMessages;
-       !kept.empty() && Clock::now() < until;)
+       !(kept.empty() && told.empty()) && Clock::now() < until;)
     lookAround();
   // What is left is on its way still.
-  if (!kept.empty())
+  if (!(kept.empty() && told.empty()))
     mpi.give_up();
   if (listening)
     mpi.cancel(listening);
@@ -64,30 +68,85 @@ Status MpiCommunicator::prepare(const Collective &call,
   auto plan = std::make_unique<MpiPlan>(call, generation());
   DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
   plan->channel = plan->description.channel;
+  layOut(plan.get());
   *out = std::move(plan);
   return Status();
+}
+
+/// What a call packs at most.
+void MpiCommunicator::layOut(MpiPlan *plan) {
+  const Description &d = plan->description;
+  plan->gives.reserve(d.what.pieces.size);
+  plan->takes.reserve(d.what.pieces.size);
+  plan->memberAt.resize(d.size());
+  for (int member = 0; member < d.size(); ++member)
+    plan->memberAt[d.positionOf(groups, member)] = member;
+  int64_t places = d.size(), one = 0;
+  for (const Piece &piece : d.what.pieces)
+    one += alignPacked(piece.outer * piece.rows * piece.bytes);
+  constexpr int64_t header = sizeof(Header);
+  int64_t out = 0, in = 0, addends = 0;
+  switch (d.what.kind) {
+  case CollectiveKind::Send:
+    plan->kept = std::make_shared<Kept>();
+    plan->memory = plan->kept->memory;
+    plan->memory->reserve(header + one);
+    return;
+  case CollectiveKind::Recv:
+    in = header + one;
+    break;
+  case CollectiveKind::AllReduce:
+    out = addends = one; // the sums replace them
+    break;
+  case CollectiveKind::ReduceScatter:
+    out = one * places;
+    in = one;
+    addends = out + in;
+    break;
+  case CollectiveKind::Broadcast:
+    out = one;
+    break;
+  case CollectiveKind::Permute:
+    out = one * places;
+    in = one;
+    break;
+  case CollectiveKind::AllGather:
+    out = one;
+    in = one * places;
+    break;
+  default: // all_to_all
+    out = in = one * places;
+  }
+  // Headers come first, by the same memory.
+  plan->outBytes = std::max(header, out);
+  plan->inBytes = std::max(header * places, in);
+  // 16-bit floats, in f32.
+  for (int64_t i = 0; i < d.what.pieces.size; ++i)
+    if (d.width(i) == 2)
+      plan->wideBytes = sizeof(float) / 2 * addends;
+  plan->requests.reserve(places + 1); // of a permute, and where one comes from
+  plan->memory = memoryOf(plan->line());
+  plan->memory->reserve(alignPacked(plan->outBytes) +
+                        alignPacked(plan->inBytes) + plan->wideBytes);
 }
 
 Status MpiCommunicator::move(DescribedPlan &plan, void *const *from,
                              void *const *to) {
   Team worker(team);
   worker.inBackground = plan.call.background;
-  std::lock_guard<std::mutex> lock(inside);
   DIST_RETURN_IF_ERROR(whyEnded());
-  return runInside(static_cast<MpiPlan &>(plan).description, from, to, worker);
-}
-
-Status MpiCommunicator::runInside(Description &d, void *const *from,
-                                  void *const *to, const Team &worker) {
+  auto &mine = static_cast<MpiPlan &>(plan);
+  const Description &d = mine.description;
   Group &group = own[d.groupIndex];
-  Frame f{d, from, to, group.handle, std::vector<int>(d.size())};
-  for (int member = 0; member < d.size(); ++member)
-    f.memberAt[d.positionOf(groups, member)] = member;
+  Frame f{mine, d, from, to, group.handle, mine.memberAt, nullptr, nullptr, {}};
   if (d.what.kind == CollectiveKind::Send)
     return sendMessage(f);
+  f.out = plan.memory->take();
+  f.in = f.out + alignPacked(mine.outBytes);
+  f.wide = reinterpret_cast<float *>(f.in + alignPacked(mine.inBytes));
   if (d.what.kind == CollectiveKind::Recv)
     return receiveMessage(f);
-  DIST_RETURN_IF_ERROR(compare(d, group));
+  DIST_RETURN_IF_ERROR(compare(f, group));
   // All of the group have come.
   if (d.what.kind == CollectiveKind::Barrier || d.bytes == 0)
     return Status();
@@ -111,23 +170,31 @@ Status MpiCommunicator::runInside(Description &d, void *const *from,
 
 MpiCommunicator::Header MpiCommunicator::headerOf(const Description &d,
                                                   uint64_t history) const {
-  return {current,      int32_t(d.call.kind), d.call.op, d.call.betweenPrograms,
-          d.call.count, d.call.digest,        history};
+  return {current,
+          int32_t(d.call.kind),
+          d.call.op,
+          int32_t(d.call.algorithm),
+          d.call.betweenPrograms,
+          d.call.count,
+          d.call.digest,
+          history};
 }
 
-Status MpiCommunicator::compare(const Description &d, Group &group) {
+Status MpiCommunicator::compare(const Frame &f, Group &group) {
+  const Description &d = f.d;
   Header mine = headerOf(d, group.history);
-  out.resize(std::max(out.size(), sizeof mine));
-  in.resize(std::max(in.size(), d.size() * sizeof mine));
-  std::memcpy(out.data(), &mine, sizeof mine);
-  DIST_RETURN_IF_ERROR(complete(d, [&](Request **request) {
-    return mpi.all_gather(group.handle, out.data(), in.data(), sizeof mine,
-                          request);
+  std::memcpy(f.out, &mine, sizeof mine);
+  DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
+    return mpi.all_gather(group.handle, f.out, f.in, sizeof mine, request);
   }));
   for (int member = 0; member < d.size(); ++member) {
     Header other;
-    std::memcpy(&other, in.data() + member * sizeof other, sizeof other);
-    Call call{CollectiveKind(other.kind), other.op, other.count, other.digest,
+    std::memcpy(&other, f.in + member * sizeof other, sizeof other);
+    Call call{CollectiveKind(other.kind),
+              other.op,
+              other.count,
+              other.digest,
+              Algorithm(other.algorithm),
               other.betweenPrograms != 0};
     if (!(call == d.call))
       return fail(StatusCode::Internal,
@@ -188,7 +255,7 @@ void MpiCommunicator::abort(uint32_t generation, const std::string &why) {
 }
 
 void MpiCommunicator::reset() {
-  std::scoped_lock lock(inside, ending);
+  std::lock_guard<std::mutex> lock(ending);
   // What cannot be taken back stays.
   if (broken)
     return;
@@ -200,6 +267,7 @@ void MpiCommunicator::reset() {
 }
 
 void MpiCommunicator::giveUp() {
+  std::lock_guard<std::mutex> lock(calls);
   broken = true;
   mpi.give_up();
 }
@@ -211,12 +279,11 @@ void MpiCommunicator::tell(const std::string &why) {
   for (int to = 0; to < ranks(); ++to) {
     if (to == rank())
       continue;
-    Kept &message = kept.emplace_back();
-    message.bytes.resize(sizeof notice);
-    std::memcpy(message.bytes.data(), &notice, sizeof notice);
-    if (mpi.send(notices, message.bytes.data(), sizeof notice, to, kNoticeTag,
-                 &message.request) != 0)
-      kept.pop_back();
+    Told &one = told.emplace_back();
+    one.notice = notice;
+    if (mpi.send(notices, &one.notice, sizeof notice, to, kNoticeTag,
+                 &one.request) != 0)
+      told.pop_back();
   }
 }
 
@@ -242,41 +309,48 @@ void MpiCommunicator::listen() {
 
 void MpiCommunicator::lookAround() {
   listen();
-  for (auto it = kept.begin(); it != kept.end();) {
+  // One that fails is missed by who waits for it.
+  auto isOver = [&](Request *&request) {
     int done = 0;
-    // One that fails is missed by who waits for it.
-    bool isOver = mpi.test(it->request, &done) != 0 || done;
-    it = isOver ? kept.erase(it) : std::next(it);
-  }
+    bool over = mpi.test(request, &done) != 0 || done;
+    if (over)
+      request = nullptr;
+    return over;
+  };
+  kept.erase(std::remove_if(kept.begin(), kept.end(),
+                            [&](auto &one) { return isOver(one->request); }),
+             kept.end());
+  told.remove_if([&](Told &one) { return isOver(one.request); });
 }
 
-Status MpiCommunicator::wait(const Description &d,
-                             std::vector<Request *> &requests) {
+template <typename Test>
+Status MpiCommunicator::waitUntil(const Description &d, Test test) {
   Clock::time_point begin = Clock::now();
   auto awake = std::chrono::microseconds(
       d.what.background ? 0 : options.spinMicroseconds);
+  std::optional<Clock::time_point> ended;
   while (true) {
-    int code = 0;
+    Tested tested;
     {
       std::lock_guard<std::mutex> lock(calls);
-      for (Request *&request : requests) {
-        int done = 0;
-        if (request && code == 0 && (code = mpi.test(request, &done), done))
-          request = nullptr;
-      }
-      lookAround();
+      tested = test();
     }
-    if (code != 0)
-      return failed(d, code);
-    if (std::count(requests.begin(), requests.end(), nullptr) ==
-        int64_t(requests.size()))
+    if (tested.code != 0)
+      return failed(d, tested.code);
+    if (tested.isOver)
       return Status();
+    // Who says that it has ended may have finished this very collective: it is
+    // over here, too, soon, and MPI need not be given up.
     if (Status status = whyEnded(); !status.ok()) {
-      giveUp();
-      return status;
+      if (!ended)
+        ended = Clock::now();
+      if (Clock::now() - *ended > kOrderlyEnd) {
+        giveUp();
+        return status;
+      }
     }
     Clock::duration waited = Clock::now() - begin;
-    if (options.timeout > 0 && waited > toDuration(options.timeout)) {
+    if (!ended && options.timeout > 0 && waited > toDuration(options.timeout)) {
       Status status =
           fail(StatusCode::Unavailable,
                describe(options, rank(), d.call) + " is not over " +
@@ -289,6 +363,23 @@ Status MpiCommunicator::wait(const Description &d,
     if (waited > awake)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+}
+
+Status MpiCommunicator::wait(const Description &d,
+                             std::vector<Request *> &requests) {
+  return waitUntil(d, [&] {
+    Tested result{0, true};
+    for (Request *&request : requests) {
+      int done = 0;
+      if (request && result.code == 0)
+        result.code = mpi.test(request, &done);
+      if (done)
+        request = nullptr;
+      result.isOver &= !request;
+    }
+    lookAround();
+    return result;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,38 +398,46 @@ Status MpiCommunicator::checkTag(const Frame &f) {
                        "leave --communicator mpi out");
 }
 
+Status MpiCommunicator::waitForKept(const Frame &f) {
+  return waitUntil(f.d, [&] {
+    lookAround();
+    return Tested{0, f.plan.kept->request == nullptr};
+  });
+}
+
 Status MpiCommunicator::sendMessage(const Frame &f) {
   DIST_RETURN_IF_ERROR(checkTag(f));
-  Stream stream = wholeOf(f, f.from);
+  DIST_RETURN_IF_ERROR(waitForKept(f));
+  const Stream &stream = wholeOut(f, allOf(f));
   Header header = headerOf(f.d, 0);
-  std::lock_guard<std::mutex> lock(calls);
-  Kept &message = kept.emplace_back();
-  message.bytes.resize(sizeof header + stream.size());
-  std::memcpy(message.bytes.data(), &header, sizeof header);
-  stream.gather(0, stream.size(), message.bytes.data() + sizeof header);
-  int code =
-      mpi.send(f.group, message.bytes.data(), message.bytes.size(),
-               f.memberAt[f.d.what.peer], f.d.what.tag, &message.request);
-  if (code != 0) {
-    kept.pop_back();
-    return failed(f.d, code);
+  char *bytes = f.plan.kept->memory->take();
+  std::memcpy(bytes, &header, sizeof header);
+  stream.gather(0, stream.size(), bytes + sizeof header);
+  int code = 0;
+  {
+    std::lock_guard<std::mutex> lock(calls);
+    code = mpi.send(f.group, bytes, sizeof header + stream.size(),
+                    f.memberAt[f.d.what.peer], f.d.what.tag,
+                    &f.plan.kept->request);
+    if (code == 0) {
+      kept.push_back(f.plan.kept);
+      lookAround();
+    }
   }
-  lookAround();
-  return Status();
+  return code == 0 ? Status() : failed(f.d, code);
 }
 
 Status MpiCommunicator::receiveMessage(const Frame &f) {
   DIST_RETURN_IF_ERROR(checkTag(f));
-  Stream stream = wholeOf(f, f.to);
+  const Stream &stream = wholeIn(f, allOf(f));
   Header header{};
-  in.resize(std::max<size_t>(in.size(), sizeof header + stream.size()));
   // Of an older generation: nobody waits for it any more.
   do {
-    DIST_RETURN_IF_ERROR(complete(f.d, [&](Request **request) {
-      return mpi.recv(f.group, in.data(), sizeof header + stream.size(),
+    DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
+      return mpi.recv(f.group, f.in, sizeof header + stream.size(),
                       f.memberAt[f.d.what.peer], f.d.what.tag, request);
     }));
-    std::memcpy(&header, in.data(), sizeof header);
+    std::memcpy(&header, f.in, sizeof header);
   } while (header.generation != current);
   if (header.count != f.d.call.count || header.digest != f.d.call.digest)
     return fail(StatusCode::Internal,
@@ -347,7 +446,7 @@ Status MpiCommunicator::receiveMessage(const Frame &f) {
                     {CollectiveKind(header.kind), header.op, header.count,
                      header.digest},
                     f.d.what.tag, f.d.call));
-  stream.scatter(0, stream.size(), in.data() + sizeof header);
+  stream.scatter(0, stream.size(), f.in + sizeof header);
   return Status();
 }
 

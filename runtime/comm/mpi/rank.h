@@ -16,11 +16,25 @@
 
 namespace dist::mpi {
 
+/// A message that goes on without its call. Its plan's; and the communicator's,
+/// until MPI has sent it.
+struct Kept {
+  const std::shared_ptr<PlanMemory> memory = std::make_shared<PlanMemory>();
+  dist_comm_request *request = nullptr;
+};
+
 struct MpiPlan final : DescribedPlan {
   MpiPlan(const Collective &call, uint32_t generation)
       : DescribedPlan(call, generation), description(this->call) {}
   const Description &described() const override { return description; }
   Description description;
+  std::vector<int> memberAt; // by position
+  /// In its memory: what goes, what comes, and both as MPI sums them.
+  int64_t outBytes = 0, inBytes = 0, wideBytes = 0;
+  // A step takes no memory: these have all that a run puts into them.
+  std::vector<dist_comm_request *> requests; // under way
+  message::Stream gives, takes;              // one at a time of each
+  std::shared_ptr<Kept> kept;                // of a send
 };
 
 /// It may outlive its world, which MPI still has buffers of.
@@ -54,7 +68,7 @@ private:
   /// What ranks compare, of a group's call or of a message.
   struct Header {
     uint32_t generation;
-    int32_t kind, op, betweenPrograms;
+    int32_t kind, op, algorithm, betweenPrograms;
     int64_t count;
     uint64_t digest, history;
   };
@@ -67,24 +81,26 @@ private:
     dist_comm_group *handle = nullptr;
     uint64_t history = 0;
   };
-  /// A message that goes on without its call.
-  struct Kept {
-    std::vector<char> bytes;
+  /// A notice, on its way.
+  struct Told {
+    Notice notice;
     Request *request = nullptr;
   };
   /// One call, as it is taken apart.
   struct Frame {
+    MpiPlan &plan;
     const Description &d;
     void *const *from;
     void *const *to;
     dist_comm_group *group;
-    std::vector<int> memberAt; // by position
+    const std::vector<int> &memberAt; // by position
+    char *out, *in;                   // packed
+    float *wide;
   };
 
   Status move(DescribedPlan &plan, void *const *from, void *const *to) override;
-  Status runInside(Description &d, void *const *from, void *const *to,
-                   const Team &worker);
-  Status compare(const Description &d, Group &group);
+  void layOut(MpiPlan *plan);
+  Status compare(const Frame &f, Group &group);
   Status allReduce(const Frame &f);
   Status reduceScatter(const Frame &f);
   Status exchange(const Frame &f);
@@ -104,24 +120,35 @@ private:
   };
   /// Calls use(run, type) for all of them.
   template <typename Use> Status forRuns(const Frame &f, Use use);
-  Stream outTo(const Frame &f, int place, Run run);
-  Stream inFrom(const Frame &f, int place, Run run);
-  Stream wholeOf(const Frame &f, void *const *buffers, Run run);
-  Stream wholeOf(const Frame &f, void *const *buffers);
+  // Until the next one that goes, or comes.
+  const Stream &outTo(const Frame &f, int place, Run run);
+  const Stream &inFrom(const Frame &f, int place, Run run);
+  const Stream &wholeOut(const Frame &f, Run run);
+  const Stream &wholeIn(const Frame &f, Run run);
+  Run allOf(const Frame &f) const { return {0, f.d.what.pieces.size}; }
   void copyOwn(const Frame &f, const Team &worker);
 
   Header headerOf(const Description &d, uint64_t history) const;
   /// Starts what `call` starts, and waits for it.
-  template <typename Start> Status complete(const Description &d, Start call) {
-    std::vector<Request *> requests(1);
+  template <typename Start> Status complete(const Frame &f, Start call) {
+    f.plan.requests.assign(1, nullptr);
     int code = 0;
     {
       std::lock_guard<std::mutex> lock(calls);
-      code = call(&requests[0]);
+      code = call(&f.plan.requests[0]);
     }
-    return code == 0 ? wait(d, requests) : failed(d, code);
+    return code == 0 ? wait(f.d, f.plan.requests) : failed(f.d, code);
   }
+  /// Until what the plan sent before has left.
+  Status waitForKept(const Frame &f);
   Status wait(const Description &d, std::vector<Request *> &requests);
+  /// Calls `test` under `calls`: an error of MPI's, and whether the wait is
+  /// over.
+  struct Tested {
+    int code = 0;
+    bool isOver = false;
+  };
+  template <typename Test> Status waitUntil(const Description &d, Test test);
   /// Ends the generation for all by an error of MPI's.
   Status failed(const Description &d, int code);
   Status fail(StatusCode code, const std::string &text);
@@ -134,16 +161,14 @@ private:
 
   const dist_comm_vtable &mpi;
 
-  std::mutex inside;         // a collective
-  std::vector<Group> own;    // by mask of axes
-  std::vector<char> out, in; // packed
-  std::vector<float> wide;
+  std::vector<Group> own; // by mask of axes
 
   std::mutex calls; // of the table's functions
   dist_comm_group *notices = nullptr;
   Request *listening = nullptr;
   Notice heard;
-  std::list<Kept> kept;
+  std::vector<std::shared_ptr<Kept>> kept;
+  std::list<Told> told;
   std::atomic<bool> broken{false};
 
   mutable std::mutex ending;

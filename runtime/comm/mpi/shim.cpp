@@ -14,7 +14,8 @@ struct dist_comm_group {
   MPI_Comm comm;
 };
 struct dist_comm_request {
-  MPI_Request request;
+  MPI_Request request = MPI_REQUEST_NULL;
+  dist_comm_request *next = nullptr; // of those that are free
 };
 
 namespace {
@@ -23,6 +24,23 @@ constexpr int notThreaded = -1;
 
 dist_comm_group world{MPI_COMM_NULL};
 bool isGivenUp = false;
+
+/// Those that are over, for calls to come: a step takes no memory.
+dist_comm_request *freeRequests = nullptr;
+
+dist_comm_request *takeRequest() {
+  dist_comm_request *one = freeRequests;
+  if (!one)
+    return new dist_comm_request;
+  freeRequests = one->next;
+  one->request = MPI_REQUEST_NULL;
+  return one;
+}
+
+void giveBack(dist_comm_request *request) {
+  request->next = freeRequests;
+  freeRequests = request;
+}
 
 void finish() {
   int finalized = 0;
@@ -134,12 +152,12 @@ template <typename Call>
 int start(int64_t count, dist_comm_request **out, Call call) {
   if (count < 0 || count > INT_MAX)
     return MPI_ERR_COUNT;
-  auto *made = new dist_comm_request{MPI_REQUEST_NULL};
+  dist_comm_request *made = takeRequest();
   int code = call(int(count), &made->request);
   if (code == MPI_SUCCESS)
     *out = made;
   else
-    delete made;
+    giveBack(made);
   return code;
 }
 
@@ -204,7 +222,7 @@ int test(dist_comm_request *request, int *done) {
   // The status has the error only where several are asked for at once.
   int code = MPI_Test(&request->request, done, MPI_STATUS_IGNORE);
   if (code != MPI_SUCCESS || *done)
-    delete request;
+    giveBack(request);
   return code;
 }
 
@@ -213,7 +231,7 @@ void cancel(dist_comm_request *request) {
   if (!isGivenUp && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized &&
       MPI_Cancel(&request->request) == MPI_SUCCESS)
     MPI_Wait(&request->request, MPI_STATUS_IGNORE);
-  delete request;
+  giveBack(request);
 }
 
 const dist_comm_vtable table = {

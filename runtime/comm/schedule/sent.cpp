@@ -7,14 +7,11 @@
 
 #include "runtime/comm/schedule/sent.h"
 #include "runtime/comm/schedule/choice.h"
+#include "runtime/comm/schedule/halving.h"
 #include "runtime/comm/schedule/parts.h"
 #include "runtime/comm/schedule/stream.h"
 
 namespace dist::message {
-
-static Traffic times(const Traffic &one, int64_t count) {
-  return {one.messages * count, one.bytes * count};
-}
 
 static Traffic sizeOf(const Slices &slices) {
   Traffic sum{slices.count(), 0};
@@ -46,40 +43,47 @@ static Stream partsOf(const Sequence<Piece> &pieces) {
 }
 
 /// Who tells whom in a binomial tree: those with one lower bit more.
-static int64_t childrenOf(int64_t position, int64_t root, int64_t size) {
-  int64_t v = (position - root + size) % size, bit = 1, children = 0;
-  while (bit < size && !(v & bit))
-    bit <<= 1;
-  for (int64_t lower = bit >> 1; lower > 0; lower >>= 1)
-    children += v + lower < size;
-  return children;
+static void visitBroadcast(const Stream &stream, int64_t root, int64_t size,
+                           const SentFunction &sent) {
+  Traffic one = sizeOf(stream);
+  for (int64_t v = 0; v < size; ++v) {
+    int64_t bit = 1;
+    while (bit < size && !(v & bit))
+      bit <<= 1;
+    for (int64_t lower = bit >> 1; lower > 0; lower >>= 1)
+      if (v + lower < size)
+        sent(int((v + root) % size), int((v + lower + root) % size), one);
+  }
 }
 
-static void addBroadcast(const Stream &stream, int64_t root,
-                         std::vector<Traffic> *sent) {
-  Traffic one = sizeOf(stream);
-  for (size_t i = 0; i < sent->size(); ++i)
-    (*sent)[i] += times(one, childrenOf(i, root, sent->size()));
+/// From each to each other.
+template <typename Fn>
+static void visitPairs(int64_t size, const SentFunction &sent, Fn between) {
+  for (int64_t from = 0; from < size; ++from)
+    for (int64_t to = 0; to < size; ++to)
+      if (to != from)
+        sent(int(from), int(to), between(from, to));
 }
 
 /// Addends to who sums a part, then this rank's part to all.
-static void addParts(const Stream &stream, std::vector<Traffic> *sent) {
-  int64_t size = sent->size();
+static void visitParts(const Stream &stream, int64_t size,
+                       const SentFunction &sent) {
   std::vector<Traffic> parts;
-  Traffic all;
+  Slices slices;
   for (int64_t p = 0; p < size; ++p) {
-    parts.push_back(sizeOf(partOfStream(stream, p, size)));
-    all += parts.back();
+    slices.cutParts(stream, int(p), 1, int(size));
+    parts.push_back(sizeOf(slices));
   }
-  for (int64_t i = 0; i < size; ++i) {
-    (*sent)[i] += all;
-    (*sent)[i] += times(parts[i], size - 2); // not to itself, twice
-  }
+  visitPairs(size, sent, [&](int64_t from, int64_t to) {
+    Traffic both = parts[to];
+    both += parts[from];
+    return both;
+  });
 }
 
 /// In step s position p sends part p - s on.
-static void addRing(const Sequence<Piece> &pieces, std::vector<Traffic> *sent) {
-  int64_t size = sent->size();
+static void visitRing(const Sequence<Piece> &pieces, int64_t size,
+                      const SentFunction &sent) {
   std::vector<Traffic> parts;
   for (int64_t p = 0; p < size; ++p) {
     Stream stream;
@@ -87,90 +91,153 @@ static void addRing(const Sequence<Piece> &pieces, std::vector<Traffic> *sent) {
       const Piece &piece = pieces[i];
       int64_t width = byteSize(static_cast<DataType>(piece.type));
       auto [lo, hi] = partOf(piece.outer * piece.rows * piece.bytes / width,
-                             width, p, size);
+                             width, int(p), int(size));
       stream.add({nullptr, 1, 1, (hi - lo) * width, 0, 0, i});
     }
     parts.push_back(sizeOf(stream));
   }
-  for (int64_t i = 0; i < size; ++i)
+  for (int64_t i = 0; i < size; ++i) {
+    Traffic sum;
     for (int64_t step = 0; step < 2 * (size - 1); ++step)
-      (*sent)[i] += parts[(i + 2 * size - step) % size];
+      sum += parts[(i + 2 * size - step) % size];
+    sent(int(i), int((i + 1) % size), sum);
+  }
 }
 
-static void addAllReduce(const Collective &what, const Stream &stream,
-                         std::vector<Traffic> *sent) {
-  int64_t size = sent->size(), bytes = stream.size();
-  Algorithm way = chooseAllReduce(what.algorithm, bytes, size);
-  switch (way) {
+/// In each round what a position has, and what all need of that, goes on by its
+/// distance.
+static void visitGather(int64_t bytes, int64_t size, const SentFunction &sent) {
+  for (int64_t distance = 1; distance < size; distance *= 2)
+    for (int64_t i = 0; i < size; ++i)
+      sent(int(i), int((i + size - distance) % size),
+           {1, bytes * std::min(distance, size - distance)});
+}
+
+/// Addends, and on the way back sums of the other parts.
+static void visitHalving(const Stream &stream, int64_t size,
+                         const SentFunction &sent) {
+  Slices slices;
+  for (int position = 0; position < size; ++position) {
+    Halving way(position, int(size));
+    // All it has, or the result.
+    if (way.neighbour() >= 0)
+      sent(position, way.neighbour(), sizeOf(stream));
+    for (int r = 0; !way.isSummedFor() && r < way.rounds(); ++r) {
+      auto [partner, keeps, gives, count] = way.round(r);
+      for (int first : {gives, keeps}) {
+        slices.cutParts(stream, first, count, way.numParts());
+        sent(position, partner, sizeOf(slices));
+      }
+    }
+  }
+}
+
+static void visitAllReduce(const Collective &what, const Stream &stream,
+                           int64_t size, const SentFunction &sent) {
+  int64_t bytes = stream.size();
+  switch (chooseAllReduce(what.algorithm, bytes, size)) {
   case Algorithm::Exchange:
+    return visitPairs(size, sent,
+                      [&](int64_t, int64_t) { return Traffic{1, bytes}; });
   case Algorithm::Gather:
-    for (Traffic &one : *sent)
-      one += {way == Algorithm::Gather ? roundsOf(size) : size - 1,
-              bytes * (size - 1)};
-    return;
+    return visitGather(bytes, size, sent);
   case Algorithm::Ring:
-    return addRing(what.pieces, sent);
+    return visitRing(what.pieces, size, sent);
   case Algorithm::ReduceToOne:
     for (int64_t i = 1; i < size; ++i)
-      (*sent)[i] += sizeOf(stream);
-    return addBroadcast(stream, 0, sent);
+      sent(int(i), 0, sizeOf(stream));
+    return visitBroadcast(stream, 0, size, sent);
+  case Algorithm::HalvingDoubling:
+    return visitHalving(stream, size, sent);
   case Algorithm::Parts:
   case Algorithm::Auto: // none is left that
     break;
   }
-  addParts(stream, sent);
+  visitParts(stream, size, sent);
 }
 
-static int64_t barrierMessages(int64_t size) {
-  return meetInRounds(size) ? roundsOf(size) : size - 1;
+static void visitBarrier(int64_t size, const SentFunction &sent) {
+  if (!meetInRounds(size))
+    return visitPairs(size, sent,
+                      [](int64_t, int64_t) { return Traffic{1, 0}; });
+  for (int64_t distance = 1; distance < size; distance *= 2)
+    for (int64_t i = 0; i < size; ++i)
+      sent(int(i), int((i + distance) % size), {1, 0});
 }
 
-std::vector<Traffic> countSent(const Collective &what, int size) {
-  std::vector<Traffic> sent(size);
-  if (what.kind == CollectiveKind::Barrier) {
-    for (Traffic &one : sent)
-      one.messages = barrierMessages(size);
-    return sent;
-  }
+void visitSent(const Collective &what, int size, const SentFunction &sent) {
+  if (what.kind == CollectiveKind::Barrier)
+    return visitBarrier(size, sent);
   Stream stream = partsOf(what.pieces);
-  auto addToAll = [&](const Traffic &one) {
-    for (Traffic &of : sent)
-      of += one;
-  };
   // It leaves as one run of memory.
   if (what.kind == CollectiveKind::Send)
-    addToAll(sizeOf(Slices(0, stream.size())));
+    for (int i = 0; i < size; ++i)
+      sent(i, int(what.peer), sizeOf(Slices(0, stream.size())));
   if (stream.size() == 0)
-    return sent;
+    return;
   switch (what.kind) {
   case CollectiveKind::AllReduce:
-    addAllReduce(what, stream, &sent);
-    break;
+    return visitAllReduce(what, stream, size, sent);
   case CollectiveKind::AllGather:
   case CollectiveKind::AllToAll:
   case CollectiveKind::ReduceScatter:
-    addToAll(times(sizeOf(stream), size - 1));
-    break;
+    return visitPairs(size, sent,
+                      [one = sizeOf(stream)](int64_t, int64_t) { return one; });
   case CollectiveKind::Permute:
     for (int64_t target = 0; target < what.sources.size; ++target)
       if (int64_t source = what.sources[target];
           source >= 0 && source != target)
-        sent[source] += sizeOf(stream);
-    break;
+        sent(int(source), int(target), sizeOf(stream));
+    return;
   case CollectiveKind::Broadcast:
-    addBroadcast(stream, what.peer, &sent);
-    break;
+    return visitBroadcast(stream, what.peer, size, sent);
   case CollectiveKind::Reduce:
     for (int i = 0; i + 1 < size; ++i)
-      sent[i] += sizeOf(stream);
-    break;
+      sent(i, size - 1, sizeOf(stream));
+    return;
   case CollectiveKind::AllSlice:
   case CollectiveKind::Send:
   case CollectiveKind::Recv:
   case CollectiveKind::Barrier:
+    return;
+  }
+}
+
+std::vector<Traffic> countSent(const Collective &what, int size) {
+  std::vector<Traffic> all(size);
+  visitSent(what, size, [&](int from, int, const Traffic &traffic) {
+    all[from] += traffic;
+  });
+  return all;
+}
+
+int64_t countRounds(const Collective &what, int size) {
+  if (size == 1)
+    return 0;
+  if (what.kind == CollectiveKind::Broadcast)
+    return roundsOf(size);
+  if (what.kind == CollectiveKind::Barrier)
+    return meetInRounds(size) ? roundsOf(size) : 1;
+  if (what.kind != CollectiveKind::AllReduce)
+    return 1;
+  switch (chooseAllReduce(what.algorithm, partsOf(what.pieces).size(), size)) {
+  case Algorithm::Gather:
+    return roundsOf(size);
+  case Algorithm::Ring:
+    return 2 * (int64_t(size) - 1);
+  case Algorithm::ReduceToOne:
+    return 1 + roundsOf(size);
+  case Algorithm::Parts:
+    return 2;
+  case Algorithm::HalvingDoubling: {
+    Halving way(0, size);
+    return 2 * (way.rounds() + way.hasNeighbours());
+  }
+  case Algorithm::Exchange:
+  case Algorithm::Auto: // none is left that
     break;
   }
-  return sent;
+  return 1;
 }
 
 } // namespace dist::message

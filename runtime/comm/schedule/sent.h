@@ -13,6 +13,7 @@
 #define RUNTIME_COMM_SCHEDULE_SENT_H
 
 #include "runtime/core/communicator.h"
+#include <functional>
 #include <vector>
 
 namespace dist {
@@ -30,9 +31,19 @@ inline Traffic &operator+=(Traffic &to, const Traffic &more) {
 
 namespace message {
 
-/// By position, in a group of `size`; with the mesh's host, which is the last.
-/// Of a send each position has what it sends if it is the one that does.
+/// Told what a position sends another one; of two, possibly several times.
+using SentFunction =
+    std::function<void(int from, int to, const Traffic &traffic)>;
+
+/// In a group of `size`; with the mesh's host, which is the last. Of a send
+/// each position has what it sends if it is the one that does.
+void visitSent(const Collective &what, int size, const SentFunction &sent);
+
+/// The same of each position together.
 std::vector<Traffic> countSent(const Collective &what, int size);
+
+/// How often somebody waits for a message before the next one can leave.
+int64_t countRounds(const Collective &what, int size);
 
 } // namespace message
 } // namespace dist

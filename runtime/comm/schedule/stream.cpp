@@ -29,6 +29,17 @@ void Stream::add(const Part &part) {
   total += alignPacked(kept.size());
 }
 
+void Stream::clear() {
+  parts.clear();
+  starts.clear();
+  total = 0;
+}
+
+void Stream::reserve(int64_t count) {
+  parts.reserve(count);
+  starts.reserve(count);
+}
+
 size_t Stream::firstAt(int64_t offset) const {
   size_t next =
       std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin();
@@ -68,37 +79,31 @@ void Stream::scatter(int64_t lo, int64_t hi, const char *from) const {
   });
 }
 
-Stream piecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
-                int64_t first, int64_t last) {
-  Stream stream;
+void addPiecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
+                 int64_t first, int64_t last, Stream *stream) {
   for (int64_t i = first; i < last; ++i) {
     const Piece &p = pieces[i];
-    stream.add({static_cast<char *>(buffers[i]) + place * p.from_place, p.outer,
-                p.rows, p.bytes, p.from_outer, p.from_row, i});
+    stream->add({static_cast<char *>(buffers[i]) + place * p.from_place,
+                 p.outer, p.rows, p.bytes, p.from_outer, p.from_row, i});
   }
-  return stream;
 }
 
-Stream piecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
-                  int place, int64_t first, int64_t last) {
-  Stream stream;
+void addPiecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
+                   int place, int64_t first, int64_t last, Stream *stream) {
   for (int64_t i = first; i < last; ++i) {
     const Piece &p = pieces[i];
-    stream.add({static_cast<char *>(buffers[i]) + place * p.to_place, p.outer,
-                p.rows, p.bytes, p.to_outer, p.to_row, i});
+    stream->add({static_cast<char *>(buffers[i]) + place * p.to_place, p.outer,
+                 p.rows, p.bytes, p.to_outer, p.to_row, i});
   }
-  return stream;
 }
 
-Stream wholePieces(const Sequence<Piece> &pieces, void *const *buffers,
-                   int64_t first, int64_t last) {
-  Stream stream;
+void addWholePieces(const Sequence<Piece> &pieces, void *const *buffers,
+                    int64_t first, int64_t last, Stream *stream) {
   for (int64_t i = first; i < last; ++i) {
     const Piece &p = pieces[i];
-    stream.add({static_cast<char *>(buffers[i]), 1, 1,
-                p.outer * p.rows * p.bytes, 0, 0, i});
+    stream->add({static_cast<char *>(buffers[i]), 1, 1,
+                 p.outer * p.rows * p.bytes, 0, 0, i});
   }
-  return stream;
 }
 
 /// Small enough to stay in a cache while it is summed and sent on, and many
@@ -110,14 +115,16 @@ static int64_t sizeOfSlices(int64_t bytes) {
   return std::clamp(quarter, smallestSlice, largestSlice);
 }
 
-Slices::Slices(int64_t lo, int64_t hi) {
+void Slices::cut(int64_t lo, int64_t hi) {
+  cuts.clear();
   int64_t size = sizeOfSlices(hi - lo);
   do
     cuts.emplace_back(lo, std::min(hi, lo + size));
   while ((lo += size) < hi);
 }
 
-Slices::Slices(const Stream &stream, int64_t lo, int64_t hi) {
+void Slices::cut(const Stream &stream, int64_t lo, int64_t hi) {
+  cuts.clear();
   int64_t size = sizeOfSlices(hi - lo), at = lo;
   // The last two of a large part are one rather than unequal.
   int64_t most = size + size / 2;
@@ -153,9 +160,9 @@ int64_t Slices::most() const {
   return result;
 }
 
-Slices partOfStream(const Stream &stream, int index, int size) {
-  auto [lo, hi] = partOf(stream.size(), 1, index, size);
-  return Slices(stream, lo, hi);
+void Slices::cutParts(const Stream &stream, int first, int count, int size) {
+  cut(stream, partOf(stream.size(), 1, first, size).first,
+      partOf(stream.size(), 1, first + count - 1, size).second);
 }
 
 } // namespace dist::message

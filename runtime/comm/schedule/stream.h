@@ -32,6 +32,10 @@ public:
 
   /// Parts begin where any element may lie.
   void add(const Part &part);
+  /// Takes all parts out; another stream of as many needs no more memory.
+  void clear();
+  /// So many parts will need no more memory.
+  void reserve(int64_t count);
   int64_t size() const { return total; }
 
   /// Calls fn(piece, address, offset, bytes) for the blocks in [lo, hi), in
@@ -74,25 +78,32 @@ private:
   int64_t total = 0;
 };
 
-/// Pieces [first, last) of a call whose buffers are `buffers`: what goes to the
-/// position `place`, what comes from it, and all of them as they lie.
-Stream piecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
-                int64_t first, int64_t last);
-Stream piecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
-                  int place, int64_t first, int64_t last);
-Stream wholePieces(const Sequence<Piece> &pieces, void *const *buffers,
-                   int64_t first, int64_t last);
+/// Adds pieces [first, last) of a call whose buffers are `buffers`: what goes
+/// to the position `place`, what comes from it, and all of them as they lie.
+void addPiecesTo(const Sequence<Piece> &pieces, void *const *buffers, int place,
+                 int64_t first, int64_t last, Stream *stream);
+void addPiecesFrom(const Sequence<Piece> &pieces, void *const *buffers,
+                   int place, int64_t first, int64_t last, Stream *stream);
+void addWholePieces(const Sequence<Piece> &pieces, void *const *buffers,
+                    int64_t first, int64_t last, Stream *stream);
 
 /// How bytes are cut into messages. There is one, if empty, at least. Who sends
 /// and who receives cut alike: by sizes, wherever their buffers lie.
 class Slices {
 public:
-  /// As one run of memory.
-  Slices(int64_t lo, int64_t hi);
-  /// As the stream's parts lie, so that most messages come from and go to one
-  /// run of memory and nothing is copied: of a large part a slice has nothing
-  /// but that, and small parts that follow each other share one.
-  Slices(const Stream &stream, int64_t lo, int64_t hi);
+  Slices() = default;
+  Slices(int64_t lo, int64_t hi) { cut(lo, hi); }
+  Slices(const Stream &stream, int64_t lo, int64_t hi) { cut(stream, lo, hi); }
+
+  /// Anew, as one run of memory.
+  void cut(int64_t lo, int64_t hi);
+  /// Anew, as the stream's parts lie, so that most messages come from and go to
+  /// one run of memory and nothing is copied: of a large part a slice has
+  /// nothing but that, and small parts that follow each other share one.
+  void cut(const Stream &stream, int64_t lo, int64_t hi);
+  /// Anew: parts [first, first + count) of `size` of a stream, which is cut
+  /// into parts at cache lines.
+  void cutParts(const Stream &stream, int first, int count, int size);
 
   int64_t count() const { return cuts.size(); }
   int64_t begin(int64_t i) const { return cuts[i].first; }
@@ -103,9 +114,6 @@ public:
 private:
   std::vector<std::pair<int64_t, int64_t>> cuts;
 };
-
-/// Part `index` of `size` of a stream, cut at cache lines.
-Slices partOfStream(const Stream &stream, int index, int size);
 
 } // namespace dist::message
 

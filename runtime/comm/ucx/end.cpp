@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/ucx/end.h"
+#include "runtime/comm/ucx/ports.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -71,7 +72,13 @@ bool Address::fromText(const std::string &text, Address *out) {
 //===----------------------------------------------------------------------===//
 
 End::End(std::shared_ptr<Context> context, int rank, int ranks)
-    : context(std::move(context)), me(rank), peers(ranks) {
+    : context(std::move(context)) {
+  become(rank, ranks);
+}
+
+void End::become(int rank, int ranks) {
+  me = rank;
+  peers.resize(ranks);
   for (int i = 0; i < ranks; ++i) {
     peers[i].end = this;
     peers[i].rank = i;
@@ -89,13 +96,9 @@ Status End::create(std::shared_ptr<Context> context, int rank, int ranks,
   ucp_worker_params_t parameters{};
   parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   parameters.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  ucs_status_t status =
-      ucp_worker_create(end->context->handle, &parameters, &end->worker);
-  if (status != UCS_OK) {
-    end->worker = nullptr;
-    return refuse("cannot open the network", status);
-  }
-  status = ucp_worker_get_efd(end->worker, &end->workerEvents);
+  DIST_RETURN_IF_ERROR(
+      makeWorker(end->context->handle, parameters, &end->worker));
+  ucs_status_t status = ucp_worker_get_efd(end->worker, &end->workerEvents);
   end->wakeEvents = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (status != UCS_OK || end->wakeEvents < 0)
     return refuse("cannot wait for the network", status);
@@ -156,50 +159,95 @@ Status End::address(Address *out) const {
 
 Status End::connect(const std::vector<Address> &all) {
   polled = {{workerEvents, POLLIN, 0}, {wakeEvents, POLLIN, 0}};
-  for (int i = 0; i < ranks(); ++i) {
-    Peer &peer = peers[i];
-    peer.address = all[i].worker;
-    peer.token = all[i].token;
-    bool isNear =
-        all[i].host == all[me].host && all[i].process != all[me].process;
-    if (!isNear)
-      continue;
-    // Without one, its connections' end is what tells of its own.
-    peer.process = syscall(SYS_pidfd_open, pid_t(all[i].process), 0);
-    if (peer.process < 0 && errno == ESRCH)
+  own = all[me];
+  for (Peer &peer : peers) {
+    const Address &address = all[peer.rank];
+    peer.isAbsent = peer.isLost = address.worker.empty();
+    if (!peer.isAbsent && !watch(peer, address))
       return Status::error(StatusCode::Unavailable, "a rank cannot be reached",
-                           "rank " + std::to_string(i),
+                           "rank " + std::to_string(peer.rank),
                            "its process has ended");
-    if (peer.process < 0)
-      continue;
-    polled.push_back({peer.process, POLLIN, 0});
-    polledPeers.push_back(i);
   }
+  return Status();
+}
+
+bool End::watch(Peer &peer, const Address &address) {
+  peer.address = address.worker;
+  peer.token = address.token;
+  if (address.host != own.host || address.process == own.process)
+    return true;
+  // Without one, its connections' end is what tells of its own.
+  peer.process = syscall(SYS_pidfd_open, pid_t(address.process), 0);
+  if (peer.process < 0)
+    return errno != ESRCH;
+  polled.push_back({peer.process, POLLIN, 0});
+  polledPeers.push_back(peer.rank);
+  return true;
+}
+
+Status End::admit(const std::string &text) {
+  Address address;
+  if (!Address::fromText(text, &address))
+    return Status::error(StatusCode::Unavailable, "a rank has no address",
+                         std::to_string(ranks()));
+  Peer &peer = peers.emplace_back();
+  peer.end = this;
+  peer.rank = ranks() - 1;
+  peer.isComing = true;
+  coming.push_back(peer.rank);
+  if (!watch(peer, address))
+    lose(peer, "its process has ended");
   return Status();
 }
 
 bool End::isConnected() {
   bool all = true;
   for (Peer &peer : peers) {
-    if (peer.rank == me)
+    if (peer.rank == me || peer.isAbsent)
       continue;
     // The second greeting says that the first of the other's has come.
-    if (peer.greetingsSent <= peer.greetings &&
-        peer.greetingsSent < allGreetings && reach(peer)) {
-      ++peer.greetingsSent;
-      Job *job = takeJob(peer.rank, &greeting);
-      job->header = {peer.token, me, {}};
-      begin(job, peer, greetingId, greetingText, sizeof greetingText);
-    }
+    if (peer.greetingsSent <= peer.greetings)
+      greet(peer);
     all &= peer.greetings == allGreetings;
   }
   ucp_worker_progress(worker);
   return all && jobsUnderWay == 0;
 }
 
+void End::greet(Peer &peer) {
+  if (peer.greetingsSent == allGreetings || !reach(peer))
+    return;
+  ++peer.greetingsSent;
+  Job *job = takeJob(peer.rank, &greeting);
+  job->header = {peer.token, me, {}};
+  begin(job, peer, greetingId, greetingText, sizeof greetingText);
+}
+
+void End::greetBack() {
+  for (int rank : coming) {
+    Peer &peer = peers[rank];
+    while (peer.greetingsSent < peer.greetings && !peer.isLost)
+      greet(peer);
+    peer.isComing = peer.greetingsSent < allGreetings && !peer.isLost;
+  }
+  coming.erase(
+      std::remove_if(coming.begin(), coming.end(),
+                     [this](int rank) { return !peers[rank].isComing; }),
+      coming.end());
+}
+
+int End::firstLost(std::string *why) const {
+  for (const Peer &peer : peers)
+    if (peer.isLost && !peer.isAbsent) {
+      *why = peer.why;
+      return peer.rank;
+    }
+  return -1;
+}
+
 int End::firstMissing() const {
   for (const Peer &peer : peers)
-    if (peer.rank != me && peer.greetings < allGreetings)
+    if (peer.rank != me && !peer.isAbsent && peer.greetings < allGreetings)
       return peer.rank;
   return me;
 }
@@ -212,8 +260,10 @@ ucs_status_t End::onGreeting(void *argument, const void *header,
   if (headerBytes != sizeof wire)
     return UCS_OK; // none of ours
   std::memcpy(&wire, header, sizeof wire);
-  if (wire.token == end.token && wire.sender >= 0 && wire.sender < end.ranks())
-    ++end.peers[wire.sender].greetings;
+  if (wire.token != end.token || wire.sender < 0 || wire.sender >= end.ranks())
+    return UCS_OK;
+  if (Peer &peer = end.peers[wire.sender]; peer.greetings < allGreetings)
+    ++peer.greetings;
   return UCS_OK;
 }
 
@@ -339,7 +389,7 @@ void End::onFetched(void *request, ucs_status_t status, size_t, void *job) {
 void End::send(int to, const MessageHeader &header, const void *data,
                size_t bytes, Request *request) {
   Peer &peer = peers[to];
-  if (!worker || !reach(peer)) {
+  if (!worker || peer.isComing || !reach(peer)) {
     request->state = Request::Failed;
     return;
   }
@@ -454,13 +504,15 @@ bool End::progress(Receiver &to) {
   while (moved < mostAtOnce && ucp_worker_progress(worker))
     ++moved;
   receiver = nullptr;
+  if (!coming.empty())
+    greetBack();
   if (++passes % passesPerLook == 0)
     look(Clock::duration::zero());
   while (!arrivals.empty()) {
-    std::vector<Arrival> shown;
     shown.swap(arrivals);
     for (const Arrival &arrival : shown)
       to.arrived(arrival);
+    shown.clear();
     ++moved;
   }
   // What a rank had sent before it was lost has come by now.

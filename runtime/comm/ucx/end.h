@@ -46,7 +46,10 @@ public:
   ~End() override;
 
   Status address(Address *out) const;
-  /// Before anything else: where all are, by rank.
+  /// Before `connect`: it is another rank than it was made as, of so many.
+  void become(int rank, int ranks);
+  /// Before anything else: where all are, by rank. Those without an address are
+  /// not reached from here.
   Status connect(const std::vector<Address> &all);
   /// Greets all others, and those again who have greeted: behind that no
   /// connection is half made, which UCX 1.13 does not survive the end of a peer
@@ -54,9 +57,12 @@ public:
   bool isConnected();
   /// The first that has not greeted back.
   int firstMissing() const;
+  /// The first that was lost meanwhile, with the reason; -1: none.
+  int firstLost(std::string *why) const;
 
   int rank() const override { return me; }
-  int ranks() const override { return peers.size(); }
+  int ranks() const override { return int(peers.size()); }
+  Status admit(const std::string &address) override;
   void send(int to, const MessageHeader &header, const void *data, size_t bytes,
             Request *request) override;
   void fetch(const Arrival &arrival, void *to, Request *request) override;
@@ -73,7 +79,9 @@ private:
     std::string address; // the worker's
     uint64_t token = 0;
     ucp_ep_h endpoint = nullptr;
-    int process = -1; // its descriptor, on this host
+    int process = -1;      // its descriptor, on this host
+    bool isAbsent = false; // it has no address here
+    bool isComing = false; // it connects, and has not greeted twice yet
     bool isLost = false;
     std::string why;
     int greetingsSent = 0, greetings = 0;
@@ -110,6 +118,11 @@ private:
   /// What UCX said when it was given a job.
   void begun(Job *job, ucs_status_ptr_t result);
   bool reach(Peer &peer);
+  void greet(Peer &peer);
+  /// Those who come, as often as they have greeted.
+  void greetBack();
+  /// Where a peer is; false: its process has ended.
+  bool watch(Peer &peer, const Address &address);
   void close(Peer &peer);
   void lose(Peer &peer, const std::string &why);
   /// Waits for messages, `wake`, or the end of a process.
@@ -129,13 +142,15 @@ private:
   static void onError(void *peer, ucp_ep_h endpoint, ucs_status_t status);
 
   std::shared_ptr<Context> context;
-  const int me;
+  int me;
+  Address own;
   /// Random: told to the other ranks with the address. Who has found the port
   /// alone does not know it, and is not heard.
   uint64_t token = 0;
   ucp_worker_h worker = nullptr;
   int workerEvents = -1, wakeEvents = -1;
-  std::vector<Peer> peers;
+  std::deque<Peer> peers; // UCX has their places
+  std::vector<int> coming;
   /// The worker, the waker, and processes, of the peers beside.
   std::vector<pollfd> polled;
   std::vector<int> polledPeers;
@@ -146,6 +161,7 @@ private:
   std::vector<Held *> freeMessages;
   Receiver *receiver = nullptr;  // while `progress` runs
   std::vector<Arrival> arrivals; // not shown yet
+  std::vector<Arrival> shown;    // while `progress` does
   std::vector<int> losses;       // not told yet
   Request greeting;
   unsigned passes = 0;

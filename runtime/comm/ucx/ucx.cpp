@@ -31,6 +31,9 @@ Status refuse(const std::string &why) {
 std::atomic<bool> isPrepared{false};
 
 Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
+  if (!isPrepared)
+    return Status::error(StatusCode::Internal, "cannot open the network", "",
+                         "UCX was not prepared when the process began");
   // An app that is embedded in has a standard output of its own.
   ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 
@@ -68,6 +71,29 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
   return Status();
 }
 
+Status describe(const End &end, std::string *out) {
+  Address address;
+  address.host = processSpace();
+  address.process = getpid();
+  DIST_RETURN_IF_ERROR(end.address(&address));
+  *out = address.toText();
+  return Status();
+}
+
+/// Others are at their starts: no reason to take a CPU from them.
+void pauseShortly() {
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+/// When the time is over; one that all have greeted has its own to send still.
+Status refuseMissing(const End &end) {
+  int missing = end.firstMissing();
+  return missing == end.rank()
+             ? Status()
+             : refuse("rank " + std::to_string(end.rank()) +
+                      " does not reach rank " + std::to_string(missing));
+}
+
 } // namespace
 
 void prepareUcx() {
@@ -87,23 +113,18 @@ void prepareUcx() {
       {"UCX_POSIX_SEG_SIZE", "32k"},
       {"UCX_SYSV_SEG_SIZE", "32k"},
       {"UCX_TCP_TX_SEG_SIZE", "64k"},
-      {"UCX_TCP_RX_SEG_SIZE", "256k"},
+      // What arrives is copied from there, as UCX writes straight to where it
+      // belongs by none of its ways over TCP that tell of failures: it is to be
+      // in the cache still. A slice of 128 KiB is one fragment.
+      {"UCX_TCP_RX_SEG_SIZE", "129k"},
   };
   for (auto &[name, value] : settings)
     setenv(name, value.c_str(), 0);
   isPrepared = true;
 }
 
-void limitUcxPorts(int first, int last) {
-  setenv("UCX_TCP_PORT_RANGE",
-         (std::to_string(first) + "-" + std::to_string(last)).c_str(), 0);
-}
-
 Status makeUcxTransports(const UcxOptions &options,
                          std::vector<std::unique_ptr<Transport>> *out) {
-  if (!isPrepared)
-    return Status::error(StatusCode::Internal, "cannot open the network", "",
-                         "UCX was not prepared when the process began");
   std::shared_ptr<Context> context;
   DIST_RETURN_IF_ERROR(openContext(options, &context));
   std::vector<std::unique_ptr<End>> ends(options.ranksHere.size());
@@ -111,11 +132,7 @@ Status makeUcxTransports(const UcxOptions &options,
   for (size_t i = 0; i < ends.size(); ++i) {
     DIST_RETURN_IF_ERROR(
         End::create(context, options.ranksHere[i], options.ranks, &ends[i]));
-    Address address;
-    address.host = processSpace();
-    address.process = getpid();
-    DIST_RETURN_IF_ERROR(ends[i]->address(&address));
-    own.push_back(address.toText());
+    DIST_RETURN_IF_ERROR(describe(*ends[i], &own.emplace_back()));
   }
   DIST_RETURN_IF_ERROR(options.exchange(own, &all));
   std::vector<Address> addresses(options.ranks);
@@ -135,14 +152,43 @@ Status makeUcxTransports(const UcxOptions &options,
       break;
     if (Clock::now() > until)
       for (std::unique_ptr<End> &end : ends)
-        if (int missing = end->firstMissing(); missing != end->rank())
-          return refuse("rank " + std::to_string(end->rank()) +
-                        " does not reach rank " + std::to_string(missing));
-    // Others are at their starts: no reason to take a CPU from them.
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+        DIST_RETURN_IF_ERROR(refuseMissing(*end));
+    pauseShortly();
   }
   for (std::unique_ptr<End> &end : ends)
     out->push_back(std::move(end));
+  return Status();
+}
+
+Status makeUcxReturn(const UcxOptions &options, const AskForRank &ask,
+                     std::unique_ptr<Transport> *out) {
+  std::shared_ptr<Context> context;
+  DIST_RETURN_IF_ERROR(openContext(options, &context));
+  std::unique_ptr<End> end;
+  DIST_RETURN_IF_ERROR(End::create(context, 0, 1, &end));
+  std::string own, why;
+  DIST_RETURN_IF_ERROR(describe(*end, &own));
+  int rank = 0;
+  std::vector<std::string> all;
+  DIST_RETURN_IF_ERROR(ask(own, &rank, &all));
+  std::vector<Address> addresses(rank + 1);
+  for (int other = 0; other < rank; ++other)
+    if (size_t(other) < all.size() && !all[other].empty() &&
+        !Address::fromText(all[other], &addresses[other]))
+      return refuse("rank " + std::to_string(other) + " has no address");
+  (void)Address::fromText(own, &addresses[rank]);
+  end->become(rank, rank + 1);
+  DIST_RETURN_IF_ERROR(end->connect(addresses));
+  using Clock = Transport::Clock;
+  const Clock::time_point until = Clock::now() + toDuration(options.timeout);
+  while (!end->isConnected()) {
+    if (int lost = end->firstLost(&why); lost >= 0)
+      return refuse("rank " + std::to_string(lost) + " is lost: " + why);
+    if (Clock::now() > until)
+      DIST_RETURN_IF_ERROR(refuseMissing(*end));
+    pauseShortly();
+  }
+  *out = std::move(end);
   return Status();
 }
 

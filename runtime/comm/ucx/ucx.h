@@ -49,13 +49,24 @@ struct UcxOptions {
 /// is loaded: before the process sets handlers of its own.
 void prepareUcx();
 /// Behind `prepareUcx`, in as early a place: the first and the last port to
-/// listen at.
+/// listen at, whatever the environment says of UCX's ports.
 void limitUcxPorts(int first, int last);
 
 /// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network
 /// that does not open, what `exchange` met.
 Status makeUcxTransports(const UcxOptions &options,
                          std::vector<std::unique_ptr<Transport>> *out);
+
+/// Tells the others where this process is, and hears which rank it is, and
+/// where those are that it is to reach, by rank; others have no address.
+using AskForRank = std::function<Status(const std::string &own, int *rank,
+                                        std::vector<std::string> *all)>;
+
+/// The end of a process that comes when the others have met, and have admitted
+/// it (Transport::admit). Of the options the ranks and their exchange are
+/// nothing to it. Errors besides: one of them is lost.
+Status makeUcxReturn(const UcxOptions &options, const AskForRank &ask,
+                     std::unique_ptr<Transport> *out);
 
 } // namespace dist
 

@@ -94,6 +94,7 @@ private:
 
 class CpuDevice : public Device {
 public:
+  const char *kind() const override { return "cpu"; }
   const char *name() const override { return "the CPU"; }
   bool isHost() const override { return true; }
   std::vector<std::string> features() const override { return hostFeatures(); }

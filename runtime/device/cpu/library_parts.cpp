@@ -17,6 +17,7 @@ namespace dist::cpu {
 namespace {
 
 using Spec = manifest::LibraryKernel;
+using Cut = LibraryParts::Cut;
 
 /// As many parts as this for each thread: one more is done in the time by which
 /// the last of the others is late.
@@ -26,9 +27,13 @@ constexpr double leastWork = 1e6;
 /// A kernel below it is for one thread.
 constexpr double leastSharedWork = 5e6;
 constexpr double leastSharedBytes = 512 << 10;
+/// No two parts write columns of one cache line.
+constexpr int64_t lineBytes = 64;
 /// What parts write of sums, and others add, is this little beside what they
 /// read.
 constexpr int64_t readsPerSum = 4;
+/// The library packs the first operand, of which each part by columns has all.
+constexpr int64_t readsPerPacked = 2;
 
 int64_t countElements(const Spec::Memory &memory) {
   int64_t elements = 1;
@@ -80,44 +85,78 @@ constexpr int64_t alignPart(int64_t bytes) { return (bytes + 255) & ~255; }
 
 } // namespace
 
-static bool isCutIn(const Spec &spec, int memory) {
-  if (spec.kind() == Spec::CONV_FILTER_GRAD)
-    return memory < 2;
-  return memory == 0 || memory == spec.memories_size() - 1;
+/// See LibraryParts::cutDim.
+static int cutDimOf(const Spec &spec, Cut cut, int memory) {
+  // Columns of a product are the second operand's, the bias's and the result's.
+  if (cut == Cut::Columns)
+    return memory > 0 ? spec.memories(memory).dims_size() - 1 : -1;
+  bool isCut = spec.kind() == Spec::CONV_FILTER_GRAD
+                   ? memory < 2
+                   : memory == 0 || memory == spec.memories_size() - 1;
+  return isCut ? 0 : -1;
 }
 
 static bool isSummedIn(const Spec &spec, int memory) {
   return spec.kind() == Spec::CONV_FILTER_GRAD && memory >= 2;
 }
 
-/// 1: it is not cut.
-static int countParts(const Spec &spec, int threads) {
-  if (threads < 2 || spec.kind() == Spec::REORDER ||
-      (spec.kind() == Spec::MATMUL && spec.memories(0).dims_size() != 2))
-    return 1;
+/// What a part has at least one of.
+static int64_t countPieces(const Spec &spec, Cut cut) {
+  if (cut == Cut::Rows)
+    return spec.memories(0).dims(0);
+  const Spec::Memory &result = spec.memories(spec.memories_size() - 1);
+  int64_t columns = result.dims(1);
+  int64_t ofLine = lineBytes / int64_t(byteSize(result.type()));
+  return columns % ofLine ? 0 : columns / ofLine;
+}
+
+/// 1: it is not cut so.
+static int countParts(const Spec &spec, Cut cut, int threads) {
   int64_t moving = 0, common = 0;
   for (int i = 0; i < spec.memories_size(); ++i) {
     const Spec::Memory &memory = spec.memories(i);
-    if (isCutIn(spec, i)) {
+    if (cutDimOf(spec, cut, i) >= 0) {
       if (memory.strides_size() == 0)
         return 1;
       moving += countBytes(memory);
       continue;
     }
     bool summed = isSummedIn(spec, i);
-    common += countBytes(memory) * (summed ? readsPerSum : 1);
+    int64_t reads = summed                ? readsPerSum
+                    : cut == Cut::Columns ? readsPerPacked
+                                          : 1;
+    common += countBytes(memory) * reads;
     if (summed && (memory.type() != manifest::F32 || !isDense(memory)))
       return 1;
   }
-  int64_t rows = spec.memories(0).dims(0);
-  int64_t most = std::min<int64_t>(threads * partsPerThread, rows);
+  int64_t pieces = countPieces(spec, cut);
+  int64_t most = std::min<int64_t>(threads * partsPerThread, pieces);
   most = std::min<int64_t>(most, 2 * moving / std::max<int64_t>(1, common));
   most = std::min<int64_t>(most, countWork(spec) / leastWork);
   // Equal ones, so that threads with nothing in their way end together.
   for (int64_t parts = most / threads * threads; parts > 0; parts -= threads)
-    if (rows % parts == 0)
+    if (pieces % parts == 0)
       return int(parts);
   return 1;
+}
+
+namespace {
+struct Division {
+  Cut cut;
+  int parts; // 1: it is not cut
+};
+} // namespace
+
+/// By rows where that will do: columns of a result lie apart.
+static Division divide(const Spec &spec, int threads) {
+  bool isProduct = spec.kind() == Spec::MATMUL;
+  if (threads < 2 || spec.kind() == Spec::REORDER ||
+      (isProduct && spec.memories(0).dims_size() != 2))
+    return {Cut::Rows, 1};
+  int parts = countParts(spec, Cut::Rows, threads);
+  if (parts > 1 || !isProduct)
+    return {Cut::Rows, parts};
+  return {Cut::Columns, countParts(spec, Cut::Columns, threads)};
 }
 
 static int threadsOfWhole(const Spec &spec, int threads) {
@@ -126,7 +165,9 @@ static int threadsOfWhole(const Spec &spec, int threads) {
   return countWork(spec) < least ? 1 : threads;
 }
 
-bool LibraryParts::isCut(int memory) const { return isCutIn(spec, memory); }
+int LibraryParts::cutDim(int memory) const {
+  return cutDimOf(spec, cut, memory);
+}
 
 bool LibraryParts::isSummed(int memory) const {
   return isSummedIn(spec, memory);
@@ -134,23 +175,25 @@ bool LibraryParts::isSummed(int memory) const {
 
 std::optional<LibraryParts>
 LibraryParts::choose(const KernelTable &table, const Spec &spec, int threads) {
-  int parts = countParts(spec, threads);
-  if (parts == 1 || !runsOnOneTeam(table, threads))
+  Division division = divide(spec, threads);
+  if (division.parts == 1 || !runsOnOneTeam(table, threads))
     return std::nullopt;
-  return LibraryParts(spec, parts);
+  return LibraryParts(spec, division.cut, division.parts);
 }
 
 Spec LibraryParts::part() const {
   Spec result = spec;
   for (int i = 0; i < spec.memories_size(); ++i)
-    if (isCut(i))
-      result.mutable_memories(i)->set_dims(0, spec.memories(i).dims(0) / parts);
+    if (int dim = cutDim(i); dim >= 0)
+      result.mutable_memories(i)->set_dims(dim,
+                                           spec.memories(i).dims(dim) / parts);
   return result;
 }
 
 int64_t LibraryParts::stepBytes(int memory) const {
   const Spec::Memory &whole = spec.memories(memory);
-  return whole.dims(0) / parts * whole.strides(0) *
+  int dim = cutDim(memory);
+  return whole.dims(dim) / parts * whole.strides(dim) *
          int64_t(byteSize(whole.type()));
 }
 
@@ -303,7 +346,8 @@ int threadsOfWhole(const KernelTable &table, const Spec &spec, int threads) {
 
 bool runsOnOneTeam(const KernelTable &table, int threads) {
   return std::all_of(table.begin(), table.end(), [&](const Spec &spec) {
-    return countParts(spec, threads) > 1 || threadsOfWhole(spec, threads) == 1;
+    return divide(spec, threads).parts > 1 ||
+           threadsOfWhole(spec, threads) == 1;
   });
 }
 

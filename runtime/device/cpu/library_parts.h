@@ -19,14 +19,15 @@
 
 namespace dist::cpu {
 
-/// How a description falls into parts of equal numbers of rows. It follows from
-/// the description and the threads that the program was compiled for, never
-/// from those that are free: which numbers are added first depends on it.
+/// How a description falls into parts of equal numbers of rows, or of columns
+/// of a product whose parts would read too much in common. It follows from the
+/// description and the threads that the program was compiled for, never from
+/// those that are free: which numbers are added first depends on it.
 class LibraryParts {
 public:
-  /// None where rows do not divide among the threads, where what all parts
-  /// read or write is so much that cutting would cost more than a little, and
-  /// of a table that needs the library's own threads as well.
+  /// None where neither rows nor columns divide among the threads, where what
+  /// all parts read or write is so much that cutting would cost more than a
+  /// little, and of a table that needs the library's own threads as well.
   static std::optional<LibraryParts> choose(const KernelTable &table,
                                             const manifest::LibraryKernel &spec,
                                             int threads);
@@ -34,10 +35,11 @@ public:
   int count() const { return parts; }
   /// The description of one part.
   manifest::LibraryKernel part() const;
-  /// Whether each part has rows of its own of the memory; all have the rest of
-  /// the memories in common.
-  bool isCut(int memory) const;
-  /// From one part's rows to the next one's.
+  /// The dim of the memory of which each part has a piece of its own; -1: all
+  /// parts have the memory in common.
+  int cutDim(int memory) const;
+  bool isCut(int memory) const { return cutDim(memory) >= 0; }
+  /// From one part's piece to the next one's.
   int64_t stepBytes(int memory) const;
   /// Whether all parts write the memory, so that they must be added.
   bool isSummed(int memory) const;
@@ -57,11 +59,15 @@ public:
   join(std::vector<std::unique_ptr<LibraryKernel>> kernels,
        const std::vector<int64_t> &memoryBytes) const;
 
+  /// What the parts are of the whole: rows of results, or columns.
+  enum class Cut { Rows, Columns };
+
 private:
-  LibraryParts(const manifest::LibraryKernel &spec, int parts)
-      : spec(spec), parts(parts) {}
+  LibraryParts(const manifest::LibraryKernel &spec, Cut cut, int parts)
+      : spec(spec), cut(cut), parts(parts) {}
 
   manifest::LibraryKernel spec;
+  Cut cut;
   int parts;
 };
 

@@ -9,17 +9,19 @@
 |* tf.distribute.coordinator.ClusterCoordinator has it. Every process of the
 |* cluster runs the same program and opens the same package, compiled with
 |* --strategy parameter-server --servers M --workers N (any number of workers
-may
-|* run it). Each registers the same datasets and functions. Workers and servers
-|* then call dist_cluster_serve, which returns when the run is over; the chief
-|* schedules closures, which any worker runs.
+|* may run it). Each registers the same datasets and functions. Workers and
+|* servers then call dist_cluster_serve, which returns when the run is over; the
+|* chief schedules closures, which any worker runs.
 |*
 |* Errors of closures: the first one that fails takes with it those that no
 |* worker has begun; when those under way have ended, the next call of schedule,
 |* join or done tells the error, once, and the cluster can be used again. A
 |* closure of a lost worker is run by another one. A step counts once, a
-|* function may run twice. What ends the run (a server is lost, the last worker
-|* is) every call tells: close the cluster, start all again, and load a state.
+|* function may run twice. A worker's process that is started again, with the
+|* same index, takes the lost one's place; so does one by itself that wakes up
+|* and finds itself given up. What ends the run (a server is lost, the last
+|* worker is) every call tells: close the cluster, start all again, and load a
+|* state.
 |*
 |* In libdist_cluster, which has all of libdist_runtime in it and UCX and gRPC
 |* besides: link one of the two, in CMake dist::cluster instead of
@@ -68,9 +70,47 @@ typedef struct dist_cluster_options_t {
   /* Gets what the library has to say; NULL: it is dropped. */
   dist_log_fn log;
   void *log_data;
+  /* Where the processes meet, in place of the chief: "coordinator://HOST:PORT"
+     of a dist-run coordinator, "etcd://HOST:PORT,..." or, by TLS,
+     "etcds://...". NULL: at the chief. An etcd in clear text is to be this
+     machine's. */
+  const char *store;
+  /* Of an etcd by TLS, in PEM: the authorities whose certificates it may show,
+     which are needed, and what is shown to it. */
+  const char *store_authority;
+  const char *store_certificate;
+  const char *store_key;
+  /* The ports that this process may listen at beside that of tf_config, from
+     one to another: one a device, and one more for the chief; 0: any. */
+  int32_t first_port;
+  int32_t last_port;
+  /* The network interface that others reach this process by, as "eth0", or
+     several, as "eth0,eth1"; one that is not there is an error. NULL: that of
+     its address in tf_config. */
+  const char *network_interface;
+  /* The chief's: seconds that it waits for a worker to come back when none is
+     left; 0: the run is over then. */
+  double return_timeout;
 } dist_cluster_options_t;
 #define DIST_CLUSTER_OPTIONS_INIT                                              \
-  {sizeof(dist_cluster_options_t), NULL, NULL, 0, 0, 0, 0, -1, NULL, NULL}
+  {sizeof(dist_cluster_options_t),                                             \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   -1,                                                                         \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   0}
 
 /* Waits for the other processes and loads the package. To be called before the
    process has a second thread: UCX takes its settings from the environment, in

@@ -52,6 +52,11 @@ struct ClusterOptions {
   double startTimeout = 0, heartbeatTimeout = 0, patience = 0; // seconds
   int64_t queueLimit = 0;
   int64_t staleness = -1;
+  std::string store; // empty: the chief's
+  std::string storeAuthority, storeCertificate, storeKey;
+  int firstPort = 0, lastPort = 0;
+  std::string networkInterface;
+  double returnTimeout = 0; // seconds
   /// From any thread, one call at a time; throws nothing, uses no cluster.
   std::function<void(dist_log_level_t, const char *)> log;
 };
@@ -79,13 +84,20 @@ public:
       : log(std::make_unique<decltype(given.log)>(std::move(given.log))) {
     dist_cluster_options_t options = DIST_CLUSTER_OPTIONS_INIT;
     options.tf_config = given.tfConfig.c_str();
-    if (!given.jobSecret.empty())
-      options.job_secret = given.jobSecret.c_str();
+    options.job_secret = textOf(given.jobSecret);
     options.start_timeout = given.startTimeout;
     options.heartbeat_timeout = given.heartbeatTimeout;
     options.patience = given.patience;
     options.queue_limit = given.queueLimit;
     options.staleness = given.staleness;
+    options.store = textOf(given.store);
+    options.store_authority = textOf(given.storeAuthority);
+    options.store_certificate = textOf(given.storeCertificate);
+    options.store_key = textOf(given.storeKey);
+    options.first_port = given.firstPort;
+    options.last_port = given.lastPort;
+    options.network_interface = textOf(given.networkInterface);
+    options.return_timeout = given.returnTimeout;
     if (*log) {
       options.log = [](void *data, dist_log_level_t level,
                        const char *message) {
@@ -182,6 +194,9 @@ private:
     } catch (...) {
       return dist_status_make(DIST_STATUS_INVALID_INPUT, "a function threw");
     }
+  }
+  static const char *textOf(const std::string &text) {
+    return text.empty() ? nullptr : text.c_str();
   }
   struct Close {
     void operator()(dist_cluster_t *cluster) const {

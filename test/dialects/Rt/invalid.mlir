@@ -309,3 +309,52 @@ rt.program @library_call_c1 arena 64 arguments [] results [] {
   // expected-error @+1 {{expected the kernel's kind to be conv, conv_input_grad, conv_filter_grad, matmul or reorder, but got 3 : i64}}
   rt.library_call {kind = 3, memories = []}(%0, %0)
 }
+
+// -----
+
+llvm.func @kernel(!llvm.ptr, !llvm.ptr)
+rt.program @launch_c1 arena 64 host_arena 64 arguments [] results [] {
+  %0 = rt.arena 0 bytes 64
+  %1 = rt.arena 0 bytes 64 in host
+  // expected-error @+1 {{expected all buffers to be in one memory; copy those that are not}}
+  rt.launch @kernel(%0, %1 in host) rows 1 chunks 1
+}
+
+// -----
+
+rt.program @library_call_c2 arena 64 host_arena 64 arguments [] results [] {
+  %0 = rt.arena 0 bytes 64
+  %1 = rt.arena 0 bytes 64 in host
+  // expected-error @+1 {{expected all buffers to be in one memory}}
+  rt.library_call {kind = "reorder", memories = []}(%0, %1 in host)
+}
+
+// -----
+
+rt.program @program_c1 arena 128 host_arena 64 arguments [] results [] {
+  %0 = rt.arena 64 bytes 64
+  // expected-error @+1 {{expected to lie in the 64 bytes of the arena in the memory of the host, but got 64 from 64 on}}
+  %1 = rt.arena 64 bytes 64 in host
+}
+
+// -----
+
+rt.program @program_c1_negative arena 128 arguments [] results [] {
+  // expected-error @+1 {{expected to lie in the 128 bytes of the arena in the memory of the device, but got 64 from -64 on}}
+  %0 = rt.arena -64 bytes 64
+}
+
+// -----
+
+// A value of another memory than is said.
+rt.program @copy arena 64 arguments [] results [] {
+  // expected-note @+1 {{prior use here}}
+  %0 = rt.arena 0 bytes 64
+  // expected-error @+1 {{use of value '%0' expects different type than prior uses: '!rt.buffer<host>' vs '!rt.buffer<device>'}}
+  rt.copy %0 in host to %0 bytes 64
+}
+
+// -----
+
+// expected-error @+1 {{rt.device says which kind of device runs it: expected "cpu", but got "tpu"}}
+func.func private @device() attributes {rt.device = "tpu"}

@@ -56,6 +56,26 @@ rt.program @step arena 128 arguments [{type = tensor<8xf32>}] results [{type = t
   rt.copy %2 to %1 bytes 32
 }
 
+// CHECK-LABEL: rt.program @both arena 64 host_arena 32 arguments [] results [{type = tensor<8xf32>}] attributes {rt.device = "cpu"}
+rt.program @both arena 64 host_arena 32 arguments [] results [{type = tensor<8xf32>}] attributes {rt.device = "cpu"} {
+  %0 = rt.arena 0 bytes 32
+  // CHECK: %[[H:.+]] = rt.arena 0 bytes 32 in host
+  %1 = rt.arena 0 bytes 32 in host
+  // CHECK: %[[R:.+]] = rt.binding 0 offset 16 in host
+  %2 = rt.binding 0 offset 16 in host
+  // CHECK: rt.copy %{{.+}} to %[[H]] in host bytes 32
+  rt.copy %0 to %1 in host bytes 32
+  // CHECK: rt.launch @kernel_0(%[[H]] in host, %[[R]] in host) rows 1 chunks 1
+  rt.launch @kernel_0(%1 in host, %2 in host) rows 1 chunks 1
+  // CHECK: rt.library_call {kind = "reorder", memories = []}(%[[H]] in host, %[[R]] in host)
+  rt.library_call {kind = "reorder", memories = []}(%1 in host, %2 in host)
+  // CHECK: rt.collective all_reduce op 3 over [0](%{{.+}}) to(%[[H]] in host)
+  rt.collective all_reduce op 3 over [0] (%0) to (%1 in host) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+  // CHECK: rt.publish all_reduce op 4 over [0] peers 1(%[[H]]) {{.*}} : (!rt.buffer<host>) -> !rt.buffer<host>
+  %3 = rt.publish all_reduce op 4 over [0] peers 1 (%1) [#rt.piece<f32 [1, 1, 32] from [0, 0, 0] to [0, 0, 0]>]
+    : (!rt.buffer<host>) -> !rt.buffer<host>
+}
+
 // CHECK-LABEL: func.func @shared
 // CHECK: %[[P:.+]]:2 = rt.publish reduce_scatter op 3 over [0] peers 2(%{{.+}}) [#rt.piece<f32[1, 1, 32] from[0, 0, 32] to[0, 0, 0]>] {transfer = {id = 3 : i64}} : (tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>)
 // CHECK: rt.release op 3 over [0](%{{.+}}) : tensor<16xf32>

@@ -71,22 +71,6 @@ def stop_threads(process, but):
                 raise OSError(ctypes.get_errno(), "ptrace")
 
 
-def free_range(count):
-    """The first of so many ports that no one has now, below those that systems choose."""
-    for first in range(20000 + os.getpid() % 1000 * 10, 32000, count):
-        sockets = [socket.socket() for _ in range(count)]
-        try:
-            for i, one in enumerate(sockets):
-                one.bind(("127.0.0.1", first + i))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-    raise SystemExit("no ports are free")
-
-
 def listening(process):
     """Ports at which a process listens."""
     own = set()
@@ -199,6 +183,15 @@ elif case == "return":
         time.sleep(0.05)
     print(f"{len(held)} folders held while it trained on")
     finish_within(90, workers)
+elif case == "refuse":
+    # Worker 2 is lost, and started again with another learning rate.
+    workers = [start(index, ports) for index in range(3)]
+    wait_for_steps(20)
+    workers[2].kill()
+    workers[2].wait()
+    arguments = [argument.replace("lr=0.002", "lr=0.003") for argument in arguments]
+    workers[2] = start(2, ports)
+    finish_within(90, workers)
 elif case == "prepare":
     # What is to be trained by one worker less is being compiled when one is lost.
     workers = [start(index, ports) for index in range(3)]
@@ -218,7 +211,7 @@ elif case == "launch":
     finish_within(60, [launcher])
 elif case == "ports":
     # Where the processes listen, beside the chief's own port.
-    first = free_range(8)
+    first = tasks.free_range(8)
     workers = [start(index, ports, "--port-range", f"{first}:{first + 7}") for index in range(3)]
     wait_for_steps(5)
     at = sorted(port for worker in workers for port in listening(worker.pid) if port != ports[0])
@@ -227,10 +220,14 @@ elif case == "ports":
         worker.kill()
         worker.wait()
     with socket.socket() as taken:
-        first = free_range(1)
+        first = tasks.free_range(1)
         taken.bind(("127.0.0.1", first))
         taken.listen()
         finish([start(index, ports, "--port-range", f"{first}:{first}", "--start-timeout", "5") for index in range(3)])
+    # Enough for the first to come, and not for the others.
+    first = tasks.free_range(2)
+    print("== two ports for three")
+    finish([start(index, ports, "--port-range", f"{first}:{first + 1}") for index in range(3)])
 elif case == "stuck":
     # All threads of worker 2 but that of its heartbeat are stopped.
     workers = [start(index, ports, "--collective-timeout", "2") for index in range(3)]

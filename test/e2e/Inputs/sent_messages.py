@@ -20,14 +20,15 @@ def counted(steps):
 
 
 explained = json.loads(subprocess.run(["dist-opt", *program, "--explain=json"], capture_output=True, text=True, check=True).stdout)
-# Of a pipeline each stage is a program, of ranks that may be of one process.
-programs = [entry["sent"] for entry in explained["entries"] if entry["of"] == "train_step"]
+# Of a pipeline each stage is a program, of ranks that may be of one process; with --sync-every 1 the variables' mean is behind each step.
+programs = [entry["sent"] for entry in explained["entries"] if entry["of"] in ("train_step", "sync")]
 step = [{what: sum(sent[worker][what] for sent in programs) for what in ("messages", "bytes")} for worker in range(int(processes))]
 less, more = counted(few), counted(many)
 different = 0
-for worker, (own, agreement) in enumerate(zip(step, explained["agreement"])):
+nothing = [{"messages": 0, "bytes": 0}] * int(processes)
+for worker, (own, agreement, results) in enumerate(zip(step, explained["agreement"], explained["results"] or nothing)):
     for i, what in enumerate(("messages", "bytes")):
-        sent, said = more[worker][i] - less[worker][i], (many - few) * (own[what] + agreement[what])
+        sent, said = more[worker][i] - less[worker][i], (many - few) * (own[what] + agreement[what] + results[what])
         different += sent != said
         if sent != said:
             print(f"worker {worker} sent {sent} {what}, and was to send {said}")

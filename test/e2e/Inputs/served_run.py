@@ -14,6 +14,22 @@ import urllib.request
 import tasks
 
 case, folder, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+
+
+def wait_for(text):
+    """Reads what the chief says until it says this."""
+    for line in processes["chief 0"].stderr:
+        if "epoch" not in line:
+            print(line, end="")
+        if text in line:
+            return
+    raise SystemExit(f"the chief never said: {text}")
+
+
+if "ETCD" in os.environ:
+    from etcds import Etcd
+
+    arguments += ["--coordination", Etcd(1).url()]
 cluster = {"chief": [tasks.reserve()], "worker": [tasks.reserve(), tasks.reserve()], "ps": [tasks.reserve()]}
 before = tasks.steps_done(folder)  # of a run that this one goes on from
 processes = {
@@ -26,6 +42,20 @@ victims = os.environ.get("WHO", "worker 0").split(",")
 if case in ("kill", "stop", "freeze"):
     for victim in victims:
         processes[victim].send_signal({"kill": signal.SIGKILL, "stop": signal.SIGTERM, "freeze": signal.SIGSTOP}[case])
+elif case in ("return", "wake"):
+    # It comes back while the others work: killed and started again, or frozen and awake;
+    # TIMES times, each as soon as it is back.
+    for _ in range(int(os.environ.get("TIMES", "1"))):
+        processes["worker 0"].send_signal(signal.SIGKILL if case == "return" else signal.SIGSTOP)
+        wait_for("worker 0 is lost")
+        if case == "return":
+            processes["worker 0"].communicate(timeout=120)
+            processes["worker 0"] = tasks.start(cluster, "worker", 0, folder, arguments)
+        else:
+            processes["worker 0"].send_signal(signal.SIGCONT)
+        wait_for("is back")
+    tasks.wait_for_steps(folder, tasks.steps_done(folder) + 100)
+    processes["ps 0"].send_signal(signal.SIGTERM)
 elif case == "watch":
     metrics = next(line.split()[-1] for line in processes["chief 0"].stderr if "metrics at" in line)
     print(subprocess.run(["dist-run", "status", cluster["chief"][0]], check=True, capture_output=True, text=True).stdout)

@@ -69,7 +69,8 @@ def launched(launcher):
             continue  # another user's, or over
         variables = dict(word.split("=", 1) for word in words if "=" in word)
         task = json.loads(variables.get("TF_CONFIG", "{}")).get("task", {})
-        if task.get("type") in ("chief", "worker"):
+        # A chief beside them has the number of one of them.
+        if task.get("type") == "worker" or (task.get("type") == "chief" and task["index"] not in found):
             found[task["index"]] = int(name), variables
     return found
 
@@ -77,6 +78,22 @@ def launched(launcher):
 def steps_done(folder):
     path = f"{folder}/history.jsonl"
     return sum('"kind":"step"' in line for line in open(path)) if os.path.exists(path) else 0
+
+
+def free_range(count):
+    """The first of so many ports that no one has now, below those that systems choose."""
+    for first in range(20000 + os.getpid() % 1000 * 10, 32000, count):
+        sockets = [socket.socket() for _ in range(count)]
+        try:
+            for i, one in enumerate(sockets):
+                one.bind(("127.0.0.1", first + i))
+            return first
+        except OSError:
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+    raise SystemExit("no ports are free")
 
 
 def wait_for_steps(folder, count):

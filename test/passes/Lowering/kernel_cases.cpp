@@ -276,7 +276,8 @@ void KernelCases::compute(const LoweringOptions &given, Numbers numbers,
     auto *arena = static_cast<char *>(
         std::aligned_alloc(64, (entry->arena_bytes() + 127) / 64 * 64));
     std::memset(arena, 0x55, entry->arena_bytes());
-    ASSERT_EQ(function(&runtime, arena, bindings.data()), 0) << c.name;
+    char *const arenas[DIST_RT_MEMORIES] = {arena, nullptr};
+    ASSERT_EQ(function(&runtime, arenas, bindings.data()), 0) << c.name;
     std::free(arena);
     SmallVector<HostTensor> results;
     for (size_t r = 0; r < expected[k].size(); ++r) {

@@ -32,7 +32,7 @@ graph.variable @w : tensor<64xf32> = dense<0.0> : tensor<64xf32>
 // CHECK-SAME: transfers = [{bytes = 256 : i64, id = 4 : i64}]
 // CHECK: %[[G:.+]] = rt.arena [[OFFSET:[0-9]+]] bytes 256
 // CHECK: rt.launch @grad(%{{.+}}, %[[G]])
-// CHECK: %[[P:.+]]:2 = rt.publish all_reduce op 4 over [0] peers 2(%[[G]]) [#rt.piece<f32[1, 1, 256] from[0, 0, 0] to[0, 0, 0]>] : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
+// CHECK: %[[P:.+]]:2 = rt.publish all_reduce op 4 over [0] peers 2(%[[G]]) [#rt.piece<f32[1, 1, 256] from[0, 0, 0] to[0, 0, 0]>] : (!rt.buffer<device>) -> (!rt.buffer<device>, !rt.buffer<device>)
 // CHECK: %[[W:.+]] = rt.binding 1
 // CHECK: rt.launch @update(%[[W]], %[[P]]#0, %[[P]]#1, %[[W]])
 // CHECK-NOT: rt.arena [[OFFSET]] bytes

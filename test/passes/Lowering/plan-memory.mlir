@@ -24,6 +24,19 @@ func.func @chain(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %3 : tensor<16xf32>
 }
 
+// What runs on the mesh's host computes in its memory.
+// CHECK-LABEL: rt.program @on_host arena 0 host_arena 64
+// CHECK-SAME: attributes {dist.placement = #dist.placement<host>, {{.*}}rt.device = "cpu"}
+// CHECK: %[[X:.+]] = rt.binding 0 in host
+// CHECK: %[[A:.+]] = rt.arena 0 bytes 64 in host
+// CHECK: rt.launch @relu(%[[X]] in host, %[[A]] in host) rows 1 chunks 1
+func.func @on_host(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {dist.placement = #dist.placement<host>, rt.device = "cpu"} {
+  %0 = rt.call @relu(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = rt.call @relu(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  return %1 : tensor<16xf32>
+}
+
 // A piece of the data lies in its binding, under any shape; what is made of it
 // and returned is copied.
 // CHECK-LABEL: rt.program @piece arena 0

@@ -49,7 +49,8 @@ rt.program @step arena 1024 arguments [{type = tensor<96xf32>}, {type = tensor<9
 }
 
 // CHECK-LABEL: llvm.func hidden @dist_part_0(
-// CHECK-SAME: %{{.+}}: !llvm.ptr, %[[ARENA:[a-z0-9]+]]: !llvm.ptr, %[[BINDINGS:[a-z0-9]+]]: !llvm.ptr, %[[OFFSETS:[a-z0-9]+]]: !llvm.ptr) -> i32
+// CHECK-SAME: %{{.+}}: !llvm.ptr, %[[ARENAS:[a-z0-9]+]]: !llvm.ptr, %[[BINDINGS:[a-z0-9]+]]: !llvm.ptr, %[[OFFSETS:[a-z0-9]+]]: !llvm.ptr) -> i32
+// CHECK: %[[ARENA:.+]] = llvm.load %[[ARENAS]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[X:.+]] = llvm.load %[[BINDINGS]]
 // CHECK: %[[O0:.+]] = llvm.load %[[OFFSETS]] : !llvm.ptr -> i64
 // CHECK: llvm.getelementptr %[[X]][%[[O0]]]

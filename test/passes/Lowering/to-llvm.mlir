@@ -43,7 +43,7 @@ rt.program @step arena 128 arguments [{type = tensor<16xf32>}] results [{type = 
   // CHECK: llvm.store %[[P1]]
   // CHECK: llvm.store %[[P0]]
   %3:2 = rt.publish all_reduce op 4 over [0] peers 2 (%2) [#rt.piece<f32 [1, 1, 64] from [0, 0, 0] to [0, 0, 0]>]
-    : (!rt.buffer) -> (!rt.buffer, !rt.buffer)
+    : (!rt.buffer<device>) -> (!rt.buffer<device>, !rt.buffer<device>)
   rt.launch @kernel(%3#1, %3#0) rows 8 chunks 1
   // CHECK: %[[BYTES:.+]] = llvm.mlir.constant(64 : i64)
   // CHECK: llvm.call %{{.+}}(%{{.+}}, %{{.+}}, %{{.+}}, %[[BYTES]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
@@ -69,6 +69,21 @@ rt.program @started arena 128 arguments [] results [] {
   // CHECK: %[[W0:.+]] = llvm.mlir.constant(0 : i32)
   // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[W0]]) : !llvm.ptr, (!llvm.ptr, i32) -> i32
   rt.wait op 3
+}
+// An arena in each memory.
+// CHECK-LABEL: llvm.func @both(
+// CHECK-SAME: %{{.+}}: !llvm.ptr, %[[ARENAS:[a-z0-9]+]]: !llvm.ptr,
+rt.program @both arena 128 host_arena 64 arguments [] results [] {
+  // CHECK: %[[DEVICE:.+]] = llvm.load %[[ARENAS]] : !llvm.ptr -> !llvm.ptr
+  // CHECK: %[[C8:.+]] = llvm.mlir.constant(8 : i64)
+  // CHECK: %[[SECOND:.+]] = llvm.getelementptr %[[ARENAS]][%[[C8]]]
+  // CHECK: %[[HOST:.+]] = llvm.load %[[SECOND]] : !llvm.ptr -> !llvm.ptr
+  // CHECK: %[[C64:.+]] = llvm.mlir.constant(64 : i64)
+  // CHECK: %[[FROM:.+]] = llvm.getelementptr %[[DEVICE]][%[[C64]]]
+  %0 = rt.arena 64 bytes 64
+  %1 = rt.arena 0 bytes 64 in host
+  // CHECK: llvm.call %{{.+}}(%{{.+}}, %[[HOST]], %[[FROM]], %{{.+}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+  rt.copy %0 to %1 in host bytes 64
 }
 // CHECK-LABEL: llvm.mlir.global internal @dist_rt_table
 // CHECK-LABEL: llvm.func @dist_program_init

@@ -63,6 +63,42 @@ protected:
     return false;
   }
 
+  static constexpr int kNothing = -1, kAlert = 21, kHandshake = 22;
+  /// Of the server's answer; kNothing: it closes the connection.
+  static int firstByteOf(const Socket &socket) {
+    unsigned char byte = 0;
+    pollfd polled{socket.get(), POLLIN, 0};
+    bool isThere = poll(&polled, 1, 120000) == 1 &&
+                   recv(socket.get(), &byte, 1, MSG_DONTWAIT) == 1;
+    return isThere ? byte : kNothing;
+  }
+  int firstByteFor(const std::string &bytes) {
+    return firstByteOf(connect(bytes));
+  }
+  /// What a client that has these begins a connection with.
+  static std::string captureHello(const TlsCertificates &tls) {
+    Socket listener;
+    int port = 0;
+    EXPECT_TRUE(Socket::listen("127.0.0.1", {0, 0}, &listener, &port).ok());
+    std::atomic<bool> ends{false};
+    std::thread client([&] {
+      EtcdClient one(Address{"127.0.0.1", port}.text(), 20000, tls);
+      while (!ends)
+        one.waitForConnection(100);
+    });
+    pollfd polled{listener.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&polled, 1, 120000), 1);
+    Socket socket = listener.accept();
+    std::string hello(4096, 0);
+    polled.fd = socket.get();
+    EXPECT_EQ(poll(&polled, 1, 120000), 1);
+    ssize_t got = recv(socket.get(), hello.data(), hello.size(), 0);
+    hello.resize(size_t(std::max<ssize_t>(got, 0)));
+    ends = true;
+    client.join();
+    return hello;
+  }
+
   EtcdServerOptions options;
   std::unique_ptr<EtcdServer> server;
   Address address;
@@ -123,6 +159,38 @@ TEST_P(FloodTest, AClientGetsInWhileOthersComeAsFastAsTheyCan) {
   EXPECT_TRUE(isServed());
   ends = true;
   flood.join();
+}
+
+// A whole ClientHello would cost a handshake, of which the server can have but
+// so many at once.
+TEST_P(FloodTest, HellosOfStrangersBeginNoHandshake) {
+  if (!GetParam())
+    GTEST_SKIP() << "there is no secret to show";
+  JobSecret other;
+  ASSERT_TRUE(JobSecret::fromText("another 0123456789", "a test", &other).ok());
+  const std::string hello = captureHello(makeCertificates(other));
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(firstByteFor(hello), kAlert) << i;
+  EXPECT_TRUE(isServed());
+}
+
+// One that was heard on the wire is known for the one it is.
+TEST_P(FloodTest, AHelloThatIsSentAgainAndAgainCostsLittle) {
+  if (!GetParam())
+    GTEST_SKIP() << "it has no secret to repeat";
+  const std::string hello = captureHello(*options.tls);
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<Socket> replays;
+  int answered = 0;
+  for (int i = 0; i < 300; ++i) {
+    replays.push_back(connect(hello));
+    answered += firstByteOf(replays.back()) == kHandshake;
+  }
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(answered, 0);
+  // So many in ten seconds.
+  EXPECT_LE(answered, 64 * (1 + int(time.count() / 10)));
+  EXPECT_TRUE(isServed());
 }
 
 TEST_P(FloodTest, AGreetingMayComeInPieces) {

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/etcd/client.h"
+#include "runtime/cluster/etcd/rpc.grpc.pb.h"
 #include <atomic>
 #include <cstdlib>
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -169,4 +171,29 @@ TEST_F(ServerTest, EndsWithOpenStreams) {
         client->watch(request, [](const WatchResponse &) {}, nullptr));
   server.reset();
   watches.clear();
+}
+
+// As gRPC's server does with what it has not answered when it ends.
+struct EndingServer : KV::Service {
+  grpc::Status Range(grpc::ServerContext *, const RangeRequest *,
+                     RangeResponse *) override {
+    return grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED");
+  }
+};
+
+TEST(EtcdClientTest, ACallThatTheServerEndsIsOneWithoutAnAnswer) {
+  EndingServer service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                           &port);
+  builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  EtcdClient client("127.0.0.1:" + std::to_string(port), 20000);
+  RangeRequest request;
+  request.set_key("k");
+  RangeResponse response;
+  StoreResult result = client.range(request, &response);
+  EXPECT_EQ(result.code, StoreCode::Unavailable);
+  EXPECT_THAT(result.message, HasSubstr("CANCELLED"));
 }

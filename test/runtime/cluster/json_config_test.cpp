@@ -203,7 +203,7 @@ TEST(Address, EachFaultHasItsMessage) {
   }
   EXPECT_TRUE(parseAddress(std::string(254, 'a') + ":1", nullptr));
   // What the system's functions read the front of alone.
-  for (std::string text :
+  for (const std::string &text :
        {std::string("[::2\0x]:1", 10), std::string("[::2%a\n]:1"),
         std::string("a\0b:1", 5)}) {
     Address address;

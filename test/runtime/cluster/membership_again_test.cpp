@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/client.h"
-#include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/cluster_fixture.h"
+#include "test/runtime/cluster/reserved_port.h"
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,12 +29,8 @@ namespace {
 class MembershipAgain : public testing::Test {
 protected:
   void SetUp() override {
-    std::unique_ptr<EtcdServer> server;
-    ASSERT_TRUE(EtcdServer::start({}, &server).ok());
-    const int port = server->port(); // free in a moment
-    server.reset();
     for (int i = 0; i < 3; ++i)
-      spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? port : i});
+      spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? int(port) : i});
     all([&](int i) {
       MembershipOptions options;
       options.spec = spec;
@@ -82,6 +78,7 @@ protected:
     ASSERT_TRUE(client.leaseRevoke(ended, &response).ok());
   }
 
+  const ReservedPort port;
   ClusterSpec spec;
   std::unique_ptr<Membership> members[3];
 };
@@ -136,6 +133,43 @@ TEST_F(MembershipAgain, ALossWhileAnEpochBeginsIsFollowedByTheNext) {
   EXPECT_EQ(members[0]->members().size(), 2u);
   EXPECT_TRUE(members[0]->findGone().empty());
   all([&](int i) { return exchange(i, "addresses"); }, {0, 1});
+}
+
+TEST_F(MembershipAgain, WhoComesWithAnotherProgramIsRefused) {
+  all([&](int i) { return members[i]->regroup(without({})); });
+  Status shared[3];
+  all([&](int i) {
+    shared[i] = members[i]->shareFacts({i == 2 ? "another" : "a program", {}});
+    return Status();
+  });
+  EXPECT_THAT(shared[2].message(),
+              HasSubstr("the cluster does not take this process in (worker 2 "
+                        "at 127.0.0.1:2): its program: another, the others': a "
+                        "program; start it with the same model"));
+  for (int i : {0, 1}) {
+    EXPECT_EQ(shared[i].code(), StatusCode::Unavailable);
+    EXPECT_THAT(shared[i].message(),
+                HasSubstr("a process that has come is refused (worker 2 at "
+                          "127.0.0.1:2): it has another program"));
+    EXPECT_THAT(members[i]->findGone(), ElementsAre(2));
+  }
+  // It need not have left by then.
+  all([&](int i) { return members[i]->regroup(without({})); }, {0, 1});
+  EXPECT_EQ(members[1]->members().size(), 2u);
+  all([&](int i) { return members[i]->shareFacts({"a program", {}}); }, {0, 1});
+}
+
+TEST_F(MembershipAgain, WhoComesWithOtherSettingsIsRefused) {
+  all([&](int i) { return members[i]->regroup(without({})); });
+  Status agreed[3];
+  all([&](int i) {
+    agreed[i] = members[i]->agreeOn({{"--epochs", i == 1 ? "3" : "2"}});
+    return Status();
+  });
+  EXPECT_THAT(agreed[1].message(),
+              HasSubstr("its --epochs: 3, the others': 2; start it with"));
+  EXPECT_THAT(agreed[2].message(), HasSubstr("it has another --epochs than"));
+  EXPECT_THAT(members[2]->findGone(), ElementsAre(1));
 }
 
 TEST_F(MembershipAgain, WhoWaitsHearsThatTheOthersMeetAgain) {

@@ -12,6 +12,7 @@
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/cluster_fixture.h"
 #include "test/runtime/cluster/etcd_fixture.h"
+#include "test/runtime/cluster/mortal.h"
 #include <atomic>
 #include <thread>
 
@@ -31,20 +32,22 @@ protected:
     ASSERT_FALSE(parseAddress(address, &store.addresses.emplace_back()));
     for (int i = 0; i < 3; ++i)
       spec.of(Job::Worker).push_back({"127.0.0.1", nextPort++});
-    all([&](int i) { return join(i, &members[i]); });
+    all([&](int i) { return join(i, &members[i], &machines[i]); });
   }
   void TearDown() override {
     for (auto &member : members)
       member.reset();
     EtcdTest::TearDown();
   }
-  Status join(int index, std::unique_ptr<Membership> *out) const {
+  Status join(int index, std::unique_ptr<Membership> *out,
+              Surroundings *machine = nullptr) const {
     MembershipOptions options;
     options.spec = spec;
     options.spec.self = Task{Job::Worker, index};
     options.timeout = 120;
     options.store = store;
     options.isElastic = true;
+    options.surroundings = machine;
     return Membership::join(options, out);
   }
   /// All of `who` do so at once.
@@ -85,6 +88,7 @@ protected:
   static inline int nextPort = 1;
   SharedStore store;
   ClusterSpec spec;
+  Mortal machines[3];
   std::unique_ptr<Membership> members[3];
 };
 
@@ -151,6 +155,24 @@ TEST_P(MembershipChief, OneThatWasLostWithItIsNotWaitedForLong) {
   all([&](int i) { return members[i]->regroup(alone); }, {2});
   EXPECT_THAT(namesAt(2), ElementsAre("worker 2"));
   EXPECT_EQ(members[2]->self(), 0);
+}
+
+/// Nobody watches it yet: the end of its lease tells the one that is left, and
+/// does not end the run.
+TEST_P(MembershipChief, AnElectedOneMayBeLostAtOnce) {
+  for (auto &member : members)
+    member->endStart();
+  machines[0].kill();
+  all([&](int i) { return members[i]->regroup(without({0})); }, {1, 2});
+  machines[1].kill();
+  std::vector<std::vector<std::string>> heard;
+  EXPECT_THAT(members[2]->exchange("test", {"2"}, &heard).message(),
+              HasSubstr("a process of the cluster has ended (worker 1 at "));
+  EXPECT_THAT(members[2]->findGone(), ElementsAre(0));
+  all([&](int i) { return members[i]->regroup(without({}, /*turn=*/1)); }, {2});
+  EXPECT_EQ(members[2]->epoch(), 2);
+  EXPECT_THAT(namesAt(2), ElementsAre("worker 2"));
+  expectHeard({2});
 }
 
 TEST_P(MembershipChief, OfSeveralThatWouldBeOneIs) {

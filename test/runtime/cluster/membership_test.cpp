@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/membership.h"
-#include "runtime/cluster/etcd/server.h"
+#include "test/runtime/cluster/reserved_port.h"
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,6 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A port that was free a moment ago.
-int freePort() {
-  std::unique_ptr<EtcdServer> server;
-  EXPECT_TRUE(EtcdServer::start({}, &server).ok());
-  return server->port();
-}
-
 JobSecret makeSecret(const std::string &text) {
   JobSecret secret;
   EXPECT_TRUE(JobSecret::fromText(text, "a test", &secret).ok());
@@ -38,10 +31,9 @@ JobSecret makeSecret(const std::string &text) {
 class MembershipTest : public testing::Test {
 protected:
   void SetUp() override {
-    int port = freePort();
     for (int i = 0; i < 3; ++i) {
       // Only the chief's is listened at.
-      spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? port : i});
+      spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? int(port) : i});
       options[i].timeout = 20;
     }
     for (int i = 0; i < 3; ++i)
@@ -66,6 +58,7 @@ protected:
       thread.join();
   }
 
+  const ReservedPort port;
   ClusterSpec spec;
   MembershipOptions options[3];
   Status status[3];

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/security/certificates.h"
+#include "runtime/cluster/security/greeting.h"
 #include "runtime/cluster/security/job_secret.h"
 #include "runtime/cluster/security/keyed.h"
 #include "runtime/core/text.h"
@@ -92,6 +93,47 @@ TEST(CertificatesTest, WhoHasTheSecretIsTrusted) {
   EXPECT_FALSE(trusts(one, foreign));
   EXPECT_FALSE(trusts(foreign, one));
   EXPECT_NE(one.key, other.key);
+}
+
+TEST(GreetingTest, ShowsThatAClientHasTheKey) {
+  const std::string one = makeGreeting("a key"), other = makeGreeting("a key");
+  EXPECT_NE(one, other);
+  EXPECT_TRUE(isGreeting("a key", one));
+  EXPECT_FALSE(isGreeting("another key", one));
+  EXPECT_FALSE(isGreeting("a key", other.substr(0, 16) + one.substr(16)));
+  EXPECT_FALSE(isGreeting("a key", one + "s"));
+  for (size_t size = 0; size < one.size(); ++size)
+    EXPECT_FALSE(isGreeting("a key", one.substr(0, size))) << size;
+  // As long as DNS, and so TLS, has it.
+  EXPECT_LE(one.find('.'), 63u);
+}
+
+TEST(GreetingTest, IsFoundInAClientHello) {
+  auto sized = [](int width, const std::string &bytes) {
+    std::string text;
+    for (int i = width; i-- > 0;)
+      text += char(bytes.size() >> 8 * i);
+    return text + bytes;
+  };
+  const std::string name = makeGreeting("a key");
+  const std::string names =
+      sized(2, std::string(1, 0) + sized(2, name)); // one, of a host
+  const std::string extensions =
+      std::string("\0\x17\0\0", 4) + std::string(2, 0) + sized(2, names);
+  const std::string body = std::string("\3\3") + std::string(32, 'r') +
+                           sized(1, std::string(32, 's')) +
+                           sized(2, std::string("\x13\1", 2)) +
+                           sized(1, std::string(1, 0)) + sized(2, extensions);
+  const std::string hello = "\x16\3\1" + sized(2, "\1" + sized(3, body));
+  EXPECT_EQ(findServerName(hello), name);
+  // Of what a stranger has cut or changed anything may be found, but no byte
+  // behind it is read.
+  for (size_t size = 0; size < hello.size(); ++size) {
+    EXPECT_LE(findServerName(std::string(hello, 0, size)).size(), size);
+    std::string changed = hello;
+    changed[size] = char(0xff);
+    EXPECT_LE(findServerName(changed).size(), hello.size());
+  }
 }
 
 TEST_F(SecretFileTest, AFileIsReadThatItsOwnerAloneMay) {

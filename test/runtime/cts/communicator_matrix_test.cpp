@@ -329,7 +329,7 @@ TEST_P(MatrixTest, TypesOfAllWidths) {
 // All types, buckets of two types, all dims; the places' order decides.
 template <typename T>
 void checkReductions(World &world, DataType type, int64_t size,
-                     bool sumsAround) {
+                     bool sumsInOrder) {
   const int64_t outer = 3, block = 5;
   for (int64_t inner : {1, 700}) { // in a publication, and not
     int64_t count = outer * size * block * inner;
@@ -369,7 +369,7 @@ void checkReductions(World &world, DataType type, int64_t size,
       thread.join();
     for (int64_t rank = 0; rank < size; ++rank) {
       EXPECT_EQ(all[rank], all[0]) << name(type);
-      expectSum(all[rank], sum, sumsAround ? size : 0);
+      expectSum(all[rank], sum, sumsInOrder ? 0 : size);
       EXPECT_EQ(counts[rank], std::vector<int64_t>(3, size));
       for (int64_t o = 0; o < outer; ++o)
         for (int64_t i = 0; i < block * inner; ++i)
@@ -380,14 +380,14 @@ void checkReductions(World &world, DataType type, int64_t size,
 }
 
 TEST_P(MatrixTest, ReductionsOfBuckets) {
-  const bool around = GetParam().sumsAround;
+  const bool inOrder = GetParam().order == SumOrder::OfPlaces;
   for (int64_t size : {1, 2, 3, 8}) {
     open({size});
-    checkReductions<float>(*world, manifest::F32, size, around);
-    checkReductions<double>(*world, manifest::F64, size, around);
-    checkReductions<int8_t>(*world, manifest::I8, size, around);
-    checkReductions<int32_t>(*world, manifest::I32, size, around);
-    checkReductions<uint16_t>(*world, manifest::U16, size, around);
+    checkReductions<float>(*world, manifest::F32, size, inOrder);
+    checkReductions<double>(*world, manifest::F64, size, inOrder);
+    checkReductions<int8_t>(*world, manifest::I8, size, inOrder);
+    checkReductions<int32_t>(*world, manifest::I32, size, inOrder);
+    checkReductions<uint16_t>(*world, manifest::U16, size, inOrder);
   }
 }
 

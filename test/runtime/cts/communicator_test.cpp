@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/runtime/cts/communicator_test.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -67,25 +68,40 @@ TEST_P(CommunicatorTest, AllReduceSums) {
   }
 }
 
+/// What a sum of four addends may be, one after another in float.
+std::vector<float> sumsOf(const std::vector<float> &of, SumOrder order) {
+  auto add = [](float a, float b) {
+    volatile float sum = a + b;
+    return float(sum);
+  };
+  if (order == SumOrder::InPairs)
+    return {add(add(of[0], of[1]), add(of[2], of[3]))};
+  std::vector<float> sums;
+  for (size_t first = 0; first < (order == SumOrder::Around ? of.size() : 1);
+       ++first) {
+    sums.push_back(of[first]);
+    for (size_t i = 1; i < of.size(); ++i)
+      sums.back() = add(sums.back(), of[(first + i) % of.size()]);
+  }
+  return sums;
+}
+
 // Sums that depend on the order: every rank has the same bits, those of the
-// order of ranks, wherever the element lies and in whatever order ranks come.
+// backend's order, wherever the element lies and in whatever order ranks come.
 TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
   const int ranks = 4;
   auto world = GetParam().create({ranks}, 20);
   for (int64_t count : {100, 40000}) {
     std::vector<std::vector<float>> data(ranks, std::vector<float>(count));
-    // By the rank that the sum starts at.
-    std::vector<std::vector<float>> sums(ranks, std::vector<float>(count));
+    std::vector<std::vector<float>> sums(count);
     for (int64_t i = 0; i < count; ++i) {
-      for (int rank = 0; rank < ranks; ++rank)
+      std::vector<float> addends;
+      for (int rank = 0; rank < ranks; ++rank) {
         data[rank][i] =
             std::sin(float(i * 31 + rank * 17)) * (rank % 2 ? 1e4f : 1e-3f);
-      for (int start = 0; start < ranks; ++start) {
-        volatile float sum = data[start][i];
-        for (int rank = 1; rank < ranks; ++rank)
-          sum = sum + data[(start + rank) % ranks][i];
-        sums[start][i] = sum;
+        addends.push_back(data[rank][i]);
       }
+      sums[i] = sumsOf(addends, GetParam().order);
     }
     auto given = data;
     std::vector<float> before;
@@ -103,23 +119,18 @@ TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
       }
       before = data[0];
     }
-    int starts = GetParam().sumsAround ? ranks : 1;
-    for (int64_t i = 0; i < count; ++i) {
-      bool isOne = false;
-      for (int start = 0; start < starts; ++start)
-        isOne |= data[0][i] == sums[start][i];
-      ASSERT_TRUE(isOne) << "element " << i << " of " << count;
-    }
+    for (int64_t i = 0; i < count; ++i)
+      ASSERT_TRUE(std::count(sums[i].begin(), sums[i].end(), data[0][i]))
+          << "element " << i << " of " << count;
   }
 }
 
 // Each way to go about it, in place or not, whatever the communicator's own.
 TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
-  for (Algorithm algorithm :
-       {Algorithm::Auto, Algorithm::Ring, Algorithm::ReduceToOne})
-    for (int ranks : {1, 2, 3, 5})
+  for (int ranks : {1, 2, 3, 5, 6, 8}) {
+    auto world = GetParam().create({ranks}, 20);
+    for (const AlgorithmFacts &algorithm : allAlgorithms)
       for (int64_t count : {1, 3, 17, 50000}) {
-        auto world = GetParam().create({ranks}, 20);
         Piece pieces[2] = {};
         pieces[0].type = pieces[1].type = manifest::I32;
         pieces[0].outer = pieces[0].rows = 1;
@@ -129,7 +140,7 @@ TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
         int64_t axis = 0;
         Collective call;
         call.kind = CollectiveKind::AllReduce;
-        call.algorithm = algorithm;
+        call.algorithm = algorithm.algorithm;
         call.axes = {&axis, 1};
         call.pieces = {pieces, 2};
         onRanks(ranks, [&](int rank) {
@@ -141,11 +152,13 @@ TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
           void *targets[2] = {to.data(), inPlace.data()};
           EXPECT_OK(world->rank(rank).runOnce(call, sources, targets));
           for (int64_t i = 0; i < count; ++i)
-            ASSERT_EQ(to[i], int32_t(i) * ranks * (ranks + 1) / 2);
+            ASSERT_EQ(to[i], int32_t(i) * ranks * (ranks + 1) / 2)
+                << algorithm.name;
           EXPECT_EQ(inPlace[0], ranks * (ranks - 1) / 2);
           EXPECT_EQ(inPlace[1], 7 * ranks);
         });
       }
+  }
 }
 
 template <typename T>
@@ -183,8 +196,8 @@ TEST_P(CommunicatorTest, ReductionsOfAllTypes) {
   checkReductions<uint16_t>(b, manifest::BF16, {0x3fc0, 0xc000, 0x4080},
                             {0x4060, 0x4080, 0xc000, 0xc140});
   // Halves that round, overflow, and are subnormal: 2048 + 1 + 1 in f32; what
-  // goes around is rounded by each rank.
-  uint16_t sum = b.sumsAround ? 0x6800 : 0x6801;
+  // is summed on the way is rounded by each rank.
+  uint16_t sum = b.order == SumOrder::OfPlaces ? 0x6801 : 0x6800;
   checkReductions<uint16_t>(b, manifest::F16, {0x6800, 0x3c00, 0x3c00},
                             {sum, 0x6800, 0x3c00, 0x6800});
   checkReductions<uint16_t>(b, manifest::F16, {0x7bff, 0x7bff},

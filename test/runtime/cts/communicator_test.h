@@ -45,13 +45,28 @@ struct Backend {
                                                       double timeout)>;
   /// The mesh's ranks; these and a host behind them.
   Create create, createWithHost;
-  /// An element's sum may start at any rank, and goes around from there.
-  bool sumsAround = false;
+  /// Of its all-reduces, unless a call asks for an algorithm.
+  SumOrder order = SumOrder::OfPlaces;
   /// Who only gives waits for those who take.
   bool giversWait = true;
   /// Who waits in an all-reduce knows of all that are missing.
   bool namesAllMissing = true;
 };
+
+/// Where all-reduces by `algorithm` are made of messages.
+inline Backend ofMessages(std::string name, Backend::Create create,
+                          Backend::Create createWithHost, Algorithm algorithm) {
+  // These wait for one rank, and then for another one.
+  bool hasRounds = algorithm == Algorithm::Ring ||
+                   algorithm == Algorithm::Gather ||
+                   algorithm == Algorithm::HalvingDoubling;
+  return {std::move(name),
+          std::move(create),
+          std::move(createWithHost),
+          factsOf(algorithm).order,
+          /*giversWait=*/false,
+          /*namesAllMissing=*/!hasRounds};
+}
 
 /// What the program that links these tests has; a backend defines it.
 std::vector<Backend> backends();

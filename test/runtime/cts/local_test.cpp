@@ -32,7 +32,7 @@ Backend local(std::string name, int spin, int threads,
       return createLocal(mesh, timeout, spin, threads, algorithm, host);
     };
   };
-  return {name, create(false), create(true), algorithm == Algorithm::Ring};
+  return {name, create(false), create(true), factsOf(algorithm).order};
 }
 
 TEST(LocalWorld, RefusesWrongMeshes) {
@@ -103,13 +103,17 @@ TEST(LocalWorld, GivesACpuToWhoHasNone) {
 } // namespace
 
 std::vector<Backend> backends() {
-  return {local("Sleeping", 0, 1),
-          local("Spinning", 200, 1),
-          local("WithTeams", 0, 2),
-          local("Ring", 0, 1, Algorithm::Ring),
-          local("RingWithTeams", 0, 2, Algorithm::Ring),
-          local("ReduceToOne", 0, 1, Algorithm::ReduceToOne),
-          local("ReduceToOneWithTeams", 0, 2, Algorithm::ReduceToOne)};
+  std::vector<Backend> all = {local("Sleeping", 0, 1),
+                              local("Spinning", 200, 1)};
+  for (const AlgorithmFacts &one : allAlgorithms) {
+    if (!one.isOfMemory)
+      continue;
+    if (one.algorithm != Algorithm::Auto)
+      all.push_back(local(one.name, 0, 1, one.algorithm));
+    all.push_back(
+        local(std::string(one.name) + "_with_teams", 0, 2, one.algorithm));
+  }
+  return all;
 }
 
 } // namespace dist::cts

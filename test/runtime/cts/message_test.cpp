@@ -10,6 +10,7 @@
 #include "runtime/comm/message/memory/memory.h"
 #include "runtime/device/cpu/team.h"
 #include "test/runtime/cts/communicator_test.h"
+#include "test/runtime/cts/message_apart.h"
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -40,60 +41,10 @@ Backend messages(std::string name, int spin, int threads,
       return createMessages(mesh, timeout, spin, threads, algorithm, host);
     };
   };
-  Backend backend{name, create(false), create(true),
-                  algorithm == Algorithm::Ring};
-  backend.giversWait = false;
-  // In a ring each waits for its neighbour, and so in a round.
-  backend.namesAllMissing =
-      algorithm != Algorithm::Ring && algorithm != Algorithm::Gather;
-  return backend;
+  return ofMessages(name, create(false), create(true), algorithm);
 }
 
 using Kind = CollectiveKind;
-
-/// Worlds of one rank each, as processes have them.
-struct Apart {
-  MessageOptions options;
-  std::vector<Algorithm> ways; // by rank, where they differ
-  std::vector<std::unique_ptr<MessageWorld>> worlds;
-
-  explicit Apart(int ranks, double timeout = 20) {
-    options.mesh = {ranks};
-    options.timeout = timeout;
-    options.spinMicroseconds = 0;
-    options.nameRank = [](int rank) {
-      return "rank " + std::to_string(rank) + " of worker w" +
-             std::to_string(rank);
-    };
-  }
-  void open() {
-    for (auto &end : makeMemoryTransports(options.mesh[0])) {
-      if (!ways.empty())
-        options.allReduce = ways[worlds.size()];
-      worlds.emplace_back();
-      std::vector<std::unique_ptr<Transport>> own;
-      own.push_back(std::move(end));
-      Status status =
-          MessageWorld::create(options, std::move(own), &worlds.back());
-      EXPECT_TRUE(status.ok()) << status.message();
-    }
-  }
-  Communicator &rank(int rank) { return worlds[rank]->rank(rank); }
-  template <typename Body> std::vector<Status> onAll(Body body) {
-    std::vector<Status> status(worlds.size());
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < worlds.size(); ++i)
-      threads.emplace_back([&, i] { status[i] = body(rank(i)); });
-    for (std::thread &thread : threads)
-      thread.join();
-    return status;
-  }
-};
-
-Status sumOne(Communicator &rank, int32_t op = 5) {
-  float value = 1;
-  return rank.allReduce(op, &value, 1, manifest::F32, Reduction::Sum, 1);
-}
 
 /// A bucket of all-reduced pieces, or one piece that is cut in rows.
 struct Sums {
@@ -155,9 +106,10 @@ sum(const Sums &sums, int ranks, const std::function<Communicator &(int)> &at) {
   return results;
 }
 
-// Of many slices, in place and not: each way sums in the order of ranks.
+// Of many slices, in place and not: each way sums in the order of ranks, or in
+// that which it has in memory, too.
 TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
-  for (int ranks : {2, 3, 4, 5, 8}) {
+  for (int ranks : {2, 3, 4, 5, 6, 8}) {
     WorldOptions local;
     local.mesh = {ranks};
     local.spinMicroseconds = 0;
@@ -177,6 +129,10 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
           Sums{Kind::AllReduce, Algorithm::Auto, {1500000, 7, 300001, 1, 1}},
           Sums{Kind::AllReduce, Algorithm::Ring, {700000, 7, 1, 100001}},
           Sums{Kind::AllReduce, Algorithm::ReduceToOne, {700000, 7, 1}},
+          Sums{Kind::AllReduce, Algorithm::HalvingDoubling, {3, 1, 200}},
+          Sums{Kind::AllReduce,
+               Algorithm::HalvingDoubling,
+               {150001, 7, 1, 40001}},
           Sums{Kind::ReduceScatter, Algorithm::Auto, {70001, 1, 5}}}) {
       auto expected = sum(sums, ranks, [&](int r) -> Communicator & {
         return memory->rank(r);
@@ -197,15 +153,6 @@ TEST(MessageWorld, SumsHaveTheBitsOfMemory) {
       }
     }
   }
-}
-
-TEST(MessageWorld, RefusesWaysThatDiffer) {
-  Apart two(2);
-  two.ways = {Algorithm::Auto, Algorithm::Gather};
-  two.open();
-  for (const Status &status :
-       two.onAll([](Communicator &rank) { return sumOne(rank); }))
-    EXPECT_NE(status.message().find("different"), std::string::npos);
 }
 
 // In ceil(log2(ranks)) messages of a rank, not in ranks - 1.
@@ -242,139 +189,6 @@ TEST(MessageWorld, CountsWhatItSends) {
   EXPECT_EQ(sent(1 << 20).messages, 8);
 }
 
-TEST(MessageWorld, NamesWhoIsLost) {
-  Apart three(3);
-  three.open();
-  std::vector<Status> status = three.onAll([&](Communicator &rank) {
-    if (rank.rank() == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
-      three.worlds[1].reset();
-      return Status();
-    }
-    return sumOne(rank);
-  });
-  for (int rank : {0, 2}) {
-    EXPECT_EQ(status[rank].code(), StatusCode::Unavailable);
-    EXPECT_NE(status[rank].message().find(
-                  "all_reduce failed (op 5): rank 1 of worker w1 was lost: its "
-                  "end was closed"),
-              std::string::npos)
-        << status[rank].message();
-  }
-}
-
-// Two that only give meet nobody then, but at their next collective.
-TEST(MessageWorld, RememberWhatWasDifferent) {
-  Apart two(2);
-  two.open();
-  std::vector<Status> status = two.onAll([&](Communicator &rank) {
-    float value = 0;
-    Status first = rank.broadcast(3, &value, 4, rank.rank(), 1);
-    return first.ok() ? sumOne(rank) : first;
-  });
-  for (const Status &one : status) {
-    EXPECT_FALSE(one.ok());
-    EXPECT_NE(one.message().find("different collectives"), std::string::npos)
-        << one.message();
-  }
-}
-
-// A rank that computes says why at its next call, and who has blamed it.
-TEST(MessageWorld, AbortReachesWhoIsElsewhere) {
-  for (std::string why : {"rank 0 met a wrong label", "worker w1 is silent"}) {
-    Apart two(2);
-    two.open();
-    two.rank(0).abort(0, why);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    Status status = sumOne(two.rank(1));
-    EXPECT_EQ(status.code(), StatusCode::Unavailable);
-    if (why[0] == 'w')
-      why = "rank 0 of worker w0 says of this process: " + why;
-    EXPECT_NE(status.message().find(": " + why), std::string::npos) << why;
-  }
-}
-
-// One begins anew before the other has: its messages wait.
-TEST(MessageWorld, GenerationsDoNotMeet) {
-  Apart two(2);
-  two.open();
-  int64_t axis = 0;
-  int32_t value = 1;
-  void *data = &value;
-  Piece piece{};
-  piece.type = manifest::I32;
-  piece.outer = piece.rows = 1;
-  piece.bytes = 4;
-  Collective call;
-  call.axes = {&axis, 1};
-  call.pieces = {&piece, 1};
-  call.kind = Kind::Send;
-  call.peer = 1;
-  EXPECT_TRUE(two.rank(0).runOnce(call, &data, &data).ok());
-  two.worlds[0]->reset();
-  value = 2;
-  EXPECT_TRUE(two.rank(0).runOnce(call, &data, &data).ok());
-  two.worlds[1]->reset();
-  call.kind = Kind::Recv;
-  call.peer = 0;
-  value = 0;
-  Status status = two.rank(1).runOnce(call, &data, &data);
-  EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(value, 2);
-}
-
-/// One sum of a step, of a number there.
-Status sumNumbered(Communicator &rank, int32_t number) {
-  int64_t axis = 0;
-  Piece piece{};
-  piece.type = manifest::F32;
-  piece.outer = piece.rows = 1;
-  piece.bytes = 4;
-  Collective call;
-  call.kind = Kind::AllReduce;
-  call.op = 5;
-  call.axes = {&axis, 1};
-  call.pieces = {&piece, 1};
-  std::unique_ptr<CollectivePlan> plan;
-  DIST_RETURN_IF_ERROR(rank.prepare(call, &plan));
-  plan->number = number;
-  float value = 1;
-  void *buffer = &value;
-  return rank.run(*plan, &buffer, &buffer);
-}
-
-// One left a step out: the others do not take its sums for theirs.
-TEST(MessageWorld, StepsDoNotMeet) {
-  Apart two(2);
-  two.open();
-  std::vector<Status> status = two.onAll([&](Communicator &rank) {
-    rank.beginStep();
-    if (rank.rank() == 1)
-      rank.beginStep();
-    return sumNumbered(rank, 0);
-  });
-  std::string both = status[0].message() + status[1].message();
-  EXPECT_FALSE(status[0].ok());
-  EXPECT_FALSE(status[1].ok());
-  EXPECT_NE(both.find("different collectives"), std::string::npos) << both;
-  EXPECT_NE(both.find("in steps 2 and 1"), std::string::npos) << both;
-}
-
-TEST(MessageWorld, NumbersComeInOrder) {
-  Apart two(2);
-  two.open();
-  for (const Status &status : two.onAll([&](Communicator &rank) {
-         rank.beginStep();
-         return sumNumbered(rank, 1);
-       }))
-    EXPECT_TRUE(status.ok()) << status.message();
-  Status status = sumNumbered(two.rank(0), 0);
-  EXPECT_EQ(status.code(), StatusCode::Internal);
-  EXPECT_NE(status.message().find("it is number 0 of those with these ranks"),
-            std::string::npos)
-      << status.message();
-}
-
 TEST(MessageWorld, RefusesEndsOfOthers) {
   MessageOptions options;
   options.mesh = {3};
@@ -387,14 +201,13 @@ TEST(MessageWorld, RefusesEndsOfOthers) {
 } // namespace
 
 std::vector<Backend> backends() {
-  return {messages("Sleeping", 0, 1),
-          messages("Spinning", 200, 1),
-          messages("WithTeams", 0, 2),
-          messages("Ring", 0, 1, Algorithm::Ring),
-          messages("ReduceToOne", 0, 1, Algorithm::ReduceToOne),
-          messages("Exchange", 0, 1, Algorithm::Exchange),
-          messages("Gather", 0, 1, Algorithm::Gather),
-          messages("Parts", 0, 1, Algorithm::Parts)};
+  std::vector<Backend> all = {messages("Sleeping", 0, 1),
+                              messages("Spinning", 200, 1),
+                              messages("WithTeams", 0, 2)};
+  for (const AlgorithmFacts &one : allAlgorithms)
+    if (one.algorithm != Algorithm::Auto)
+      all.push_back(messages(one.name, 0, 1, one.algorithm));
+  return all;
 }
 
 } // namespace dist::cts

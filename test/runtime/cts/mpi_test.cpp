@@ -13,6 +13,7 @@
 
 #include "runtime/comm/local/local.h"
 #include "runtime/comm/mpi/mpi.h"
+#include "test/runtime/cts/all_kinds_step.h"
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -191,19 +192,12 @@ TEST_F(Mpi, GroupsAndOrdersOfAxes) {
 
 TEST_F(Mpi, SendsDoNotWait) {
   open({ranks});
-  int64_t axis = 0;
-  Piece piece{};
-  piece.type = manifest::I32;
-  piece.outer = piece.rows = 1;
-  piece.bytes = 4 << 16;
-  Collective call;
-  call.axes = {&axis, 1};
-  call.pieces = {&piece, 1};
+  DenseCollective message(Kind::Send, 0, 1, manifest::I32, 4 << 16);
+  Collective &call = message.call;
   // Each sends to the next, and only then hears from the one before.
   std::vector<int32_t> own(1 << 16, self), others(1 << 16);
   void *from = own.data(), *to = others.data();
   for (int round = 0; round < 3; ++round) {
-    call.kind = Kind::Send;
     call.tag = 5;
     call.peer = (self + 1) % ranks;
     EXPECT_TRUE(world->rank(self).runOnce(call, &from, nullptr).ok());
@@ -215,6 +209,91 @@ TEST_F(Mpi, SendsDoNotWait) {
     Status status = world->rank(self).runOnce(call, nullptr, &to);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(others, std::vector<int32_t>(1 << 16, call.peer));
+  }
+}
+
+// The second group of each rank meets while its first waits for a rank that
+// comes when that is over.
+TEST_F(Mpi, AGroupDoesNotWaitForAnother) {
+  if (ranks != 4)
+    GTEST_SKIP() << "two axes of two ranks are needed";
+  open({2, 2});
+  Communicator &rank = world->rank(self);
+  auto sum = [&](uint32_t axes, int expected) {
+    std::vector<int32_t> data(30000, self);
+    Status status =
+        rank.allReduce(int32_t(axes), data.data(), int64_t(data.size()),
+                       manifest::I32, Reduction::Sum, axes);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(data.front(), expected);
+    EXPECT_EQ(data.back(), expected);
+  };
+  auto sumMany = [&](int expected) {
+    for (int i = 0; i < 10; ++i)
+      sum(2, expected);
+  };
+  if (self == 0) {
+    std::thread beside([&] { sum(1, 2); });
+    sumMany(1);
+    // From here on the rank that is late may come.
+    EXPECT_TRUE(rank.barrier(9, 2).ok());
+    beside.join();
+  } else if (self == 1) {
+    sumMany(1);
+    EXPECT_TRUE(rank.barrier(9, 2).ok());
+    sum(1, 4);
+  } else if (self == 3) {
+    sum(1, 4);
+    EXPECT_TRUE(rank.barrier(9, 2).ok());
+  } else {
+    EXPECT_TRUE(rank.barrier(9, 2).ok());
+    sum(1, 2);
+  }
+  EXPECT_TRUE(rank.barrier(9, 3).ok());
+}
+
+// What a plan sent has its memory until MPI has taken it.
+TEST_F(Mpi, ASendIsNotOverwritten) {
+  open({ranks});
+  DenseCollective message(self == 0 ? Kind::Send : Kind::Recv, 0, 1,
+                          manifest::I32, 4 << 16);
+  message.call.tag = 6;
+  message.call.peer = self == 0 ? 1 : 0;
+  std::unique_ptr<CollectivePlan> plan;
+  if (self < 2)
+    ASSERT_TRUE(world->rank(self).prepare(message.call, &plan).ok());
+  for (int i = 0; self < 2 && i < 4; ++i) {
+    std::vector<int32_t> data(1 << 16, self == 0 ? i : -1);
+    void *buffer = data.data();
+    Status status = world->rank(self).run(*plan, &buffer, &buffer);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(data, std::vector<int32_t>(1 << 16, i));
+  }
+}
+
+// A sum has what goes alone, where what comes replaces it, and 16-bit floats as
+// f32: however many ranks there are.
+TEST_F(Mpi, SumsPackWhatIsTheirOwn) {
+  open({ranks});
+  constexpr int64_t bytes = 1 << 20;
+  std::unique_ptr<CollectivePlan> plan;
+  DenseCollective sum(Kind::AllReduce, 3, 1, manifest::F32, bytes);
+  ASSERT_TRUE(world->rank(self).prepare(sum.call, &plan).ok());
+  EXPECT_LT(plan->memory->bytes(), 2 * bytes);
+  DenseCollective half(Kind::AllReduce, 4, 1, manifest::BF16, bytes);
+  ASSERT_TRUE(world->rank(self).prepare(half.call, &plan).ok());
+  EXPECT_LT(plan->memory->bytes(), 4 * bytes);
+}
+
+// Nor does the library that has MPI in it; what MPI takes itself is not
+// counted.
+TEST_F(Mpi, StepsTakeNone) {
+  open({ranks});
+  int64_t fewest = -1, before = allocations.load();
+  countFewestAllocations(world->rank(self), 4, 1, &fewest);
+  EXPECT_EQ(fewest, 0);
+  if (isCounted) {
+    EXPECT_GT(allocations.load(), before) << "what is prepared is counted";
   }
 }
 

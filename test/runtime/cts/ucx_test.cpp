@@ -30,11 +30,7 @@ Backend processes(std::string name, bool sharedMemory,
       return ProcessWorld::create(setup);
     };
   };
-  Backend backend{name, create(false), create(true),
-                  algorithm == Algorithm::Ring};
-  backend.giversWait = false;
-  backend.namesAllMissing = algorithm != Algorithm::Ring;
-  return backend;
+  return ofMessages(name, create(false), create(true), algorithm);
 }
 
 struct Ucx : testing::TestWithParam<bool> {
@@ -264,16 +260,18 @@ INSTANTIATE_TEST_SUITE_P(Wires, Ucx, testing::Bool(), [](const auto &info) {
 std::vector<Backend> backends() {
   return {processes("SharedMemory", true), processes("Tcp", false),
           processes("Ring", true, Algorithm::Ring),
-          processes("ReduceToOne", true, Algorithm::ReduceToOne)};
+          processes("ReduceToOne", true, Algorithm::ReduceToOne),
+          processes("HalvingDoubling", true, Algorithm::HalvingDoubling)};
 }
 
 } // namespace dist::cts
 
 int main(int count, char **arguments) {
   dist::prepareUcx();
-  if (count == 4 && std::string(arguments[1]) == "--serve-rank")
+  if (count == 5 && std::string(arguments[1]) == "--serve-rank")
     return dist::cts::serveRank(std::atoi(arguments[2]),
-                                std::atoi(arguments[3]));
+                                std::atoi(arguments[3]),
+                                std::atoi(arguments[4]));
   testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();
 }

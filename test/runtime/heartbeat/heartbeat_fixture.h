@@ -90,12 +90,17 @@ protected:
     EXPECT_TRUE(Socket::connect({"127.0.0.1", port}, 5000, &socket).ok());
     return std::make_unique<Connection>(std::move(socket));
   }
-  /// A member that is the test's own.
-  std::unique_ptr<Connection> enter(int member) {
+  /// A member that is the test's own, and has the chief's answer alone.
+  std::unique_ptr<Connection> reachChief(int member) {
     std::unique_ptr<Connection> connection;
     Status status =
         connectToChief({"127.0.0.1", port}, key, member, 60000, &connection);
     EXPECT_TRUE(status.ok()) << status.message();
+    return connection;
+  }
+  /// One that has said hello.
+  std::unique_ptr<Connection> enter(int member) {
+    std::unique_ptr<Connection> connection = reachChief(member);
     proto::Control hello;
     hello.mutable_hello();
     EXPECT_TRUE(connection->send(hello));

@@ -63,6 +63,26 @@ TEST_F(HeartbeatTest, AnEndWithoutAWordIsToldToAll) {
   EXPECT_THAT(late.abortedFor(), why);
 }
 
+// The chief may see in one look that it came, what it said, and its end.
+TEST_F(HeartbeatTest, AnEndAtTheDoorIsToldToAll) {
+  serve(0);
+  join(1, 0);
+  std::unique_ptr<Connection> lost = reachChief(2);
+  lost.reset(); // before its hello
+  const char *why = "worker 2 at 127.0.0.1:3 (process 102) has ended";
+  EXPECT_THAT(failureOf(0), HasSubstr(why));
+  EXPECT_THAT(failureOf(1), HasSubstr(why));
+}
+
+// As one whose process is frozen there.
+TEST_F(HeartbeatTest, SilenceAtTheDoorIsToldToAll) {
+  serve(0.3);
+  join(1, 60);
+  std::unique_ptr<Connection> silent = reachChief(2);
+  EXPECT_THAT(failureOf(1), HasSubstr("worker 2 at 127.0.0.1:3 (process 102) "
+                                      "shows no sign of life for 0.3"));
+}
+
 TEST_F(HeartbeatTest, SilenceIsToldToAllAndToWhoWasSilent) {
   serve(0.3);
   join(1, 60);
@@ -76,6 +96,39 @@ TEST_F(HeartbeatTest, SilenceIsToldToAllAndToWhoWasSilent) {
     return !heard.empty() && heard.back().has_loss();
   }));
   EXPECT_EQ(heard.back().loss().member(), 2);
+}
+
+// As with parameter servers, to which lost workers come back.
+TEST_F(HeartbeatTest, AnAdmittedMemberIsWatchedAsTheOthersAre) {
+  outlivesMembers = true;
+  serve(0);
+  join(1, 0);
+  std::unique_ptr<Connection> none = enter(3); // it is no member yet
+  std::vector<proto::Control> heard;
+  EXPECT_TRUE(holds([&] { return !none->receive(&heard); }));
+  members[0]->admit({"worker 1", "127.0.0.1:2", "here", 104});
+  HeartbeatOptions options = optionsOf(3, 0);
+  options.members.resize(4);
+  std::unique_ptr<Heartbeat> back;
+  Status status = Heartbeat::join(options, "127.0.0.1", endpoint, &back);
+  ASSERT_TRUE(status.ok()) << status.message();
+  back->begin(7);
+  EXPECT_TRUE(holds([&] {
+    return members[0]->status().members_size() == 4 &&
+           members[0]->status().members(3).step() == 7;
+  }));
+  EXPECT_EQ(members[0]->status().members(3).process(), 104);
+  back.reset();
+  std::unique_ptr<Connection> again = enter(3);
+  again.reset();
+  // The others hear of it, who do not know its number; one that comes later,
+  // too.
+  ASSERT_TRUE(holds([&] { return !members[1]->findLost(false).empty(); }));
+  EXPECT_EQ(members[1]->findLost(false)[0].member, 3);
+  EXPECT_THAT(members[1]->findLost(false)[0].why,
+              HasSubstr("worker 1 at 127.0.0.1:2 (process 104) has ended"));
+  join(2, 0);
+  EXPECT_TRUE(holds([&] { return !members[2]->findLost(false).empty(); }));
 }
 
 // As with parameter servers, whose steps any worker runs.

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sys/socket.h>
 
 using namespace dist;
@@ -66,6 +67,26 @@ TEST(ClusterStatusTest, BeforeTheFirstStep) {
   EXPECT_TRUE(json["slowest"].is_null());
   EXPECT_TRUE(json["members"][1]["beat_age_s"].is_null());
   EXPECT_THAT(formatMetrics(status), Not(HasSubstr("dist_slowest{")));
+}
+
+/// A task whose process was lost, and has another one by now.
+TEST(ClusterStatusTest, OfATaskTheNewestProcessIsShown) {
+  proto::ClusterStatus status = makeStatus();
+  proto::ClusterStatus::Member &back = *status.add_members();
+  back = status.members(0);
+  status.mutable_members(0)->set_state(proto::ClusterStatus::Member::LOST);
+  back.set_process(99);
+  const std::string table = formatStatus(status);
+  EXPECT_THAT(table, AllOf(HasSubstr("  99       works"),
+                           Not(HasSubstr("is lost")), HasSubstr("worker 1")));
+  auto json = nlohmann::json::parse(formatStatusJson(status));
+  ASSERT_EQ(json["members"].size(), 2u);
+  EXPECT_EQ(json["members"][0]["process"], 99);
+  // A series of one name and label twice is refused by who reads it.
+  const std::string metrics = formatMetrics(status);
+  const std::string up = "dist_worker_up{task=\"worker 0\"} ";
+  EXPECT_EQ(metrics.find(up), metrics.rfind(up));
+  EXPECT_THAT(metrics, HasSubstr(up + "1"));
 }
 
 // The answer is another program's: nothing in it is taken on trust.

@@ -14,6 +14,15 @@ bool MembershipRun::allWork() const {
   });
 }
 
+/// The one whose turn it is to be the chief is killed, too: before it has
+/// closed the roll, before the others watch it, or at work.
+void MembershipRun::loseNext() {
+  for (int task = 0; task < tasks; ++task)
+    for (auto &[number, process] : processes)
+      if (process.task == task && process.hasWorked && !isGone(number))
+        return simulator.crashAfter(number, int(simulator.below(60)));
+}
+
 /// Meets one of the processes that are there.
 void MembershipRun::disturb() {
   std::vector<int> there;
@@ -24,9 +33,13 @@ void MembershipRun::disturb() {
     return;
   const int victim = there[simulator.below(there.size())];
   Process &process = processes.at(victim);
-  if (process.task > 0 && allWork() && simulator.chance(0.5))
+  if ((process.task > 0 || isShared) && allWork() && simulator.chance(0.5)) {
+    if (isElastic && isShared && simulator.chance(0.5))
+      simulator.at(simulator.now() + upTo(milliseconds(1500)),
+                   [this] { loseNext(); });
     return simulator.crash(victim);
-  chiefGoesOn = false;
+  }
+  goesOn = false;
   switch (simulator.below(5)) {
   case 0:
     simulator.crashAfter(victim, int(simulator.below(60)));
@@ -50,6 +63,7 @@ void MembershipRun::disturb() {
 }
 
 void MembershipRun::disturbStore() {
+  goesOn = false;
   StoreMachine &machine = *stores.at(kStoreAddress);
   switch (simulator.below(4)) {
   case 0:
@@ -85,7 +99,7 @@ void MembershipRun::planFaults() {
   const int count = simulator.chance(0.2) ? 0 : 1 + int(simulator.below(4));
   for (int i = 0; i < count; ++i) {
     isCalm = false;
-    const bool isStores = !isElastic && simulator.chance(0.4);
+    const bool isStores = isShared && simulator.chance(0.4);
     simulator.at(simulator.now() +
                      upTo(simulator.chance(0.3) ? seconds(1) : seconds(30)),
                  [this, isStores] { isStores ? disturbStore() : disturb(); });
@@ -93,11 +107,11 @@ void MembershipRun::planFaults() {
   if (count > 0 && !isElastic && simulator.chance(0.3))
     faults.lost = 0.05;
   if (simulator.chance(0.1)) {
-    isCalm = chiefGoesOn = false;
+    isCalm = goesOn = false;
     start(int(simulator.below(uint64_t(tasks))));
   }
   if (simulator.chance(0.05)) {
-    isCalm = chiefGoesOn = false;
+    isCalm = goesOn = false;
     processes.begin()->second.program = "another";
   }
 }

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The shipped membership, in the processes of one job: under --elastic, with
-// the chief's store, or in a coordinator's, whose machine may crash. Processes
-// crash, freeze, are cut off and started again, some of them while those before
-// them still are.
+// the chief's store or a coordinator's, in which they elect a new chief, or all
+// together in a coordinator's, whose machine may crash. Processes crash,
+// freeze, are cut off and started again, some of them while those before them
+// still are, and some with another program.
 //
 //===----------------------------------------------------------------------===//
 #include "test/runtime/simulation/membership_run.h"
@@ -18,12 +19,14 @@ namespace dist::simulation {
 
 /// However the faults fall, the run is over by then.
 static constexpr std::chrono::minutes kLimit{20};
+static constexpr int kMostEpochs = 200;
 static constexpr double kStartSeconds = 60;
 static constexpr microseconds kLook{100000};
 
 MembershipRun::MembershipRun(uint64_t seed, bool isTraced)
     : simulator(seed, isTraced), disk(simulator),
-      isElastic(simulator.chance(0.5)) {
+      isElastic(simulator.chance(0.67)),
+      isShared(!isElastic || simulator.chance(0.5)) {
   tasks = 2 + int(simulator.below(3));
   work = upTo(seconds(30));
   restarts.assign(tasks, 2);
@@ -41,7 +44,7 @@ MembershipRun::MembershipRun(uint64_t seed, bool isTraced)
       }
     restartLater(processes.at(number).task);
   };
-  if (isElastic)
+  if (!isShared)
     return;
   stores[kStoreAddress] = std::make_shared<StoreMachine>(simulator, -1, &disk);
   (void)stores[kStoreAddress]->start();
@@ -63,7 +66,9 @@ MembershipRun::Process &MembershipRun::start(int task) {
   Process &made = processes[*number];
   made.task = task;
   made.number = *number;
-  made.program = "program";
+  const bool isLate = made.number >= tasks;
+  made.program =
+      isElastic && isLate && simulator.chance(0.15) ? "another" : "program";
   made.machine = std::make_unique<Machine>(simulator, faults, stores, *number);
   return made;
 }
@@ -123,7 +128,7 @@ Status MembershipRun::live(Process &own) {
     options.spec.of(Job::Worker).push_back({"127.0.0.1", 2000 + task});
   options.spec.self = Task{Job::Worker, own.task};
   options.isElastic = isElastic;
-  if (!isElastic)
+  if (isShared)
     options.store = {{{"127.0.0.1", 2379}}, /*isCoordinator=*/true};
   options.timeout = kStartSeconds;
   options.note = [this](const std::string &line) { simulator.trace(line); };
@@ -132,32 +137,59 @@ Status MembershipRun::live(Process &own) {
   DIST_RETURN_IF_ERROR(Membership::join(options, &membership));
   while (true) {
     accept(own, *membership);
-    DIST_RETURN_IF_ERROR(membership->shareFacts({own.program, {}}));
-    for (int number : listOf(*membership))
-      if (processes.at(number).program != own.program)
-        simulator.fail("programs differ, and nobody minds");
-    DIST_RETURN_IF_ERROR(begin(own, *membership, "addresses"));
-    if (!isElastic)
-      return workAt(own, *membership);
     bool regroups = false;
-    Status worked = workOn(own, *membership, &regroups);
+    Status status = beginEpoch(own, *membership);
+    if (status.ok() && !isElastic)
+      return workAt(own, *membership);
+    if (status.ok())
+      status = workOn(own, *membership, &regroups);
     own.works = false;
-    DIST_RETURN_IF_ERROR(std::move(worked));
+    regroups |= !status.ok() && beginsAgain(own, *membership, status);
     if (!regroups)
-      return Status();
-    RegroupOptions regrouping;
-    Epoch &epoch = epochOf(*membership);
-    regrouping.lost = [this, &epoch, list = listOf(*membership)] {
-      findLost(list, epoch);
-      std::vector<int> lost;
-      for (int member = 0; member < int(list.size()); ++member)
-        if (epoch.lost.count(list[member]))
-          lost.push_back(member);
-      return lost;
-    };
-    simulator.trace("meets again");
-    DIST_RETURN_IF_ERROR(membership->regroup(regrouping));
+      return status;
+    DIST_RETURN_IF_ERROR(meetAgain(*membership));
   }
+}
+
+Status MembershipRun::beginEpoch(Process &own, Membership &membership) {
+  DIST_RETURN_IF_ERROR(membership.shareFacts({own.program, {}}));
+  for (int number : listOf(membership))
+    if (processes.at(number).program != own.program)
+      simulator.fail("programs differ, and nobody minds");
+  return begin(own, membership, "addresses");
+}
+
+/// As dist-run decides it, where an epoch fails before it has done anything.
+bool MembershipRun::beginsAgain(const Process &own, Membership &membership,
+                                const Status &failed) {
+  if (!isElastic || membership.epoch() == 0 ||
+      failed.code() != StatusCode::Unavailable || simulator.isGhost())
+    return false;
+  const List list = listOf(membership);
+  Epoch &epoch = epochOf(membership);
+  findLost(list, epoch);
+  std::set<int> lost = epoch.lost;
+  for (int member : membership.findGone())
+    lost.insert(list[size_t(member)]);
+  return (membership.othersMeetAgain() || !lost.empty()) &&
+         lost.count(own.number) == 0 && (isShared || lost.count(list[0]) == 0);
+}
+
+Status MembershipRun::meetAgain(Membership &membership) {
+  RegroupOptions regrouping;
+  Epoch &epoch = epochOf(membership);
+  regrouping.lost = [this, &epoch, list = listOf(membership)] {
+    findLost(list, epoch);
+    std::vector<int> lost;
+    for (int member = 0; member < int(list.size()); ++member)
+      if (epoch.lost.count(list[member]))
+        lost.push_back(member);
+    return lost;
+  };
+  if (membership.epoch() > kMostEpochs)
+    simulator.fail("they meet again and again, and do nothing else");
+  simulator.trace("meets again");
+  return membership.regroup(regrouping);
 }
 
 /// As heartbeats do: who is gone, or is frozen for a second.
@@ -174,7 +206,7 @@ Status MembershipRun::look(int own, Membership &membership, Epoch &epoch) {
   findLost(list, epoch);
   // One that has slept may hear of it late.
   const bool isGivenUp = epoch.lost.count(own) && simulator.chance(0.5);
-  if (isGivenUp || epoch.lost.count(list[0]))
+  if (isGivenUp || (!isShared && epoch.lost.count(list[0])))
     return Status::error(StatusCode::Unavailable, "a process is lost", "", "");
   return Status();
 }
@@ -192,7 +224,7 @@ Status MembershipRun::workOn(Process &own, Membership &membership,
       return Status();
     // The first collective is done when all have come.
     if (!isStarted && epoch.arrived.size() == count) {
-      isStarted = own.works = true;
+      isStarted = own.works = own.hasWorked = true;
       membership.endStart();
     }
     DIST_RETURN_IF_ERROR(look(own.number, membership, epoch));
@@ -248,9 +280,9 @@ void MembershipRun::checkEnd() {
       continue;
     if (!simulator.isDone(number))
       simulator.fail(nameOf(number) + " never ends");
-    if (isElastic && chiefGoesOn && process.task == 0 && !process.result.ok())
-      simulator.fail("the chief could have gone on: " +
-                     process.result.message());
+    if (isElastic && goesOn && process.hasWorked && !process.result.ok())
+      simulator.fail(nameOf(number) +
+                     " could have gone on: " + process.result.message());
     if (isCalm && !process.result.ok())
       simulator.fail("nothing was wrong, and " + nameOf(number) +
                      " has failed: " + process.result.message());

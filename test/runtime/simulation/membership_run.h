@@ -30,6 +30,7 @@ private:
     int task = 0,
         number = 0;     // its number is the simulator's, and that it tells
     bool works = false; // in step with the others of its epoch
+    bool hasWorked = false;
     std::string program;
     std::unique_ptr<Machine> machine;
     Status result;
@@ -45,6 +46,10 @@ private:
   void restartLater(int task);
   Status live(Process &own);
   Status begin(Process &own, Membership &membership, const std::string &what);
+  Status beginEpoch(Process &own, Membership &membership);
+  bool beginsAgain(const Process &own, Membership &membership,
+                   const Status &failed);
+  Status meetAgain(Membership &membership);
   Status workOn(Process &own, Membership &membership, bool *regroups);
   Status workAt(Process &own, Membership &membership);
   Status look(int own, Membership &membership, Epoch &epoch);
@@ -63,6 +68,7 @@ private:
 
   void planFaults();
   void disturb();
+  void loseNext();
   bool allWork() const;
   void disturbStore();
   void restartStore();
@@ -73,13 +79,15 @@ private:
   NetworkFaults faults;
   Stores stores;
   Disk disk;
-  const bool isElastic;
+  /// Members go on without who is lost; in a store that is none of theirs they
+  /// have an elected chief, too.
+  const bool isElastic, isShared;
   int tasks = 0;
   Duration work{};
   /// None has been disturbed: all must end well.
   bool isCalm = true;
-  /// Nothing but ends of workers at work: the chief goes on without them.
-  bool chiefGoesOn = true;
+  /// Nothing but ends of members at work, whom the others can do without.
+  bool goesOn = true;
   std::set<std::pair<int, int>> cuts;          // process, owner of a store
   std::map<int, Process> processes;            // by number
   std::vector<int> restarts;                   // that are left, by task

@@ -3,8 +3,12 @@
 import os
 import sys
 
+BEATS, DETECTOR, HEARTBEAT = (f"runtime/cluster/heartbeat/{name}.cpp" for name in ("heartbeat_thread", "detector", "heartbeat"))
+FOLDER, SAVING, STATE_FILE, VALUES = (f"runtime/checkpoint/{name}.cpp" for name in ("checkpoint", "saving", "state", "values"))
+FILES = "runtime/formats/file_write.cpp"
 SERVER, WORKER, COORDINATOR = (f"runtime/parameter_server/{name}.cpp" for name in ("server", "worker", "coordinator"))
 
+CHIEF = "runtime/cluster/membership/chief.cpp"
 EXCHANGE, LEASES, MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("exchange", "leases", "membership", "roll"))
 STATE, TXN, JOURNAL = (f"runtime/cluster/etcd/{name}.cpp" for name in ("state", "state_txn", "journal"))
 
@@ -16,10 +20,15 @@ MUTANTS = {
     "report_repeated": (COORDINATOR, "  if (isSettled(letter.closure))\n    return Status();\n", ""),
     "closure_not_rerun": (COORDINATOR, "  if (isRerun)\n", "  if (false)\n"),
     "late_not_rerun": (COORDINATOR, "if (holders == 0)", "if (holders < 0)"),
-    "staleness_ignored": (COORDINATOR, "closure - lowest <= *options.staleness", "true"),
-    "settled_too_early": (COORDINATOR, "letter.settled = lowest;", "letter.settled = lowest + 1;"),
+    "staleness_ignored": (COORDINATOR, "closure - steps.lowest <= *options.staleness", "true"),
+    "settled_too_early": (COORDINATOR, "letter.settled = steps.lowest;", "letter.settled = steps.lowest + 1;"),
     "error_untold": (COORDINATOR, "failure.ok() && !isUnderWay()", "!isUnderWay()"),
     "queue_dropped": (COORDINATOR, "if (!isUnderWay() && (queue.empty() || !failure.ok()))", "if (!isUnderWay())"),
+    "one_sequence": (COORDINATOR, "Done &done = doneOf(closure);", "Done &done = steps;"),
+    "rank_reused": (COORDINATOR, "const int rank = cast.admit(who.index);", "cast.admit(who.index);\n  const int rank = before;"),
+    "return_taken_twice": (COORDINATOR, "if (!taken.count(who.id))", ""),
+    "server_not_told": (COORDINATOR, "server < cast.servers; ++server) {\n    Letter letter;\n    letter.kind = Kind::Admit;", "server < std::max(1, cast.servers - 1); ++server) {\n    Letter letter;\n    letter.kind = Kind::Admit;"),
+    "returned_not_awaited": (COORDINATOR, "worker.isLost || !worker.isReady || worker.closure >= 0", "worker.isLost || worker.closure >= 0"),
     "lease_not_renewed": (LEASES, "StoreResult result = leases->leaseKeepAlive(id, &response);", "StoreResult result;\n  response.set_ttl(1);"),
     "run_not_compared": (MEMBERSHIP, "    if (!run.empty())\n      fence(&request);\n", ""),
     "epoch_not_named": (MEMBERSHIP, "return root + std::to_string(epoch) +", "return root + std::to_string(0 * epoch) +"),
@@ -34,6 +43,35 @@ MUTANTS = {
     "nothing_compared": (TXN, "return holds(one, *draft);", "return holds(one, *draft) || true;"),
     "not_synced": (JOURNAL, "(sync == JournalSync::Never || file->sync())", "true"),
     "torn_record_read": (JOURNAL, "         checksumOf(head, head + kHeadBytes, size) == readWord(head + 4);", "         true;"),
+    "beat_not_sent": (BEATS, "    beat.clear_steps();\n  tellAll(message);", "    beat.clear_steps();"),
+    "end_unnoticed": (BEATS, "    if (detector.isWatched(member))\n      lose(member, \"has ended\");\n", ""),
+    "end_at_the_door_unnoticed": (BEATS, "    if (detector.isWatched(member))\n      lose(", "    if (detector.isWatched(member) && peers[member].isGreeted)\n      lose("),
+    "late_comer_untold": (BEATS, "      sendHello(*peer.connection);\n      tellLosses(*peer.connection);\n", "      sendHello(*peer.connection);\n"),
+    "loss_untold": (BEATS, "  tellAll(message);\n  fail(member, loss.why());", "  fail(member, loss.why());"),
+    "one_speaks_for_all": (BEATS, "    if (detector.isWatched(other))\n", "    if (false)\n"),
+    "self_suspected": (BEATS, "loss.set_member(member);", "loss.set_member(options.self);"),
+    "woken_not_told": (BEATS, "  bool isSelf = loss.member() == options.self;\n", "  bool isSelf = loss.member() == options.self;\n  if (isSelf)\n    return;\n"),
+    "late_look_counts": (DETECTOR, "    if (isLate)\n", "    if (false)\n"),
+    "stopped_is_busy": (DETECTOR, "ask(i) == ThreadState::Runnable", "ask(i) != ThreadState::Unknown"),
+    "busy_is_silent": (DETECTOR, "ask(i) == ThreadState::Runnable", "false"),
+    "late_beat_is_fresh": (DETECTOR, "{ peers[peer].since = now; }", "{ peers[peer].since = now + kLookInterval * 10; }"),
+    "not_caught_up": (HEARTBEAT, "options.patience > 0 && around.now()", "options.patience < 0 && around.now()"),
+    "commit_before_slices": (SAVING, "  if (status.ok() && failure->ok()) {", "  if (!failure->ok())\n    files.resize(1);\n  if (status.ok()) {"),
+    "epoch_not_compared": (SAVING, "  DIST_RETURN_IF_ERROR(checkHold());\n", ""),
+    "folder_not_synced": (SAVING, "  DIST_RETURN_IF_ERROR(flushToDisk(path));\n", ""),
+    "header_not_synced": (STATE_FILE, "error_handler_t::replace) + \"\\n\", true)", "error_handler_t::replace) + \"\\n\", false)"),
+    "made_in_cache": (FILES, "durable && !pathExists(one)", "false"),
+    "not_fenced": (FOLDER, "startsWith(name, kSaving) && epochIn(name) < epoch", "false"),
+    "claim_not_exclusive": (FOLDER, "O_CREAT | O_EXCL |", "O_CREAT |"),
+    "claim_not_compared": (FOLDER, "lockFile < 0 && newestClaim() > epoch", "false"),
+    "replaced_not_found": (FOLDER, "startsWith(name, kReplaced) && putBack(name)", "false"),
+    "slices_not_synced": (VALUES, "writer.finish(/*durable=*/true", "writer.finish(/*durable=*/false"),
+    "not_swept": (FOLDER, "    if (startsWith(name, kSaving) || startsWith(name, kReplaced))\n", "    if (false)\n"),
+    "newcomer_ends_all": (EXCHANGE, "      epoch > 0 && !others.empty())", "      epoch < 0 && !others.empty())"),
+    "refused_is_missed": (EXCHANGE, "  gone = {others.begin(), others.end()};\n", ""),
+    "lapsed_chief_kept": (CHIEF, "!present && around.now() - chiefSince > kAnew", "!present && around.now() - chiefSince > 1000 * kAnew"),
+    "run_ends_with_chief": (LEASES, "  if (keepsRun)\n    keepRun();\n", ""),
+    "lost_chief_kept": (CHIEF, "isLost(member);\n    before", "false;\n    before"),
     "end_untold": (COORDINATOR, "for (int rank = 1; rank < cast.ranks(); ++rank)", "for (int rank = 1; rank < cast.ranks() - 1; ++rank)"),
 }
 

@@ -4,31 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// The shipped coordinator, workers, servers and their mail. The variables are
-// lists of the closures that were applied to them, so that each value shows
-// which gradients are in it.
-//
-//===----------------------------------------------------------------------===//
-#include "test/runtime/simulation/run.h"
-#include "runtime/parameter_server/coordinator.h"
+#include "test/runtime/simulation/served_run.h"
 #include "runtime/parameter_server/server.h"
 #include "runtime/parameter_server/worker.h"
-#include "test/runtime/simulation/wire.h"
+#include "test/runtime/simulation/run.h"
 #include <algorithm>
-#include <set>
 
 namespace dist::simulation {
 
-using namespace dist::ps;
-
 namespace {
-
-constexpr size_t kLargest = 1 << 16;
-/// Gradients, and variables: longer than what leaves its sender at once.
-constexpr size_t kBytes = 200;
-/// However the faults fall, the run is over by then.
-constexpr std::chrono::minutes kLimit{30};
 
 Buffer packNumber(int64_t number) {
   Buffer bytes(kBytes);
@@ -41,46 +25,7 @@ int64_t unpackNumber(const Buffer &bytes) {
   return number;
 }
 
-class ServedRun {
-public:
-  ServedRun(uint64_t seed, bool isTraced);
-  ~ServedRun() { simulator.crashAll(); }
-  std::string run();
-
-private:
-  class LoggedShard;
-  class LoggedReplica;
-
-  void startAll();
-  void coordinate();
-  Status train(Coordinator &coordinator);
-  void finished(const Completion &done);
-  void planFaults();
-  void checkEnd();
-  /// Whether all that is left to do is with workers that will not move again:
-  /// they cannot be told from slow ones, and the coordinator waits.
-  bool waitsForFrozen() const;
-  /// Whether the end says nothing of this process: it is gone, or will not
-  /// move again.
-  bool isOut(int rank) const {
-    return simulator.isGhost(rank) || simulator.isFrozenForever(rank);
-  }
-  std::string nameOf(int rank) const { return options.cast.names[rank]; }
-
-  Simulator simulator;
-  Wire wire;
-  CoordinatorOptions options;
-  int64_t closures = 0, first = 0, failing = -1;
-  // By server: what was applied, in order.
-  std::vector<std::vector<int64_t>> applied;
-  std::vector<int64_t> told;
-  // By rank.
-  std::vector<std::unique_ptr<Transport>> ends;
-  std::vector<Status> results;
-  bool endedWell = false, hasFailed = false, hasNamedLate = false;
-  /// Faults of which the run must not go on.
-  bool mayFail = false;
-};
+} // namespace
 
 class ServedRun::LoggedShard : public Shard {
 public:
@@ -131,6 +76,11 @@ public:
                              " is applied");
     return Status();
   }
+  Status beginWork(int64_t closure, const Buffer &work) override {
+    current = closure;
+    run.simulator.trace("evaluates " + std::to_string(work[0]));
+    return Status();
+  }
   Buffer pullOf(int server) override {
     asked[server] = int64_t(run.applied[server].size());
     return {};
@@ -149,7 +99,7 @@ public:
     report->loss = float(current);
     report->examples = 1;
     metrics->assign(8, char(current));
-    *isPushed = true;
+    *isPushed = current < kFirstUnpushed;
     return Status();
   }
   Status giveGradients(int, Buffer *out) override {
@@ -164,7 +114,7 @@ private:
 };
 
 ServedRun::ServedRun(uint64_t seed, bool isTraced)
-    : simulator(seed, isTraced), wire(simulator, 1 + 4 + 3) {
+    : simulator(seed, isTraced), wire(simulator, 1 + 4 + 3 + kMostComers) {
   Cast &cast = options.cast;
   cast.workers = 1 + int(simulator.below(4));
   cast.servers = 1 + int(simulator.below(3));
@@ -175,10 +125,23 @@ ServedRun::ServedRun(uint64_t seed, bool isTraced)
     cast.names.push_back("ps " + std::to_string(i));
   if (simulator.chance(0.6))
     options.staleness = int64_t(simulator.below(4));
+  if (simulator.chance(0.3))
+    options.returnTime = simulator.between(milliseconds(100), seconds(5));
   options.patience = simulator.between(milliseconds(100), seconds(30));
   options.note = [this](const std::string &line) {
     simulator.trace(line);
     hasNamedLate |= line.find(" shows no result ") != std::string::npos;
+  };
+  // As a store would tell it.
+  options.returning = [this] {
+    std::vector<Returning> come;
+    for (const Comer &comer : comers)
+      if (comer.hasCome)
+        come.push_back(comer.who);
+    return come;
+  };
+  options.admitted = [this](const Returning &who, int rank) {
+    admitted(who, rank);
   };
   closures = 1 + int64_t(simulator.below(24));
   first = simulator.chance(0.3) ? int64_t(simulator.below(100)) : 0;
@@ -192,7 +155,7 @@ void ServedRun::startAll() {
   const Cast &cast = options.cast;
   // All have met before the first says anything.
   for (int rank = 0; rank < cast.ranks(); ++rank)
-    ends.push_back(wire.makeEnd(rank));
+    ends.push_back(wire.makeEnd(rank, cast.ranks(), rank));
   simulator.start(nameOf(0), [this] { coordinate(); });
   for (int rank = 1; rank < cast.ranks(); ++rank)
     simulator.start(nameOf(rank), [this, rank] {
@@ -225,7 +188,26 @@ void ServedRun::coordinate() {
   hasFailed = !status.ok();
 }
 
+Status ServedRun::evaluate(Coordinator &coordinator) {
+  const size_t before = told.size(); // steps are under way in no evaluation
+  const int64_t count = int64_t(simulator.below(6));
+  coordinator.begin(part);
+  for (int64_t i = 0; i < count; ++i)
+    coordinator.schedule(part++, Buffer(1, char(i)));
+  while (!coordinator.isDone()) {
+    std::optional<Completion> done;
+    DIST_RETURN_IF_ERROR(
+        coordinator.next(simulator.now() + milliseconds(50), &done));
+    if (done && !simulator.isGhost())
+      finished(*done);
+  }
+  if (!simulator.isGhost() && int64_t(told.size() - before) != count)
+    simulator.fail("not all parts are evaluated");
+  return Status();
+}
+
 Status ServedRun::train(Coordinator &coordinator) {
+  DIST_RETURN_IF_ERROR(evaluate(coordinator));
   coordinator.begin(first);
   for (int64_t i = 0; i < closures; ++i)
     coordinator.schedule(first + i);
@@ -236,6 +218,7 @@ Status ServedRun::train(Coordinator &coordinator) {
     if (done && !simulator.isGhost())
       finished(*done);
   }
+  DIST_RETURN_IF_ERROR(evaluate(coordinator));
   for (int server = 0; server < options.cast.servers; ++server) {
     Buffer state;
     DIST_RETURN_IF_ERROR(coordinator.readState(server, &state));
@@ -257,53 +240,33 @@ void ServedRun::finished(const Completion &done) {
       done.report.loss != float(done.closure))
     simulator.fail(name + " has the result of another");
   for (const std::vector<int64_t> &log : applied)
-    if (std::count(log.begin(), log.end(), done.closure) == 0)
+    if (std::count(log.begin(), log.end(), done.closure) == 0 &&
+        done.closure < kFirstUnpushed)
       simulator.fail(name + " is done before all servers have it");
 }
 
-/// Up to four: crashes and freezes of processes at a point that they pass, and
-/// connections that end at a time.
-void ServedRun::planFaults() {
-  const Cast &cast = options.cast;
-  std::set<int> unusable; // workers
-  for (int count = int(simulator.below(5)); count > 0; --count) {
-    int victim = int(simulator.below(uint64_t(cast.ranks())));
-    int points = int(simulator.below(uint64_t(40 + 20 * closures)));
-    bool isWorker = cast.workerOf(victim) >= 0;
-    switch (simulator.below(4)) {
-    case 0:
-      simulator.crashAfter(victim, points);
-      break;
-    case 1: {
-      bool isForever = isWorker && simulator.chance(0.3);
-      simulator.freezeAfter(
-          victim, points,
-          isForever ? Duration::max()
-                    : simulator.between(milliseconds(1), seconds(60)));
-      if (!isForever)
-        continue;
-      break;
-    }
-    case 2: {
-      int other = int(simulator.below(uint64_t(cast.ranks())));
-      if (other == victim)
-        continue;
-      if (!isWorker)
-        std::swap(victim, other);
-      isWorker = cast.workerOf(victim) >= 0;
-      simulator.at(simulator.now() + simulator.between(Duration(), seconds(2)),
-                   [this, victim, other] { wire.cut(victim, other); });
-      break;
-    }
-    default:
-      continue; // a calm one
-    }
-    if (isWorker)
-      unusable.insert(victim);
-    else
-      mayFail = true;
-  }
-  mayFail |= int(unusable.size()) == cast.workers || failing >= 0;
+void ServedRun::comeBack(size_t number) {
+  simulator.sleepUntil(simulator.now() +
+                       simulator.between(Duration(), milliseconds(400)));
+  auto isOver = [this] {
+    return simulator.isGhost() || isOut(Cast::coordinator) ||
+           simulator.isDone(Cast::coordinator);
+  };
+  comers[number].hasCome = !simulator.isGhost();
+  while (!isOver() && comers[number].rank < 0)
+    simulator.sleepUntil(simulator.now() + milliseconds(20));
+  const Comer &comer = comers[number];
+  // Who is told late finds nobody there.
+  if (isOver() || wire.knownTo(Cast::coordinator) <= comer.rank)
+    return;
+  Mail mail(wire.makeEnd(comer.rank, comer.rank + 1, comer.process), kLargest);
+  TaskOptions task{options.cast, nullptr, nullptr};
+  while (task.cast.ranks() <= comer.rank)
+    task.cast.admit(comer.who.index);
+  LoggedReplica replica(*this);
+  Ending ending = Ending::Done;
+  Status status = work(mail, replica, task, &ending);
+  simulator.trace(status.ok() ? "ends well" : status.message());
 }
 
 std::string ServedRun::run() {
@@ -314,49 +277,6 @@ std::string ServedRun::run() {
     checkEnd();
   return simulator.failure();
 }
-
-bool ServedRun::waitsForFrozen() const {
-  bool isOneFrozen = false;
-  for (int index = 0; index < options.cast.workers; ++index) {
-    int rank = options.cast.worker(index);
-    if (simulator.isDone(rank) || simulator.isGhost(rank))
-      continue;
-    if (!simulator.isFrozenForever(rank))
-      return false;
-    isOneFrozen = true;
-  }
-  return isOneFrozen;
-}
-
-void ServedRun::checkEnd() {
-  const Cast &cast = options.cast;
-  if (waitsForFrozen() && !simulator.isDone(Cast::coordinator) &&
-      !isOut(Cast::coordinator)) {
-    if (!hasNamedLate)
-      simulator.fail("the run waits for a worker and does not say so");
-    return;
-  }
-  for (int rank = 0; rank < cast.ranks(); ++rank)
-    if (!isOut(rank) && !simulator.isDone(rank))
-      simulator.fail(nameOf(rank) + " never ends");
-  if (isOut(Cast::coordinator))
-    return;
-  if (hasFailed && !mayFail)
-    simulator.fail("the run could have gone on: " + results[0].message());
-  if (!endedWell)
-    return;
-  if (failing >= 0)
-    simulator.fail("the error of a closure is told to nobody");
-  if (int64_t(told.size()) != closures)
-    simulator.fail("not all closures are done");
-  for (int rank = 1; rank < cast.ranks(); ++rank)
-    if (!isOut(rank) && !results[rank].ok() && !mayFail &&
-        cast.serverOf(rank) >= 0)
-      simulator.fail(nameOf(rank) + " has an error of a run that went well: " +
-                     results[rank].message());
-}
-
-} // namespace
 
 std::string simulateRun(uint64_t seed, bool isTraced) {
   return ServedRun(seed, isTraced).run();

@@ -187,7 +187,8 @@ void Simulator::at(Time time, std::function<void()> event) {
 }
 
 void Simulator::run(Time limit) {
-  while (!events.empty() && events.begin()->first.first <= limit) {
+  while (!events.empty() && events.begin()->first.first <= limit &&
+         firstFailure.empty()) {
     clock = events.begin()->first.first;
     std::function<void()> event = std::move(events.begin()->second);
     events.erase(events.begin());

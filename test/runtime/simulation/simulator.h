@@ -93,7 +93,7 @@ public:
   Time now();
   /// `event` happens at a time, in no process.
   void at(Time time, std::function<void()> event);
-  /// Until nothing is left to happen, or the time.
+  /// Until nothing is left to happen, or the time, or something went wrong.
   void run(Time limit);
 
   // Of the process that runs:

@@ -14,7 +14,9 @@ static constexpr size_t kLong = 64;
 
 class Wire::End final : public Transport {
 public:
-  End(Wire &wire, int rank) : wire(wire), me(rank) { wire.ends[rank] = this; }
+  End(Wire &wire, int rank, int known) : wire(wire), me(rank), known(known) {
+    wire.ends[rank] = this;
+  }
   ~End() override {
     cancelAll();
     wire.ends[me] = nullptr;
@@ -22,9 +24,15 @@ public:
   }
 
   int rank() const override { return me; }
-  int ranks() const override { return int(wire.ends.size()); }
+  int ranks() const override { return known; }
   Clock::time_point now() const override { return wire.simulator.now(); }
-  void wake() override { wire.simulator.wake(me); }
+  void wake() override { wire.simulator.wake(wire.processes[me]); }
+
+  Status admit(const std::string &) override {
+    wire.simulator.pass();
+    ++known;
+    return Status();
+  }
 
   void send(int to, const MessageHeader &header, const void *data, size_t bytes,
             Request *request) override {
@@ -48,10 +56,12 @@ public:
     }
     link.last = std::max(link.last, wire.simulator.now() + wire.delay());
     wire.simulator.at(link.last, [wire = &this->wire, me = me, to, message] {
-      if (wire->links[me][to].isCut || !wire->ends[to])
+      // Who does not know a rank does not hear it.
+      if (wire->links[me][to].isCut || !wire->ends[to] ||
+          me >= wire->ends[to]->known)
         return;
       wire->ends[to]->inbox.push_back({message, message->from, ""});
-      wire->simulator.wake(to);
+      wire->simulator.wake(wire->processes[to]);
     });
   }
 
@@ -79,7 +89,7 @@ public:
                       static_cast<char *>(to));
           fetching->request->state = isHere ? Request::Done : Request::Failed;
           fetching->request = nullptr;
-          wire->simulator.wake(me);
+          wire->simulator.wake(wire->processes[me]);
           finish(*wire, *message, isHere);
         });
   }
@@ -168,12 +178,13 @@ private:
     message.sending = nullptr;
     if (End *end = wire.ends[message.from]) {
       end->isMoved = true;
-      wire.simulator.wake(message.from);
+      wire.simulator.wake(wire.processes[message.from]);
     }
   }
 
   Wire &wire;
   const int me;
+  int known; // ranks
   std::deque<Item> inbox;
   std::vector<std::shared_ptr<Message>> sent; // long ones
   std::vector<std::shared_ptr<Fetching>> fetches;
@@ -181,20 +192,27 @@ private:
 };
 
 Wire::Wire(Simulator &simulator, int ranks)
-    : simulator(simulator), ends(ranks),
+    : simulator(simulator), processes(ranks, -1), ends(ranks),
       links(ranks, std::vector<Link>(ranks)) {
   if (simulator.chance(0.5)) {
     latePart = 0.05;
     latest = simulator.between(milliseconds(1), seconds(3));
   }
-  simulator.onCrash = [this](int process) { close(process, true); };
+  simulator.onCrash = [this](int process) {
+    for (int rank = 0; rank < int(processes.size()); ++rank)
+      if (processes[rank] == process)
+        close(rank, true);
+  };
 }
 
 Wire::~Wire() = default;
 
-std::unique_ptr<Transport> Wire::makeEnd(int rank) {
-  return std::make_unique<End>(*this, rank);
+std::unique_ptr<Transport> Wire::makeEnd(int rank, int known, int process) {
+  processes[rank] = process;
+  return std::make_unique<End>(*this, rank, known);
 }
+
+int Wire::knownTo(int rank) const { return ends[rank] ? ends[rank]->known : 0; }
 
 Duration Wire::delay() {
   if (simulator.chance(latePart))
@@ -208,14 +226,14 @@ void Wire::tellLoss(int to, int from, const std::string &why) {
   link.last = std::max(link.last, simulator.now()) +
               simulator.between(Duration(), milliseconds(800));
   simulator.at(link.last, [this, to, from, why] {
-    if (links[to][from].isClosed || !ends[to])
+    if (links[to][from].isClosed || !ends[to] || from >= ends[to]->known)
       return;
     links[to][from].isClosed = true;
     for (const std::shared_ptr<Message> &message : ends[to]->sent)
       if (message->to == from)
         End::finish(*this, *message, false);
     ends[to]->inbox.push_back({nullptr, from, why});
-    simulator.wake(to);
+    simulator.wake(processes[to]);
   });
 }
 

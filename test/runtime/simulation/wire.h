@@ -22,12 +22,15 @@ namespace dist::simulation {
 
 class Wire {
 public:
-  /// Between so many ranks, which are the simulator's processes of these
-  /// numbers.
+  /// Between so many ranks at most.
   Wire(Simulator &simulator, int ranks);
   ~Wire();
 
-  std::unique_ptr<Transport> makeEnd(int rank);
+  /// Of a process by the simulator's number. It knows so many ranks, and those
+  /// that it admits; an address is of no matter.
+  std::unique_ptr<Transport> makeEnd(int rank, int known, int process);
+  /// Ranks that this end knows, or 0: it is closed.
+  int knownTo(int rank) const;
   /// Two ranks do not reach each other any more, which both find out.
   void cut(int one, int other);
   bool isCut(int one, int other) const { return links[one][other].isCut; }
@@ -52,6 +55,7 @@ private:
   void tellLoss(int to, int from, const std::string &why);
 
   Simulator &simulator;
+  std::vector<int> processes;           // by rank; -1: none yet
   std::vector<End *> ends;              // null: closed
   std::vector<std::vector<Link>> links; // by sender, by receiver
   /// Of this run: part of the messages that are late, and by how much.

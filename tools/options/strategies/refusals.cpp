@@ -45,7 +45,7 @@ const std::vector<RefusedRow> &generalRefusals() {
       {"--all-reduce nccl",
        [](const Options &o) { return o.allReduce == "nccl"; },
        "this build has no communicator for GPUs",
-       "give auto, ring, hierarchical or reduce-to-one"},
+       "give auto, ring, halving-doubling, hierarchical or reduce-to-one"},
       {"--all-reduce hierarchical with a mesh of one axis",
        [](const Options &o) {
          return o.allReduce == "hierarchical" &&

@@ -7,10 +7,12 @@
 
 #include "runtime/comm/message/memory/memory.h"
 #include "runtime/core/wait.h"
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
-#include <list>
 #include <mutex>
+#include <vector>
 
 namespace dist {
 
@@ -19,20 +21,22 @@ namespace {
 /// Up to this size a message is copied when it is sent.
 constexpr size_t copiedBytes = 1024;
 
+/// Used again when nobody has it any more.
 struct Letter {
   int from = 0;
   MessageHeader header{};
-  std::vector<char> copy;
   const char *data = nullptr; // the sender's, or the copy
   size_t bytes = 0;
   std::mutex mutex;
   bool cancelled = false;         // by the sender
   std::atomic<bool> taken{false}; // fetched or dropped
+  std::atomic<int> holders{0};
+  char copy[copiedBytes];
 };
 
 struct Box {
   std::mutex mutex;
-  std::deque<std::shared_ptr<Letter>> letters;
+  std::vector<Letter *> letters;
   std::vector<int> closed; // ends that were since the last look
   bool isClosed = false;
   /// Counts what there is to see.
@@ -47,22 +51,51 @@ struct Box {
 
 struct Wire {
   std::vector<std::unique_ptr<Box>> boxes; // by receiver
+
+  Letter *takeLetter(int holders) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (free.empty()) {
+      letters.emplace_back();
+      free.reserve(letters.size());
+      free.push_back(&letters.back());
+    }
+    Letter *letter = free.back();
+    free.pop_back();
+    letter->cancelled = false;
+    letter->taken = false;
+    letter->holders = holders;
+    return letter;
+  }
+  /// One holder less.
+  void release(Letter *letter) {
+    if (letter->holders.fetch_sub(1) > 1)
+      return;
+    std::lock_guard<std::mutex> lock(mutex);
+    free.push_back(letter);
+  }
+
+private:
+  std::mutex mutex;
+  std::deque<Letter> letters;
+  std::vector<Letter *> free;
 };
 
 class MemoryTransport final : public Transport {
 public:
-  MemoryTransport(std::shared_ptr<Wire> wire, int rank)
-      : wire(std::move(wire)), me(rank) {}
+  MemoryTransport(std::shared_ptr<Wire> wire, int rank, int ranks)
+      : wire(std::move(wire)), me(rank), known(ranks) {}
 
   ~MemoryTransport() override {
     cancelAll();
-    std::deque<std::shared_ptr<Letter>> unread;
+    std::vector<Letter *> unread;
     {
       std::lock_guard<std::mutex> lock(box(me).mutex);
       box(me).isClosed = true;
       unread.swap(box(me).letters);
     }
-    for (int other = 0; other < ranks(); ++other) {
+    for (Letter *letter : unread)
+      wire->release(letter);
+    for (int other = 0; other < int(wire->boxes.size()); ++other) {
       if (other == me)
         continue;
       {
@@ -74,18 +107,28 @@ public:
   }
 
   int rank() const override { return me; }
-  int ranks() const override { return wire->boxes.size(); }
+  int ranks() const override { return known; }
+
+  Status admit(const std::string &) override {
+    if (known == int(wire->boxes.size()))
+      return Status::error(StatusCode::Unavailable, "no such rank",
+                           std::to_string(known));
+    ++known;
+    return Status();
+  }
 
   void send(int to, const MessageHeader &header, const void *data, size_t bytes,
             Request *request) override {
-    auto letter = std::make_shared<Letter>();
+    bool isCopied = bytes <= copiedBytes;
+    Letter *letter = wire->takeLetter(isCopied ? 1 : 2);
     letter->from = me;
     letter->header = header;
     letter->bytes = bytes;
     letter->data = static_cast<const char *>(data);
-    if (bytes <= copiedBytes) {
-      letter->copy.assign(letter->data, letter->data + bytes);
-      letter->data = letter->copy.data();
+    if (isCopied) {
+      if (bytes)
+        std::memcpy(letter->copy, data, bytes);
+      letter->data = letter->copy;
       request->state = Request::Done;
     } else {
       request->state = Request::Pending;
@@ -95,63 +138,68 @@ public:
       std::lock_guard<std::mutex> lock(box(to).mutex);
       if (box(to).isClosed) {
         request->state = Request::Failed;
-        if (bytes > copiedBytes)
+        if (!isCopied) {
           pending.pop_back();
+          wire->release(letter);
+        }
+        wire->release(letter);
         return;
       }
-      box(to).letters.push_back(std::move(letter));
+      box(to).letters.push_back(letter);
     }
     box(to).tell();
   }
 
   void fetch(const Arrival &arrival, void *to, Request *request) override {
-    std::unique_ptr<std::shared_ptr<Letter>> owner(handleOf(arrival));
-    Letter &letter = **owner;
+    Letter &letter = *static_cast<Letter *>(arrival.handle);
     {
       std::lock_guard<std::mutex> lock(letter.mutex);
       if (!letter.cancelled && letter.bytes)
         std::memcpy(to, letter.data, letter.bytes);
       request->state = letter.cancelled ? Request::Failed : Request::Done;
     }
-    take(letter);
+    take(&letter);
   }
 
   void drop(const Arrival &arrival) override {
-    std::unique_ptr<std::shared_ptr<Letter>> owner(handleOf(arrival));
-    take(**owner);
+    take(static_cast<Letter *>(arrival.handle));
   }
 
   bool progress(Receiver &receiver) override {
     seen = box(me).events.load();
-    std::deque<std::shared_ptr<Letter>> letters;
-    std::vector<int> closed;
     {
       std::lock_guard<std::mutex> lock(box(me).mutex);
-      letters.swap(box(me).letters);
-      closed.swap(box(me).closed);
+      read.swap(box(me).letters);
+      lost.swap(box(me).closed);
     }
-    bool moved = !letters.empty() || !closed.empty();
-    for (std::shared_ptr<Letter> &letter : letters) {
-      Arrival arrival{letter->from, letter->header, letter->bytes, nullptr};
-      arrival.handle = new std::shared_ptr<Letter>(std::move(letter));
-      receiver.arrived(arrival);
+    bool moved = !read.empty() || !lost.empty();
+    for (Letter *letter : read) {
+      if (letter->from < known)
+        receiver.arrived({letter->from, letter->header, letter->bytes, letter});
+      else
+        take(letter);
     }
-    for (int other : closed) {
+    for (int other : lost) {
       for (Sent &sent : pending)
         if (sent.to == other && !sent.letter->taken.load())
           sent.request->state = Request::Failed;
-      receiver.lost(other, "its end was closed");
+      if (other < known)
+        receiver.lost(other, "its end was closed");
     }
-    for (auto it = pending.begin(); it != pending.end();) {
-      if (it->request->state == Request::Pending && !it->letter->taken.load()) {
-        ++it;
-        continue;
+    read.clear();
+    lost.clear();
+    auto isOver = [&](Sent &sent) {
+      if (sent.request->state == Request::Pending) {
+        if (!sent.letter->taken.load())
+          return false;
+        sent.request->state = Request::Done;
       }
-      if (it->request->state == Request::Pending)
-        it->request->state = Request::Done;
-      it = pending.erase(it);
+      wire->release(sent.letter);
       moved = true;
-    }
+      return true;
+    };
+    pending.erase(std::remove_if(pending.begin(), pending.end(), isOver),
+                  pending.end());
     return moved;
   }
 
@@ -167,6 +215,8 @@ public:
       sent.request->state =
           sent.letter->taken.load() ? Request::Done : Request::Failed;
     }
+    for (Sent &sent : pending)
+      wire->release(sent.letter);
     pending.clear();
   }
 
@@ -174,37 +224,41 @@ public:
 
 private:
   struct Sent {
-    std::shared_ptr<Letter> letter;
+    Letter *letter;
     int to;
     Request *request;
   };
 
   Box &box(int rank) { return *wire->boxes[rank]; }
-  static std::shared_ptr<Letter> *handleOf(const Arrival &arrival) {
-    return static_cast<std::shared_ptr<Letter> *>(arrival.handle);
-  }
-  void take(Letter &letter) {
-    bool isKept = letter.copy.empty() && letter.bytes > 0;
-    letter.taken.store(true);
+  void take(Letter *letter) {
+    bool isKept = letter->data != letter->copy;
+    int from = letter->from;
+    letter->taken.store(true);
+    wire->release(letter);
     if (isKept)
-      box(letter.from).tell();
+      box(from).tell();
   }
 
   std::shared_ptr<Wire> wire;
-  int me;
+  int me, known; // ranks
   uint64_t seen = 0;
-  std::list<Sent> pending;
+  std::vector<Sent> pending;
+  // While `progress` shows them:
+  std::vector<Letter *> read;
+  std::vector<int> lost;
 };
 
 } // namespace
 
-std::vector<std::unique_ptr<Transport>> makeMemoryTransports(int ranks) {
+std::vector<std::unique_ptr<Transport>> makeMemoryTransports(int ranks,
+                                                             int later) {
   auto wire = std::make_shared<Wire>();
-  for (int rank = 0; rank < ranks; ++rank)
+  for (int rank = 0; rank < ranks + later; ++rank)
     wire->boxes.push_back(std::make_unique<Box>());
   std::vector<std::unique_ptr<Transport>> ends;
-  for (int rank = 0; rank < ranks; ++rank)
-    ends.push_back(std::make_unique<MemoryTransport>(wire, rank));
+  for (int rank = 0; rank < ranks + later; ++rank)
+    ends.push_back(std::make_unique<MemoryTransport>(
+        wire, rank, std::max(ranks, rank + 1)));
   return ends;
 }
 

@@ -19,8 +19,10 @@
 namespace dist {
 
 /// One end for each rank; each may go to another thread, and outlive the
-/// others.
-std::vector<std::unique_ptr<Transport>> makeMemoryTransports(int ranks);
+/// others. Behind them are ends of ranks that none of these knows before it
+/// has admitted them; an address is of no matter.
+std::vector<std::unique_ptr<Transport>> makeMemoryTransports(int ranks,
+                                                             int later = 0);
 
 } // namespace dist
 

@@ -108,8 +108,9 @@ enum class Ask {
   Abort    // on the second socket
 };
 
-/// Serves a rank until its test is gone.
-int serveRank(int asks, int aborts);
+/// Serves a rank until its test is gone. `besides`: asks to run something in
+/// the background.
+int serveRank(int asks, int aborts, int besides);
 
 } // namespace dist::cts
 

@@ -56,6 +56,18 @@ public:
         return;
     }
   }
+  /// What runs in the background, while `serve` is at something else.
+  void serveBeside(int socket) {
+    Text ask;
+    while (receiveText(socket, &ask)) {
+      Text reply;
+      ask.number();
+      std::shared_ptr<Rank> rank = find(ask.number());
+      run(*rank, ask, &reply);
+      if (!sendText(socket, reply))
+        return;
+    }
+  }
   void abort(Text &text) {
     text.number();
     std::shared_ptr<Rank> rank = find(text.number());
@@ -73,7 +85,12 @@ private:
       std::string axes, sources, pieces;
       std::unique_ptr<CollectivePlan> plan;
     };
+    std::mutex mutex;
     std::map<int64_t, Prepared> prepared;
+    Prepared &of(int64_t plan) {
+      std::lock_guard<std::mutex> lock(mutex);
+      return prepared[plan];
+    }
     Communicator &communicator() { return world->rank(number); }
   };
 
@@ -153,7 +170,7 @@ private:
   }
 
   static void prepare(Rank &rank, Text &ask, Text *reply) {
-    Rank::Prepared &one = rank.prepared[ask.number()];
+    Rank::Prepared &one = rank.of(ask.number());
     Collective call;
     call.kind = static_cast<CollectiveKind>(ask.number());
     call.op = ask.number();
@@ -163,6 +180,7 @@ private:
     call.tag = ask.number();
     call.gives = ask.number();
     call.takes = ask.number();
+    call.background = ask.number();
     one.axes = ask.text();
     one.sources = ask.text();
     one.pieces = ask.text();
@@ -182,7 +200,7 @@ private:
   /// The buffers are stretches of memory that were the test's, which pieces lie
   /// in somewhere: `from` and `to` may share one.
   static void run(Rank &rank, Text &ask, Text *reply) {
-    CollectivePlan &plan = *rank.prepared[ask.number()].plan;
+    CollectivePlan &plan = *rank.of(ask.number()).plan;
     plan.number = ask.number();
     std::vector<std::string> stretches(ask.number());
     for (std::string &stretch : stretches)
@@ -210,16 +228,19 @@ private:
 
 } // namespace
 
-int serveRank(int asks, int aborts) {
+int serveRank(int asks, int aborts, int besides) {
   Server server(asks);
   std::thread other([&] {
     Text text;
     while (receiveText(aborts, &text))
       server.abort(text);
   });
+  std::thread beside([&] { server.serveBeside(besides); });
   server.serve();
-  shutdown(aborts, SHUT_RDWR);
+  for (int socket : {aborts, besides})
+    shutdown(socket, SHUT_RDWR);
   other.join();
+  beside.join();
   return 0;
 }
 

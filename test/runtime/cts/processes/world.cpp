@@ -24,39 +24,50 @@ namespace {
 /// One process; it stays for the next world.
 struct Process {
   pid_t id = -1;
-  int asks = -1, aborts = -1;
-  std::mutex mutex, abortMutex;
+  int asks = -1, aborts = -1, besides = -1;
+  std::mutex mutex, abortMutex, besideMutex;
   bool isFree = false;
 
   Process() {
-    int first[2], second[2];
+    int first[2], second[2], third[2];
     // The child's ends only are open in it.
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, first);
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, second);
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, third);
     std::string arguments[] = {std::to_string(first[1]),
-                               std::to_string(second[1])};
+                               std::to_string(second[1]),
+                               std::to_string(third[1])};
     id = fork();
     if (id == 0) {
-      for (int socket : {first[1], second[1]})
+      for (int socket : {first[1], second[1], third[1]})
         fcntl(socket, F_SETFD, 0);
       execl("/proc/self/exe", "rank", "--serve-rank", arguments[0].c_str(),
-            arguments[1].c_str(), static_cast<char *>(nullptr));
+            arguments[1].c_str(), arguments[2].c_str(),
+            static_cast<char *>(nullptr));
       _exit(127);
     }
     close(first[1]);
     close(second[1]);
+    close(third[1]);
     asks = first[0];
     aborts = second[0];
+    besides = third[0];
   }
   ~Process() {
     close(asks);
     close(aborts);
+    close(besides);
     waitpid(id, nullptr, 0);
   }
   bool isAlive() { return waitpid(id, nullptr, WNOHANG) == 0; }
   bool ask(const Text &text, Text *reply) {
     std::lock_guard<std::mutex> lock(mutex);
     return sendText(asks, text) && receiveText(asks, reply);
+  }
+  /// To run something, whatever it was asked else.
+  bool askBeside(const Text &text, Text *reply) {
+    std::lock_guard<std::mutex> lock(besideMutex);
+    return sendText(besides, text) && receiveText(besides, reply);
   }
 };
 
@@ -125,6 +136,7 @@ public:
     text.add(int64_t(call.reduction)).add(int64_t(call.algorithm));
     text.add(call.peer).add(call.tag);
     text.add(int64_t(call.gives)).add(int64_t(call.takes));
+    text.add(int64_t(call.background));
     text.add(call.axes.data, call.axes.size * sizeof(int64_t));
     text.add(call.sources.data, call.sources.size * sizeof(int64_t));
     text.add(call.pieces.data, call.pieces.size * sizeof(Piece));
@@ -193,7 +205,8 @@ public:
     addAddresses(from);
     addAddresses(to);
     Text reply;
-    if (!process.ask(text, &reply))
+    if (!(call.background ? process.askBeside(text, &reply)
+                          : process.ask(text, &reply)))
       return Status::error(StatusCode::Unavailable, "the process has ended");
     Status status = reply.status();
     for (const Stretch &stretch : merged) {

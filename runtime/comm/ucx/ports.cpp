@@ -1,0 +1,106 @@
+//===- ports.cpp - Where UCX listens --------------------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/ucx/ports.h"
+#include "runtime/comm/ucx/ucx.h"
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace dist {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The name of UCX's setting, which it reads as it makes a worker.
+constexpr char kVariable[] = "UCX_TCP_PORT_RANGE";
+/// So long, and a little, the system keeps a port for who has left it.
+constexpr std::chrono::seconds keptTime{65};
+
+/// Of `limitUcxPorts`; 0: any.
+int firstPort = 0, lastPort = 0;
+
+void allow(int first, int last) {
+  setenv(kVariable,
+         (std::to_string(first) + "-" + std::to_string(last)).c_str(), 1);
+}
+
+/// Ports of the range that sockets of the table listen at, by address and port
+/// in hexadecimal and a state in the third column after the first one.
+void addListened(const char *table, std::set<int> *out) {
+  constexpr char listens[] = "0A";
+  std::ifstream file(table);
+  std::string line, number, local, remote, state;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    size_t colon;
+    if (!(words >> number >> local >> remote >> state) || state != listens ||
+        (colon = local.rfind(':')) == std::string::npos)
+      continue;
+    int port = int(std::strtol(local.c_str() + colon + 1, nullptr, 16));
+    if (port >= firstPort && port <= lastPort)
+      out->insert(port);
+  }
+}
+
+/// Whether nobody has to leave the range for it to stay full.
+bool isListenedAt() {
+  std::set<int> ports;
+  addListened("/proc/net/tcp", &ports);
+  addListened("/proc/net/tcp6", &ports);
+  return int(ports.size()) == lastPort - firstPort + 1;
+}
+
+Status refuse(const std::string &why) {
+  return Status::error(
+      StatusCode::Unavailable, "cannot listen for the other processes",
+      "ports " + std::to_string(firstPort) + ":" + std::to_string(lastPort),
+      why,
+      "give a range of more ports: one for each device of each process, and "
+      "one more for the chief");
+}
+
+} // namespace
+
+void limitUcxPorts(int first, int last) {
+  firstPort = first;
+  lastPort = last;
+  // There before the process has threads: other threads may read the
+  // environment while a name that it has gets another value, but not while it
+  // gets another name.
+  allow(first, last);
+}
+
+Status ucx::makeWorker(ucp_context_h context,
+                       const ucp_worker_params_t &parameters,
+                       ucp_worker_h *out) {
+  const Clock::time_point until = Clock::now() + keptTime;
+  for (;;) {
+    for (int port = firstPort; port <= lastPort; ++port) {
+      if (port > 0)
+        allow(port, port);
+      ucs_status_t status = ucp_worker_create(context, &parameters, out);
+      if (status == UCS_OK)
+        return Status();
+      *out = nullptr;
+      if (port == 0 || status != UCS_ERR_BUSY)
+        return Status::error(StatusCode::Unavailable, "cannot open the network",
+                             "", ucs_status_string(status));
+    }
+    if (isListenedAt())
+      return refuse("processes listen at all of them");
+    if (Clock::now() > until)
+      return refuse("none of them is free");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+} // namespace dist
