@@ -56,7 +56,12 @@ gtests() {
   grep -A 6 -e ': Failure$' -e '^\[  FAILED  \]' -e 'ERROR: ' "$1/Testing/Temporary/LastTest.log" | head -n 60
   return 1
 }
-lits() { /usr/lib/llvm-22/bin/lit -v -j 2 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'; return "${PIPESTATUS[0]}"; }
+lits() {
+  /usr/lib/llvm-22/bin/lit -v -j 2 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'
+  local code=${PIPESTATUS[0]}
+  [ "$code" -eq 0 ] || python3 test/failures.py "$1/lit.log"
+  return "$code"
+}
 # New inputs stay in the build folder; what crashes is written there, too.
 fuzz() {
   local name=$1 found=build-asan/fuzz/$1

@@ -9,6 +9,7 @@ import ctypes
 import glob
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -31,7 +32,7 @@ def start(index, ports, *more, **environment):
     return tasks.start(cluster, "worker", index, folder, [*words, *more], **environment)
 
 
-def finish(workers, limit=60):
+def finish(workers, limit=240):
     """What became of each; the time until the last was over."""
     begin = time.time()
     for index, worker in enumerate(workers):
@@ -160,15 +161,15 @@ elif case == "begin":
     reader.start()
     wait_for_steps(60)
     workers[2].kill()
-    met.wait(60)
+    assert met.wait(240), told
     workers[int(os.environ["WHO"])].send_signal(signal.Signals[os.environ["SIGNAL"]])
     left = [worker for index, worker in enumerate(workers[:2]) if index != int(os.environ["WHO"])]
     for worker in left:
-        worker.wait(60)
+        worker.wait(240)
     for worker in workers:
         worker.send_signal(signal.SIGCONT)
-    reader.join(60)
-    print(f"== worker 0: exit {workers[0].wait(60)}\n{''.join(told)}", end="")
+    reader.join(240)
+    print(f"== worker 0: exit {workers[0].wait(240)}\n{''.join(told)}", end="")
     finish(workers[1:2])  # which it counts from 0
 elif case == "return":
     # Worker 2 is lost, and started again.
@@ -239,19 +240,22 @@ elif case == "stuck":
     sys.stdout.flush()
     os._exit(0)
 elif case == "slow":
-    # Worker 2 has a tenth of its CPU time until the chief has noticed it.
+    # Worker 2 has a tenth of its time until the chief has noticed it: it is stopped for nine times as long as it
+    # ran, which is longer than was asked for where this process has to wait for a CPU.
     workers = [start(index, ports) for index in range(3)]
     wait_for_steps(20)
     first = steps_done()
     noticed = threading.Event()
     lines = []
-    threading.Thread(target=lambda: [(lines.append(line), noticed.set()) for line in workers[0].stderr if "is slow" in line], daemon=True).start()
-    end = time.time() + 60
-    while not noticed.is_set() and time.time() < end:
-        workers[2].send_signal(signal.SIGSTOP)
-        time.sleep(0.018)
+    threading.Thread(target=lambda: [(lines.append(line), noticed.set()) for line in workers[0].stderr if "note: worker 2" in line and "is slow" in line], daemon=True).start()
+    end = time.monotonic() + 240
+    while not noticed.is_set() and time.monotonic() < end:
+        begin = time.monotonic()
         workers[2].send_signal(signal.SIGCONT)
         time.sleep(0.002)
+        workers[2].send_signal(signal.SIGSTOP)
+        time.sleep(9 * (time.monotonic() - begin))
+    workers[2].send_signal(signal.SIGCONT)
     print(*lines, sep="")
     print(f"after {int(lines[0].split('by step ')[1].split()[0]) - first} steps" if lines else "never")
     for worker in workers:
@@ -262,10 +266,20 @@ elif case == "watch":
     wait_for_steps(50)
     address = f"127.0.0.1:{ports[0]}"
     status = ["dist-run", "status"]
-    print(subprocess.run([*status, address], check=True, capture_output=True, text=True).stdout)
+
+    def ask():
+        """What it says, once it has heard of ten steps from all: beats come a while after them."""
+        told = subprocess.run([*status, address], check=True, capture_output=True, text=True).stdout
+        return told if len(re.findall(r"works  \d\d", told)) == 3 else ""
+
+    def ask_json():
+        told = subprocess.run([*status, "--json"], env={**os.environ, "TF_CONFIG": json.dumps(task)}, check=True, capture_output=True, text=True)
+        told = json.loads(told.stdout)
+        return told if told["step"] > 50 and all(member["compute_s"] > 0 for member in told["members"]) else None
+
+    print(tasks.wait_for("beats of all that tell of steps", ask))
     task = {"cluster": {"worker": [address, f"127.0.0.1:{ports[1]}"]}, "task": {"type": "worker", "index": 1}}
-    told = subprocess.run([*status, "--json"], env={**os.environ, "TF_CONFIG": json.dumps(task)}, check=True, capture_output=True, text=True)
-    told = json.loads(told.stdout)
+    told = tasks.wait_for("the times of fifty steps", ask_json)
     assert told["step"] > 50 and told["examples_per_s"] > 0 and len(told["members"]) == 3, told
     assert [member["process"] for member in told["members"]] == [worker.pid for worker in workers], told
     assert all(member["state"] == "works" and member["compute_s"] > 0 for member in told["members"]), told
@@ -380,11 +394,12 @@ elif case == "coordinator":
     for how in (meet, ()):
         asked = subprocess.run(["dist-run", "status", f"127.0.0.1:{ports[0]}", *how], capture_output=True, text=True)
         print(f"status: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
-    for secret in ("another one of that length", None):
+    # With another secret it is refused at once; with none it waits.
+    for secret, seconds in (("another one of that length", "120"), (None, "2")):
         print(f"with {secret}:")
         if secret is None:
             del os.environ["DIST_JOB_SECRET"]
-        finish([start(1, ports, *meet, "--start-timeout", "2", **({"DIST_JOB_SECRET": secret} if secret else {}))])
+        finish([start(1, ports, *meet, "--start-timeout", seconds, **({"DIST_JOB_SECRET": secret} if secret else {}))])
     coordinator.terminate()
     print(f"the coordinator: exit {coordinator.wait()}")
     now = steps_done()

@@ -22,7 +22,7 @@ def start(index, *more):
     return tasks.start({"worker": addresses}, "worker", index, folder, [*arguments, *more])
 
 
-def finish(workers, limit=120):
+def finish(workers, limit=240):
     for index, worker in workers.items():
         out, err = worker.communicate(timeout=limit)
         print(f"== worker {index}: exit {worker.returncode}\n{out}{err}", end="")
@@ -62,7 +62,7 @@ if case == "chief":
     written = steps_done()
     for index in lost:
         workers[index].send_signal(signal.SIGCONT)
-    finish({index: workers[index] for index in lost}, limit=60)
+    finish({index: workers[index] for index in lost})
     print(f"{steps_done() - written} steps written by who was lost")
 elif case == "return":
     # The chief is lost, and its task started again: another one stays chief.
@@ -80,7 +80,7 @@ elif case == "return":
     train_on()
     print(ask(addresses[0]), ask(addresses[1]), sep="")
     workers[0] = start(0, *meet)
-    for _ in range(600):
+    for _ in range(2400):
         if addresses[0] in (said := ask(addresses[0])):
             break
         time.sleep(0.1)
@@ -134,15 +134,16 @@ elif case == "tls":
     print(f"status: exit {status.returncode}\n{status.stdout}{status.stderr}", end="")
     workers[1].send_signal(signal.SIGTERM)
     finish(workers)
+    # Whom the worker does not know it leaves at once; for who does not answer it waits.
     ways = {
-        "another authority": ("--coordination", etcd.url(), "--etcd-ca", "certificates/other-ca.pem", *shown),
-        "no certificate": ("--coordination", etcd.url(), "--etcd-ca", "certificates/ca.pem"),
-        "clear text": ("--coordination", etcd.url().replace("etcds", "etcd")),
-        "another name": ("--coordination", etcd.url().replace("127.0.0.1", "localhost"), "--etcd-ca", "certificates/ca.pem", *shown),
+        "another authority": (120, etcd.url(), "--etcd-ca", "certificates/other-ca.pem", *shown),
+        "no certificate": (3, etcd.url(), "--etcd-ca", "certificates/ca.pem"),
+        "clear text": (3, etcd.url().replace("etcds", "etcd")),
+        "another name": (120, etcd.url().replace("127.0.0.1", "localhost"), "--etcd-ca", "certificates/ca.pem", *shown),
     }
-    for how, more in ways.items():
+    for how, (seconds, *more) in ways.items():
         print(f"with {how}:")
-        finish({1: start(1, *more, "--start-timeout", "3")})
+        finish({1: start(1, "--coordination", *more, "--start-timeout", str(seconds))})
 elif case == "away":
     # How fast they train while the etcd is there, is away for SECONDS, and is back.
     etcd = Etcd(1)

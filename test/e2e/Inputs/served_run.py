@@ -6,6 +6,7 @@ Runs `dist-run ARGUMENTS...` as chief 0, worker 0, worker 1 and ps 0 in FOLDER, 
 the case says to those that WHO names, and prints what becomes of each, for FileCheck.
 """
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -49,7 +50,7 @@ elif case in ("return", "wake"):
         processes["worker 0"].send_signal(signal.SIGKILL if case == "return" else signal.SIGSTOP)
         wait_for("worker 0 is lost")
         if case == "return":
-            processes["worker 0"].communicate(timeout=120)
+            processes["worker 0"].communicate(timeout=240)
             processes["worker 0"] = tasks.start(cluster, "worker", 0, folder, arguments)
         else:
             processes["worker 0"].send_signal(signal.SIGCONT)
@@ -58,7 +59,13 @@ elif case in ("return", "wake"):
     processes["ps 0"].send_signal(signal.SIGTERM)
 elif case == "watch":
     metrics = next(line.split()[-1] for line in processes["chief 0"].stderr if "metrics at" in line)
-    print(subprocess.run(["dist-run", "status", cluster["chief"][0]], check=True, capture_output=True, text=True).stdout)
+
+    def ask():
+        """What it says, once it has heard of ten steps from all."""
+        told = subprocess.run(["dist-run", "status", cluster["chief"][0]], check=True, capture_output=True, text=True).stdout
+        return told if len(re.findall(r"works  \d\d", told)) == len(processes) else ""
+
+    print(tasks.wait_for("beats of all that tell of steps", ask))
     print(urllib.request.urlopen(metrics, timeout=60).read().decode())
     processes["ps 0"].send_signal(signal.SIGTERM)
 elif case != "train":
@@ -66,10 +73,10 @@ elif case != "train":
 for name, task in processes.items():
     if case == "freeze" and name in victims:
         continue
-    out, err = task.communicate(timeout=120)
+    out, err = task.communicate(timeout=240)
     print(f"== {name}: exit {task.returncode}\n{out}{err}", end="")
 for victim in victims if case == "freeze" else []:
     # It wakes up when all is over, and finds that out.
     processes[victim].send_signal(signal.SIGCONT)
-    out, err = processes[victim].communicate(timeout=120)
+    out, err = processes[victim].communicate(timeout=240)
     print(f"== {victim}, awake: exit {processes[victim].returncode}\n{out}{err}", end="")

@@ -96,12 +96,18 @@ def free_range(count):
     raise SystemExit("no ports are free")
 
 
+def wait_for(what, find, interval=0.05):
+    """The first of what `find` returns that is true."""
+    # What takes a second alone takes many on a machine with other work.
+    end = time.monotonic() + 240
+    while time.monotonic() < end:
+        found = find()
+        if found:
+            return found
+        time.sleep(interval)
+    raise SystemExit(f"not within four minutes: {what}")
+
+
 def wait_for_steps(folder, count):
     """Until so many are done, of this run and of one that it goes on from."""
-    # Steps take less than a millisecond, and runs of tests a tenth of a second.
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if steps_done(folder) > count:
-            return
-        time.sleep(0.005)
-    raise SystemExit("the cluster never trained")
+    wait_for(f"more than {count} steps", lambda: steps_done(folder) > count, interval=0.005)

@@ -15,9 +15,26 @@ import tasks
 command = sys.argv[1:]
 
 
+MARK = f"DIST_TEST_RUN={os.getpid()} {time.time()}"  # in the environment of all that is started here
+
+
 def files():
     """What a process may leave: shared memory, and scratch folders."""
-    return set(os.listdir("/dev/shm")) | set(glob.glob(f"{os.environ.get('TMPDIR', '/tmp')}/dist-run-scratch-*"))
+    return set(glob.glob("/dev/shm/*")) | set(glob.glob(f"{os.environ.get('TMPDIR', '/tmp')}/dist-run-scratch-*"))
+
+
+def files_of_others():
+    """What processes that others have started have open, or mapped."""
+    used = set()
+    for process in glob.glob("/proc/[0-9]*"):
+        try:
+            if MARK in open(f"{process}/environ").read().split("\0"):
+                continue
+            used.update(os.readlink(name) for name in glob.glob(f"{process}/fd/*"))
+            used.update(line.split(maxsplit=5)[-1].strip() for line in open(f"{process}/maps"))
+        except OSError:
+            pass  # another user's, or over meanwhile
+    return used
 
 
 def alive(process):
@@ -33,19 +50,16 @@ class Run:
         self.history = history
         if os.path.exists(history):
             os.remove(history)
-        self.process = subprocess.Popen([*command, "--history", history], stderr=subprocess.PIPE, text=True)
-        for _ in range(600):
-            if os.path.exists(history) and sum(1 for _ in open(history)) > 5:
-                break
-            time.sleep(0.05)
-        else:
-            raise SystemExit("the cluster never trained: " + self.process.communicate()[1])
+        own = dict([MARK.split("=", 1)])
+        self.process = subprocess.Popen([*command, "--history", history], stderr=subprocess.PIPE, text=True, env={**os.environ, **own})
+        tasks.started.append(self.process)
+        tasks.wait_for("steps", lambda: os.path.exists(history) and sum(1 for _ in open(history)) > 5)
         found = tasks.launched(self.process.pid)
         assert sorted(found) == [0, 1, 2], found
         self.workers = [found[index][0] for index in range(3)]
 
     def rest(self):
-        for _ in range(100):
+        for _ in range(1200):
             left = [worker for worker in self.workers if alive(worker)]
             if not left:
                 break
@@ -53,11 +67,12 @@ class Run:
         return f"{len(left)} processes are left"
 
     def end(self):
-        self.errors = self.process.communicate(timeout=60)[1]
+        self.errors = self.process.communicate(timeout=240)[1]
         rest = self.rest()
-        # What other tests have there meanwhile goes away.
+        # What other tests have there meanwhile is in use, or is so in a moment, or goes away.
         left = files() - self.before
         for _ in range(300):
+            left -= files_of_others()
             if not left:
                 break
             time.sleep(0.1)

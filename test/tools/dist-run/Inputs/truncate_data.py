@@ -27,7 +27,7 @@ while run.poll() is None and not (os.path.exists(history) and os.path.getsize(hi
     time.sleep(0.05)
 os.truncate(os.path.join(folder, "x.npy"), 4096)
 try:
-    error = run.communicate(timeout=60)[1]
+    error = run.communicate(timeout=240)[1]
 except subprocess.TimeoutExpired:
     run.kill()
     error = "it goes on"
