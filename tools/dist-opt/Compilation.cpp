@@ -82,7 +82,15 @@ int Compilation::print(bool bytecode) {
   }
   if (options.outFile.empty() || options.outFile == "-") {
     llvm::outs() << text;
-    return 0;
+    llvm::outs().flush();
+    std::error_code error = llvm::outs().error();
+    if (!error)
+      return 0;
+    // Of a program no part is of use, whoever wants no more of it.
+    llvm::outs().clear_error();
+    return reportError(
+        Status::error(StatusCode::Unavailable, "cannot write the output", "",
+                      error.message(), "check where it is sent to"));
   }
   ::dist::tools::Shield shield("writing the output");
   Status status = ::dist::writeFile(options.outFile, text);

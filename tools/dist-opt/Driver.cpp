@@ -24,8 +24,8 @@ using namespace mlir::dist;
 using ::dist::Status;
 using ::dist::tools::Options;
 
-int mlir::dist::runDriver(const std::vector<std::string> &words,
-                          const DialectRegistry &registry) {
+static int run(const std::vector<std::string> &words,
+               const DialectRegistry &registry) {
   Options options;
   std::string answer;
   std::vector<std::string> arguments = words;
@@ -68,4 +68,15 @@ int mlir::dist::runDriver(const std::vector<std::string> &words,
     if (int code = chooseStrategy(options, registry, machine))
       return code;
   return Compilation(options, registry, machine).run();
+}
+
+int mlir::dist::runDriver(const std::vector<std::string> &words,
+                          const DialectRegistry &registry) {
+  int code = run(words, registry);
+  // What else is on stdout are reports (see Compilation::print).
+  llvm::outs().flush();
+  if (llvm::outs().error() == std::errc::broken_pipe &&
+      ::dist::tools::endsWithReader())
+    ::dist::tools::endWithReader();
+  return code;
 }

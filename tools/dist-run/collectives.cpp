@@ -98,7 +98,7 @@ int runCollectives(const Options &options) {
     Shield shield("writing the table");
     status = writeCollectiveTimes(path, times);
   }
-  return report(status.ok() ? printResult(describe(times, path)) : status);
+  return status.ok() ? printReport(describe(times, path)) : report(status);
 }
 
 } // namespace dist::tools

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/console.h"
+#include "tools/options/interrupt.h"
 #include "tools/options/options.h"
 #include <cerrno>
 #include <cstdio>
@@ -31,13 +32,30 @@ int report(const Status &status) {
   return exitCodeOf(status.code());
 }
 
-Status printResult(const std::string &text) {
+/// errno of what kept it from stdout; 0: it is there.
+static int write(const std::string &text) {
   clearBar();
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return Status::error(StatusCode::Unavailable, "cannot write the result",
-                         "stdout", std::strerror(errno),
-                         "check where it is sent to");
-  return Status();
+  bool isThere =
+      std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return isThere ? 0 : errno;
+}
+
+static Status cannotPrint(int error) {
+  return Status::error(StatusCode::Unavailable, "cannot write the result",
+                       "stdout", std::strerror(error),
+                       "check where it is sent to");
+}
+
+Status printResult(const std::string &text) {
+  int error = write(text);
+  return error ? cannotPrint(error) : Status();
+}
+
+int printReport(const std::string &text) {
+  int error = write(text);
+  if (error == EPIPE && endsWithReader())
+    return kReaderLeft;
+  return report(error ? cannotPrint(error) : Status());
 }
 
 void printNote(const std::string &line) {

@@ -14,8 +14,12 @@ namespace dist::tools {
 
 /// Prints an error as one line on stderr and gives the exit code.
 int report(const Status &status);
-/// A result, on stdout.
+/// A result of a run, on stdout.
 Status printResult(const std::string &text);
+/// All that a command was called for, on stdout; its exit code. When the reader
+/// has closed the pipe, no error is told, and main ends the process by SIGPIPE.
+int printReport(const std::string &text);
+constexpr int kReaderLeft = 141; // 128 + SIGPIPE, as shells show it
 /// A line of progress, on stderr.
 void printNote(const std::string &line);
 /// Redraws the bar; on a terminal only.

@@ -17,6 +17,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
+#include "tools/options/interrupt.h"
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
@@ -36,6 +37,7 @@ static Status becomeCluster() {
   for (std::string &word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);
+  restoreFailedWrites();
   execv(path.c_str(), argv.data());
   return Status::error(
       StatusCode::Unavailable, "cannot reach other processes", path,

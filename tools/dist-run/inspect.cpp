@@ -117,7 +117,7 @@ int runBench(const Options &options) {
            fixed(loadSeconds, 3) + " s, resident " +
            fixed(residentMegabytes(), 0) + " MB, device memory " +
            fixed(double(session->deviceBytes()) / 1e6, 1) + " MB\n";
-  return report(printResult(text));
+  return printReport(text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,7 +145,7 @@ int runCalibrate(const Options &options) {
       fixed(figures.transferLatency * 1e6, 1) + " us, waking a thread " +
       fixed(figures.wakeSeconds * 1e6, 1) + " us\nwritten to " +
       machineFile(options.machine) + "\n";
-  return report(printResult(text));
+  return printReport(text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -414,8 +414,8 @@ int runInfo(const Options &options) {
     for (const manifest::Entry &entry : item.entries())
       if (entry.name() == "predict")
         predict = &entry;
-  return report(printResult(options.json ? infoJson(manifest, cpus, predict)
-                                         : infoText(manifest, cpus, predict)));
+  return printReport(options.json ? infoJson(manifest, cpus, predict)
+                                  : infoText(manifest, cpus, predict));
 }
 
 } // namespace dist::tools

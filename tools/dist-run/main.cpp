@@ -42,7 +42,7 @@ static int run(int argc, char **argv) {
   if (!status.ok())
     return report(status);
   if (!answer.empty())
-    return report(printResult(answer));
+    return printReport(answer);
   takeLaunched(&options);
   watchInterrupts("dist-run", removeScratchFolders);
   noteOneProcess(options);
@@ -60,6 +60,8 @@ int main(int argc, char **argv) {
     code = run(argc, argv);
     return Status();
   });
+  if (code == kReaderLeft)
+    endWithReader();
   if (status.ok())
     return code;
   if (status.message() == Status::outOfMemory().message())

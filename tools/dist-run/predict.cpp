@@ -215,9 +215,6 @@ writeOutputs(const Options &options,
         DIST_RETURN_IF_ERROR(writeNpy(word.substr(equals + 1), tensor.view(),
                                       /*durable=*/true));
   }
-  if (options.outputDir.empty() && options.outputs.empty())
-    for (auto &[name, tensor] : outputs)
-      DIST_RETURN_IF_ERROR(printResult(summary(name, tensor)));
   return Status();
 }
 
@@ -240,7 +237,12 @@ int runPredict(const Options &options) {
     Shield shield("writing the outputs");
     status = writeOutputs(options, outputs);
   }
-  return report(status);
+  if (!status.ok() || !options.outputDir.empty() || !options.outputs.empty())
+    return report(status);
+  std::string text;
+  for (auto &[name, tensor] : outputs)
+    text += summary(name, tensor);
+  return printReport(text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,14 +350,14 @@ int runCases(const Options &options) {
   for (const std::string &name : folders) {
     std::string result = runCase(options, options.cases + "/" + name);
     ++counts[result.substr(0, result.find(':'))];
-    if (Status status = printResult(name + " " + result + "\n"); !status.ok())
-      return report(status);
+    if (int code = printReport(name + " " + result + "\n"))
+      return code;
   }
-  Status status = printResult(std::to_string(counts["pass"]) + " of " +
-                              std::to_string(folders.size()) + " pass, " +
-                              std::to_string(counts["wrong"]) + " wrong, " +
-                              std::to_string(counts["refused"]) + " refused\n");
-  return status.ok() ? counts["wrong"] > 0 : report(status);
+  int code = printReport(std::to_string(counts["pass"]) + " of " +
+                         std::to_string(folders.size()) + " pass, " +
+                         std::to_string(counts["wrong"]) + " wrong, " +
+                         std::to_string(counts["refused"]) + " refused\n");
+  return code ? code : counts["wrong"] > 0;
 }
 
 } // namespace dist::tools

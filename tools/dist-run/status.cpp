@@ -29,8 +29,8 @@ int runStatus(const Options &options) {
     asked = cluster::askForStatus(job.chief.host, endpoint, &status);
   if (!asked.ok())
     return report(asked);
-  return report(printResult(options.json ? cluster::formatStatusJson(status)
-                                         : cluster::formatStatus(status)));
+  return printReport(options.json ? cluster::formatStatusJson(status)
+                                  : cluster::formatStatus(status));
 }
 
 } // namespace dist::tools

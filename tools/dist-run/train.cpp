@@ -111,7 +111,7 @@ public:
   }
   bool stops() override { return interruptedBy() != 0 || grows; }
 
-  /// Writes what is written once. `whole`: the run was not interrupted.
+  /// Writes what is written once; a model before it. `whole`: not interrupted.
   Status finish(bool whole) {
     if (hasTrace) {
       std::vector<TraceEvent> all;
@@ -509,8 +509,6 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
       return report(status);
     }
   }
-  if (status.ok())
-    status = reporter.finish(!outcome.stopped);
   if (status.ok() && outcome.endedAfter > 0 && cluster.isChief())
     printNote("dist-run: note: early stopping after epoch " +
               std::to_string(outcome.endedAfter) + ": " +
@@ -525,6 +523,8 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   else if (status.ok() && writesModel)
     status = writeModel(program.folder, *session,
                         options.outputs.empty() ? "" : options.outputs[0]);
+  if (status.ok())
+    status = reporter.finish(!outcome.stopped);
   // Until now: what is written at the end is read from the servers. They are
   // told of what failed, too, and end with that error.
   if (served)
@@ -594,7 +594,7 @@ int runEvaluate(const Options &options) {
       text += ", " + name + " " + jsonNumber(float(value));
     text += "\n";
   }
-  return report(printResult(text));
+  return printReport(text);
 }
 
 } // namespace dist::tools

@@ -112,9 +112,31 @@ static void *watch(void *) {
   return nullptr;
 }
 
+// What the two did when the process was started.
+static void (*startedPipe)(int) = SIG_DFL;
+static void (*startedSize)(int) = SIG_DFL;
+
 void reportFailedWrites() {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  startedPipe = std::signal(SIGPIPE, SIG_IGN);
+  startedSize = std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void restoreFailedWrites() {
+  std::signal(SIGPIPE, startedPipe);
+  std::signal(SIGXFSZ, startedSize);
+}
+
+bool endsWithReader() { return startedPipe != SIG_IGN; }
+
+void endWithReader() {
+  std::signal(SIGPIPE, SIG_DFL);
+  // Masks are handed down, too.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_UNBLOCK, &pipe, nullptr);
+  raise(SIGPIPE);
+  _exit(128 + SIGPIPE);
 }
 
 void watchInterrupts(const char *tool, std::function<void()> clean) {

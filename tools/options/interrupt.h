@@ -21,6 +21,16 @@ namespace dist::tools {
 /// A closed pipe and a file at its size limit (`ulimit -f`) become errors of
 /// the write, told like any other.
 void reportFailedWrites();
+/// Before this process becomes another program (exec), which is to find what
+/// this one found.
+void restoreFailedWrites();
+
+/// Whether a report whose reader wants no more of it (`--help | head -1`) ends
+/// the process without a word. Who starts it with SIGPIPE ignored wants the
+/// error of the write.
+bool endsWithReader();
+/// Ends the process so: by SIGPIPE, like programs that know nothing of it.
+[[noreturn]] void endWithReader();
 
 /// Takes SIGINT and SIGTERM from now on, as far as they are not ignored. The
 /// first one calls `clean` (on a thread of its own, while the others go on) and
