@@ -74,6 +74,8 @@ private:
   bool meet(Stranger &stranger, const proto::Control &message,
             Clock::time_point now, bool *entered);
   void hearPeers(Clock::time_point now);
+  /// The members whose connections have ended.
+  std::vector<int> hearAll(Clock::time_point now);
   void hear(int member, const proto::Control &message, Clock::time_point now);
   void look(Clock::time_point now, Clock::time_point planned);
   void sendBeat(Clock::time_point now);
@@ -85,7 +87,7 @@ private:
   void lose(int member, const std::string &how);
   /// Under the lock, after a failure.
   void abortRanks();
-  void hearThatLost(int member, const proto::Loss &loss);
+  void judgeComplaints();
   void hearOfLoss(const proto::Loss &loss);
   void setState(int member, Monitor::State state);
 
@@ -104,6 +106,9 @@ private:
   Detector detector;
   std::vector<Peer> peers; // by member
   std::vector<Stranger> strangers;
+  /// Members that say they have lost the chief, this process, and have not been
+  /// judged.
+  std::vector<std::pair<int, proto::Loss>> complaints;
   std::minstd_rand choices; // who of them goes
   Clock::time_point nextBeat;
 

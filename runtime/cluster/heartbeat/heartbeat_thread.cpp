@@ -195,6 +195,20 @@ void Heartbeat::Impl::tellLosses(Connection &to) {
 //===----------------------------------------------------------------------===//
 
 void Heartbeat::Impl::hearPeers(Clock::time_point now) {
+  std::vector<int> ended = hearAll(now);
+  if (!complaints.empty()) {
+    // What others had said by then, too, in case this process slept meanwhile.
+    for (int member : hearAll(now))
+      ended.push_back(member);
+    judgeComplaints();
+  }
+  for (int member : ended)
+    if (detector.isWatched(member))
+      lose(member, "has ended");
+}
+
+std::vector<int> Heartbeat::Impl::hearAll(Clock::time_point now) {
+  std::vector<int> ended;
   for (int member = 0; member < int(peers.size()); ++member) {
     if (!peers[member].connection)
       continue;
@@ -206,9 +220,9 @@ void Heartbeat::Impl::hearPeers(Clock::time_point now) {
     if (isOpen)
       continue;
     peers[member].connection.reset();
-    if (detector.isWatched(member))
-      lose(member, "has ended");
+    ended.push_back(member);
   }
+  return ended;
 }
 
 void Heartbeat::Impl::hear(int member, const proto::Control &message,
@@ -233,10 +247,12 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
     return;
   }
   case proto::Control::kLoss:
-    if (isChief())
-      hearThatLost(member, message.loss());
-    else
+    if (!isChief())
       hearOfLoss(message.loss());
+    else if (detector.isWatched(member)) {
+      detector.remove(member);
+      complaints.push_back({member, message.loss()});
+    }
     return;
   case proto::Control::kLeave:
     detector.remove(member);
@@ -247,17 +263,20 @@ void Heartbeat::Impl::hear(int member, const proto::Control &message,
   }
 }
 
-/// A member has lost the chief, this process. It may be the one that is cut
-/// off: then the others have the chief still, and hear that it is gone.
-void Heartbeat::Impl::hearThatLost(int member, const proto::Loss &loss) {
-  if (!detector.isWatched(member))
-    return;
-  detector.remove(member);
+/// Members have lost the chief, this process. It may be the one that is cut
+/// off, or was stopped: then no other one has it still. Some may have ended
+/// without a word of it, since they heard of it from another one before they
+/// saw it.
+void Heartbeat::Impl::judgeComplaints() {
+  bool hasOthers = false;
   for (int other = 0; other < int(peers.size()); ++other)
-    if (detector.isWatched(other))
-      return lose(member, "has lost " + options.members[0].task +
-                              ": one of them was cut off, or stopped");
-  hearOfLoss(loss);
+    hasOthers |= peers[other].connection && detector.isWatched(other);
+  for (const auto &[member, loss] : std::exchange(complaints, {}))
+    if (hasOthers)
+      lose(member, "has lost " + options.members[0].task +
+                       ": one of them was cut off, or stopped");
+    else
+      hearOfLoss(loss);
 }
 
 void Heartbeat::Impl::hearOfLoss(const proto::Loss &loss) {
