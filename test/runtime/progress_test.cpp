@@ -132,13 +132,14 @@ TEST_P(ProgressTest, NamesTheOneThatHangs) {
   EXPECT_TRUE(says(0, "barrier failed (op 0 of 0): rank 1 did not arrive "
                       "within 0.3 s of its last progress"))
       << status[0].message();
-  EXPECT_LT(seconds[0], 3);
+  // Rank 2 works until then: a rank that waited for it would wait for ever.
+  EXPECT_LT(seconds[0], 30);
 }
 
 // The last stage waits for the middle one, which waits for the first: that one
 // hangs, and the middle one's op waits for it.
 TEST_P(ProgressTest, NamesTheOpThatTrulyWaits) {
-  make({3}, 0.4);
+  make({3}, 1.6);
   std::atomic<int> over{0};
   run([&](Communicator &rank) {
     if (rank.rank() == 0) {
@@ -154,7 +155,7 @@ TEST_P(ProgressTest, NamesTheOpThatTrulyWaits) {
     return result;
   });
   std::string text =
-      "recv failed (op 11 of 1): rank 0 sent nothing with tag 7 within 0.4 s "
+      "recv failed (op 11 of 1): rank 0 sent nothing with tag 7 within 1.6 s "
       "of its last progress, and rank 1 waits for it";
   EXPECT_TRUE(says(1, text)) << status[1].message();
   EXPECT_TRUE(says(2, text)) << status[2].message();
@@ -189,16 +190,17 @@ TEST_P(ProgressTest, AVeryLongTimeIsNotOver) {
 // Who looks late has had no CPU: as little may the others have had.
 TEST_P(ProgressTest, AMachineThatStallsIsNoRankThatHangs) {
   auto meet = [&] {
-    make({2}, 0.4);
+    make({2}, 1.5);
     run([&](Communicator &rank) {
-      // Late by so much of the process's own time.
+      // Late by so much of the process's own time, or some times that on a busy
+      // machine.
       for (int i = 0; rank.rank() == 1 && i < 25; ++i)
         std::this_thread::sleep_for(10ms);
       return rank.barrier(1, all);
     });
     return status[0].ok() && status[1].ok();
   };
-  EXPECT_TRUE(holdsInChild(meet, {150ms, 800ms}));
+  EXPECT_TRUE(holdsInChild(meet, {150ms, 2500ms}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ProgressTest,

@@ -8,6 +8,7 @@
 #include "runtime/cluster/etcd/acceptor.h"
 #include "runtime/cluster/etcd/watches.h"
 #include <chrono>
+#include <random>
 
 using namespace etcdserverpb;
 
@@ -161,7 +162,10 @@ struct EtcdServer::Impl {
                                                result.message);
           },
           &journal, &cutBytes));
-    if (StoreResult result = core.state.beginEpoch(); !result.ok())
+    // A client whose lease was lost with a store must not take for its own the
+    // lease of another client, which the next store has granted.
+    const uint32_t firstLease = std::random_device{}();
+    if (StoreResult result = core.state.beginEpoch(firstLease); !result.ok())
       return Status::error(StatusCode::Unavailable, result.message);
     epoch = core.state.epoch();
     return Status();

@@ -337,12 +337,13 @@ StoreResult EtcdState::restore(const JournalRecord &record, int64_t now) {
   return {};
 }
 
-StoreResult EtcdState::beginEpoch() {
+StoreResult EtcdState::beginEpoch(uint32_t firstLease) {
   Draft draft;
   draft.record.set_epoch(currentEpoch + 1);
   StoreResult result = finish(draft, 0);
-  // Numbers of leases of before are not given again.
-  lastLease = currentEpoch << 32;
+  // Numbers of leases of before are not given again. Half of an epoch's are
+  // left for those that are granted.
+  lastLease = (currentEpoch << 32) + (firstLease >> 1);
   return result;
 }
 

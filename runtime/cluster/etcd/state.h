@@ -52,7 +52,9 @@ public:
   /// at `now`: their holders could not reach the server meanwhile.
   StoreResult restore(const JournalRecord &record, int64_t now);
   /// Says that the state is served anew; later records belong to this epoch.
-  StoreResult beginEpoch();
+  /// `firstLease`: leases are numbered from somewhere behind it, by which those
+  /// of a store that has been emptied are none of those that it gave before.
+  StoreResult beginEpoch(uint32_t firstLease = 0);
 
   StoreResult range(const etcdserverpb::RangeRequest &request,
                     etcdserverpb::RangeResponse *response) const;

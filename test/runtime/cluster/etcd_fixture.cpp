@@ -203,21 +203,21 @@ Heard::Heard(EtcdClient &client, WatchCreateRequest request) {
 
 int64_t Heard::createdAt() {
   std::unique_lock<std::mutex> guard(lock);
-  wake.wait_for(guard, std::chrono::seconds(20), [&] { return isCreated; });
+  wake.wait_for(guard, std::chrono::minutes(2), [&] { return isCreated; });
   EXPECT_TRUE(isCreated);
   return createdRevision;
 }
 
 StoreResult Heard::end() {
   std::unique_lock<std::mutex> guard(lock);
-  wake.wait_for(guard, std::chrono::seconds(20), [&] { return hasEnded; });
+  wake.wait_for(guard, std::chrono::minutes(2), [&] { return hasEnded; });
   EXPECT_TRUE(hasEnded);
   return ending;
 }
 
 std::vector<std::string> Heard::events(size_t count, int64_t base) {
   std::unique_lock<std::mutex> guard(lock);
-  wake.wait_for(guard, std::chrono::seconds(20),
+  wake.wait_for(guard, std::chrono::minutes(2),
                 [&] { return heard.size() >= count; });
   std::vector<std::string> all;
   for (const mvccpb::Event &event : heard) {

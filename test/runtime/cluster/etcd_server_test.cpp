@@ -90,7 +90,7 @@ TEST_F(ServerTest, ARestartGivesTheSameStateInANewEpoch) {
   ASSERT_TRUE(client->leaseKeepAlive(granted.id(), &kept).ok());
   EXPECT_EQ(kept.ttl(), 10);
   now = 40000;
-  for (int i = 0; i < 200 && get("a").count() == 1; ++i)
+  for (int i = 0; i < 3000 && get("a").count() == 1; ++i)
     usleep(10000);
   EXPECT_EQ(get("a").count(), 0);
   EXPECT_EQ(get("b").count(), 1);
@@ -110,12 +110,12 @@ TEST_F(ServerTest, AWatchGoesOnAfterARestart) {
   auto count = [&](const WatchResponse &one) { heard += one.events_size(); };
   auto watch = client->watch(request, count,
                              [&](const StoreResult &) { hasEnded = true; });
-  for (int i = 0; i < 1000 && heard < 1; ++i)
+  for (int i = 0; i < 3000 && heard < 1; ++i)
     usleep(10000);
   EXPECT_EQ(heard, 1);
   auto old = std::move(client);
   start();
-  for (int i = 0; i < 1000 && !hasEnded; ++i)
+  for (int i = 0; i < 3000 && !hasEnded; ++i)
     usleep(10000);
   EXPECT_TRUE(hasEnded);
   watch.reset();
@@ -123,7 +123,7 @@ TEST_F(ServerTest, AWatchGoesOnAfterARestart) {
   heard = 0;
   watch = client->watch(request, count, nullptr);
   ASSERT_TRUE(client->put(put, &response).ok());
-  for (int i = 0; i < 1000 && heard < 2; ++i)
+  for (int i = 0; i < 3000 && heard < 2; ++i)
     usleep(10000);
   EXPECT_EQ(heard, 2);
   watch.reset();

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace dist::cluster;
 using namespace etcdserverpb;
@@ -301,4 +302,24 @@ TEST_F(StateTest, NumbersOfLeasesAreNotGivenAgain) {
   LeaseGrantResponse response;
   ASSERT_TRUE(again.leaseGrant(request, 0, &response).ok());
   EXPECT_GT(response.id(), before);
+}
+
+/// It is of the same epoch as one before that was emptied.
+TEST_F(StateTest, NumbersOfLeasesAreNotThoseOfAStoreThatWasEmptied) {
+  ASSERT_TRUE(state.beginEpoch(1000).ok());
+  EtcdState emptied([](const JournalRecord &) { return StoreResult(); });
+  ASSERT_TRUE(emptied.beginEpoch(~0u).ok());
+  EXPECT_EQ(emptied.epoch(), state.epoch());
+  std::set<int64_t> before;
+  for (int i = 0; i < 10; ++i)
+    before.insert(grant(1, 0));
+  for (int i = 0; i < 10; ++i) {
+    LeaseGrantRequest request;
+    request.set_ttl(1);
+    LeaseGrantResponse response;
+    ASSERT_TRUE(emptied.leaseGrant(request, 0, &response).ok());
+    EXPECT_EQ(before.count(response.id()), 0u);
+    // The next epoch's are others still.
+    EXPECT_LT(response.id(), (emptied.epoch() + 1) << 32);
+  }
 }

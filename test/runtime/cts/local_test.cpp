@@ -70,13 +70,15 @@ TEST(LocalWorld, TellsOfRanksThatHang) {
 // One that computes nothing meanwhile has no CPU, as far as is seen.
 TEST(LocalWorld, GivesACpuToWhoHasNone) {
   std::vector<std::pair<int, int>> given;
+  std::atomic<bool> gave{false};
   std::vector<int> sat;
   WorldOptions options;
   options.mesh = {2};
   options.spinMicroseconds = 1000;
   options.giveCpu = [&](int waiting, int late) {
     given.push_back({waiting, late});
-    return given.size() == 2;
+    gave = given.size() == 2;
+    return gave.load();
   };
   options.sit = [&](int rank) { sat.push_back(rank); };
   std::unique_ptr<LocalWorld> world;
@@ -89,7 +91,8 @@ TEST(LocalWorld, GivesACpuToWhoHasNone) {
     EXPECT_EQ(value, 3);
   };
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    while (!gave)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     sum(1);
   });
   sum(0);

@@ -84,7 +84,7 @@ TEST_P(Ucx, BytesGoBetweenProcesses) {
 
 TEST_P(Ucx, KilledProcessesAreNamed) {
   for (bool large : {false, true}) {
-    open(3);
+    open(3, /*timeout=*/120);
     std::vector<Status> status(3);
     std::vector<std::chrono::steady_clock::time_point> ended(3);
     std::chrono::steady_clock::time_point killed;
@@ -113,7 +113,8 @@ TEST_P(Ucx, KilledProcessesAreNamed) {
       double seconds =
           std::chrono::duration<double>(ended[rank] - killed).count();
       std::printf("rank %d named it after %.1f ms\n", rank, 1e3 * seconds);
-      EXPECT_LT(seconds, 2);
+      // Not at the collective's deadline.
+      EXPECT_LT(seconds, 20);
     }
   }
 }

@@ -25,6 +25,7 @@
 namespace dist::cluster {
 
 using namespace std::chrono_literals;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// A rank that only hears that it is to give up.

@@ -74,21 +74,23 @@ TEST_F(HeartbeatTest, AnEndAtTheDoorIsToldToAll) {
   EXPECT_THAT(failureOf(1), HasSubstr(why));
 }
 
+/// For a second, or until who looks has a CPU.
+static constexpr char kSilent[] = "worker 2 at 127.0.0.1:3 \\(process 102\\) "
+                                  "shows no sign of life for 1(\\.[0-9])? s";
+
 // As one whose process is frozen there.
 TEST_F(HeartbeatTest, SilenceAtTheDoorIsToldToAll) {
-  serve(0.3);
+  serve(1);
   join(1, 60);
   std::unique_ptr<Connection> silent = reachChief(2);
-  EXPECT_THAT(failureOf(1), HasSubstr("worker 2 at 127.0.0.1:3 (process 102) "
-                                      "shows no sign of life for 0.3"));
+  EXPECT_THAT(failureOf(1), ContainsRegex(kSilent));
 }
 
 TEST_F(HeartbeatTest, SilenceIsToldToAllAndToWhoWasSilent) {
-  serve(0.3);
+  serve(1);
   join(1, 60);
   std::unique_ptr<Connection> silent = enter(2);
-  EXPECT_THAT(failureOf(0), HasSubstr("worker 2 at 127.0.0.1:3 (process 102) "
-                                      "shows no sign of life for 0.3"));
+  EXPECT_THAT(failureOf(0), ContainsRegex(kSilent));
   EXPECT_THAT(failureOf(1), HasSubstr("worker 2 at 127.0.0.1:3"));
   std::vector<proto::Control> heard;
   EXPECT_TRUE(holds([&] {
@@ -189,7 +191,7 @@ TEST_F(HeartbeatTest, WhoWasGivenUpWritesNothing) {
 }
 
 TEST_F(HeartbeatTest, ALostChiefIsToldSoByWhoLosesIt) {
-  std::unique_ptr<Connection> chief = joinOwnChief(0.3);
+  std::unique_ptr<Connection> chief = joinOwnChief(1);
   chief->trust();
   EXPECT_THAT(failureOf(1), HasSubstr("worker 0 at 127.0.0.1:1 (process 100) "
                                       "shows no sign of life"));
