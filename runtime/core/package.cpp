@@ -7,6 +7,7 @@
 
 #include "runtime/core/package.h"
 #include "runtime/core/digest.h"
+#include "runtime/core/limits.h"
 #include "runtime/core/servers.h"
 #include "runtime/core/variants.h"
 #include "runtime/formats/file.h"
@@ -112,9 +113,6 @@ Status checkProcesses(const manifest::Manifest &manifest,
     return damaged(where, "its processes have not all as many ranks");
   return Status();
 }
-
-/// A run's devices: each has a state and threads, and hears of all others.
-constexpr int64_t kMostRanks = 1024;
 
 Status check(const manifest::Manifest &manifest, const std::string &where) {
   if (manifest.abi_version() != DIST_RT_ABI_VERSION)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 using testing::HasSubstr;
 using testing::Not;
@@ -94,6 +95,25 @@ TEST(CapiCluster, AnInterfaceIsThisMachines) {
   // One of RDMA is none that the system tells of.
   for (const char *name : {"lo", "lo,mlx5_0:1"})
     EXPECT_THAT(by(name), HasSubstr("TF_CONFIG")) << name;
+}
+
+/// Its others would wait for one whose libraries can open nothing.
+TEST(CapiCluster, ItsConnectionsCanBeOpen) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few{20, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::string message = open([](auto *options) {
+    options->tf_config =
+        R"({"cluster": {"chief": ["127.0.0.1:20000"],
+                        "worker": ["127.0.0.1:20001"],
+                        "ps": ["127.0.0.1:20002"]},
+            "task": {"type": "chief", "index": 0}})";
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(message,
+              HasSubstr("too few files may be open (ulimit -n): the limit is "
+                        "20, and a process of this cluster has about 58 open"));
 }
 
 /// An app that was compiled when there were fewer.

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/launch.h"
+#include "runtime/cluster/open_files.h"
 #include "runtime/core/package.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/file.h"
@@ -448,7 +449,16 @@ static std::vector<std::string> resuming(std::vector<std::string> command) {
   return command;
 }
 
+/// Before anything is compiled for them.
+static Status checkFiles(const Options &options) {
+  int chiefs = options.servers > 0 ? 1 : 0;
+  return cluster::checkOpenFilesOfAll(
+      options.workers + options.servers + chiefs, int(options.devices.size()));
+}
+
 int launchPlainWorkers(const Options &options) {
+  if (Status status = checkFiles(options); !status.ok())
+    return report(status);
   Shield shield("telling the workers");
   int restarts = 0;
   Workers workers(ownCommandLine(), &restarts);
@@ -462,6 +472,8 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   if (std::getenv("TF_CONFIG"))
     printNote("dist-run: note: TF_CONFIG is set: --workers makes a cluster of "
               "its own, and does not use it");
+  if (Status status = checkFiles(options); !status.ok())
+    return report(status);
   std::vector<std::string> more = openingArguments(options, defaultBatch);
   // Each takes its part of the CPUs (see ClusterRun::find).
   int cpus = int(cpu::usableCpus().size());

@@ -8,6 +8,7 @@
 #include "runtime/cluster/detect.h"
 #include "runtime/cluster/json_config.h"
 #include "runtime/cluster/network.h"
+#include "runtime/cluster/open_files.h"
 #include "runtime/cluster/report.h"
 #include "runtime/core/text.h"
 #include "runtime/formats/text_file.h"
@@ -112,18 +113,23 @@ Status findWorkers(Options *options) {
         spec.addressSource, "nothing would hold the variables",
         "add \"ps\": [\"HOST:PORT\", ...], and a \"chief\", to the cluster");
   if (!isServed && servers > 0)
-    return Status::error(StatusCode::InvalidInput,
-                         "the cluster has parameter servers",
-                         spec.addressSource,
-                         "--strategy " + formatStrategies(options->strategies) +
-                             " has a copy of the variables on each worker",
-                         "leave \"ps\" out of the cluster");
+    return Status::error(
+        StatusCode::InvalidInput, "the cluster has parameter servers",
+        spec.addressSource,
+        options->collectives
+            ? "collectives are timed between workers that "
+              "train in step"
+            : "--strategy " + formatStrategies(options->strategies) +
+                  " has a copy of the variables on each "
+                  "worker",
+        "leave \"ps\" out of the cluster");
   auto tell = [&](const char *option, int number) {
     options->compileArguments.push_back(std::string(option) + "=" +
                                         std::to_string(number));
     return number;
   };
   options->clusterFound = true;
+  options->clusterSource = spec.addressSource;
   options->workers = tell("--workers", int(spec.trainers().size()));
   if (isServed)
     options->servers = tell("--servers", int(servers));
@@ -178,6 +184,10 @@ std::vector<Status> findCluster(const Options &options,
   if (!faults.empty())
     return faults;
   *spec = std::move(*detection.spec);
+  Status files = cluster::checkOpenFiles(*spec, int(options.devices.size()),
+                                         !options.store);
+  if (!files.ok())
+    return {files};
   addNetworkFaults(*spec, faults);
   return faults;
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/limits.h"
 #include "tools/options/cluster.h"
 #include "tools/options/strategies.h"
 #include "tools/options/help.h"
@@ -186,11 +187,6 @@ static Status checkCluster(const Options &o) {
                       "add --strategy multi-worker-mirrored");
   DIST_RETURN_IF_ERROR(checkMpi(o));
   DIST_RETURN_IF_ERROR(checkShardPolicy(o));
-  if (o.hosts > o.workers && o.workers > 0)
-    return wrongValue("--hosts",
-                      "there are only " + std::to_string(o.workers) +
-                          " workers to be on them",
-                      "give at most as many as --workers");
   if (o.minWorkers != 1 && !o.elastic)
     return wrongValue("--min-workers", "a run ends with the first that is lost",
                       "add --elastic");
@@ -239,6 +235,40 @@ static Status checkCluster(const Options &o) {
   if (o.workers > 0 && (!o.cluster.empty() || !o.task.empty()))
     return wrongValue("--workers", "it makes a cluster of its own",
                       "leave --cluster and --task out");
+  return Status();
+}
+
+/// Processes are counted by options, or in a cluster that was found.
+static Status checkProcesses(Tool tool, const Options &o) {
+  std::string where = o.clusterFound ? o.clusterSource : "--workers";
+  if (o.hosts > o.workers && o.workers > 0)
+    return wrongValue(
+        "--hosts",
+        "there are only " + std::to_string(o.workers) +
+            " workers to be on them",
+        "give at most as many as " +
+            (o.clusterFound ? "the cluster has (" + where + ")" : where));
+  // A plan may be for machines to come; what is run is compiled first.
+  if (tool != Tool::Run)
+    return Status();
+  auto tooMany = [&](const std::string &option, const std::string &what,
+                     int64_t ranks) {
+    return Status::error(
+        StatusCode::InvalidArgument, "too many processes for a run",
+        o.clusterFound ? o.clusterSource : option,
+        what + " are " + std::to_string(ranks) + " devices, and " +
+            std::to_string(kMostRanks) + " can be run",
+        "give fewer");
+  };
+  int64_t devices = std::max<size_t>(1, o.devices.size());
+  if (o.workers * devices > kMostRanks)
+    return tooMany("--workers",
+                   std::to_string(o.workers) +
+                       " workers with --devices cpu:" + std::to_string(devices),
+                   o.workers * devices);
+  if (o.servers > kMostRanks)
+    return tooMany("--servers",
+                   std::to_string(o.servers) + " parameter servers", o.servers);
   return Status();
 }
 
@@ -311,6 +341,7 @@ static Status settle(Tool tool, Options &o) {
     DIST_RETURN_IF_ERROR(findWorkers(&o));
     DIST_RETURN_IF_ERROR(planStrategies(o, &plan));
   }
+  DIST_RETURN_IF_ERROR(checkProcesses(tool, o));
   if (tool == Tool::Run) {
     if (o.command.empty())
       return Status::error(

@@ -129,6 +129,7 @@ struct Options {
   /// several, by the cluster; 0: not said.
   int workers = 0;
   bool clusterFound = false; // elsewhere than in --workers
+  std::string clusterSource; // where it was found: TF_CONFIG, a file, ...
   int hosts = 0;             // that they are spread over; 0: not said, one
   int servers = 0;           // that hold the variables; 0: not said
   std::string partitioner;   // of variables on servers; empty: they are whole

@@ -8,6 +8,7 @@
 #include "runtime/cluster/detect.h"
 #include "runtime/cluster/membership/process.h"
 #include "runtime/cluster/network.h"
+#include "runtime/cluster/open_files.h"
 #include "runtime/device/cpu/cpus.h"
 
 namespace dist::cluster {
@@ -25,6 +26,7 @@ Status Joined::readSpec() {
                          "tf_config", "it describes no cluster",
                          "give it a cluster and a task");
   spec = std::move(*detection.spec);
+  DIST_RETURN_IF_ERROR(checkOpenFiles(spec, /*devices=*/1, !options.store));
   SystemNetwork network;
   for (const Status &fault : checkNetwork(spec, network))
     return fault;
