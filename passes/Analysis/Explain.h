@@ -66,8 +66,10 @@ struct MemoryReport {
   /// What the runtime allocates, once kernels and their memory are planned (0:
   /// they are not): the program's variables, its weights as kernels read them,
   /// the room that the library's kernels compute in, copies of what it sends,
-  /// and the arena of all else.
-  int64_t prepared = 0, library = 0, copies = 0, arena = 0, planned = 0;
+  /// what its messages to other processes are packed in and summed up from, and
+  /// the arena of all else.
+  int64_t prepared = 0, library = 0, copies = 0, messages = 0, arena = 0;
+  int64_t planned = 0;
   int64_t getNeeded() const { return planned > 0 ? planned : peak; }
 };
 

@@ -101,6 +101,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                                       {"prepared", memory.prepared},
                                       {"library", memory.library},
                                       {"copies", memory.copies},
+                                      {"messages", memory.messages},
                                       {"arena", memory.arena},
                                       {"planned", memory.planned}}},
         {"flops", entry.flops},

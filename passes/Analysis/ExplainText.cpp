@@ -188,6 +188,10 @@ static void writeMemory(const EntryReport &entry, llvm::raw_ostream &os) {
        << (memory.copies > 0 ? ", " + formatBytes(memory.copies) +
                                    " for copies of what it sends"
                              : std::string())
+       << (memory.messages > 0
+               ? ", " + formatBytes(memory.messages) +
+                     " for messages to other processes and sums of theirs"
+               : std::string())
        << "\n";
 }
 

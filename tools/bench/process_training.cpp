@@ -8,7 +8,8 @@
 // Trains a package on made-up examples, each rank in a process of its own or
 // all of them in one, and prints the median step and a digest of all variables:
 // the same for each wire. A process's peak memory stands beside what it held
-// before its session and what the session planned.
+// before its session and what the session planned, and the most that
+// a session has allocated of a device.
 //
 //   process_training PACKAGE --wire memory|shm|tcp --steps 50
 //
@@ -121,13 +122,20 @@ Status train(Session &session, int steps, double before, double planned,
     for (char byte : value.data)
       digest = (digest ^ static_cast<unsigned char>(byte)) * 1099511628211u;
   }
+  std::vector<std::string> devices;
+  DIST_RETURN_IF_ERROR(
+      session.exchange(std::to_string(session.deviceBytes()), &devices));
+  int64_t most = 0;
+  for (const std::string &bytes : devices)
+    most = std::max<int64_t>(most, std::stoll(bytes));
   std::sort(seconds.begin(), seconds.end());
   double peak = readMiB("VmHWM");
   if (tells)
     std::printf("step %.3f ms, peak %.1f MiB (%.2f of %.1f before and %.1f "
-                "planned), variables %016llx\n",
+                "planned), device %lld bytes, variables %016llx\n",
                 1e3 * seconds[seconds.size() / 2], peak,
                 peak / (before + planned), before, planned,
+                static_cast<long long>(most),
                 static_cast<unsigned long long>(digest));
   return Status();
 }

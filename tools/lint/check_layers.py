@@ -22,7 +22,7 @@ ALLOWED = {
     "passes/Workers": IR + ["passes/Workers"],
     "passes/Interchange": IR + ["passes/Interchange"],
     "passes/Lowering": IR + ["passes/Analysis", "passes/Lowering", "runtime/abi", "runtime/core", "runtime/formats",
-                             "runtime/device/cpu", "runtime/comm/schedule"],
+                             "runtime/device/cpu", "runtime/comm/schedule", "runtime/comm/message"],
     "passes/Pipelines": IR + ["passes", "dialects/Graph/Import"],
     "runtime": ["runtime", "dist/"],
     "tools/options": ["tools/options", "runtime"],

@@ -42,7 +42,8 @@ LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
           ::dist::cpu::LibraryMemory::create(manifest, &library);
       !status.ok())
     return programs.emitError(status.message());
-  addSentMessages(programs, manifest, report);
+  if (failed(addSentMessages(programs, manifest, report)))
+    return failure();
   StateLayout layout = layOutState(programs);
   llvm::StringMap<int64_t> arenas, numbers;
   llvm::SmallDenseMap<int64_t, int64_t> copies;
@@ -64,8 +65,8 @@ LogicalResult mlir::dist::addPlannedMemory(ModuleOp programs,
     entry.memory.library = block.slotBytes + block.scratchpadBytes;
     entry.memory.arena = arena->second;
     entry.memory.copies = copies.lookup(numbers[entry.name]);
-    entry.memory.planned =
-        program.bytes + arena->second + block.bytes() + entry.memory.copies;
+    entry.memory.planned = program.bytes + arena->second + block.bytes() +
+                           entry.memory.copies + entry.memory.messages;
   }
   return success();
 }

@@ -14,7 +14,8 @@ namespace mlir::dist {
 
 /// Puts into the report what its entries' programs, made of the same module
 /// with their memory planned, will allocate of a device: variables and prepared
-/// weights of all entries of a program, copies of what these send, the entry's
+/// weights of all entries of a program, copies of what these send, what
+/// messages between processes are packed in and summed up from, the entry's
 /// arena, and what this machine's library lays out for kernels of so many
 /// threads a device. And what its processes will send each other (see
 /// SentMessages.h).

@@ -10,6 +10,8 @@
 #include "dialects/Rt/IR/Rt.h"
 #include "passes/Analysis/TransferTimes.h"
 #include "passes/Lowering/Library/LibraryKernels.h"
+#include "passes/Lowering/Program/Bindings.h"
+#include "passes/Lowering/Program/MessageMemory.h"
 #include "runtime/core/told.h"
 #include "llvm/ADT/StringMap.h"
 #include <set>
@@ -20,12 +22,13 @@ namespace manifest = ::dist::manifest;
 
 namespace {
 /// What the ranks of a program send, by process; with links by their levels,
-/// too.
+/// too. `memory` is told of each collective.
 class Counter {
 public:
   Counter(MeshOp mesh, const manifest::Manifest &manifest,
-          const ::dist::LinkTable *links = nullptr)
-      : mesh(mesh), manifest(manifest), links(links),
+          const ::dist::LinkTable *links = nullptr,
+          MessageMemory *memory = nullptr)
+      : mesh(mesh), manifest(manifest), links(links), memory(memory),
         axisNames(
             llvm::to_vector(mesh.getAxisNames().getAsRange<StringAttr>())),
         sent(getNumProcesses(mesh)),
@@ -46,22 +49,23 @@ public:
   std::vector<LevelTraffic> getLevels();
 
 private:
-  void count(const ::dist::Collective &call, ArrayRef<int64_t> axes,
-             int64_t program);
+  void count(const ::dist::Collective &call, int64_t program);
 
   MeshOp mesh;
   const manifest::Manifest &manifest;
   const ::dist::LinkTable *links;
+  MessageMemory *memory;
   SmallVector<StringAttr> axisNames;
   std::vector<ProcessTraffic> sent;
   std::vector<ProcessTraffic> byLevel; // and in each by rank
 };
 } // namespace
 
-void Counter::count(const ::dist::Collective &call, ArrayRef<int64_t> axes,
-                    int64_t program) {
+void Counter::count(const ::dist::Collective &call, int64_t program) {
+  if (memory)
+    memory->add(call, program);
   SmallVector<StringAttr> names;
-  for (int64_t axis : axes)
+  for (int64_t axis : call.axes)
     names.push_back(axisNames[axis]);
   auto add = [](ProcessTraffic &to, const ::dist::Traffic &traffic) {
     to.messages += traffic.messages;
@@ -118,11 +122,17 @@ void Counter::add(rt::CollectiveOp op, int64_t program) {
   }
   ::dist::Collective call;
   call.kind = static_cast<::dist::CollectiveKind>(op.getKind());
+  call.op = int32_t(op.getOp());
+  call.reduction = static_cast<::dist::Reduction>(op.getReduction());
   call.algorithm = static_cast<::dist::Algorithm>(op.getAlgorithm());
   call.peer = op.getPeer();
+  call.tag = op.getTag();
+  call.gives = !op.getFrom().empty();
+  call.takes = !op.getTo().empty();
+  call.axes = {op.getAxes().data(), int64_t(op.getAxes().size())};
   call.sources = {op.getSources().data(), int64_t(op.getSources().size())};
   call.pieces = {pieces.data(), int64_t(pieces.size())};
-  count(call, op.getAxes(), program);
+  count(call, program);
 }
 
 void Counter::addAllReduce(ArrayRef<int64_t> axes, manifest::DataType type,
@@ -133,8 +143,9 @@ void Counter::addAllReduce(ArrayRef<int64_t> axes, manifest::DataType type,
   piece.bytes = bytes;
   ::dist::Collective call;
   call.kind = ::dist::CollectiveKind::AllReduce;
+  call.axes = {axes.data(), int64_t(axes.size())};
   call.pieces = {&piece, 1};
-  count(call, axes, program);
+  count(call, program);
 }
 
 void Counter::addResults(const manifest::Entry &entry, int64_t program) {
@@ -159,8 +170,10 @@ void Counter::addToAll(::dist::CollectiveKind kind, int64_t bytes,
   ::dist::Collective call;
   call.kind = kind;
   call.peer = root;
+  SmallVector<int64_t> axes = getAllAxes();
+  call.axes = {axes.data(), int64_t(axes.size())};
   call.pieces = {&piece, 1};
-  count(call, getAllAxes(), /*program=*/-1);
+  count(call, /*program=*/-1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,12 +231,16 @@ countResults(MeshOp mesh, const manifest::Manifest &manifest) {
   return counter.take();
 }
 
-void mlir::dist::addSentMessages(ModuleOp programs,
-                                 const manifest::Manifest &manifest,
-                                 ExplainReport &report) {
+LogicalResult mlir::dist::addSentMessages(ModuleOp programs,
+                                          const manifest::Manifest &manifest,
+                                          ExplainReport &report) {
   MeshOp mesh = findMesh(programs);
   if (!mesh || getNumProcesses(mesh) == 1)
-    return;
+    return success();
+  FailureOr<std::unique_ptr<MessageMemory>> memory =
+      MessageMemory::create(mesh, manifest);
+  if (failed(memory))
+    return failure();
   llvm::StringMap<rt::ProgramOp> byName;
   for (auto program : programs.getOps<rt::ProgramOp>())
     byName[program.getSymName()] = program;
@@ -233,7 +250,8 @@ void mlir::dist::addSentMessages(ModuleOp programs,
       continue;
     int64_t number = getProgramNumber(program);
     Counter counter(mesh, manifest,
-                    report.transfers ? report.transfers->getLinks() : nullptr);
+                    report.transfers ? report.transfers->getLinks() : nullptr,
+                    memory->get());
     program.walk([&](rt::CollectiveOp op) { counter.add(op, number); });
     for (const manifest::Entry &one : manifest.programs(int(number)).entries())
       if (one.name() == entry.entry)
@@ -241,9 +259,20 @@ void mlir::dist::addSentMessages(ModuleOp programs,
     entry.levels = counter.getLevels();
     entry.sent = counter.take();
   }
-  Counter counter(mesh, manifest);
+  // What prepares an entry takes memory, too.
+  Counter preparations(mesh, manifest, /*links=*/nullptr, memory->get());
+  for (auto program : programs.getOps<rt::ProgramOp>())
+    if (program->hasAttr(kPrepares))
+      program.walk([&](rt::CollectiveOp op) {
+        preparations.add(op, getProgramNumber(program));
+      });
+  Counter counter(mesh, manifest, /*links=*/nullptr, memory->get());
   counter.addAllReduce(counter.getAllAxes(), manifest::I32, sizeof(int32_t),
                        /*program=*/-1);
   report.agreement = counter.take();
   report.results = countResults(mesh, manifest);
+  for (EntryReport &entry : report.entries)
+    if (rt::ProgramOp program = byName.lookup(entry.name))
+      entry.memory.messages = (*memory)->getBytes(getProgramNumber(program));
+  return (*memory)->verify();
 }

@@ -16,10 +16,12 @@ namespace mlir::dist {
 /// process send when they run an entry's program once: exactly, as they will
 /// count them. `manifest` is of the same programs, whose memory is planned:
 /// tensors that lie behind each other travel together, with what is between
-/// them. Nothing where all ranks are of one process, which shares its memory.
-void addSentMessages(ModuleOp programs,
-                     const ::dist::manifest::Manifest &manifest,
-                     ExplainReport &report);
+/// them. And the memory that these messages take of a device, the most of those
+/// that run a program. Nothing where all ranks are of one process, which shares
+/// its memory.
+LogicalResult addSentMessages(ModuleOp programs,
+                              const ::dist::manifest::Manifest &manifest,
+                              ExplainReport &report);
 
 } // namespace mlir::dist
 

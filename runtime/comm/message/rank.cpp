@@ -10,20 +10,27 @@
 
 namespace dist::message {
 
-Status MessageCommunicator::prepare(const Collective &call,
-                                    std::unique_ptr<CollectivePlan> *out) {
-  auto plan = std::make_unique<MessagePlan>(call, generation());
-  DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
-  if (call.kind == CollectiveKind::AllReduce) {
-    Description &d = plan->description;
+Status layOut(const WorldOptions &options, const MeshGroups &groups,
+              const Team &team, int rank, MessagePlan *plan, int64_t *bytes) {
+  Description &d = plan->description;
+  DIST_RETURN_IF_ERROR(check(options, groups, rank, &d));
+  if (d.what.kind == CollectiveKind::AllReduce) {
     plan->way = chooseAllReduce(d.algorithm, d.bytes, d.size());
     // Ranks that differ in it are told so, where they would wait for messages
     // that do not come.
     d.call.algorithm = plan->way;
   }
-  plan->channel = plan->description.channel;
-  int64_t bytes = Operation::measure(groups, team, plan->description, plan->way,
-                                     &plan->space);
+  plan->channel = d.channel;
+  *bytes = Operation::measure(groups, team, d, plan->way, &plan->space);
+  return Status();
+}
+
+Status MessageCommunicator::prepare(const Collective &call,
+                                    std::unique_ptr<CollectivePlan> *out) {
+  auto plan = std::make_unique<MessagePlan>(call, generation());
+  int64_t bytes = 0;
+  DIST_RETURN_IF_ERROR(
+      layOut(options, groups, team, rank(), plan.get(), &bytes));
   if (plan->space.kept)
     plan->memory = plan->space.kept->memory;
   else if (bytes > 0) {

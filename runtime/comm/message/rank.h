@@ -21,6 +21,11 @@ struct MessagePlan final : DescribedPlan {
   Workspace space;
 };
 
+/// Checks a plan's call, chooses how it goes, and gives its workspace the room
+/// of all its runs. `bytes`: of memory, that a run needs at most.
+Status layOut(const WorldOptions &options, const MeshGroups &groups,
+              const Team &team, int rank, MessagePlan *plan, int64_t *bytes);
+
 class MessageCommunicator final : public MeshCommunicator {
 public:
   MessageCommunicator(const MessageOptions &options, const MeshGroups &groups,
