@@ -118,6 +118,12 @@ class Hosts:
         """Bytes that host i's link has carried away from it so far, headers included."""
         return int(run("ip", "netns", "exec", self.space(i), "cat", "/sys/class/net/eth0/statistics/tx_bytes"))
 
+    def resent(self, i):
+        """Segments that host i has sent once more so far: an answer that is late is taken for one that was lost."""
+        lines = run("ip", "netns", "exec", self.space(i), "cat", "/proc/net/snmp").splitlines()
+        names, values = (line.split() for line in lines if line.startswith("Tcp:"))
+        return int(values[names.index("RetransSegs")])
+
     def filter(self, i, rule):
         """What host i hears goes through a rule of nft's besides."""
         space = self.space(i)

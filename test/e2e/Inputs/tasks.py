@@ -81,8 +81,8 @@ def steps_done(folder):
 
 
 def free_range(count):
-    """The first of so many ports that no one has now, below those that systems choose."""
-    for first in range(20000 + os.getpid() % 1000 * 10, 32000, count):
+    """The first of so many ports that no one has now, below those that systems choose and above those of the guide's pages."""
+    for first in range(24000 + os.getpid() % 700 * 10, 32000, count):
         sockets = [socket.socket() for _ in range(count)]
         try:
             for i, one in enumerate(sockets):
