@@ -13,6 +13,13 @@
 
 namespace dist {
 
+/// f16's: the program multiplies gradients by it, and leaves a step out where
+/// they overflow.
+static bool hasLossScale(const manifest::Manifest &manifest) {
+  auto precision = manifest.options().find("precision");
+  return precision != manifest.options().end() && precision->second == "f16";
+}
+
 using Stop =
     std::function<Status(const std::string &why, const std::string &todo)>;
 
@@ -78,9 +85,49 @@ Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
   if (stepsPerSync(manifest) > 0)
     DIST_RETURN_IF_ERROR(share(session, found));
   DIST_RETURN_IF_ERROR(std::move(found));
+  if (hasLossScale(manifest) && !std::isfinite(result.loss))
+    return stop("data and variables are finite (all ranks), and what is "
+                "computed of them in f16 may have at most 65504",
+                "use --precision bf16, or scale the inputs");
   return stop("data and variables are finite (all ranks)",
               "lower the learning rate or give --clip-norm; "
               "--on-nonfinite=continue goes on");
+}
+
+NonfiniteSteps::NonfiniteSteps(Session &session, const Dataset &data,
+                               OnNonfinite policy, FitObserver &observer)
+    : session(session), data(data), policy(policy), observer(observer),
+      hasLossScale(dist::hasLossScale(session.manifest())) {}
+
+Status NonfiniteSteps::record(const Batch &batch, const StepResult &result,
+                              const StepResult *applied,
+                              const BatchPlan &plan) {
+  for (const StepResult *part : {&result, applied})
+    if (part && !part->finite && policy == OnNonfinite::Stop)
+      return nonfinite(session, data, batch, *part, plan);
+  if (!result.finite && policy == OnNonfinite::Skip)
+    observer.note("step " + std::to_string(batch.number + 1) +
+                  " is not finite: skipped");
+  // A scale above 1 answers for gradients, which it multiplies: their steps are
+  // left out without a word. It can be no reason for a loss, nor is a smaller
+  // one left to try at 1.
+  if (hasLossScale && (!result.finite || !std::isfinite(result.loss)))
+    return explainOnce(batch, result, plan);
+  return Status();
+}
+
+/// All processes have the same results, and come here together.
+Status NonfiniteSteps::explainOnce(const Batch &batch, const StepResult &result,
+                                   const BatchPlan &plan) {
+  if (isExplained)
+    return Status();
+  isExplained = true;
+  Status why = nonfinite(session, data, batch, result, plan);
+  if (why.code() != StatusCode::InvalidInput)
+    return why;
+  observer.note("a step was skipped, as all of its kind are with f16: " +
+                why.message());
+  return Status();
 }
 
 } // namespace dist

@@ -45,7 +45,8 @@ public:
       : session(session), data(data), validation(validation), options(options),
         observer(observer), metrics(session),
         monitors(session, options.monitors, observer, state),
-        keeping(session, options.kept) {}
+        keeping(session, options.kept),
+        nonfiniteSteps(session, data, options.onNonfinite, observer) {}
   Status run(FitOutcome *outcome);
 
 private:
@@ -91,6 +92,7 @@ private:
   int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
   Keeping keeping;
+  NonfiniteSteps nonfiniteSteps;
   bool epochResumed = false; // begun by an earlier run
   double epochBegan = 0, epochExposed = 0, stepBegan = 0, stepSeconds = 0,
          inputSeconds = 0;
@@ -435,17 +437,10 @@ Status Trainer::runElsewhere(int64_t count) {
 
 Status Trainer::record(const Batch &batch, const StepResult &result,
                        const StepResult *applied) {
-  for (const StepResult *part : {&result, applied}) {
-    if (!part)
-      continue;
-    if (part->hasLearningRate)
+  for (const StepResult *part : {&result, applied})
+    if (part && part->hasLearningRate)
       learningRate = part->learningRate;
-    if (!part->finite && options.onNonfinite == OnNonfinite::Stop)
-      return nonfinite(session, data, batch, *part, plan);
-  }
-  if (!result.finite && options.onNonfinite == OnNonfinite::Skip)
-    observer.note("step " + std::to_string(batch.number + 1) +
-                  " is not finite: skipped");
+  DIST_RETURN_IF_ERROR(nonfiniteSteps.record(batch, result, applied, plan));
   ++state.step;
   state.epochLoss += double(result.loss) * double(batch.examples);
   state.epochExamples += batch.examples;
