@@ -14,6 +14,7 @@
 #include "tools/dist-opt/Reports.h"
 #include "runtime/formats/file.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/piped_files.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdio>
@@ -29,7 +30,9 @@ static int run(const std::vector<std::string> &words,
   Options options;
   std::string answer;
   std::vector<std::string> arguments = words;
-  Status status = takeDebugOptions(arguments);
+  Status status = ::dist::tools::keepPipedFiles(words);
+  if (status.ok())
+    status = takeDebugOptions(arguments);
   if (status.ok())
     status = ::dist::tools::parseOptions(::dist::tools::Tool::Opt, arguments,
                                          &options, &answer);

@@ -7,6 +7,7 @@
 #include "tools/dist-run/compiler.h"
 #include "tools/dist-run/console.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/piped_files.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -85,7 +86,8 @@ Status runCompiler(const std::vector<std::string> &words,
       setpgid(0, 0);
       dieWith(parent);
       int null = open("/dev/null", O_RDWR);
-      dup2(null, STDIN_FILENO);
+      if (!namesStandardInput())
+        dup2(null, STDIN_FILENO);
       dup2(null, STDOUT_FILENO);
       dup2(pipes[1], STDERR_FILENO);
       execvp(argv[0], argv.data());

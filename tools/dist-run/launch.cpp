@@ -25,6 +25,7 @@
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/secret.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/piped_files.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -184,7 +185,8 @@ Status Workers::startOne(int index) {
     if (!secret.empty())
       setenv(kSecretVariable, secret.c_str(), 1);
     int null = open("/dev/null", O_RDONLY);
-    dup2(null, STDIN_FILENO);
+    if (!namesStandardInput())
+      dup2(null, STDIN_FILENO);
     if (!isChief) {
       dup2(ends[1], STDOUT_FILENO);
       dup2(ends[1], STDERR_FILENO);

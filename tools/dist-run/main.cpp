@@ -12,6 +12,7 @@
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/piped_files.h"
 #include "tools/options/streams.h"
 #include "tools/options/truncation.h"
 #include <cstdio>
@@ -36,9 +37,10 @@ static void waitBriefly(char **argv) {
 static int run(int argc, char **argv) {
   Options options;
   std::string answer;
-  Status status =
-      parseOptions(Tool::Run, std::vector<std::string>(argv + 1, argv + argc),
-                   &options, &answer);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  Status status = keepPipedFiles(words);
+  if (status.ok())
+    status = parseOptions(Tool::Run, words, &options, &answer);
   if (!status.ok())
     return report(status);
   if (!answer.empty())

@@ -9,6 +9,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/piped_files.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -54,7 +55,8 @@ void Preparation::begin(int workers, int hosts,
     (void)sched_setaffinity(0, sizeof *cpus, &*cpus);
   int null = open("/dev/null", O_RDWR);
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    dup2(null, stream);
+    if (stream != STDIN_FILENO || !namesStandardInput())
+      dup2(null, stream);
   execve("/proc/self/exe", argv.data(), environment.data());
   _exit(127);
 }
