@@ -116,6 +116,16 @@ TEST(CapiCluster, ItsConnectionsCanBeOpen) {
                         "20, and a process of this cluster has about 58 open"));
 }
 
+/// An app may open one after another; standard streams are the app's own.
+TEST(CapiCluster, IsOpenedAgainWithoutAWord) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(open([](auto *) {}), HasSubstr("TF_CONFIG"));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 /// An app that was compiled when there were fewer.
 TEST(CapiCluster, AShorterStructIsTheOneOfBefore) {
   EXPECT_THAT(open([](auto *options) {

@@ -97,6 +97,10 @@ Status refuseMissing(const End &end) {
 } // namespace
 
 void prepareUcx() {
+  // UCX warns of signals that it has given back already, and the process may
+  // have threads by now.
+  if (isPrepared)
+    return;
   // Loading it has taken them; those that the process sets later are its own.
   for (int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE})
     ucs_debug_disable_signal(number);

@@ -46,7 +46,8 @@ struct UcxOptions {
 /// Sets what UCX 1.13 takes from the environment alone, once, before the
 /// process has a second thread and before any of the ends; what stands there
 /// already is the user's choice. Gives back the signals that UCX takes when it
-/// is loaded: before the process sets handlers of its own.
+/// is loaded: before the process sets handlers of its own. Again it does
+/// nothing.
 void prepareUcx();
 /// Behind `prepareUcx`, in as early a place: the first and the last port to
 /// listen at, whatever the environment says of UCX's ports.
