@@ -7,8 +7,10 @@
 #include "passes/Analysis/TransferTimes.h"
 #include "dialects/Dist/IR/Mesh.h"
 #include "dialects/Dist/IR/Processes.h"
+#include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "runtime/comm/schedule/choice.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -107,6 +109,14 @@ runtime::TimedCall TransferTimes::getCall(CollectiveOpInterface op,
 // Links
 //===----------------------------------------------------------------------===//
 
+/// The position of who sends among the ranks of a stage axis: one program's.
+static int64_t getSender(CollectiveOpInterface op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto stage = function ? function->getAttrOfType<IntegerAttr>(kStageAttr)
+                        : IntegerAttr();
+  return stage ? stage.getInt() : 0;
+}
+
 double TransferTimes::getSecondsByLinks(CollectiveOpInterface op, MeshOp mesh,
                                         runtime::Algorithm algorithm) const {
   SmallVector<StringAttr> axes = op.getGroupAxes();
@@ -129,6 +139,11 @@ double TransferTimes::getSecondsByLinks(CollectiveOpInterface op, MeshOp mesh,
     pieces.push_back(one);
     os << " " << piece.outer * piece.rows * piece.bytes;
   }
+  for (int64_t source : of.sources)
+    os << " from " << source;
+  const bool isSend = op.getCollectiveKind() == CollectiveKind::Send;
+  const int64_t sender = isSend ? getSender(op) : 0;
+  os << " by " << sender;
   if (auto found = known.find(key); found != known.end())
     return found->second;
   runtime::Collective call;
@@ -140,6 +155,12 @@ double TransferTimes::getSecondsByLinks(CollectiveOpInterface op, MeshOp mesh,
   std::vector<std::vector<int64_t>> groups;
   for (const SmallVector<int64_t> &group : getGroups(mesh, axes))
     groups.emplace_back(group.begin(), group.end());
+  // The others of the group have nothing to do with it.
+  if (isSend) {
+    for (std::vector<int64_t> &group : groups)
+      group = {group[sender], group[of.peer]};
+    call.peer = 1;
+  }
   return known[key] = links->getSeconds(call, groups);
 }
 

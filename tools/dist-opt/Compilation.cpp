@@ -300,6 +300,7 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
       {memory.prepared, "weights as kernels read them"},
       {memory.library, "the library's kernels"},
       {memory.copies, "copies of what it sends"},
+      {memory.messages, "messages to other processes and sums of theirs"},
       {memory.arena, "activations, gradients and buffers"}};
   llvm::sort(parts, std::greater<>());
   std::string list;

@@ -11,13 +11,15 @@
 #include "passes/Lowering/Program/SentMessages.h"
 #include "passes/Lowering/Memory/StateLayout.h"
 #include "passes/Lowering/Package/Manifest.h"
+#include "runtime/comm/schedule/parts.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Each send of a program's functions has a copy, until it is taken.
+/// Each send of a program's functions has a copy, until it is taken: its pieces
+/// packed, by all communicators alike.
 static int64_t countCopies(rt::ProgramOp program) {
   int64_t bytes = 0;
   program.walk([&](rt::CollectiveOp op) {
@@ -25,7 +27,7 @@ static int64_t countCopies(rt::ProgramOp program) {
       return;
     for (auto piece : op.getPieces().getAsRange<rt::PieceAttr>()) {
       ArrayRef<int64_t> blocks = piece.getBlocks();
-      bytes += blocks[0] * blocks[1] * blocks[2];
+      bytes += ::dist::alignPacked(blocks[0] * blocks[1] * blocks[2]);
     }
   });
   return bytes;

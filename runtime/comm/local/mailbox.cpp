@@ -7,6 +7,7 @@
 
 #include "runtime/comm/local/mailbox.h"
 #include "runtime/comm/local/patience.h"
+#include "runtime/comm/schedule/parts.h"
 #include <cstring>
 
 namespace dist::local {
@@ -14,7 +15,7 @@ namespace dist::local {
 static int64_t countBytes(const Collective &what) {
   int64_t bytes = 0;
   for (const Piece &piece : what.pieces)
-    bytes += bytesFrom(piece, 1);
+    bytes += alignPacked(bytesFrom(piece, 1));
   return bytes;
 }
 
@@ -67,7 +68,7 @@ Status send(Shared &shared, int sender, int receiver, const Call &call,
     int64_t bytes = bytesFrom(what.pieces[i], 1);
     if (bytes)
       std::memcpy(next, from[i], bytes);
-    next += bytes;
+    next += alignPacked(bytes);
   }
   letter->underWay.store(true);
   {
@@ -116,7 +117,7 @@ Status receive(Shared &shared, int receiver, int sender, const Call &call,
     int64_t bytes = bytesFrom(what.pieces[i], 1);
     if (bytes)
       std::memcpy(to[i], next, bytes);
-    next += bytes;
+    next += alignPacked(bytes);
   }
   letter->underWay.store(false);
   mailbox.wait.notify();

@@ -172,7 +172,8 @@ void visitSent(const Collective &what, int size, const SentFunction &sent) {
   // It leaves as one run of memory.
   if (what.kind == CollectiveKind::Send)
     for (int i = 0; i < size; ++i)
-      sent(i, int(what.peer), sizeOf(Slices(0, stream.size())));
+      if (i != what.peer)
+        sent(i, int(what.peer), sizeOf(Slices(0, stream.size())));
   if (stream.size() == 0)
     return;
   switch (what.kind) {
