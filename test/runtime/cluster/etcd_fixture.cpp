@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/runtime/cluster/etcd_fixture.h"
-#include <arpa/inet.h>
+#include "test/runtime/cluster/reserved_port.h"
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -19,20 +18,6 @@
 using namespace etcdserverpb;
 
 namespace dist::cluster {
-
-static int freePort() {
-  int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto *any = reinterpret_cast<sockaddr *>(&address);
-  if (bind(descriptor, any, size) != 0 ||
-      getsockname(descriptor, any, &size) != 0)
-    abort();
-  close(descriptor);
-  return ntohs(address.sin_port);
-}
 
 namespace {
 
@@ -57,9 +42,9 @@ private:
     if (!made && !(made = mkdtemp(disk)))
       abort();
     folder = made;
-    clients = "127.0.0.1:" + std::to_string(freePort());
+    clients = "127.0.0.1:" + std::to_string(port);
     std::string url = "http://" + clients,
-                peers = "http://127.0.0.1:" + std::to_string(freePort());
+                peers = "http://127.0.0.1:" + std::to_string(peerPort);
     id = fork();
     if (id != 0)
       return;
@@ -83,6 +68,7 @@ private:
     if (system(("rm -rf " + folder).c_str()) != 0)
       perror("etcd's folder");
   }
+  const ReservedPort port, peerPort;
   pid_t id = 0;
   std::string clients, folder;
 };
@@ -119,6 +105,14 @@ void EtcdTest::SetUp() {
 }
 
 void EtcdTest::TearDown() {
+  // The etcd-server is the next test's, too: what ended there by itself would
+  // be a revision between those that it counts.
+  for (int64_t lease : granted) {
+    LeaseRevokeRequest request;
+    request.set_id(lease);
+    LeaseRevokeResponse response;
+    (void)client->leaseRevoke(request, &response);
+  }
   client.reset();
   embedded.reset();
 }
@@ -149,6 +143,7 @@ int64_t EtcdTest::grant(int64_t ttl) {
   LeaseGrantResponse response;
   EXPECT_TRUE(client->leaseGrant(request, &response).ok());
   EXPECT_GE(response.ttl(), ttl);
+  granted.push_back(response.id());
   return response.id();
 }
 

@@ -26,9 +26,9 @@ namespace dist::cluster {
 class Heard {
 public:
   explicit Heard(EtcdClient &client, etcdserverpb::WatchCreateRequest request);
-  /// Once so many events are there, or 10 s are over, all of them as text:
-  /// `put KEY=VALUE @REVISION`, `delete KEY @REVISION`, revisions from `base`
-  /// on.
+  /// Once so many events are there, or two minutes are over, all of them as
+  /// text: `put KEY=VALUE @REVISION`, `delete KEY @REVISION`, revisions from
+  /// `base` on.
   std::vector<std::string> events(size_t count, int64_t base);
   /// Of the answer to the request.
   int64_t createdAt();
@@ -69,6 +69,7 @@ protected:
   std::unique_ptr<EtcdServer> embedded;
   std::unique_ptr<EtcdClient> client;
   std::string address, prefix;
+  std::vector<int64_t> granted;
 };
 
 /// Code and a part of the message are etcd's.

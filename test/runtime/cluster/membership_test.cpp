@@ -129,7 +129,7 @@ TEST_F(MembershipTest, AMissingChiefIsNamed) {
 
 TEST_F(MembershipTest, ATaskIsOneProcesss) {
   enter(2, 1);
-  options[0].timeout = options[1].timeout = options[2].timeout = 1;
+  options[0].timeout = options[1].timeout = options[2].timeout = 4;
   joinAll(3);
   Status &second =
       status[1].code() == StatusCode::InvalidInput ? status[1] : status[2];
