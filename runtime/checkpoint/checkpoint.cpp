@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/names.h"
+#include "runtime/checkpoint/run_file.h"
 #include "runtime/checkpoint/state.h"
 #include "runtime/core/processes.h"
 #include "runtime/core/text.h"
@@ -15,15 +16,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace dist {
-
-using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
 // Names in the folder
@@ -62,53 +60,17 @@ bool exists(const std::string &path) {
 // Whose the folder is
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// What `run.json` says; an empty run where it is missing or malformed.
-struct RunFile {
-  std::string run, model, host;
-  int64_t epoch = 0, pid = 0;
-};
-
-} // namespace
-
-static RunFile readRunFile(const std::string &folder) {
-  RunFile file;
-  std::shared_ptr<const FileBytes> bytes;
-  if (!FileBytes::open(folder + "/run.json", &bytes).ok())
-    return file;
-  std::string_view text = bytes->bytes();
-  json root = json::parse(text.begin(), text.end(), nullptr, false);
-  auto word = [&](const char *key, std::string *out) {
-    if (root.contains(key) && root[key].is_string())
-      *out = root[key].get<std::string>();
-  };
-  auto number = [&](const char *key, int64_t *out) {
-    if (root.contains(key) && root[key].is_number_integer())
-      *out = root[key].get<int64_t>();
-  };
-  if (!root.is_object())
-    return file;
-  word("run", &file.run);
-  word("model", &file.model);
-  word("host", &file.host);
-  number("epoch", &file.epoch);
-  number("pid", &file.pid);
-  return file;
-}
-
 Status CheckpointFolder::writeRunFile() const {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  json root = {{"run", run},
-               {"epoch", epoch},
-               {"model", model},
-               {"pid", fileSystem().process()},
-               {"host", host}};
-  DIST_RETURN_IF_ERROR(writeFile(
-      path + "/run.json",
-      root.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true));
-  return flushToDisk(path);
+  RunFile file;
+  file.run = run;
+  file.epoch = epoch;
+  file.model = model;
+  file.pid = fileSystem().process();
+  file.host = host;
+  file.ended = ended;
+  return dist::writeRunFile(path, file);
 }
 
 static std::string newRunId() {
@@ -407,6 +369,15 @@ Status CheckpointFolder::beginHere(const Session &session) {
   if (!hasEpoch)
     ++epoch;
   hasEpoch = true;
+  ended = false;
+  return writeRunFile();
+}
+
+Status CheckpointFolder::end(const Session &session) {
+  if (session.process() > 0)
+    return Status();
+  DIST_RETURN_IF_ERROR(checkHold());
+  ended = true;
   return writeRunFile();
 }
 

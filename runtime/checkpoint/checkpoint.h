@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder of states is one run's. `run.json` names the run (an id) and how
-// often it was taken up (its epoch); `step-N` is a state, the variables
-// (safetensors), their index and the trainer's state (JSON), all checksummed,
-// which appears under its name only when it is complete on the disk. The run
-// holds a lock on `.lock`, which the kernel drops when the process is gone,
-// however it went.
+// A folder of states is one run's. `run.json` names the run (an id), how often
+// it was taken up (its epoch) and whether it has come to its end; `step-N` is a
+// state, the variables (safetensors), their index and the trainer's state
+// (JSON), all checksummed, which appears under its name only when it is
+// complete on the disk. The run holds a lock on `.lock`, which the kernel drops
+// when the process is gone, however it went.
 //
 // A run may have several processes, on hosts that share the folder. Each writes
 // what its ranks hold; process 0 alone locks, names, keeps and removes, and
@@ -57,6 +57,9 @@ public:
               std::vector<std::string> *notes);
   /// Before the first step: the folder is this run's from now on.
   Status begin(Session &session);
+  /// Behind the last save of a run that has come to its end: says so in the
+  /// folder, to who follows it (followed_states.h). An error: it is not told.
+  Status end(const Session &session);
   /// Saves `step-N`, then removes all but the newest `keep` of the run's own
   /// states. A state of that step is replaced at once, never missing.
   Status save(int64_t keep, Session &session, const TrainingState &state);
@@ -111,6 +114,7 @@ private:
   std::string run;   // id; empty: none yet
   int64_t epoch = 0;
   bool hasEpoch = false; // it is this object's own
+  bool ended = false;
   std::string model;
   /// Steps of this run's sound states, the newest first: what retention counts.
   std::vector<int64_t> own;

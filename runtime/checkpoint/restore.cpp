@@ -23,16 +23,20 @@ static int64_t accumulateOf(const manifest::Manifest &manifest) {
 }
 
 Restorer::Restorer(const std::string &folder, const StateHeader &header,
-                   const SavedValues &values, Session &session)
+                   const SavedValues &values, Session &session, Restores what)
     : folder(folder), header(header), values(values), session(session),
-      manifest(session.manifest()), distributions(manifest.variables_size()) {}
+      what(what), manifest(session.manifest()),
+      distributions(manifest.variables_size()) {}
 
 Status Restorer::misfit(const std::string &name, const std::string &why) const {
   return Status::error(StatusCode::InvalidInput,
                        "checkpoint is of another model", folder,
                        "variable '" + name + "' " + why,
-                       "resume with the model that saved it, or give "
-                       "another folder");
+                       what == Restores::All
+                           ? "resume with the model that saved it, or give "
+                             "another folder"
+                           : "give the model that is trained there, or another "
+                             "folder");
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,6 +114,8 @@ static bool isOfOptimizer(const Variable &variable) {
 
 bool Restorer::isRestored(const Variable &variable) const {
   // Sums of another optimizer's gradients are as good as this one's.
+  if (what == Restores::Model)
+    return isOfModel(variable.group());
   return isSaved(variable) && !(anotherOptimizer && isOfOptimizer(variable)) &&
          !(anotherAccumulation && variable.group() == "accumulator");
 }
@@ -144,6 +150,8 @@ Status Restorer::check(bool *damaged) {
     for (const SavedPart *part : partsToRead(i))
       DIST_RETURN_IF_ERROR(values.check(*part, damaged));
   }
+  if (what == Restores::Model)
+    return Status();
   for (const SavedPart *part : bestParts())
     DIST_RETURN_IF_ERROR(values.check(*part, damaged));
   return Status();
@@ -453,6 +461,8 @@ Status Restorer::run(TrainingState *state, std::vector<std::string> *notes) {
       anew[variable.group()].push_back(variable.name());
   }
   *state = header.training;
+  if (what == Restores::Model)
+    return Status();
   DIST_RETURN_IF_ERROR(readBest(state));
   if (anotherOptimizer) {
     StateHeader here;

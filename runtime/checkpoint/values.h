@@ -111,12 +111,20 @@ private:
   bool checkedWhole = false; // as one file
 };
 
+/// What of a state a session is given.
+enum class Restores {
+  All,
+  /// The model's own variables: for who evaluates, and goes on with nothing.
+  Model
+};
+
 /// Takes a session's ranks of this process to a saved state.
 class Restorer {
 public:
   /// All must outlive it.
   Restorer(const std::string &folder, const StateHeader &header,
-           const SavedValues &values, Session &session);
+           const SavedValues &values, Session &session,
+           Restores what = Restores::All);
 
   /// Compares the checksums of what `run` reads, and the models. An error that
   /// is no damage: the state does not fit.
@@ -150,6 +158,7 @@ private:
   const StateHeader &header;
   const SavedValues &values;
   Session &session;
+  const Restores what;
   const manifest::Manifest &manifest;
   std::vector<Distribution> distributions; // by variable
   bool anotherOptimizer = false, anotherAccumulation = false;

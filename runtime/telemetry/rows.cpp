@@ -42,4 +42,14 @@ std::string toJson(const EpochRow &row) {
   return text + "}";
 }
 
+std::string toJson(const EvaluationRow &row) {
+  std::string text = fmt::format(
+      "{{\"kind\":\"evaluation\",\"epoch\":{},\"step\":{},"
+      "\"run\":{},\"run_epoch\":{},\"examples\":{}",
+      row.epoch, row.step, jsonString(row.run), row.runEpoch, row.examples);
+  for (auto &[name, value] : row.values)
+    text += "," + jsonString(name) + ":" + jsonNumber(value);
+  return text + fmt::format(",\"seconds\":{:.6f}}}", row.seconds);
+}
+
 } // namespace dist

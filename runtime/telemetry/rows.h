@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One row a step, one an epoch; history, plot, event files and the bar are
-// written from them.
+// written from them. And one a saved state that was evaluated.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_TELEMETRY_ROWS_H
@@ -42,10 +42,23 @@ struct EpochRow {
   std::optional<double> exposedSeconds;
 };
 
+/// A saved state, evaluated.
+struct EvaluationRow {
+  int64_t step = 0, epoch = 1; // as in the rows of its run
+  /// The run that saved it, and how often that was taken up by then: with the
+  /// step, which state it is.
+  std::string run;
+  int64_t runEpoch = 0;
+  int64_t examples = 0; // that it was evaluated on
+  std::vector<std::pair<std::string, double>> values; // loss, metrics
+  double seconds = 0;
+};
+
 /// JSON lines as cli.md has them; numbers with all their digits, null for NaN
 /// and infinities.
 std::string toJson(const StepRow &row);
 std::string toJson(const EpochRow &row);
+std::string toJson(const EvaluationRow &row);
 /// A number as JSON, with as many digits as its type has.
 std::string jsonNumber(double value);
 std::string jsonNumber(float value);

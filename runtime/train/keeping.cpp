@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <numeric>
 
 namespace dist {
 
@@ -69,6 +70,21 @@ static Status checkSameShards(const TrainingState &read,
                          std::to_string(here.workerExamples[w]),
                      "use the same files, or another folder");
   return Status();
+}
+
+void describeData(const Dataset &data, const BatchPlan &plan,
+                  const FitOptions &options, TrainingState *state) {
+  state->batch = plan.batch;
+  state->examples = data.examples();
+  state->shardPolicy = nameOf(options.shardPolicy);
+  for (const DataShard &shard : plan.shards)
+    state->workerExamples.push_back(shard.examples);
+  if (!plan.shards.empty())
+    state->examples = std::accumulate(state->workerExamples.begin(),
+                                      state->workerExamples.end(), int64_t(0));
+  state->shuffled = options.shuffle.has_value();
+  state->seed = options.shuffle.value_or(0);
+  state->dropRemainder = options.dropRemainder;
 }
 
 Status checkSameData(const TrainingState &read, const TrainingState &here,

@@ -8,6 +8,7 @@
 #define RUNTIME_TRAIN_KEEPING_H
 
 #include "runtime/checkpoint/kept_states.h"
+#include "runtime/train/trainer.h"
 
 namespace dist {
 
@@ -29,6 +30,11 @@ private:
   KeptStates *const kept;
   int64_t next = 0, every = 0; // steps
 };
+
+/// What a state says of the data that its run goes through, which is compared
+/// below, but for how many steps count as an epoch.
+void describeData(const Dataset &data, const BatchPlan &plan,
+                  const FitOptions &options, TrainingState *state);
 
 /// Whether a state's position means the same in this run: its data, and their
 /// order, are the same. `from` is where the state was.

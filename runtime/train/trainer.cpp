@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace dist {
@@ -170,17 +169,7 @@ Status Trainer::prepare() {
   }
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
   plan.hold = std::min({stepsPerLaunch(), lastStep, stepsPerEpoch});
-  state.batch = plan.batch;
-  state.examples = data.examples();
-  state.shardPolicy = nameOf(options.shardPolicy);
-  for (const DataShard &shard : plan.shards)
-    state.workerExamples.push_back(shard.examples);
-  if (!plan.shards.empty())
-    state.examples = std::accumulate(state.workerExamples.begin(),
-                                     state.workerExamples.end(), int64_t(0));
-  state.shuffled = options.shuffle.has_value();
-  state.seed = options.shuffle.value_or(0);
-  state.dropRemainder = options.dropRemainder;
+  describeData(data, plan, options, &state);
   state.stepsPerEpoch = stepsPerEpoch;
   return checkMonitors();
 }
@@ -579,6 +568,10 @@ Status Trainer::train(FitOutcome *outcome) {
   if (monitors.stop())
     outcome->endedAfter = state.step / stepsPerEpoch;
   outcome->bestEpoch = monitors.bestEpoch();
+  if (folder && !outcome->stopped)
+    if (Status told = folder->end(session); !told.ok())
+      observer.note("who follows " + options.checkpoint +
+                    " is not told that this run has ended: " + told.message());
   // The saved state is the last epoch's: who resumes with more patience goes on
   // as if the run had not ended.
   return outcome->stopped ? Status() : monitors.restoreBest();

@@ -9,6 +9,7 @@
 #include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
 #include "runtime/telemetry/bar.h"
+#include "runtime/telemetry/evaluation_history.h"
 #include "runtime/telemetry/writers.h"
 #include <cmath>
 #include <cstring>
@@ -64,6 +65,56 @@ TEST_F(TelemetryTest, EpochsTellWhatComputingDidNotHide) {
   EXPECT_EQ(epochLine(row, 3, 100),
             "epoch 1/3: loss 0.5000, 2.00 s, 50 "
             "examples/s, 12 % of the time in collectives");
+}
+
+TEST_F(TelemetryTest, AnEvaluationHistoryGoesOn) {
+  const std::string path = folder / "e.jsonl";
+  EvaluationRow row;
+  row.step = 45;
+  row.run = "4f2a";
+  row.runEpoch = 2;
+  row.examples = 360;
+  row.values = {{"loss", 1.0 / 3}, {"accuracy", NAN}};
+  std::vector<EvaluationRow> known;
+  {
+    EvaluationHistory history;
+    ASSERT_TRUE(history.open(path, &known).ok());
+    EXPECT_TRUE(known.empty());
+    ASSERT_TRUE(history.add(row).ok());
+  }
+  auto json = nlohmann::json::parse(contents(path));
+  EXPECT_EQ(json["kind"], "evaluation");
+  EXPECT_EQ(json["loss"].get<double>(), 1.0 / 3);
+  EXPECT_TRUE(json["accuracy"].is_null());
+  std::ofstream(path, std::ios::app) << "{\"kind\":\"eval"; // of a full disk
+  EvaluationHistory history;
+  ASSERT_TRUE(history.open(path, &known).ok());
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].step, 45);
+  EXPECT_EQ(known[0].run, "4f2a");
+  EXPECT_EQ(known[0].runEpoch, 2);
+  row.step = 90;
+  ASSERT_TRUE(history.add(row).ok());
+  known.clear();
+  ASSERT_TRUE(EvaluationHistory().open(path, &known).ok());
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_EQ(known[1].step, 90);
+}
+
+// What is not ours is left as it is.
+TEST_F(TelemetryTest, AnEvaluationHistoryIsAFileOfItsOwn) {
+  const std::string path = folder / "h.jsonl";
+  for (const std::string &text :
+       {toJson(step(1, 2)) + "\n", std::string("a line without an end"),
+        std::string("{\"kind\":\"evaluation\",\"step\":1}\n")}) {
+    std::ofstream(path, std::ios::trunc) << text;
+    std::vector<EvaluationRow> known;
+    Status status = EvaluationHistory().open(path, &known);
+    EXPECT_EQ(status.code(), StatusCode::InvalidInput) << text;
+    EXPECT_NE(status.message().find("give a file of its own"),
+              std::string::npos);
+    EXPECT_EQ(contents(path), text);
+  }
 }
 
 TEST_F(TelemetryTest, HistoryOfAResumedRunDropsLaterLines) {

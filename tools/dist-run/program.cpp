@@ -307,13 +307,22 @@ void noteOneProcess(const Options &options) {
   if (options.command == "status" || options.command == "coordinator" ||
       options.collectives)
     return;
+  if (options.isEvaluator) {
+    printNote("dist-run: note: the cluster's evaluator: the states in " +
+              options.checkpoint + " are evaluated beside the run" +
+              (options.history.empty()
+                   ? ""
+                   : ", with a history in " + options.history));
+    return;
+  }
   int processes = 1, servers = 0;
   if (!countProcesses(options, &processes, &servers).ok())
     return; // told when it is opened
   std::string note;
   if (processes == 1 && servers == 0)
     note = unusedClusterNote(options);
-  else if (options.command == "predict" || options.command == "bench")
+  else if (options.command == "predict" || options.command == "bench" ||
+           (options.command == "evaluate" && !options.checkpoint.empty()))
     note = options.command + " runs the ranks of all " +
            std::to_string(processes) + " workers in this process";
   if (!note.empty())

@@ -1,4 +1,4 @@
-//===- train.cpp - dist-run fit and evaluate -*- C++ -*-===//
+//===- train.cpp - dist-run fit -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,7 @@
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/data_options.h"
 #include "tools/dist-run/data_shards.h"
 #include "tools/dist-run/elastic.h"
 #include "tools/dist-run/launch.h"
@@ -27,8 +28,6 @@
 
 namespace dist::tools {
 
-/// Keras' own default.
-static constexpr int64_t kDefaultBatch = 32;
 /// Steps that a trace shows: the last ones, when everything is warm.
 static constexpr size_t kTracedSteps = 16;
 
@@ -149,31 +148,6 @@ private:
 
 } // namespace
 
-static DataOptions dataOptions(const Options &options,
-                               const manifest::Manifest &manifest,
-                               const std::string &spec, bool validation) {
-  DataOptions data;
-  data.spec = spec;
-  data.scale = {options.scale.begin(), options.scale.end()};
-  data.mean = {options.mean.begin(), options.mean.end()};
-  data.std = {options.std.begin(), options.std.end()};
-  data.layout = {options.layout.begin(), options.layout.end()};
-  data.validation = validation;
-  auto weights = manifest.options().find("sample-weights");
-  if (weights != manifest.options().end())
-    data.sampleWeights = weights->second;
-  data.cache = options.cache;
-  data.access = FileAccess::Map; // main guards against their truncation
-  return data;
-}
-
-static Status needs(const char *what, const char *option,
-                    const std::string &choices = "") {
-  return Status::error(StatusCode::InvalidArgument, what, option, "",
-                       std::string("add ") + option +
-                           (choices.empty() ? "" : " NAME: " + choices));
-}
-
 /// What was done before a signal, and how to go on.
 static std::string describeStop(const Options &options,
                                 const FitOutcome &outcome) {
@@ -215,15 +189,6 @@ static Status checkBest(const Options &options, const FitOutcome &outcome,
                        "give the --output of that time");
 }
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-static std::string describe(const NamedValues &values) {
-  std::string all;
-  for (auto &[name, value] : values)
-    all += (all.empty() ? "" : " ") + name + "=" + value;
-  return all.empty() ? "none" : all;
-}
-
 /// A watch and what its keys are.
 static std::string describe(const Watch &watch,
                             const std::vector<double> &keys = {}) {
@@ -233,15 +198,6 @@ static std::string describe(const Watch &watch,
   for (double key : keys)
     all += " " + numberText(key);
   return all;
-}
-
-/// What a cluster's processes must read alike.
-static Settings describeData(const Options &options, const Dataset &data) {
-  return {{"data", std::to_string(data.examples()) + " examples"},
-          {"--scale", describe(options.scale)},
-          {"--mean", describe(options.mean)},
-          {"--std", describe(options.std)},
-          {"--layout", describe(options.layout)}};
 }
 
 /// What they must do alike, so that each step of one has its counterpart in the
@@ -281,13 +237,6 @@ static Settings describeRun(const Options &options, const Dataset &data,
                  double(plateau.cooldown)})}};
   settings.insert(settings.end(), more.begin(), more.end());
   return settings;
-}
-
-static void noteWeights(const Session &session, const Dataset &data) {
-  if (data.countsAlike())
-    printNote("dist-run: note: what is evaluated has no '" +
-              session.manifest().options().at("sample-weights") +
-              "': its examples count alike");
 }
 
 /// A parameter server reads no data, and asks nothing of what is agreed on.
@@ -540,61 +489,6 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   if (cluster.isCluster() && outcome.saved)
     return kResumableExit;
   return interruptedBy() ? 128 + interruptedBy() : kStoppedExit;
-}
-
-int runEvaluate(const Options &options) {
-  if (options.data.empty())
-    return report(needs("no data", "--data"));
-  if (!isPackage(options.model) && options.losses.empty())
-    return report(needs("no loss", "--loss", kLossNames));
-  if (launchesWorkers(options))
-    return launchWorkers(options, kDefaultBatch);
-  ClusterRun cluster;
-  if (Status status = cluster.find(options); !status.ok())
-    return report(status);
-  Program program;
-  std::unique_ptr<Session> session;
-  if (int code = openProgram(options, kDefaultBatch, &program, &session,
-                             nullptr, &cluster))
-    return code;
-  const manifest::Entry *entry = session->findEntry("eval_step");
-  if (!entry)
-    entry = session->findEntry("eval_step_partial");
-  if (!entry)
-    return report(Status::error(
-        StatusCode::InvalidInput, "the package has no evaluation step",
-        options.model, "", "compile it again with --loss"));
-  std::unique_ptr<Dataset> data;
-  setActivity("reading the data");
-  Status status = Dataset::open(
-      dataOptions(options, session->manifest(), options.data, true), *entry,
-      &data);
-  Evaluation result;
-  setActivity("evaluating");
-  if (status.ok())
-    status = cluster.agreeOn(describeData(options, *data), {});
-  if (status.ok()) {
-    if (cluster.isChief())
-      noteWeights(*session, *data);
-    status = evaluate(*session, *data, options.prefetch, &result);
-  }
-  if (status.ok())
-    cluster.endStart();
-  if (!status.ok() || !cluster.isChief())
-    return report(status);
-  std::string text;
-  if (options.json) {
-    text = "{\"examples\":" + std::to_string(result.examples);
-    for (auto &[name, value] : result.values)
-      text += "," + jsonString(name) + ":" + jsonNumber(value);
-    text += "}\n";
-  } else {
-    text = "examples " + std::to_string(result.examples);
-    for (auto &[name, value] : result.values)
-      text += ", " + name + " " + jsonNumber(float(value));
-    text += "\n";
-  }
-  return printReport(text);
 }
 
 } // namespace dist::tools

@@ -172,6 +172,18 @@ bool describesCluster(const Options &options) {
   return !detect(options, &detection).empty() || detection.spec;
 }
 
+bool isEvaluator(const Options &options) {
+  const bool isForCluster =
+      isPackage(options.model) || hasProcesses(options) || hasServers(options);
+  if (options.command != "fit" || !isForCluster || options.workers > 0)
+    return false;
+  cluster::Detection detection;
+  // What is wrong with a description is told to all tasks alike.
+  return detect(options, &detection).empty() && detection.spec &&
+         detection.spec->self &&
+         detection.spec->self->job == cluster::Job::Evaluator;
+}
+
 std::vector<Status> findCluster(const Options &options,
                                 cluster::ClusterSpec *spec) {
   cluster::Detection detection;

@@ -40,6 +40,10 @@ void setWorkers(Options *options, int workers, int hosts);
 /// Whether anything describes a cluster, soundly or not.
 bool describesCluster(const Options &options);
 
+/// Whether this process is the evaluator beside the cluster that `fit` was
+/// started for: no member of it.
+bool isEvaluator(const Options &options);
+
 /// The cluster that this process is of, checked against the network as far as
 /// one process can; what is wrong with it. There is none: that is wrong, too.
 std::vector<Status> findCluster(const Options &options,

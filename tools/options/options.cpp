@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/core/limits.h"
 #include "tools/options/cluster.h"
+#include "tools/options/evaluator.h"
 #include "tools/options/strategies.h"
 #include "tools/options/help.h"
 #include "tools/options/options.h"
@@ -280,6 +281,27 @@ static Status checkStatus(const Options &o) {
   return Status();
 }
 
+/// What is said of saved states, by who only reads them.
+static Status checkFollow(const Options &o) {
+  const bool evaluates = o.command == "evaluate";
+  if (o.follow && !evaluates)
+    return wrongValue("--follow", o.command + " follows no other run",
+                      "give dist-run evaluate --follow, beside it");
+  if (o.follow && o.checkpoint.empty())
+    return wrongValue("--follow", "which states is not said",
+                      "add --checkpoint DIR, the folder of the run");
+  if (o.followTimeout > 0 && !o.follow)
+    return wrongValue("--follow-timeout", "nothing is waited for",
+                      "add --follow");
+  for (auto [option, isGiven] :
+       {std::pair("--history", !o.history.empty()),
+        std::pair("--tensorboard", !o.tensorboard.empty())})
+    if (evaluates && isGiven && !o.follow)
+      return wrongValue(option, "one evaluation has no history",
+                        "add --follow, or leave it out");
+  return Status();
+}
+
 static Status settle(Tool tool, Options &o) {
   if (tool == Tool::Run && o.command == "status")
     return checkStatus(o);
@@ -291,6 +313,7 @@ static Status settle(Tool tool, Options &o) {
                                "HOST:PORT")
                : Status();
   DIST_RETURN_IF_ERROR(checkExplanations(o));
+  DIST_RETURN_IF_ERROR(checkFollow(o));
   // Each side is settled by itself.
   if (!o.diff.empty())
     return Status();
@@ -462,6 +485,14 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
   for (const std::string &word : app.remaining())
     return unknownOption(word, table);
   DIST_RETURN_IF_ERROR(table.apply(overrides));
+  if (run && isEvaluator(*options)) {
+    Options own;
+    own.command = options->command;
+    own.model = options->model;
+    *options = std::move(own);
+    DIST_RETURN_IF_ERROR(table.apply(overrides, isOfEvaluator));
+    DIST_RETURN_IF_ERROR(becomeEvaluator(options));
+  }
   return settle(tool, *options);
 }
 

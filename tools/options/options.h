@@ -164,6 +164,9 @@ struct Options {
   std::optional<uint64_t> shuffle = 0; // none: file order
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;
+  bool follow = false;      // evaluate: the states in `checkpoint` as they come
+  double followTimeout = 0; // seconds without one; 0: any number
+  bool isEvaluator = false; // of a cluster that `fit` was given for
   int64_t saveEvery = 0, keep = 3;
   bool resume = false, overwrite = false, asyncSave = false;
   MonitorOptions monitors;

@@ -516,26 +516,7 @@ static void addRunOptions(Table &table, Options &o) {
         return parseReduceOnPlateau("--reduce-lr-on-plateau", given,
                                     &o.monitors.reduceOnPlateau);
       });
-  table.text("--history", "FILE", "a JSON line a step and an epoch",
-             &o.history);
-  table.text("--checkpoint", "DIR",
-             "where states are saved: a folder of this run alone; SIGINT and "
-             "SIGTERM save one, too",
-             &o.checkpoint);
-  table.integer("--save-every", "steps between saves (default: each epoch)", 1,
-                &o.saveEvery);
-  table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
-  table.flag("--async-save",
-             "writes states while training goes on, from a copy in memory of "
-             "what the devices hold; the next save waits for it",
-             &o.asyncSave);
-  table.flag("--resume",
-             "goes on from the newest sound state; other metrics, another "
-             "optimizer, compression or accumulation begin anew",
-             &o.resume);
-  table.flag("--overwrite",
-             "removes the states of another run from the folder, and begins",
-             &o.overwrite);
+  addStateOptions(table, o);
   table.value(
       "--output", "FILE|NAME=FILE",
       "fit: the trained model (.onnx, .safetensors or, without an "
@@ -546,8 +527,10 @@ static void addRunOptions(Table &table, Options &o) {
         return Status();
       },
       Table::Times::Many);
-  table.usedBy("fit");
-  table.text("--tensorboard", "DIR", "event files", &o.tensorboard);
+  table.usedBy("fit evaluate");
+  table.text("--tensorboard", "DIR",
+             "event files; evaluate: of the states that --follow evaluates",
+             &o.tensorboard);
   table.usedBy("fit evaluate predict bench info");
   table.text("--cpu-variant", "NAME",
              "of a package for several CPUs, the code for this one (as "

@@ -41,6 +41,7 @@ public:
              const std::string &help, Setter set, Times times = Times::Once) {
     auto row = std::make_unique<Row>();
     row->name = longName(name);
+    row->group = currentGroup;
     row->set = std::move(set);
     row->compiled = compiled;
     row->times = times;
@@ -56,6 +57,7 @@ public:
   void flag(const std::string &name, const std::string &help, bool *target) {
     auto row = std::make_unique<Row>();
     row->name = longName(name);
+    row->group = currentGroup;
     row->compiled = compiled;
     row->target = target;
     row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
@@ -129,11 +131,16 @@ public:
     return all;
   }
 
-  /// Hands the values on. Of an option that is given twice the one or the other
-  /// would be ignored: an error, but where the later ones are `overrides`.
-  Status apply(bool overrides = false) {
+  /// Whether an option of this group and name is meant.
+  using Filter =
+      std::function<bool(const std::string &group, const std::string &name)>;
+
+  /// Hands the values on, of those that `takes` (all, where it is null). Of an
+  /// option that is given twice the one or the other would be ignored: an
+  /// error, but where the later ones are `overrides`.
+  Status apply(bool overrides = false, const Filter &takes = nullptr) {
     for (auto &row : rows) {
-      if (row->option->count() == 0)
+      if (row->option->count() == 0 || (takes && !takes(row->group, row->name)))
         continue;
       if (row->target) {
         *row->target = row->flagged;
@@ -168,7 +175,7 @@ private:
     return name.substr(name.find("--"));
   }
   struct Row {
-    std::string name;
+    std::string name, group;
     CLI::Option *option = nullptr;
     std::vector<std::string> values;
     bool flagged = false;
@@ -189,6 +196,8 @@ private:
 void addClusterOptions(Table &table, Options &o);
 /// What runs without training, and where compiled packages are kept.
 void addBenchOptions(Table &table, Options &o);
+/// States that are saved, gone on with and evaluated.
+void addStateOptions(Table &table, Options &o);
 /// All rows of both tools.
 void addRows(Table &table, Tool tool, Options &o);
 

@@ -1,0 +1,148 @@
+//===- follow.cpp - Evaluating a run's states as they come ----------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/dist-run/follow.h"
+#include "runtime/checkpoint/followed_states.h"
+#include "runtime/core/number_text.h"
+#include "runtime/telemetry/evaluation_history.h"
+#include "runtime/train/trainer.h"
+#include "tools/dist-run/console.h"
+#include "tools/options/interrupt.h"
+#include <chrono>
+#include <thread>
+
+namespace dist::tools {
+
+/// How often the folder is looked at while nothing new is there.
+static constexpr auto kPause = std::chrono::milliseconds(250);
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+namespace {
+
+/// The results of states, where the options want them.
+class Results {
+public:
+  explicit Results(const Options &options) : options(options) {}
+
+  /// What is done already is told to `states`.
+  Status open(FollowedStates &states) {
+    std::vector<EvaluationRow> known;
+    if (!options.history.empty())
+      DIST_RETURN_IF_ERROR(history.open(options.history, &known));
+    for (const EvaluationRow &row : known)
+      states.skip({row.run, row.runEpoch, row.step});
+    return options.tensorboard.empty() ? Status()
+                                       : events.open(options.tensorboard);
+  }
+  Status add(const EvaluationRow &row) {
+    // First: what it holds is not evaluated again.
+    if (!options.history.empty())
+      DIST_RETURN_IF_ERROR(history.add(row));
+    std::vector<std::pair<std::string, double>> scalars;
+    for (auto &[name, value] : row.values)
+      scalars.emplace_back("evaluation/" + name, value);
+    DIST_RETURN_IF_ERROR(events.add(row.step, scalars));
+    if (options.json)
+      return printResult(toJson(row) + "\n");
+    std::string text = "step " + std::to_string(row.step) + " (epoch " +
+                       std::to_string(row.epoch) + "): examples " +
+                       std::to_string(row.examples);
+    for (auto &[name, value] : row.values)
+      text += ", " + name + " " + jsonNumber(float(value));
+    return printResult(text + "\n");
+  }
+
+private:
+  const Options &options;
+  EvaluationHistory history;
+  EventFile events;
+};
+
+} // namespace
+
+/// `steps 45, 90`, or of many the first and the last.
+static std::string listSteps(const std::vector<int64_t> &steps) {
+  constexpr size_t kMost = 8;
+  if (steps.size() > kMost)
+    return std::to_string(steps.size()) + " states from step " +
+           std::to_string(steps.front()) + " to " +
+           std::to_string(steps.back());
+  std::string text = steps.size() == 1 ? "step" : "steps";
+  for (int64_t step : steps)
+    text += (step == steps.front() ? " " : ", ") + std::to_string(step);
+  return text;
+}
+
+static Status evaluateState(const Options &options, Session &session,
+                            const Dataset &data, const FollowedState &state,
+                            EvaluationRow *row) {
+  Evaluation evaluation;
+  const double began = now();
+  DIST_RETURN_IF_ERROR(evaluate(session, data, options.prefetch, &evaluation));
+  row->step = state.id.step;
+  // As the rows of its steps have it; one that was saved before the first is of
+  // the first.
+  const int64_t perEpoch = std::max<int64_t>(state.training.stepsPerEpoch, 1);
+  row->epoch = std::max<int64_t>(row->step - 1, 0) / perEpoch + 1;
+  row->run = state.id.run;
+  row->runEpoch = state.id.runEpoch;
+  row->examples = evaluation.examples;
+  row->values = std::move(evaluation.values);
+  row->seconds = now() - began;
+  return Status();
+}
+
+Status followStates(const Options &options, Session &session,
+                    const Dataset &data) {
+  FollowedStates states(options.checkpoint);
+  Results results(options);
+  DIST_RETURN_IF_ERROR(results.open(states));
+  double lastNews = now();
+  for (bool isFirst = true;; isFirst = false) {
+    std::optional<FollowedState> state;
+    std::vector<std::string> notes;
+    setActivity("reading the saved states");
+    Status status = states.loadNewest(session, &state, &notes);
+    for (const std::string &note : notes)
+      printNote("dist-run: note: " + note);
+    DIST_RETURN_IF_ERROR(status);
+    if (state) {
+      if (!state->older.empty())
+        printNote("dist-run: note: " + listSteps(state->older) +
+                  " passed over: step " + std::to_string(state->id.step) +
+                  " is newer");
+      EvaluationRow row;
+      setActivity("evaluating");
+      DIST_RETURN_IF_ERROR(evaluateState(options, session, data, *state, &row));
+      DIST_RETURN_IF_ERROR(results.add(row));
+      lastNews = now();
+      continue;
+    }
+    if (states.runHasEnded()) {
+      printNote("dist-run: note: the run in " + options.checkpoint +
+                " has ended");
+      return Status();
+    }
+    if (options.followTimeout > 0 && now() - lastNews >= options.followTimeout)
+      return Status::error(
+          StatusCode::Unavailable, "no new state", options.checkpoint,
+          "none came for " + numberText(options.followTimeout) +
+              " s (--follow-timeout), and the run has not "
+              "ended",
+          "look after the run, and start this again");
+    if (isFirst)
+      printNote("dist-run: note: waiting for a state in " + options.checkpoint);
+    setActivity("waiting for a saved state");
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+} // namespace dist::tools

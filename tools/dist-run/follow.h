@@ -1,0 +1,26 @@
+//===- follow.h - Evaluating a run's states as they come --------*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TOOLS_DIST_RUN_FOLLOW_H
+#define TOOLS_DIST_RUN_FOLLOW_H
+
+#include "runtime/core/session.h"
+#include "runtime/data/dataset.h"
+#include "tools/options/options.h"
+
+namespace dist::tools {
+
+/// `evaluate --follow`: evaluates each new state in --checkpoint, the newest
+/// where several have come, until the run that saves there has ended; prints a
+/// line each, and adds one to --history, which says what is done already when
+/// this process is started again. Errors: --follow-timeout seconds without a
+/// new state; what keeps it from reading states or writing results.
+Status followStates(const Options &options, Session &session,
+                    const Dataset &data);
+
+} // namespace dist::tools
+
+#endif // TOOLS_DIST_RUN_FOLLOW_H

@@ -1,0 +1,56 @@
+//===- state_rows.cpp - Options of saved states ---------------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a run saves, and who goes on with it: that run, or another process that
+// evaluates its states.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/options/table.h"
+
+namespace dist::tools {
+
+void addStateOptions(Table &table, Options &o) {
+  table.usedBy("fit evaluate");
+  table.text("--history", "FILE",
+             "a JSON line a step and an epoch; evaluate --follow: a line a "
+             "state, added to those that are there",
+             &o.history);
+  table.text("--checkpoint", "DIR",
+             "where states are saved: a folder of this run alone; SIGINT and "
+             "SIGTERM save one, too; evaluate: the newest state there is "
+             "evaluated, and the folder is only read",
+             &o.checkpoint);
+  table.usedBy("evaluate");
+  table.flag("--follow",
+             "evaluates the states in --checkpoint as a run saves them, the "
+             "newest where several came meanwhile, until that run has ended; "
+             "started again, with the same --history, it goes on behind what "
+             "that holds",
+             &o.follow);
+  table.number("--follow-timeout",
+               "ends with an error (exit code 3) after so many seconds without "
+               "a new state (default: waits, as for a run that is started "
+               "again)",
+               true, [&](double x) { o.followTimeout = x; });
+  table.usedBy("fit");
+  table.integer("--save-every", "steps between saves (default: each epoch)", 1,
+                &o.saveEvery);
+  table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
+  table.flag("--async-save",
+             "writes states while training goes on, from a copy in memory of "
+             "what the devices hold; the next save waits for it",
+             &o.asyncSave);
+  table.flag("--resume",
+             "goes on from the newest sound state; other metrics, another "
+             "optimizer, compression or accumulation begin anew",
+             &o.resume);
+  table.flag("--overwrite",
+             "removes the states of another run from the folder, and begins",
+             &o.overwrite);
+}
+
+} // namespace dist::tools
