@@ -96,6 +96,24 @@ Status Socket::listen(const std::string &literal, PortRange ports, Socket *out,
                 why);
 }
 
+Status Socket::reserve(Socket *out, int *port) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int on = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  if (socket.get() < 0 ||
+      setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(socket.get(), any, size) != 0 ||
+      getsockname(socket.get(), any, &size) != 0)
+    return refuse("cannot reserve a port", "127.0.0.1", std::strerror(errno));
+  *port = ntohs(address.sin_port);
+  *out = std::move(socket);
+  return Status();
+}
+
 static void sendAtOnce(int socket) {
   int on = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -28,6 +28,9 @@ public:
   /// free.
   static Status listen(const std::string &literal, PortRange ports, Socket *out,
                        int *port);
+  /// A port of 127.0.0.1 that the system gives to nobody else. It is bound, and
+  /// not listened at: who is told of it may listen there, as long as this is.
+  static Status reserve(Socket *out, int *port);
   /// Within so many milliseconds.
   static Status connect(const Address &address, int milliseconds, Socket *out);
   /// One that has come; without a descriptor: none, for the reason in errno.

@@ -18,8 +18,13 @@ bool hasNote(const Cluster &cluster, const std::string &text) {
                      });
 }
 
-/// Worker 0 has begun its step, and is lost.
-void loseWorker(Cluster &cluster) {
+/// Worker 0 has begun the first of so many closures, and is lost; lost ones may
+/// come back.
+void beginAndLoseWorker(Cluster &cluster, int64_t closures) {
+  cluster.takeBack();
+  for (int server = 0; server < cluster.cast().servers; ++server)
+    cluster.startServer(server);
+  cluster.schedule(0, closures);
   cluster.move();
   cluster.take(cluster.cast().worker(0));
   cluster.kill(cluster.cast().worker(0));
@@ -28,11 +33,7 @@ void loseWorker(Cluster &cluster) {
 
 TEST(ParameterServerReturns, ALostWorkerRunsClosuresAgain) {
   Cluster cluster(2, 2);
-  cluster.takeBack();
-  cluster.startServer(0);
-  cluster.startServer(1);
-  cluster.schedule(0, 6);
-  loseWorker(cluster);
+  beginAndLoseWorker(cluster, 6);
   cluster.returning = {{0, "once", "somewhere"}};
   cluster.listenUntil([&] { return cluster.ranks.count("once") > 0; });
   EXPECT_EQ(cluster.ranks["once"], 5);
@@ -105,10 +106,7 @@ TEST(ParameterServerReturns, WhoIsThereGivesItsPlaceToNobody) {
 
 TEST(ParameterServerReturns, OneThatNeverComesIsReplacedByTheNext) {
   Cluster cluster(2, 1);
-  cluster.takeBack();
-  cluster.startServer(0);
-  cluster.schedule(0, 4);
-  loseWorker(cluster);
+  beginAndLoseWorker(cluster, 4);
   cluster.returning = {{0, "first", ""}};
   cluster.listenUntil([&] { return cluster.ranks.count("first") > 0; });
   cluster.returning.push_back({0, "second", ""});
@@ -128,10 +126,7 @@ TEST(ParameterServerReturns, OneThatNeverComesIsReplacedByTheNext) {
 
 TEST(ParameterServerReturns, WhoCannotBeReachedIsNotAdmitted) {
   Cluster cluster(2, 1);
-  cluster.takeBack();
-  cluster.startServer(0);
-  cluster.schedule(0, 4);
-  loseWorker(cluster);
+  beginAndLoseWorker(cluster, 4);
   cluster.returning = {{0, "1", ""}, {0, "2", ""}, {0, "3", ""}};
   // There is no room for a third one.
   cluster.listenUntil([&] { return hasNote(cluster, "cannot come back"); });

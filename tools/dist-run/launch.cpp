@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/launch.h"
 #include "runtime/cluster/open_files.h"
+#include "runtime/cluster/socket.h"
 #include "runtime/core/package.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/file.h"
@@ -27,14 +28,12 @@
 #include "tools/options/interrupt.h"
 #include "tools/options/piped_files.h"
 #include <algorithm>
-#include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,38 +49,6 @@ static constexpr int kPollMilliseconds = 20;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A port of 127.0.0.1 that is this process's.
-class Port {
-public:
-  Port() = default;
-  Port(const Port &) = delete;
-  Port &operator=(const Port &) = delete;
-  ~Port() {
-    if (socket >= 0)
-      close(socket);
-  }
-  Status reserve() {
-    socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int on = 1;
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto *any = reinterpret_cast<sockaddr *>(&address);
-    if (socket < 0 ||
-        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(socket, any, size) != 0 || getsockname(socket, any, &size) != 0)
-      return Status::error(StatusCode::Unavailable, "cannot reserve a port",
-                           "--workers", std::strerror(errno));
-    number = ntohs(address.sin_port);
-    return Status();
-  }
-  int number = 0;
-
-private:
-  int socket = -1;
-};
 
 struct Worker {
   std::string name, config;
@@ -127,7 +94,7 @@ private:
   /// Which of them may be started again while the others work, from one to
   /// before another.
   size_t firstAgain = 0, endAgain = 0;
-  std::vector<Port> ports;
+  std::vector<cluster::Socket> ports; // of the tasks
   std::vector<Worker> workers;
   /// Of this job alone, in the workers' environment, which other users cannot
   /// read; empty: they were given one.
@@ -234,17 +201,18 @@ Status Workers::start(const Options &options, int servers,
   for (auto [job, size] : jobs)
     for (int i = 0; i < size; ++i)
       tasks.push_back({job, i});
-  ports = std::vector<Port>(tasks.size());
+  ports.resize(tasks.size());
   workers.resize(tasks.size());
   std::string cluster;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    DIST_RETURN_IF_ERROR(ports[i].reserve());
+    int port = 0;
+    DIST_RETURN_IF_ERROR(cluster::Socket::reserve(&ports[i], &port));
     workers[i].name =
         std::string(tasks[i].job) + " " + std::to_string(tasks[i].index);
     cluster += tasks[i].index > 0 ? ", "
                                   : std::string(i == 0 ? "" : "], ") + "\"" +
                                         tasks[i].job + "\": [";
-    cluster += "\"127.0.0.1:" + std::to_string(ports[i].number) + "\"";
+    cluster += "\"127.0.0.1:" + std::to_string(port) + "\"";
   }
   for (size_t i = 0; i < tasks.size(); ++i) {
     workers[i].config = "{\"cluster\": {" + cluster +

@@ -213,6 +213,8 @@ struct Membership::Impl {
   // Of a process that comes when the roll is closed (returns.cpp):
   bool mayTakePlace() const;
   Status beBack(const std::string &roll);
+  Status readOf(int member, const std::string &what, bool *isThere,
+                std::vector<std::string> *texts);
   Status readOfChief(const std::string &what, std::vector<std::string> *texts);
   Status compareProgram(const MemberFacts &facts);
   Status putReturn(const std::string &value);

@@ -46,19 +46,30 @@ Status Membership::Impl::beBack(const std::string &roll) {
   return Status();
 }
 
-Status Membership::Impl::readOfChief(const std::string &what,
-                                     std::vector<std::string> *texts) {
+Status Membership::Impl::readOf(int member, const std::string &what,
+                                bool *isThere,
+                                std::vector<std::string> *texts) {
   std::optional<std::string> value;
-  StoreResult result = readText(keyOf(what, chief), &value);
+  StoreResult result = readText(keyOf(what, member), &value);
   proto::Texts told;
   if (!result.ok())
     return chiefIsGone(result);
-  if (!value || !told.ParseFromString(*value))
-    return Status::error(
-        StatusCode::Unavailable, "the others have not begun yet", where(chief),
-        "its " + what + " is not in the store", "start this process again");
-  texts->assign(told.text().begin(), told.text().end());
+  *isThere = value && told.ParseFromString(*value);
+  texts->clear();
+  if (*isThere)
+    texts->assign(told.text().begin(), told.text().end());
   return Status();
+}
+
+Status Membership::Impl::readOfChief(const std::string &what,
+                                     std::vector<std::string> *texts) {
+  bool isThere = false;
+  DIST_RETURN_IF_ERROR(readOf(chief, what, &isThere, texts));
+  return isThere ? Status()
+                 : Status::error(StatusCode::Unavailable,
+                                 "the others have not begun yet", where(chief),
+                                 "its " + what + " is not in the store",
+                                 "start this process again");
 }
 
 Status Membership::readOfChief(const std::string &what,
@@ -68,15 +79,8 @@ Status Membership::readOfChief(const std::string &what,
 
 Status Membership::readOf(int member, const std::string &what,
                           std::vector<std::string> *texts) {
-  std::optional<std::string> value;
-  StoreResult result = impl->readText(impl->keyOf(what, member), &value);
-  proto::Texts told;
-  if (!result.ok())
-    return impl->chiefIsGone(result);
-  texts->clear();
-  if (value && told.ParseFromString(*value))
-    texts->assign(told.text().begin(), told.text().end());
-  return Status();
+  bool isThere = false;
+  return impl->readOf(member, what, &isThere, texts);
 }
 
 /// Its own place, once the chief has released an earlier process, or that one's

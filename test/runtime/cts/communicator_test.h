@@ -21,6 +21,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dist::cts {
@@ -84,6 +85,21 @@ void expectSum(const std::vector<T> &actual, const std::vector<T> &expected,
                 unit * std::abs(double(expected[i])))
         << "element " << i;
 }
+
+/// Runs `body(rank)` on a thread each.
+inline void onRanks(int ranks, const std::function<void(int)> &body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(body, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+#define EXPECT_OK(expression)                                                  \
+  do {                                                                         \
+    Status status = (expression);                                              \
+    EXPECT_TRUE(status.ok()) << status.message();                              \
+  } while (false)
 
 class CommunicatorTest : public testing::TestWithParam<Backend> {};
 

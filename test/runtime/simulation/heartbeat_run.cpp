@@ -210,10 +210,7 @@ std::string HeartbeatRun::run() {
     makeProcess(number);
   sample();
   planFaults();
-  simulator.run(simulator.now() + kLimit);
-  if (simulator.failure().empty())
-    checkEnd();
-  return simulator.failure();
+  return simulator.judge(kLimit, [this] { checkEnd(); });
 }
 
 std::string simulateRun(uint64_t seed, bool isTraced) {

@@ -268,10 +268,7 @@ std::string MembershipRun::run() {
   for (int task = 0; task < tasks; ++task)
     start(task);
   planFaults();
-  simulator.run(simulator.now() + kLimit);
-  if (simulator.failure().empty())
-    checkEnd();
-  return simulator.failure();
+  return simulator.judge(kLimit, [this] { checkEnd(); });
 }
 
 void MembershipRun::checkEnd() {

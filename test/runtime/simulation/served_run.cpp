@@ -188,12 +188,7 @@ void ServedRun::coordinate() {
   hasFailed = !status.ok();
 }
 
-Status ServedRun::evaluate(Coordinator &coordinator) {
-  const size_t before = told.size(); // steps are under way in no evaluation
-  const int64_t count = int64_t(simulator.below(6));
-  coordinator.begin(part);
-  for (int64_t i = 0; i < count; ++i)
-    coordinator.schedule(part++, Buffer(1, char(i)));
+Status ServedRun::finishAll(Coordinator &coordinator) {
   while (!coordinator.isDone()) {
     std::optional<Completion> done;
     DIST_RETURN_IF_ERROR(
@@ -201,6 +196,16 @@ Status ServedRun::evaluate(Coordinator &coordinator) {
     if (done && !simulator.isGhost())
       finished(*done);
   }
+  return Status();
+}
+
+Status ServedRun::evaluate(Coordinator &coordinator) {
+  const size_t before = told.size(); // steps are under way in no evaluation
+  const int64_t count = int64_t(simulator.below(6));
+  coordinator.begin(part);
+  for (int64_t i = 0; i < count; ++i)
+    coordinator.schedule(part++, Buffer(1, char(i)));
+  DIST_RETURN_IF_ERROR(finishAll(coordinator));
   if (!simulator.isGhost() && int64_t(told.size() - before) != count)
     simulator.fail("not all parts are evaluated");
   return Status();
@@ -211,13 +216,7 @@ Status ServedRun::train(Coordinator &coordinator) {
   coordinator.begin(first);
   for (int64_t i = 0; i < closures; ++i)
     coordinator.schedule(first + i);
-  while (!coordinator.isDone()) {
-    std::optional<Completion> done;
-    DIST_RETURN_IF_ERROR(
-        coordinator.next(simulator.now() + milliseconds(50), &done));
-    if (done && !simulator.isGhost())
-      finished(*done);
-  }
+  DIST_RETURN_IF_ERROR(finishAll(coordinator));
   DIST_RETURN_IF_ERROR(evaluate(coordinator));
   for (int server = 0; server < options.cast.servers; ++server) {
     Buffer state;
@@ -272,10 +271,7 @@ void ServedRun::comeBack(size_t number) {
 std::string ServedRun::run() {
   startAll();
   planFaults();
-  simulator.run(simulator.now() + kLimit);
-  if (simulator.failure().empty())
-    checkEnd();
-  return simulator.failure();
+  return simulator.judge(kLimit, [this] { checkEnd(); });
 }
 
 std::string simulateRun(uint64_t seed, bool isTraced) {

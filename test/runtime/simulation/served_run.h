@@ -42,6 +42,8 @@ private:
   Status train(Coordinator &coordinator);
   /// Parts, whose numbers go on from those before.
   Status evaluate(Coordinator &coordinator);
+  /// What is scheduled.
+  Status finishAll(Coordinator &coordinator);
   void finished(const Completion &done);
   void planFaults();
   /// A process that comes, by chance late, to take a worker's place.

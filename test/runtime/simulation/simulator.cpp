@@ -196,6 +196,14 @@ void Simulator::run(Time limit) {
   }
 }
 
+std::string Simulator::judge(Duration most,
+                             const std::function<void()> &checkEnd) {
+  run(now() + most);
+  if (firstFailure.empty())
+    checkEnd();
+  return firstFailure;
+}
+
 void Simulator::crash(int number) {
   const int owner = ownerOf(number);
   if (processes[number]->isDone || processes[number]->isGhost)

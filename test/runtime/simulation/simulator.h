@@ -95,6 +95,9 @@ public:
   void at(Time time, std::function<void()> event);
   /// Until nothing is left to happen, or the time, or something went wrong.
   void run(Time limit);
+  /// For so long, and then has `checkEnd` look at where it has come to, if
+  /// nothing went wrong; what did.
+  std::string judge(Duration most, const std::function<void()> &checkEnd);
 
   // Of the process that runs:
 
