@@ -226,6 +226,21 @@ static Status checkMemory(const Options &options, const Program &program) {
   return Status();
 }
 
+/// What a package's plan does not say: what its collectives take beside its
+/// buffers, which is there before anything runs.
+static Status checkTaken(const Options &options, const Session &session) {
+  int64_t taken = session.deviceBytes();
+  if (options.memoryLimitGiB <= 0 ||
+      double(taken) <= options.memoryLimitGiB * (1 << 30))
+    return Status();
+  return Status::error(
+      StatusCode::InvalidInput, "the program exceeds --memory-limit",
+      "its collectives",
+      "a device needs " + formatNeededGiB(taken) +
+          ", with copies of what it sends and memory for messages",
+      "lower --batch-size or raise the limit");
+}
+
 Status openSession(const Options &options, Program &program,
                    CompileFailure *failure, std::unique_ptr<Session> *session,
                    double *loadSeconds, ClusterRun *cluster) {
@@ -275,9 +290,9 @@ Status openSession(const Options &options, Program &program,
   }
   if (loadSeconds)
     *loadSeconds = now() - begin;
-  if (status.ok())
-    noteLibrary((*session)->manifest());
-  return status;
+  DIST_RETURN_IF_ERROR(std::move(status));
+  noteLibrary((*session)->manifest());
+  return checkTaken(options, **session);
 }
 
 Status countProcesses(const Options &options, int *out, int *servers) {
