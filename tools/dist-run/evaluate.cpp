@@ -120,7 +120,7 @@ int runEvaluate(const Options &options) {
     cluster.endStart();
   if (!status.ok() || !cluster.isChief())
     return report(status);
-  return report(printResult(formatResult(options, result)));
+  return printReport(formatResult(options, result));
 }
 
 } // namespace dist::tools
