@@ -245,7 +245,10 @@ static int serve(ClusterRun &cluster, Session &session) {
   Status status = cluster.agreeOn({}, {});
   if (status.ok())
     status = cluster.askChief("--output", &ignored);
-  return status.ok() ? cluster.served()->serve(session) : report(status);
+  if (!status.ok())
+    return report(status);
+  cluster.endStart();
+  return cluster.served()->serve(session);
 }
 
 /// Trains until the end, or until other workers are lost that this run goes on
@@ -425,8 +428,10 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   fitOptions.monitors = options.monitors;
   fitOptions.kept = elastic.kept();
   fitOptions.keptIn = elastic.folder();
-  if (served && served->isWorker())
+  if (served && served->isWorker()) {
+    cluster.endStart();
     return served->work(*session, *data, validation.get(), fitOptions);
+  }
   if (served) {
     status =
         served->coordinate(options, validation.get(), &session, &fitOptions);

@@ -16,7 +16,8 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-/// How long a chief whose start has failed serves those who do not know yet.
+/// How long a chief that ends serves those who have not begun yet: where the
+/// start has failed, they do not know.
 static constexpr milliseconds kLinger{2000};
 
 std::string folderOf(const std::string &root, int epoch,
@@ -79,16 +80,31 @@ Membership::Impl::~Impl() {
     LeaseRevokeResponse response;
     (void)leases->leaseRevoke(request, &response);
   }
-  if (server && (!members.empty() || epoch > 0) && !isStarted)
+  if (server && (!members.empty() || epoch > 0))
     linger();
 }
 
 void Membership::Impl::linger() {
-  std::map<int, std::string> present;
-  for (Clock::time_point end = around.now() + kLinger;
-       around.now() < end && list(folder(kPresent), false, &present).ok() &&
-       !present.empty();)
-    around.sleep(kShortestPause);
+  for (Clock::time_point end = around.now() + kLinger; around.now() < end;
+       around.sleep(kShortestPause)) {
+    std::map<int, std::string> present, begun;
+    if (!list(folder(kPresent), false, &present).ok() ||
+        !list(folder(kBegun), false, &begun).ok())
+      return;
+    auto needsStore = [&](const auto &one) { return !begun.count(one.first); };
+    if (std::none_of(present.begin(), present.end(), needsStore))
+      return;
+  }
+}
+
+void Membership::Impl::noteBegun() {
+  if (server || options.store)
+    return;
+  PutRequest request;
+  request.set_key(keyOf(kBegun, self));
+  PutResponse response;
+  (void)leases->put(request,
+                    &response); // a chief that is gone waits for no one
 }
 
 RangeRequest rangeOf(const std::string &folder) {
@@ -299,7 +315,8 @@ const std::vector<Member> &Membership::members() const { return impl->members; }
 int Membership::self() const { return impl->self; }
 int Membership::epoch() const { return impl->epoch; }
 void Membership::endStart() {
-  impl->isStarted = true;
+  if (!std::exchange(impl->isStarted, true))
+    impl->noteBegun();
   impl->keepsRun = impl->options.store && impl->options.isElastic;
 }
 void Membership::watch(std::function<Status()> check) {

@@ -112,10 +112,11 @@ public:
   /// already.
   static Status join(const MembershipOptions &options,
                      std::unique_ptr<Membership> *out);
-  /// Leaves. A chief whose start has failed waits a moment first, so that the
-  /// others find out why.
+  /// Leaves. A chief waits a moment first for those that have not begun: where
+  /// the start has failed they find out why, and else they have what they need.
   ~Membership();
-  /// All have what they need of the store, as the first collective shows.
+  /// This process needs nothing of the store any more before the next
+  /// `regroup`.
   void endStart();
   /// Whether tasks that are no members are there, and wait for the next
   /// meeting, as was seen within the last second or two. For the chief, under

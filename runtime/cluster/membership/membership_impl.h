@@ -44,6 +44,8 @@ inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 /// Who is there, for as long as its lease; and what the first that saw all of
 /// them found, which is what all go by.
 inline constexpr char kPresent[] = "present", kRoll[] = "roll";
+/// Of an epoch: who needs nothing of a chief's store any more.
+inline constexpr char kBegun[] = "begun";
 /// All that a chief's store has. In a shared store a run's keys are in a folder
 /// below it. The names that follow are in that folder, or in this one.
 inline constexpr char kRoot[] = "/dist/";
@@ -209,6 +211,7 @@ struct Membership::Impl {
   void pauseUntilChange(milliseconds pause,
                         const std::function<bool()> &isDue = nullptr);
   void linger();
+  void noteBegun();
 
   // Of a process that comes when the roll is closed (returns.cpp):
   bool mayTakePlace() const;

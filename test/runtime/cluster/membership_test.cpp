@@ -9,8 +9,10 @@
 // chief's server alone.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/reserved_port.h"
+#include "test/runtime/cluster/system_surroundings.h"
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,6 +99,35 @@ TEST_F(MembershipTest, AllMeetAndExchange) {
       EXPECT_THAT(all[i][j], testing::ElementsAre(std::string("\0x", 2),
                                                   std::to_string(j)));
   }
+}
+
+// One that is slow still asks the store of a chief that is done.
+TEST_F(MembershipTest, AChiefServesUntilAllHaveBegun) {
+  struct : SystemSurroundings {
+    Clock::time_point now() override { return stands ? end : system.now(); }
+    std::atomic<bool> stands{false};
+    const Clock::time_point end = system.now();
+  } patient;
+  options[0].surroundings = &patient;
+  joinAll(3, [&](int i, Membership &membership) {
+    std::vector<std::vector<std::string>> all;
+    Status met = membership.exchange("test", {"yes"}, &all);
+    EXPECT_TRUE(met.ok()) << met.message();
+    if (i == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      auto store = systemSurroundings().connect(
+          {{spec.of(Job::Worker)[0].text()}, 5000, {}});
+      etcdserverpb::RangeRequest request;
+      request.set_key("any");
+      etcdserverpb::RangeResponse response;
+      EXPECT_TRUE(store->range(request, &response).ok());
+    }
+    membership.endStart();
+    patient.stands =
+        i == 0 || patient.stands; // it leaves, however long it takes
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
 }
 
 TEST_F(MembershipTest, WhoIsMissingIsNamedWithItsAddress) {
