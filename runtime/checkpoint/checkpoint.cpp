@@ -415,11 +415,14 @@ Status CheckpointFolder::keepHold() {
   bool found = false;
   if (lockFile >= 0 && !holdsNamedLock()) {
     // The folder was removed while the run went on: it is made again.
-    fileSystem().close(lockFile);
-    lockFile = -1;
     std::vector<std::string> ignored;
     DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
-    DIST_RETURN_IF_ERROR(lock(&ignored));
+    const int before = lockFile;
+    if (Status status = lock(&ignored); !status.ok()) {
+      lockFile = before; // none would mean that the file system has no locks
+      return status;
+    }
+    fileSystem().close(before);
     // Whoever had it in between may have saved nothing yet.
     DIST_RETURN_IF_ERROR(checkEpoch(&found));
     if (!listStates(path).empty())

@@ -236,6 +236,22 @@ TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   EXPECT_EQ(names(), Names{named(2)});
 }
 
+/// However often it is tried: that no lock was had is none of a file system
+/// without locks.
+TEST_F(CheckpointTest, AFolderThatAnotherRunHasMadeAgainIsItsOwn) {
+  FakeSession session(4, 4);
+  save(session, at(1));
+  auto run = begin(session, FolderUse::Resume); // its epoch is the later one
+  fs::remove_all(folder);
+  auto other = begin(session, FolderUse::New);
+  for (int64_t step : {2, 3})
+    EXPECT_NE(run->save(3, session, at(step)).message().find("in use"),
+              std::string::npos);
+  Status status = other->save(3, session, at(4));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(names(), Names{named(4)});
+}
+
 TEST_F(CheckpointTest, DamagedStatesAreSetAsideOnce) {
   FakeSession session(4, 4);
   {
