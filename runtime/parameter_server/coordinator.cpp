@@ -206,6 +206,11 @@ Status Coordinator::look() {
   for (const Returning &who : options.returning()) {
     if (who.index < 0 || who.index >= cast.workers)
       continue;
+    // In the place of one that is there, as far as is known here, it waits, and
+    // keeps nobody else waiting.
+    const Worker &before = workers[placeOf(who.index)];
+    if (!before.isLost && before.isReady)
+      continue;
     if (!taken.count(who.id))
       return admit(who);
   }
@@ -214,8 +219,6 @@ Status Coordinator::look() {
 
 Status Coordinator::admit(const Returning &who) {
   const int place = placeOf(who.index), before = cast.worker(place);
-  if (!workers[place].isLost && workers[place].isReady)
-    return Status(); // as far as is known here
   taken.insert(who.id);
   // It was admitted, and has not come.
   if (!workers[place].isLost) {

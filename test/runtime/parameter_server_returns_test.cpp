@@ -104,6 +104,18 @@ TEST(ParameterServerReturns, WhoIsThereGivesItsPlaceToNobody) {
   EXPECT_TRUE(cluster.released.empty());
 }
 
+/// One of them was started twice, which is no matter of the other's.
+TEST(ParameterServerReturns, WhoWaitsInVainKeepsNobodyWaiting) {
+  Cluster cluster(2, 1);
+  beginAndLoseWorker(cluster, 4);
+  cluster.returning = {{1, "another", ""}, {0, "once", ""}};
+  cluster.listenUntil([&] { return cluster.ranks.count("once") > 0; });
+  EXPECT_EQ(cluster.ranks.size(), 1u);
+  cluster.startReturned(4, 0);
+  cluster.startWorker(1);
+  EXPECT_EQ(cluster.finish().size(), 4u);
+}
+
 TEST(ParameterServerReturns, OneThatNeverComesIsReplacedByTheNext) {
   Cluster cluster(2, 1);
   beginAndLoseWorker(cluster, 4);
