@@ -131,6 +131,7 @@ void Membership::Impl::compareAnew(bool isOwnOver, bool isKeptOver,
 }
 
 void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
+  const int64_t ownBefore = lease, keptBefore = keptLease;
   LeaseGrantRequest request;
   request.set_ttl(kLeaseSeconds);
   LeaseGrantResponse own, kept;
@@ -158,8 +159,10 @@ void Membership::Impl::registerAnew(bool isOwnOver, bool isKeptOver) {
   if (!leases->txn(anew, &response).ok() || !response.succeeded())
     return;
   std::lock_guard<std::mutex> guard(duty);
-  if (isMeeting || epoch != seen)
-    return; // what is put from now on is under leases that were mended
+  // What is put from now on is under leases that were mended.
+  if (isMeeting || epoch != seen || lease != ownBefore ||
+      keptLease != keptBefore)
+    return;
   if (isOwnOver)
     lease = own.id();
   if (isKeptOver)

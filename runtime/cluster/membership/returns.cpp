@@ -25,7 +25,17 @@ static constexpr char kAnswered[] = "answered/";
 
 bool Membership::isBack() const { return impl->isBack; }
 
-Status Membership::beBack() { return impl->beBack(impl->closedRoll); }
+Status Membership::beBack() {
+  Impl &own = *impl;
+  own.beginMeeting();
+  own.lastCall = own.around.now();
+  // It may have slept for longer than its leases last.
+  Status status = own.mendLeases();
+  if (status.ok())
+    status = own.beBack(own.closedRoll);
+  own.endMeeting();
+  return status;
+}
 
 bool Membership::Impl::mayTakePlace() const {
   return options.takesWorkersBack && taskOf(self).job == Job::Worker;

@@ -10,9 +10,9 @@
 // member is a thread of its own here.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/cluster_fixture.h"
+#include "test/runtime/cluster/ended_lease.h"
 #include "test/runtime/cluster/reserved_port.h"
 #include <atomic>
 #include <gmock/gmock.h>
@@ -61,21 +61,8 @@ protected:
     options.timeout = 30;
     return options;
   }
-  /// As it ends when a process is stopped for long enough.
   void endLease(int i, int epoch) {
-    EtcdClientOptions reached;
-    reached.addresses = {spec.of(Job::Worker)[0].text()};
-    EtcdClient client(reached);
-    etcdserverpb::RangeRequest asked;
-    asked.set_key("/dist/" + std::to_string(epoch) + "/present/" +
-                  std::to_string(i));
-    etcdserverpb::RangeResponse found;
-    ASSERT_TRUE(client.range(asked, &found).ok());
-    ASSERT_EQ(found.kvs_size(), 1);
-    etcdserverpb::LeaseRevokeRequest ended;
-    ended.set_id(found.kvs(0).lease());
-    etcdserverpb::LeaseRevokeResponse response;
-    ASSERT_TRUE(client.leaseRevoke(ended, &response).ok());
+    cluster::endLease(spec.of(Job::Worker)[0], i, epoch);
   }
 
   const ReservedPort port;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/cluster_fixture.h"
+#include "test/runtime/cluster/ended_lease.h"
 #include "test/runtime/cluster/reserved_port.h"
 
 using namespace dist;
@@ -161,6 +162,13 @@ TEST_F(MembershipReturns, OneThatWasGivenUpComesBackByItself) {
     EXPECT_EQ(worker.members().size(), 5u);
     EXPECT_EQ(takePlace(worker, told, told), told);
   }
+}
+
+/// It has slept for longer than its lease lasts.
+TEST_F(MembershipReturns, OneWhoseLeaseHasEndedComesBackByItself) {
+  endLease(spec.of(Job::Chief)[0], 1, 0);
+  ASSERT_TRUE(members[1]->beBack().ok());
+  EXPECT_EQ(takePlace(*members[1], "here I am", "rank 4"), "rank 4");
 }
 
 TEST_F(MembershipReturns, NoOtherTaskComesBack) {
