@@ -117,6 +117,6 @@ void PlaceServerVariablesPass::runOnOperation() {
                 (next == 1             ? " variable"
                  : partitioner.empty() ? " variables"
                                        : " parts of variables") +
-                ": some would have nothing; give fewer --servers, or a "
+                ": some would have nothing; give fewer servers, or a "
                 "--partitioner that cuts variables");
 }

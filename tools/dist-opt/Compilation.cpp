@@ -320,7 +320,7 @@ LogicalResult Compilation::checkMemory(const ExplainReport &report) {
          << formatGiB(limit) << ": " << list
          << (largest->server < 0
                  ? "; choose a strategy that splits the largest part"
-                 : "; give more --servers, or a --partitioner")
+                 : "; give more servers, or a --partitioner")
          << (mayRecompute ? ", or --recompute auto" : "");
 }
 

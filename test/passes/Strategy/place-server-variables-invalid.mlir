@@ -19,7 +19,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{dist-place-server-variables: 3 servers for 2 variables: some would have nothing; give fewer --servers, or a --partitioner that cuts variables}}
+// expected-error @+1 {{dist-place-server-variables: 3 servers for 2 variables: some would have nothing; give fewer servers, or a --partitioner that cuts variables}}
 module {
   graph.variable @a : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
   graph.variable @b : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
