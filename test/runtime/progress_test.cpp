@@ -82,9 +82,9 @@ struct ProgressTest : testing::TestWithParam<Seen> {
 };
 
 TEST_P(ProgressTest, WaitsForARankThatRunsKernels) {
-  make({2}, 0.3);
+  make({2}, 1);
   run([&](Communicator &rank) {
-    for (int i = 0; rank.rank() == 1 && i < 20; ++i) {
+    for (int i = 0; rank.rank() == 1 && i < 50; ++i) {
       std::this_thread::sleep_for(50ms);
       rank.progress.advance();
     }
@@ -94,14 +94,15 @@ TEST_P(ProgressTest, WaitsForARankThatRunsKernels) {
     EXPECT_TRUE(one.ok()) << one.message();
 }
 
-// One long kernel counts nothing, but takes CPU time.
+// One long kernel counts nothing, but takes CPU time. On a busy machine it may
+// have none for some tenths of a second.
 TEST_P(ProgressTest, WaitsForARankThatComputes) {
-  make({2}, 0.3);
+  make({2}, 1.5);
   std::atomic<uint64_t> sum{0};
   run([&](Communicator &rank) {
     if (rank.rank() == 1) {
       rank.progress.begin();
-      for (auto end = Clock::now() + 1s; Clock::now() < end;)
+      for (auto end = Clock::now() + 3s; Clock::now() < end;)
         ++sum;
       rank.progress.end();
     }
@@ -162,11 +163,11 @@ TEST_P(ProgressTest, NamesTheOpThatTrulyWaits) {
 }
 
 TEST_P(ProgressTest, SeesRanksThatWaitForEachOther) {
-  make({2}, 0.3);
+  make({2}, 1);
   run([&](Communicator &rank) {
     return receive(rank, 1 - rank.rank(), 20 + rank.rank());
   });
-  EXPECT_TRUE(says(0, "ranks wait for each other within 0.3 s:"))
+  EXPECT_TRUE(says(0, "ranks wait for each other within 1 s:"))
       << status[0].message();
   for (const char *part : {"rank 0 at recv of op 20 of 0 for rank 1",
                            "rank 1 at recv of op 21 of 1 for rank 0"})
