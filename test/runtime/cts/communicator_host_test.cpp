@@ -56,11 +56,7 @@ protected:
   }
   /// On all ranks, the host's too.
   template <typename Body> void onAll(Body body) {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank <= devices; ++rank)
-      threads.emplace_back([&body, rank] { body(rank); });
-    for (std::thread &thread : threads)
-      thread.join();
+    onRanks(int(devices) + 1, body);
   }
   void expectOk(const Status &status) {
     EXPECT_TRUE(status.ok()) << status.message();

@@ -346,27 +346,23 @@ void checkReductions(World &world, DataType type, int64_t size,
     std::vector<std::vector<T>> all(size, std::vector<T>(count)),
         mine(size, std::vector<T>(count / size));
     std::vector<std::vector<int64_t>> counts(size, std::vector<int64_t>(3, 1));
-    std::vector<std::thread> threads;
-    for (int64_t rank = 0; rank < size; ++rank)
-      threads.emplace_back([&, rank] {
-        int64_t axis = 0;
-        Piece bucket[2] = {whole, wholePiece(manifest::I64, 24)};
-        void *from[2] = {data[rank].data(), counts[rank].data()};
-        void *to[2] = {all[rank].data(), counts[rank].data()};
-        Collective call;
-        call.kind = Kind::AllReduce;
-        call.axes = {&axis, 1};
-        call.pieces = {bucket, 2};
-        Status status = world.rank(rank).runOnce(call, from, to);
-        EXPECT_TRUE(status.ok()) << status.message();
-        call.kind = Kind::ReduceScatter;
-        call.pieces = {&part, 1};
-        to[0] = mine[rank].data();
-        status = world.rank(rank).runOnce(call, from, to);
-        EXPECT_TRUE(status.ok()) << status.message();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
+    onRanks(int(size), [&](int rank) {
+      int64_t axis = 0;
+      Piece bucket[2] = {whole, wholePiece(manifest::I64, 24)};
+      void *from[2] = {data[rank].data(), counts[rank].data()};
+      void *to[2] = {all[rank].data(), counts[rank].data()};
+      Collective call;
+      call.kind = Kind::AllReduce;
+      call.axes = {&axis, 1};
+      call.pieces = {bucket, 2};
+      Status status = world.rank(rank).runOnce(call, from, to);
+      EXPECT_TRUE(status.ok()) << status.message();
+      call.kind = Kind::ReduceScatter;
+      call.pieces = {&part, 1};
+      to[0] = mine[rank].data();
+      status = world.rank(rank).runOnce(call, from, to);
+      EXPECT_TRUE(status.ok()) << status.message();
+    });
     for (int64_t rank = 0; rank < size; ++rank) {
       EXPECT_EQ(all[rank], all[0]) << name(type);
       expectSum(all[rank], sum, sumsInOrder ? 0 : size);

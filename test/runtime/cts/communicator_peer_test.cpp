@@ -76,18 +76,14 @@ TEST_P(PeerTest, SendsDoNotWait) {
 // Along one axis of a mesh the peer has the other coordinates of the sender.
 TEST_P(PeerTest, PeersAreInTheGroup) {
   world = GetParam().create({2, 3}, 20);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 6; ++rank)
-    threads.emplace_back([&, rank] {
-      int32_t value = rank;
-      if (rank < 3)
-        expectOk(call(rank, Kind::Send, 1, 0, &value, 4, {0}));
-      else
-        expectOk(call(rank, Kind::Recv, 0, 0, &value, 4, {0}));
-      EXPECT_EQ(value, rank % 3);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
+  onRanks(6, [&](int rank) {
+    int32_t value = rank;
+    if (rank < 3)
+      expectOk(call(rank, Kind::Send, 1, 0, &value, 4, {0}));
+    else
+      expectOk(call(rank, Kind::Recv, 0, 0, &value, 4, {0}));
+    EXPECT_EQ(value, rank % 3);
+  });
 }
 
 TEST_P(PeerTest, MissingSendsAreNamed) {
@@ -168,28 +164,24 @@ TEST_P(PeerTest, AbortIsOfItsGeneration) {
 TEST_P(PeerTest, DifferentDescriptionsDoNotMeet) {
   world = GetParam().create({2, 2}, 20);
   std::vector<Status> status(4);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 4; ++rank)
-    threads.emplace_back([&, rank] {
-      std::vector<int32_t> data(4);
-      // The same group, but places in another order on one rank.
-      std::vector<int64_t> axes =
-          rank == 3 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 1};
-      Piece piece{};
-      piece.type = manifest::I32;
-      piece.outer = piece.rows = 1;
-      piece.bytes = 4;
-      piece.to_place = 4;
-      Collective what;
-      what.kind = Kind::AllGather;
-      what.axes = {axes.data(), 2};
-      what.pieces = {&piece, 1};
-      int32_t own = rank;
-      void *from = &own, *to = data.data();
-      status[rank] = world->rank(rank).runOnce(what, &from, &to);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
+  onRanks(4, [&](int rank) {
+    std::vector<int32_t> data(4);
+    // The same group, but places in another order on one rank.
+    std::vector<int64_t> axes =
+        rank == 3 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 1};
+    Piece piece{};
+    piece.type = manifest::I32;
+    piece.outer = piece.rows = 1;
+    piece.bytes = 4;
+    piece.to_place = 4;
+    Collective what;
+    what.kind = Kind::AllGather;
+    what.axes = {axes.data(), 2};
+    what.pieces = {&piece, 1};
+    int32_t own = rank;
+    void *from = &own, *to = data.data();
+    status[rank] = world->rank(rank).runOnce(what, &from, &to);
+  });
   for (const Status &s : status)
     EXPECT_FALSE(s.ok());
 }

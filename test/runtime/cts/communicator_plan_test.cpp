@@ -38,11 +38,8 @@ protected:
   std::unique_ptr<World> world;
 
   template <typename Body> void onAll(Body body) {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < world->ranks(); ++rank)
-      threads.emplace_back([&, rank] { body(rank, world->rank(rank)); });
-    for (std::thread &thread : threads)
-      thread.join();
+    onRanks(int(world->ranks()),
+            [&](int rank) { body(rank, world->rank(rank)); });
   }
   /// Two ranks sum what differ(rank, its call) has changed.
   template <typename Differ> std::vector<Status> sumApart(Differ differ) {

@@ -52,13 +52,7 @@ protected:
     from.assign(from.size(), nullptr);
     return status;
   }
-  template <typename Body> void onAll(Body body) {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&body, rank] { body(rank); });
-    for (std::thread &thread : threads)
-      thread.join();
-  }
+  template <typename Body> void onAll(Body body) { onRanks(int(ranks), body); }
 
   int64_t ranks = 0;
 };
