@@ -143,7 +143,12 @@ double TransferTimes::getSecondsByLinks(CollectiveOpInterface op, MeshOp mesh,
     os << " from " << source;
   const bool isSend = op.getCollectiveKind() == CollectiveKind::Send;
   const int64_t sender = isSend ? getSender(op) : 0;
-  os << " by " << sender;
+  os << " by " << sender << " of";
+  // A plan weighs several meshes.
+  for (auto [axis, axisSize] :
+       llvm::zip(mesh.getAxisNames(), mesh.getAxisSizes()))
+    os << " " << axis << axisSize;
+  os << " " << mesh->getAttr(kProcessesAttr);
   if (auto found = known.find(key); found != known.end())
     return found->second;
   runtime::Collective call;
@@ -152,9 +157,13 @@ double TransferTimes::getSecondsByLinks(CollectiveOpInterface op, MeshOp mesh,
   call.peer = of.peer;
   call.sources = {of.sources.data(), int64_t(of.sources.size())};
   call.pieces = {pieces.data(), int64_t(pieces.size())};
+  SmallVector<int64_t> numbers = numberByProcess(mesh);
   std::vector<std::vector<int64_t>> groups;
-  for (const SmallVector<int64_t> &group : getGroups(mesh, axes))
-    groups.emplace_back(group.begin(), group.end());
+  for (const SmallVector<int64_t> &group : getGroups(mesh, axes)) {
+    std::vector<int64_t> &ofGroup = groups.emplace_back();
+    for (int64_t rank : group)
+      ofGroup.push_back(numbers[rank]);
+  }
   // The others of the group have nothing to do with it.
   if (isSend) {
     for (std::vector<int64_t> &group : groups)

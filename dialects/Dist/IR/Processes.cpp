@@ -75,6 +75,17 @@ int64_t mlir::dist::getProcessOfRank(MeshOp mesh, int64_t rank) {
   return process;
 }
 
+SmallVector<int64_t> mlir::dist::numberByProcess(MeshOp mesh) {
+  int64_t ranks = mesh.getNumRanks();
+  int64_t ofEach = ranks / getNumProcesses(mesh);
+  SmallVector<int64_t> numbers, next;
+  for (int64_t begin = 0; begin < ranks; begin += ofEach)
+    next.push_back(begin);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    numbers.push_back(next[getProcessOfRank(mesh, rank)]++);
+  return numbers;
+}
+
 bool mlir::dist::crossesProcesses(MeshOp mesh, ArrayRef<StringAttr> axes) {
   return llvm::any_of(axes, [&](StringAttr axis) {
     if (mesh.getAxisSize(axis) < 2)

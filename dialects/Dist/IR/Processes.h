@@ -44,6 +44,11 @@ int64_t getNumProcesses(MeshOp mesh);
 /// The process that a rank is of.
 int64_t getProcessOfRank(MeshOp mesh, int64_t rank);
 
+/// The number of each rank where those of a process follow each other, and
+/// processes do, too, as on hosts and in racks: along the mesh's axes other
+/// processes' ranks may be between them.
+SmallVector<int64_t> numberByProcess(MeshOp mesh);
+
 /// Whether a group along the axes has ranks of several processes, which cannot
 /// read each other's memory.
 bool crossesProcesses(MeshOp mesh, ArrayRef<StringAttr> axes);

@@ -31,7 +31,7 @@ public:
       : mesh(mesh), manifest(manifest), links(links), memory(memory),
         axisNames(
             llvm::to_vector(mesh.getAxisNames().getAsRange<StringAttr>())),
-        sent(getNumProcesses(mesh)),
+        sent(getNumProcesses(mesh)), numbers(numberByProcess(mesh)),
         byLevel(links ? links->levels().size() * mesh.getNumRanks() : 0) {}
 
   void add(rt::CollectiveOp op, int64_t program);
@@ -57,6 +57,7 @@ private:
   MessageMemory *memory;
   SmallVector<StringAttr> axisNames;
   std::vector<ProcessTraffic> sent;
+  SmallVector<int64_t> numbers;        // by rank, as links count them
   std::vector<ProcessTraffic> byLevel; // and in each by rank
 };
 } // namespace
@@ -85,7 +86,8 @@ void Counter::count(const ::dist::Collective &call, int64_t program) {
       continue;
     ::dist::message::visitSent(
         call, size, [&](int from, int to, const ::dist::Traffic &traffic) {
-          size_t level = links->levelBetween(group[from], group[to]);
+          size_t level =
+              links->levelBetween(numbers[group[from]], numbers[group[to]]);
           if (isOf(group[from]))
             add(byLevel[level * mesh.getNumRanks() + group[from]], traffic);
         });

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Of a cluster that is only described: ranks of one host, of one rack, and so
-// on have links of their own. Ranks are numbered so that those of a level
-// follow each other: rank r is in the part number r / ranks of each level. What
-// two send each other passes the first level that has both.
+// on have links of their own. Ranks are numbered here so that those of a level
+// follow each other, whatever the mesh's axes are: rank r is in the part number
+// r / ranks of each level. What two send each other passes the first level that
+// has both.
 //
 //   {"version": 1, "cores": 32, "levels": [
 //     {"level": "host", "ranks": 8, "bytes_per_second": 2e10,
