@@ -17,8 +17,13 @@ static constexpr int64_t kMostBytes = int64_t(1) << 26;
 
 Status readText(const std::string &path, std::string *out) {
   struct stat info;
-  if (fileSystem().status(path, &info) == 0 && S_ISREG(info.st_mode) &&
-      info.st_size > kMostBytes)
+  const bool isThere = fileSystem().status(path, &info) == 0;
+  if (isThere && S_ISFIFO(info.st_mode))
+    return Status::error(StatusCode::InvalidInput, "cannot read file", path,
+                         "it is a pipe, whose text is there once, and more "
+                         "than one reads it",
+                         "write it to a file");
+  if (isThere && S_ISREG(info.st_mode) && info.st_size > kMostBytes)
     return Status::error(
         StatusCode::InvalidInput, "file is too long for a text", path,
         "it has " + std::to_string(info.st_size) + " bytes, and may have " +

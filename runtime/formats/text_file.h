@@ -13,7 +13,8 @@
 namespace dist {
 
 /// What people and tools write for this program as text: a plan, a table of
-/// numbers, a description of a cluster. A file of more than 64 MiB is none.
+/// numbers, a description of a cluster. A file of more than 64 MiB is none, nor
+/// is a pipe, at whose second opening who reads it would wait for ever.
 /// Errors besides: as FileBytes::open has them.
 Status readText(const std::string &path, std::string *out);
 
