@@ -371,6 +371,7 @@ Status Coordinator::ask(int server, Kind kind, Buffer question,
   Letter letter;
   letter.kind = kind;
   letter.question = ++questions;
+  letter.settled = steps.lowest;
   letter.bytes = std::move(question);
   const int rank = cast.server(server);
   answer.reset();

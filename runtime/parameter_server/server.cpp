@@ -19,6 +19,8 @@ public:
 
 private:
   Status answer(Letter &letter);
+  /// No closure below is applied any more.
+  void settle(int64_t below);
   void answerPush(const Letter &letter, Letter *reply);
   bool admit(const Letter &letter);
 
@@ -36,13 +38,17 @@ private:
 
 } // namespace
 
+void Server::settle(int64_t below) {
+  if (below <= settled)
+    return;
+  settled = below;
+  applied.erase(applied.begin(), applied.lower_bound(settled));
+  if (options.isIn)
+    options.isIn(settled);
+}
+
 void Server::answerPush(const Letter &letter, Letter *reply) {
-  if (letter.settled > settled) {
-    settled = letter.settled;
-    applied.erase(applied.begin(), applied.lower_bound(settled));
-    if (options.isIn)
-      options.isIn(settled);
-  }
+  settle(letter.settled);
   AppliedBody body;
   body.isRepeated =
       letter.closure < settled || applied.count(letter.closure) > 0;
@@ -116,6 +122,8 @@ Status Server::answer(Letter &letter) {
   case Kind::WriteState:
     if (!isCoordinator || letter.bytes.size() != shard.stateBytes())
       return refuse();
+    // What a late worker did with the state before is none of this one.
+    settle(letter.settled);
     parameters.reset();
     DIST_RETURN_IF_ERROR(shard.writeState(letter.bytes));
     reply.kind = Kind::StateWritten;

@@ -137,6 +137,26 @@ TEST(ParameterServer, WithoutWorkersThatMoveTheRunEnds) {
       << status.message();
 }
 
+/// A worker is late with a closure that an error has ended, and wakes up when
+/// servers have another state.
+TEST(ParameterServer, WhatIsLateChangesNoStateThatWasWrittenSince) {
+  Cluster cluster(1, 1);
+  cluster.startServer(0);
+  cluster.schedule(0, 1);
+  cluster.move();
+  EXPECT_EQ(cluster.take(cluster.cast().worker(0)).closure, 0);
+  cluster.coordinator->begin(1);
+  Numbers numbers;
+  numbers.number[0] = 7;
+  ASSERT_TRUE(cluster.coordinator->writeState(0, numbers.bytes()).ok());
+  cluster.push(0, 0, 0);
+  EXPECT_EQ(cluster.take(cluster.cast().worker(0)).kind, Kind::Applied);
+  cluster.coordinator->end(Status());
+  cluster.join();
+  EXPECT_TRUE(cluster.shards[0].order.empty());
+  EXPECT_EQ(cluster.shards[0].numbers.number[0], 7);
+}
+
 TEST(ParameterServer, AFrozenServerIsNamed) {
   Cluster cluster(1, 1);
   cluster.startWorker(0);

@@ -21,7 +21,7 @@ MUTANTS = {
     "closure_not_rerun": (COORDINATOR, "  if (isRerun)\n", "  if (false)\n"),
     "late_not_rerun": (COORDINATOR, "if (holders == 0)", "if (holders < 0)"),
     "staleness_ignored": (COORDINATOR, "closure - steps.lowest <= *options.staleness", "true"),
-    "settled_too_early": (COORDINATOR, "letter.settled = steps.lowest;", "letter.settled = steps.lowest + 1;"),
+    "settled_too_early": (COORDINATOR, "letter.closure = closure;\n  letter.settled = steps.lowest;", "letter.closure = closure;\n  letter.settled = steps.lowest + 1;"),
     "error_untold": (COORDINATOR, "failure.ok() && !isUnderWay()", "!isUnderWay()"),
     "queue_dropped": (COORDINATOR, "if (!isUnderWay() && (queue.empty() || !failure.ok()))", "if (!isUnderWay())"),
     "one_sequence": (COORDINATOR, "Done &done = doneOf(closure);", "Done &done = steps;"),
