@@ -60,6 +60,7 @@ Status Membership::Impl::readOf(int member, const std::string &what,
                                 bool *isThere,
                                 std::vector<std::string> *texts) {
   std::optional<std::string> value;
+  lastCall = around.now(); // what it did since the one before was no sleep
   StoreResult result = readText(keyOf(what, member), &value);
   proto::Texts told;
   if (!result.ok())

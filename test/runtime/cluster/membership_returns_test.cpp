@@ -8,12 +8,25 @@
 #include "test/runtime/cluster/cluster_fixture.h"
 #include "test/runtime/cluster/ended_lease.h"
 #include "test/runtime/cluster/reserved_port.h"
+#include "test/runtime/cluster/system_surroundings.h"
+#include <atomic>
 
 using namespace dist;
 using namespace dist::cluster;
 using testing::HasSubstr;
 
 namespace {
+
+/// Time passes as the test says alone, so that on a busy machine no thread that
+/// waits for a CPU is one that was stopped.
+class OwnTime : public SystemSurroundings {
+public:
+  Clock::time_point now() override { return time; }
+  void pass(milliseconds more) { time = time.load() + more; }
+
+private:
+  std::atomic<Clock::time_point> time{Clock::now()};
+};
 
 /// A chief, two workers and a parameter server, which have met.
 class MembershipReturns : public testing::Test {
@@ -39,6 +52,7 @@ protected:
     options.spec.self = task;
     options.takesWorkersBack = true;
     options.timeout = timeout;
+    options.surroundings = surroundings;
     return Membership::join(options, out);
   }
   /// Worker 0, started again.
@@ -79,6 +93,8 @@ protected:
       {Job::Chief, 0}, {Job::Worker, 0}, {Job::Worker, 1}, {Job::Ps, 0}};
   const ReservedPort port;
   ClusterSpec spec;
+  /// Of those who join; null: the system's.
+  Surroundings *surroundings = nullptr;
   std::unique_ptr<Membership> members[4];
 };
 
@@ -179,11 +195,18 @@ TEST_F(MembershipReturns, NoOtherTaskComesBack) {
 }
 
 TEST_F(MembershipReturns, AChiefThatIsGoneIsNamed) {
+  OwnTime time;
+  surroundings = &time;
   std::unique_ptr<Membership> again = returned();
   ASSERT_TRUE(again);
   members[0].reset();
   std::string heard;
   EXPECT_THAT(again->takePlace("here I am", &heard).message(),
+              HasSubstr("the cluster has no chief (chief 0 at"));
+  // What it did between two calls is no time for which it was stopped.
+  time.pass(std::chrono::milliseconds(1500));
+  std::vector<std::string> texts;
+  EXPECT_THAT(again->readOfChief("facts", &texts).message(),
               HasSubstr("the cluster has no chief (chief 0 at"));
 }
 
