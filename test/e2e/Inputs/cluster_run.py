@@ -421,7 +421,7 @@ elif case == "launched-secret":
     asked = subprocess.run(["dist-run", "status", chief], env=plain, capture_output=True, text=True)
     print(f"by its address: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
     asked = subprocess.run(["dist-run", "status"], env=plain, capture_output=True, text=True)
-    isListed = asked.returncode == 1 and "several are running here: " in asked.stderr and chief in asked.stderr
+    isListed = asked.returncode == 2 and "several are running here: " in asked.stderr and chief in asked.stderr
     print("by nothing: found" if isListed or (asked.returncode == 0 and chief in asked.stdout) else f"by nothing: {asked}")
     asked = subprocess.run(["dist-run", "status", chief], env={**plain, "DIST_JOB_SECRET": "another one of that length"}, capture_output=True, text=True)
     print(f"with another: exit {asked.returncode}\n{asked.stdout}{asked.stderr}", end="")
