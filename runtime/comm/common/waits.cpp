@@ -65,6 +65,11 @@ static std::string list(const WorldOptions &options,
 
 Blame blame(const WorldOptions &options, const Dependence &dependence) {
   std::string within = " " + withinTimeout(options);
+  auto ofProgress = [&](const char *whose) {
+    return dependence.countsFromBegin
+               ? std::string()
+               : std::string(" of ") + whose + " last progress";
+  };
   const std::vector<int> &free = dependence.free;
   // The first whose missing ranks wait for none; if all wait, the loop.
   for (const Wait &wait : dependence.waits) {
@@ -79,14 +84,13 @@ Blame blame(const WorldOptions &options, const Dependence &dependence) {
     if (wait.forMessage && wait.kind == CollectiveKind::Send)
       why += " did not take what " + rankName(options, wait.rank) +
              " had sent before with tag " + std::to_string(wait.tag) + within +
-             " of its last progress";
+             ofProgress("its");
     else if (wait.forMessage)
       why += " sent nothing with tag " + std::to_string(wait.tag) + within +
-             " of its last progress, and " + rankName(options, wait.rank) +
+             ofProgress("its") + ", and " + rankName(options, wait.rank) +
              " waits for it";
     else
-      why += " did not arrive" + within + " of " + (one ? "its" : "their") +
-             " last progress";
+      why += " did not arrive" + within + ofProgress(one ? "its" : "their");
     return {wait.rank, wait.kind, wait.op, why};
   }
   const Wait &first = dependence.waits.front();

@@ -36,6 +36,9 @@ struct Wait {
 struct Dependence {
   std::vector<Wait> waits; // itself first
   std::vector<int> free;   // missing, and waiting for none
+  /// The deadline counts from where the first wait began, whatever the others
+  /// do; else from the last progress of those that are waited for.
+  bool countsFromBegin = false;
 };
 Dependence follow(const Wait &first, const std::vector<Wait> &all, int ranks);
 

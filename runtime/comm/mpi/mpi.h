@@ -10,7 +10,10 @@
 // order: equal to other communicators' within rounding, not in bits.
 //
 // Ranks compare their calls before data moves, by a small all-gather, since MPI
-// does not: who disagrees gets an error and no wrong numbers.
+// does not: who disagrees gets an error and no wrong numbers. A rank whose wait
+// lasts tells the others where it waits, so that those that are missing are
+// named when it ends. A message is received when it has come, never before: one
+// that does not fit is refused, and a recv that waits can be taken back.
 //
 // What it does not do. A deadline counts from where the rank begins to wait,
 // whether or not others compute meanwhile. A collective of MPI's cannot be

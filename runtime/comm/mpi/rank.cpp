@@ -5,23 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/mpi/rank.h"
-#include "runtime/comm/common/waits.h"
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <optional>
-#include <thread>
 
 namespace dist::mpi {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of notices, on a group of their own.
-static constexpr int kNoticeTag = 0;
 /// Until messages that nobody has waited for have left, at the end.
 static constexpr std::chrono::seconds kLastMessages{5};
-/// How long a collective that is under way may still end when another rank has
-/// said that it has failed.
-static constexpr std::chrono::milliseconds kOrderlyEnd{500};
 
 MpiCommunicator::~MpiCommunicator() {
   std::lock_guard<std::mutex> lock(calls);
@@ -68,13 +61,13 @@ Status MpiCommunicator::prepare(const Collective &call,
   auto plan = std::make_unique<MpiPlan>(call, generation());
   DIST_RETURN_IF_ERROR(check(options, groups, rank(), &plan->description));
   plan->channel = plan->description.channel;
-  layOut(plan.get());
+  DIST_RETURN_IF_ERROR(layOut(plan.get()));
   *out = std::move(plan);
   return Status();
 }
 
 /// What a call packs at most.
-void MpiCommunicator::layOut(MpiPlan *plan) {
+Status MpiCommunicator::layOut(MpiPlan *plan) {
   const Description &d = plan->description;
   plan->gives.reserve(d.what.pieces.size);
   plan->takes.reserve(d.what.pieces.size);
@@ -86,12 +79,16 @@ void MpiCommunicator::layOut(MpiPlan *plan) {
     one += alignPacked(piece.outer * piece.rows * piece.bytes);
   constexpr int64_t header = sizeof(Header);
   int64_t out = 0, in = 0, addends = 0;
+  bool isMessage = d.what.kind == CollectiveKind::Send ||
+                   d.what.kind == CollectiveKind::Recv;
+  if (isMessage)
+    DIST_RETURN_IF_ERROR(checkCount(d, header + one, "bytes"));
   switch (d.what.kind) {
   case CollectiveKind::Send:
     plan->kept = std::make_shared<Kept>();
     plan->memory = plan->kept->memory;
     plan->memory->reserve(header + one);
-    return;
+    return Status();
   case CollectiveKind::Recv:
     in = header + one;
     break;
@@ -128,12 +125,20 @@ void MpiCommunicator::layOut(MpiPlan *plan) {
   plan->memory = memoryOf(plan->line());
   plan->memory->reserve(alignPacked(plan->outBytes) +
                         alignPacked(plan->inBytes) + plan->wideBytes);
+  return Status();
 }
 
 Status MpiCommunicator::move(DescribedPlan &plan, void *const *from,
                              void *const *to) {
   Team worker(team);
   worker.inBackground = plan.call.background;
+  DIST_RETURN_IF_ERROR(whyEnded());
+  {
+    // What has come meanwhile: who comes late begins nothing that cannot be
+    // taken back.
+    std::lock_guard<std::mutex> lock(calls);
+    lookAround();
+  }
   DIST_RETURN_IF_ERROR(whyEnded());
   auto &mine = static_cast<MpiPlan &>(plan);
   const Description &d = mine.description;
@@ -184,9 +189,13 @@ Status MpiCommunicator::compare(const Frame &f, Group &group) {
   const Description &d = f.d;
   Header mine = headerOf(d, group.history);
   std::memcpy(f.out, &mine, sizeof mine);
-  DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
-    return mpi.all_gather(group.handle, f.out, f.in, sizeof mine, request);
-  }));
+  DIST_RETURN_IF_ERROR(complete(
+      f,
+      [&](Request **request) {
+        return mpi.all_gather(group.handle, f.out, f.in, sizeof mine, request);
+      },
+      For::Ranks));
+  forgetWaits(d);
   for (int member = 0; member < d.size(); ++member) {
     Header other;
     std::memcpy(&other, f.in + member * sizeof other, sizeof other);
@@ -197,14 +206,14 @@ Status MpiCommunicator::compare(const Frame &f, Group &group) {
               Algorithm(other.algorithm),
               other.betweenPrograms != 0};
     if (!(call == d.call))
-      return fail(StatusCode::Internal,
-                  describeMismatch(options, rank(), d.call,
-                                   (*d.members)[member], call));
+      return fail(Status::error(StatusCode::Internal,
+                                describeMismatch(options, rank(), d.call,
+                                                 (*d.members)[member], call)));
     if (other.generation != mine.generation || other.history != mine.history)
-      return fail(StatusCode::Internal,
-                  describe(options, rank(), d.call) +
-                      " is not preceded by what rank " +
-                      std::to_string((*d.members)[member]) + " did before");
+      return fail(Status::error(
+          StatusCode::Internal,
+          describe(options, rank(), d.call) + " is not preceded by what rank " +
+              std::to_string((*d.members)[member]) + " did before"));
   }
   group.history =
       (group.history ^ d.call.digest ^ uint64_t(d.call.kind) << 56 ^
@@ -214,9 +223,9 @@ Status MpiCommunicator::compare(const Frame &f, Group &group) {
   return Status();
 }
 
-Status MpiCommunicator::fail(StatusCode code, const std::string &text) {
-  abort(current, text);
-  return Status::error(code, text);
+Status MpiCommunicator::fail(const Status &status) {
+  abort(current, status.message());
+  return status;
 }
 
 Status MpiCommunicator::failed(const Description &d, int code) {
@@ -249,19 +258,28 @@ void MpiCommunicator::abort(uint32_t generation, const std::string &why) {
     reason = Status::error(StatusCode::Unavailable, why);
     hasEnded = true;
   }
+  std::vector<int> others;
+  for (int other = 0; other < ranks(); ++other)
+    others.push_back(other);
+  Notice notice;
+  notice.generation = generation;
+  std::strncpy(notice.reason, why.c_str(), sizeof notice.reason - 1);
   std::lock_guard<std::mutex> lock(calls);
   if (!broken)
-    tell(why);
+    tell(notice, others);
 }
 
 void MpiCommunicator::reset() {
-  std::lock_guard<std::mutex> lock(ending);
+  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<std::mutex> last(ending);
   // What cannot be taken back stays.
   if (broken)
     return;
   ++current;
   hasEnded = false;
   reason = Status();
+  waiting.clear();
+  waitsHeard = 0;
   for (Group &group : own)
     group.history = 0;
 }
@@ -270,184 +288,6 @@ void MpiCommunicator::giveUp() {
   std::lock_guard<std::mutex> lock(calls);
   broken = true;
   mpi.give_up();
-}
-
-void MpiCommunicator::tell(const std::string &why) {
-  Notice notice;
-  notice.generation = current;
-  std::strncpy(notice.reason, why.c_str(), sizeof notice.reason - 1);
-  for (int to = 0; to < ranks(); ++to) {
-    if (to == rank())
-      continue;
-    Told &one = told.emplace_back();
-    one.notice = notice;
-    if (mpi.send(notices, &one.notice, sizeof notice, to, kNoticeTag,
-                 &one.request) != 0)
-      told.pop_back();
-  }
-}
-
-void MpiCommunicator::listen() {
-  if (!listening && mpi.recv(notices, &heard, sizeof heard, DIST_COMM_ANY_RANK,
-                             kNoticeTag, &listening) != 0)
-    return;
-  int done = 0;
-  if (mpi.test(listening, &done) != 0 || done)
-    listening = nullptr;
-  if (!done)
-    return;
-  std::lock_guard<std::mutex> lock(ending);
-  if (heard.generation != current || hasEnded)
-    return;
-  reason = Status::error(StatusCode::Unavailable, heard.reason);
-  hasEnded = true;
-}
-
-//===----------------------------------------------------------------------===//
-// Waiting
-//===----------------------------------------------------------------------===//
-
-void MpiCommunicator::lookAround() {
-  listen();
-  // One that fails is missed by who waits for it.
-  auto isOver = [&](Request *&request) {
-    int done = 0;
-    bool over = mpi.test(request, &done) != 0 || done;
-    if (over)
-      request = nullptr;
-    return over;
-  };
-  kept.erase(std::remove_if(kept.begin(), kept.end(),
-                            [&](auto &one) { return isOver(one->request); }),
-             kept.end());
-  told.remove_if([&](Told &one) { return isOver(one.request); });
-}
-
-template <typename Test>
-Status MpiCommunicator::waitUntil(const Description &d, Test test) {
-  Clock::time_point begin = Clock::now();
-  auto awake = std::chrono::microseconds(
-      d.what.background ? 0 : options.spinMicroseconds);
-  std::optional<Clock::time_point> ended;
-  while (true) {
-    Tested tested;
-    {
-      std::lock_guard<std::mutex> lock(calls);
-      tested = test();
-    }
-    if (tested.code != 0)
-      return failed(d, tested.code);
-    if (tested.isOver)
-      return Status();
-    // Who says that it has ended may have finished this very collective: it is
-    // over here, too, soon, and MPI need not be given up.
-    if (Status status = whyEnded(); !status.ok()) {
-      if (!ended)
-        ended = Clock::now();
-      if (Clock::now() - *ended > kOrderlyEnd) {
-        giveUp();
-        return status;
-      }
-    }
-    Clock::duration waited = Clock::now() - begin;
-    if (!ended && options.timeout > 0 && waited > toDuration(options.timeout)) {
-      Status status =
-          fail(StatusCode::Unavailable,
-               describe(options, rank(), d.call) + " is not over " +
-                   withinTimeout(options) +
-                   ": not all ranks have come to it (--communicator mpi counts "
-                   "the time in which they compute, too)");
-      giveUp();
-      return status;
-    }
-    if (waited > awake)
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-}
-
-Status MpiCommunicator::wait(const Description &d,
-                             std::vector<Request *> &requests) {
-  return waitUntil(d, [&] {
-    Tested result{0, true};
-    for (Request *&request : requests) {
-      int done = 0;
-      if (request && result.code == 0)
-        result.code = mpi.test(request, &done);
-      if (done)
-        request = nullptr;
-      result.isOver &= !request;
-    }
-    lookAround();
-    return result;
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-Status MpiCommunicator::checkTag(const Frame &f) {
-  int64_t last = mpi.max_tag() - 1;
-  if (f.d.what.tag >= 0 && f.d.what.tag < last)
-    return Status();
-  return Status::error(StatusCode::Unavailable,
-                       "MPI cannot tell a message from others",
-                       opName(options, rank(), f.d.what.op),
-                       "its tag is " + std::to_string(f.d.what.tag) +
-                           ", and the last one is " + std::to_string(last - 1),
-                       "leave --communicator mpi out");
-}
-
-Status MpiCommunicator::waitForKept(const Frame &f) {
-  return waitUntil(f.d, [&] {
-    lookAround();
-    return Tested{0, f.plan.kept->request == nullptr};
-  });
-}
-
-Status MpiCommunicator::sendMessage(const Frame &f) {
-  DIST_RETURN_IF_ERROR(checkTag(f));
-  DIST_RETURN_IF_ERROR(waitForKept(f));
-  const Stream &stream = wholeOut(f, allOf(f));
-  Header header = headerOf(f.d, 0);
-  char *bytes = f.plan.kept->memory->take();
-  std::memcpy(bytes, &header, sizeof header);
-  stream.gather(0, stream.size(), bytes + sizeof header);
-  int code = 0;
-  {
-    std::lock_guard<std::mutex> lock(calls);
-    code = mpi.send(f.group, bytes, sizeof header + stream.size(),
-                    f.memberAt[f.d.what.peer], f.d.what.tag,
-                    &f.plan.kept->request);
-    if (code == 0) {
-      kept.push_back(f.plan.kept);
-      lookAround();
-    }
-  }
-  return code == 0 ? Status() : failed(f.d, code);
-}
-
-Status MpiCommunicator::receiveMessage(const Frame &f) {
-  DIST_RETURN_IF_ERROR(checkTag(f));
-  const Stream &stream = wholeIn(f, allOf(f));
-  Header header{};
-  // Of an older generation: nobody waits for it any more.
-  do {
-    DIST_RETURN_IF_ERROR(complete(f, [&](Request **request) {
-      return mpi.recv(f.group, f.in, sizeof header + stream.size(),
-                      f.memberAt[f.d.what.peer], f.d.what.tag, request);
-    }));
-    std::memcpy(&header, f.in, sizeof header);
-  } while (header.generation != current);
-  if (header.count != f.d.call.count || header.digest != f.d.call.digest)
-    return fail(StatusCode::Internal,
-                describeMismatchedSend(
-                    options, (*f.d.members)[f.memberAt[f.d.what.peer]],
-                    {CollectiveKind(header.kind), header.op, header.count,
-                     header.digest},
-                    f.d.what.tag, f.d.call));
-  stream.scatter(0, stream.size(), f.in + sizeof header);
-  return Status();
 }
 
 } // namespace dist::mpi

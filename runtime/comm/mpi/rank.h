@@ -12,6 +12,7 @@
 #include "runtime/comm/mpi/mpi.h"
 #include <atomic>
 #include <list>
+#include <map>
 #include <mutex>
 
 namespace dist::mpi {
@@ -72,10 +73,20 @@ private:
     int64_t count;
     uint64_t digest, history;
   };
-  /// Tells the others that a generation has ended.
+  /// Tells the others that a generation has ended, or where a rank waits.
   struct Notice {
     uint32_t generation = 0;
-    char reason[508] = "";
+    int32_t ends = 1; // it; else:
+    int32_t rank = 0, group = 0;
+    uint64_t history = 0; // of its group, before the call that it waits at
+    char reason[480] = "";
+  };
+  /// What a wait is for.
+  enum class For {
+    Ranks,   // that come to a collective
+    Mpi,     // with all of them there
+    Message, // that is to be received
+    Taking   // of what was sent before
   };
   struct Group {
     dist_comm_group *handle = nullptr;
@@ -99,7 +110,7 @@ private:
   };
 
   Status move(DescribedPlan &plan, void *const *from, void *const *to) override;
-  void layOut(MpiPlan *plan);
+  Status layOut(MpiPlan *plan);
   Status compare(const Frame &f, Group &group);
   Status allReduce(const Frame &f);
   Status reduceScatter(const Frame &f);
@@ -109,9 +120,9 @@ private:
   Status sendMessage(const Frame &f);
   Status receiveMessage(const Frame &f);
   Status checkTag(const Frame &f);
-  Status checkCount(const Frame &f, int64_t count);
+  Status checkCount(const Description &d, int64_t count, const char *units);
   /// Of addends in one run of memory, `bytes` of results.
-  Status reduceRun(const Frame &f, DataType type, const char *from, char *to,
+  Status reduceRun(const Frame &f, DataType type, char *from, char *to,
                    int64_t bytes, bool scatters);
 
   /// Pieces of one type, which follow each other.
@@ -130,34 +141,50 @@ private:
 
   Header headerOf(const Description &d, uint64_t history) const;
   /// Starts what `call` starts, and waits for it.
-  template <typename Start> Status complete(const Frame &f, Start call) {
+  template <typename Start>
+  Status complete(const Frame &f, Start call, For what = For::Mpi) {
     f.plan.requests.assign(1, nullptr);
     int code = 0;
     {
       std::lock_guard<std::mutex> lock(calls);
       code = call(&f.plan.requests[0]);
     }
-    return code == 0 ? wait(f.d, f.plan.requests) : failed(f.d, code);
+    return code == 0 ? wait(f.d, f.plan.requests, what) : failed(f.d, code);
   }
-  /// Until what the plan sent before has left.
-  Status waitForKept(const Frame &f);
-  Status wait(const Description &d, std::vector<Request *> &requests);
+  Status wait(const Description &d, std::vector<Request *> &requests, For what);
   /// Calls `test` under `calls`: an error of MPI's, and whether the wait is
   /// over.
   struct Tested {
     int code = 0;
     bool isOver = false;
   };
-  template <typename Test> Status waitUntil(const Description &d, Test test);
+  template <typename Test>
+  Status waitUntil(const Description &d, For what, Test test);
+  /// Receives the next message of the peer, into `other` where it has more than
+  /// `room`.
+  Status waitForMessage(const Frame &f, int64_t room, std::vector<char> *other,
+                        int64_t *bytes);
+  /// Until what the plan sent before has left.
+  Status waitForKept(const Frame &f);
+  void tellWhereItWaits(const Description &d);
+  bool doOthersWait(const Description &d);
+  /// They have all come.
+  void forgetWaits(const Description &d);
+  /// Why a wait has ended.
+  Status tooLate(const Description &d, For what);
   /// Ends the generation for all by an error of MPI's.
   Status failed(const Description &d, int code);
-  Status fail(StatusCode code, const std::string &text);
+  Status fail(const Status &status);
   Status whyEnded() const;
   void giveUp();
   // Under `calls`:
   void lookAround();
   void listen();
-  void tell(const std::string &reason);
+  /// False: nothing has come.
+  bool hear();
+  void tell(const Notice &notice, const std::vector<int> &to);
+  /// Whether it is known that a member waits at this very call.
+  bool waitsAt(const Description &d, int member) const;
 
   const dist_comm_vtable &mpi;
 
@@ -169,6 +196,10 @@ private:
   Notice heard;
   std::vector<std::shared_ptr<Kept>> kept;
   std::list<Told> told;
+  /// By rank and group, the history before the call at which that waits.
+  std::map<std::pair<int, size_t>, uint64_t> waiting;
+  /// How often that was told to this rank; 0: none is known of.
+  std::atomic<uint64_t> waitsHeard{0};
   std::atomic<bool> broken{false};
 
   mutable std::mutex ending;

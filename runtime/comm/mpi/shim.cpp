@@ -208,6 +208,17 @@ int send(dist_comm_group *group, const void *data, int64_t bytes, int to,
   });
 }
 
+int probe(dist_comm_group *group, int from, int tag, int *found,
+          int64_t *bytes) {
+  MPI_Status status;
+  int count = 0;
+  int code = MPI_Iprobe(from, tag, group->comm, found, &status);
+  if (code == MPI_SUCCESS && *found)
+    code = MPI_Get_count(&status, MPI_BYTE, &count);
+  *bytes = count;
+  return code;
+}
+
 int recv(dist_comm_group *group, void *data, int64_t bytes, int from, int tag,
          dist_comm_request **out) {
   return start(bytes, out, [&](int n, MPI_Request *request) {
@@ -248,6 +259,7 @@ const dist_comm_vtable table = {
     allToAll,
     broadcast,
     send,
+    probe,
     recv,
     test,
     cancel,

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* Another one whenever a member changes. */
-#define DIST_COMM_VTABLE_VERSION 1
+#define DIST_COMM_VTABLE_VERSION 2
 #define DIST_COMM_VTABLE_SYMBOL "dist_comm_get_vtable"
 
 /* Of the elements that are reduced. */
@@ -88,6 +88,10 @@ typedef struct dist_comm_vtable {
                    dist_comm_request **out);
   int (*send)(dist_comm_group *group, const void *data, int64_t bytes, int to,
               int tag, dist_comm_request **out);
+  /* Whether a message of the tag has come from a rank, and its bytes: what a
+     `recv` that follows takes. */
+  int (*probe)(dist_comm_group *group, int from, int tag, int *found,
+               int64_t *bytes);
   /* Up to `bytes`; `from` may be DIST_COMM_ANY_RANK. */
   int (*recv)(dist_comm_group *group, void *data, int64_t bytes, int from,
               int tag, dist_comm_request **out);

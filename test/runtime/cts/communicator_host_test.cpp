@@ -17,6 +17,11 @@ using Kind = CollectiveKind;
 /// A mesh of devices with one rank more, the last.
 class HostTest : public CommunicatorTest {
 protected:
+  void SetUp() override {
+    if (!GetParam().createWithHost)
+      GTEST_SKIP() << "its meshes have no host";
+  }
+
   std::unique_ptr<World> world;
 
   void create(std::vector<int64_t> mesh, double timeout = 20) {

@@ -329,7 +329,9 @@ TEST_P(MatrixTest, TypesOfAllWidths) {
 // All types, buckets of two types, all dims; the places' order decides.
 template <typename T>
 void checkReductions(World &world, DataType type, int64_t size,
-                     bool sumsInOrder) {
+                     const Backend &backend) {
+  bool hasBits = backend.promisesBits,
+       sumsInOrder = hasBits && backend.order == SumOrder::OfPlaces;
   const int64_t outer = 3, block = 5;
   for (int64_t inner : {1, 700}) { // in a publication, and not
     int64_t count = outer * size * block * inner;
@@ -364,26 +366,28 @@ void checkReductions(World &world, DataType type, int64_t size,
       EXPECT_TRUE(status.ok()) << status.message();
     });
     for (int64_t rank = 0; rank < size; ++rank) {
-      EXPECT_EQ(all[rank], all[0]) << name(type);
+      if (hasBits) {
+        EXPECT_EQ(all[rank], all[0]) << name(type);
+      }
       expectSum(all[rank], sum, sumsInOrder ? 0 : size);
       EXPECT_EQ(counts[rank], std::vector<int64_t>(3, size));
+      std::vector<T> part;
       for (int64_t o = 0; o < outer; ++o)
         for (int64_t i = 0; i < block * inner; ++i)
-          ASSERT_EQ(mine[rank][o * block * inner + i],
-                    sum[(o * size + rank) * block * inner + i]);
+          part.push_back(sum[(o * size + rank) * block * inner + i]);
+      expectSum(mine[rank], part, hasBits ? 0 : size);
     }
   }
 }
 
 TEST_P(MatrixTest, ReductionsOfBuckets) {
-  const bool inOrder = GetParam().order == SumOrder::OfPlaces;
   for (int64_t size : {1, 2, 3, 8}) {
     open({size});
-    checkReductions<float>(*world, manifest::F32, size, inOrder);
-    checkReductions<double>(*world, manifest::F64, size, inOrder);
-    checkReductions<int8_t>(*world, manifest::I8, size, inOrder);
-    checkReductions<int32_t>(*world, manifest::I32, size, inOrder);
-    checkReductions<uint16_t>(*world, manifest::U16, size, inOrder);
+    checkReductions<float>(*world, manifest::F32, size, GetParam());
+    checkReductions<double>(*world, manifest::F64, size, GetParam());
+    checkReductions<int8_t>(*world, manifest::I8, size, GetParam());
+    checkReductions<int32_t>(*world, manifest::I32, size, GetParam());
+    checkReductions<uint16_t>(*world, manifest::U16, size, GetParam());
   }
 }
 

@@ -17,8 +17,6 @@ namespace dist::cts {
 
 namespace {
 
-constexpr uint32_t first = 1; // the mesh's first axis
-
 TEST_P(CommunicatorTest, OneRankNeedsNobody) {
   auto world = GetParam().create({}, 1);
   Communicator &alone = world->rank(0);
@@ -73,20 +71,24 @@ std::vector<float> sumsOf(const std::vector<float> &of, SumOrder order) {
 
 // Sums that depend on the order: every rank has the same bits, those of the
 // backend's order, wherever the element lies and in whatever order ranks come.
+// Without such a promise they are equal to it within roundings.
 TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
   const int ranks = 4;
   auto world = GetParam().create({ranks}, 20);
   for (int64_t count : {100, 40000}) {
     std::vector<std::vector<float>> data(ranks, std::vector<float>(count));
     std::vector<std::vector<float>> sums(count);
+    std::vector<float> sizes(count), one(count);
     for (int64_t i = 0; i < count; ++i) {
       std::vector<float> addends;
       for (int rank = 0; rank < ranks; ++rank) {
         data[rank][i] =
             std::sin(float(i * 31 + rank * 17)) * (rank % 2 ? 1e4f : 1e-3f);
         addends.push_back(data[rank][i]);
+        sizes[i] += std::abs(data[rank][i]);
       }
       sums[i] = sumsOf(addends, GetParam().order);
+      one[i] = sums[i][0];
     }
     auto given = data;
     std::vector<float> before;
@@ -97,6 +99,11 @@ TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
         EXPECT_OK(world->rank(rank).allReduce(
             1, data[rank].data(), count, manifest::F32, Reduction::Sum, first));
       });
+      if (!GetParam().promisesBits) {
+        for (int rank = 0; rank < ranks; ++rank)
+          expectSum(data[rank], one, ranks, sizes);
+        continue;
+      }
       for (int rank = 1; rank < ranks; ++rank)
         EXPECT_EQ(std::memcmp(data[rank].data(), data[0].data(), count * 4), 0);
       if (repeat) {
@@ -104,7 +111,7 @@ TEST_P(CommunicatorTest, AllReduceHasOneOrder) {
       }
       before = data[0];
     }
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; GetParam().promisesBits && i < count; ++i)
       ASSERT_TRUE(std::count(sums[i].begin(), sums[i].end(), data[0][i]))
           << "element " << i << " of " << count;
   }
@@ -144,63 +151,6 @@ TEST_P(CommunicatorTest, AlgorithmsOfOneSum) {
         });
       }
   }
-}
-
-template <typename T>
-void checkReductions(const Backend &backend, DataType type,
-                     std::vector<T> values, std::vector<T> expected) {
-  int ranks = values.size();
-  auto world = backend.create({ranks}, 20);
-  for (int kind = 0; kind < 4; ++kind)
-    onRanks(ranks, [&](int rank) {
-      T value = values[rank];
-      EXPECT_OK(world->rank(rank).allReduce(
-          kind, &value, 1, type, static_cast<Reduction>(kind), first));
-      EXPECT_EQ(value, expected[kind])
-          << name(type) << " reduction " << kind << " rank " << rank;
-    });
-}
-
-TEST_P(CommunicatorTest, ReductionsOfAllTypes) {
-  const Backend &b = GetParam();
-  checkReductions<double>(b, manifest::F64, {1.5, -2, 4}, {3.5, 4, -2, -12});
-  checkReductions<float>(b, manifest::F32, {1.5, -2, 4}, {3.5, 4, -2, -12});
-  checkReductions<int8_t>(b, manifest::I8, {100, 100, -3}, {-59, 100, -3, -48});
-  checkReductions<int16_t>(b, manifest::I16, {3, -2, 4}, {5, 4, -2, -24});
-  checkReductions<int32_t>(b, manifest::I32, {3, -2, 4}, {5, 4, -2, -24});
-  checkReductions<int64_t>(b, manifest::I64, {3, -2, 4}, {5, 4, -2, -24});
-  checkReductions<uint8_t>(b, manifest::U8, {200, 2, 100}, {46, 200, 2, 64});
-  checkReductions<uint16_t>(b, manifest::U16, {3, 2, 4}, {9, 4, 2, 24});
-  checkReductions<uint32_t>(b, manifest::U32, {3, 2, 4}, {9, 4, 2, 24});
-  checkReductions<uint64_t>(b, manifest::U64, {3, 2, 4}, {9, 4, 2, 24});
-  checkReductions<bool>(b, manifest::BOOL, {true, false, true},
-                        {true, true, false, false});
-  // 1.5, -2, 4 in half and bfloat16; sums and products as above.
-  checkReductions<uint16_t>(b, manifest::F16, {0x3e00, 0xc000, 0x4400},
-                            {0x4300, 0x4400, 0xc000, 0xca00});
-  checkReductions<uint16_t>(b, manifest::BF16, {0x3fc0, 0xc000, 0x4080},
-                            {0x4060, 0x4080, 0xc000, 0xc140});
-  // Halves that round, overflow, and are subnormal: 2048 + 1 + 1 in f32; what
-  // is summed on the way is rounded by each rank.
-  uint16_t sum = b.order == SumOrder::OfPlaces ? 0x6801 : 0x6800;
-  checkReductions<uint16_t>(b, manifest::F16, {0x6800, 0x3c00, 0x3c00},
-                            {sum, 0x6800, 0x3c00, 0x6800});
-  checkReductions<uint16_t>(b, manifest::F16, {0x7bff, 0x7bff},
-                            {0x7c00, 0x7bff, 0x7bff, 0x7c00});
-  checkReductions<uint16_t>(b, manifest::F16, {0x0001, 0x0002},
-                            {0x0003, 0x0002, 0x0001, 0x0000});
-}
-
-TEST_P(CommunicatorTest, NotANumberStays) {
-  auto world = GetParam().create({3}, 20);
-  for (int culprit = 0; culprit < 3; ++culprit)
-    for (int kind = 0; kind < 4; ++kind)
-      onRanks(3, [&](int rank) {
-        float value = rank == culprit ? std::nanf("") : 1.0f;
-        EXPECT_OK(world->rank(rank).allReduce(
-            0, &value, 1, manifest::F32, static_cast<Reduction>(kind), first));
-        EXPECT_TRUE(std::isnan(value)) << "reduction " << kind;
-      });
 }
 
 // A 2 x 3 mesh: groups along each axis and both, in rank order.

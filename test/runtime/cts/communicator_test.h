@@ -44,7 +44,7 @@ struct Backend {
   std::string name;
   using Create = std::function<std::unique_ptr<World>(std::vector<int64_t> mesh,
                                                       double timeout)>;
-  /// The mesh's ranks; these and a host behind them.
+  /// The mesh's ranks; these and a host behind them, null where there is none.
   Create create, createWithHost;
   /// Of its all-reduces, unless a call asks for an algorithm.
   SumOrder order = SumOrder::OfPlaces;
@@ -52,6 +52,12 @@ struct Backend {
   bool giversWait = true;
   /// Who waits in an all-reduce knows of all that are missing.
   bool namesAllMissing = true;
+  /// Sums have the bits of `order`, on all ranks; else they are equal to those
+  /// within roundings.
+  bool promisesBits = true;
+  /// Who has waited in vain for others in a collective can meet them after a
+  /// reset.
+  bool takesBack = true;
 };
 
 /// Where all-reduces by `algorithm` are made of messages.
@@ -72,19 +78,29 @@ inline Backend ofMessages(std::string name, Backend::Create create,
 /// What the program that links these tests has; a backend defines it.
 std::vector<Backend> backends();
 
-/// `actual` is `expected`, but for `roundings` of each element.
+/// `actual` is `expected`, but for `roundings` of each element; of addends
+/// whose signs differ `sizes` has what is rounded, the sums of their absolute
+/// values.
 template <typename T>
 void expectSum(const std::vector<T> &actual, const std::vector<T> &expected,
-               int64_t roundings) {
+               int64_t roundings, const std::vector<T> &sizes) {
   ASSERT_EQ(actual.size(), expected.size());
   double unit = std::numeric_limits<T>::is_integer
                     ? 0
                     : double(std::numeric_limits<T>::epsilon()) * roundings;
   for (size_t i = 0; i < actual.size(); ++i)
     ASSERT_NEAR(double(actual[i]), double(expected[i]),
-                unit * std::abs(double(expected[i])))
+                unit * std::abs(double(sizes[i])))
         << "element " << i;
 }
+template <typename T>
+void expectSum(const std::vector<T> &actual, const std::vector<T> &expected,
+               int64_t roundings) {
+  expectSum(actual, expected, roundings, expected);
+}
+
+/// The mesh's first axis.
+constexpr uint32_t first = 1;
 
 /// Runs `body(rank)` on a thread each.
 inline void onRanks(int ranks, const std::function<void(int)> &body) {

@@ -7,8 +7,7 @@
 
 #include "runtime/comm/ucx/ucx.h"
 #include "test/runtime/cts/communicator_test.h"
-#include "test/runtime/cts/processes/channel.h"
-#include "test/runtime/cts/processes/world.h"
+#include "test/runtime/cts/processes/serve.h"
 #include <chrono>
 #include <csignal>
 #include <set>
@@ -16,6 +15,35 @@
 
 namespace dist::cts {
 namespace {
+
+/// A rank of a world of messages, by UCX.
+class UcxRank final : public RankMaker {
+  Status open(const ProcessWorld::Setup &setup, int rank, int ranks,
+              const Exchange &exchange, std::shared_ptr<World> *out) override {
+    UcxOptions ucx;
+    ucx.ranks = ranks;
+    ucx.ranksHere = {rank};
+    ucx.sharedMemory = setup.sharedMemory;
+    ucx.exchange = [&](const std::vector<std::string> &own,
+                       std::vector<std::string> *all) {
+      exchange(own[0], all);
+      return Status();
+    };
+    std::vector<std::unique_ptr<Transport>> ends;
+    DIST_RETURN_IF_ERROR(makeUcxTransports(ucx, &ends));
+    MessageOptions options;
+    cts::fill(&options, setup.mesh, setup.timeout, setup.spinMicroseconds, 1,
+              setup.allReduce, setup.host);
+    std::unique_ptr<MessageWorld> world;
+    DIST_RETURN_IF_ERROR(
+        MessageWorld::create(options, std::move(ends), &world));
+    *out = std::move(world);
+    return Status();
+  }
+  Traffic traffic(World &world, int rank) override {
+    return static_cast<MessageWorld &>(world).traffic(rank);
+  }
+};
 
 Backend processes(std::string name, bool sharedMemory,
                   Algorithm algorithm = Algorithm::Auto) {
@@ -27,7 +55,7 @@ Backend processes(std::string name, bool sharedMemory,
       setup.timeout = timeout;
       setup.sharedMemory = sharedMemory;
       setup.allReduce = algorithm;
-      return ProcessWorld::create(setup);
+      return ProcessWorld::create(setup, forkedProcesses());
     };
   };
   return ofMessages(name, create(false), create(true), algorithm);
@@ -41,7 +69,7 @@ struct Ucx : testing::TestWithParam<bool> {
     setup.mesh = {ranks};
     setup.timeout = timeout;
     setup.sharedMemory = GetParam();
-    world = ProcessWorld::create(setup);
+    world = ProcessWorld::create(setup, forkedProcesses());
   }
   template <typename Body> void onAll(Body body) {
     std::vector<std::thread> threads;
@@ -269,10 +297,13 @@ std::vector<Backend> backends() {
 
 int main(int count, char **arguments) {
   dist::prepareUcx();
-  if (count == 5 && std::string(arguments[1]) == "--serve-rank")
-    return dist::cts::serveRank(std::atoi(arguments[2]),
-                                std::atoi(arguments[3]),
-                                std::atoi(arguments[4]));
+  if (count == 5 && std::string(arguments[1]) == "--serve-rank") {
+    dist::cts::UcxRank rank;
+    return dist::cts::serveRank({std::atoi(arguments[2]),
+                                 std::atoi(arguments[3]),
+                                 std::atoi(arguments[4])},
+                                rank);
+  }
   testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();
 }

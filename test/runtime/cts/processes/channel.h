@@ -103,14 +103,17 @@ enum class Ask {
   Run, // what was prepared
   Reset,
   Close,
-  Group,   // size and rank of a group
-  Traffic, // of the rank, and what the kernel counted on its connections
-  Abort    // on the second socket
+  Group,    // size and rank of a group
+  Traffic,  // of the rank, and what the kernel counted on its connections
+  IsUsable, // whether worlds can be opened
+  Abort     // on the second socket
 };
 
-/// Serves a rank until its test is gone. `besides`: asks to run something in
-/// the background.
-int serveRank(int asks, int aborts, int besides);
+/// By which a process hears of its test.
+struct Sockets {
+  int asks = -1, aborts = -1;
+  int besides = -1; // asks to run something in the background
+};
 
 } // namespace dist::cts
 

@@ -5,13 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/message/message.h"
-#include "runtime/comm/ucx/ucx.h"
-#include "test/runtime/cts/processes/channel.h"
+#include "test/runtime/cts/processes/serve.h"
 #include <map>
 #include <mutex>
 #include <linux/tcp.h>
-
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <thread>
@@ -37,7 +34,7 @@ int64_t countSentBytes() {
 
 class Server {
 public:
-  explicit Server(int asks) : asks(asks) {}
+  Server(int asks, RankMaker &maker) : asks(asks), maker(maker) {}
 
   void serve() {
     Text ask;
@@ -48,6 +45,8 @@ public:
       if (what == Ask::Open) {
         if (!open(id, ask, &reply))
           return;
+      } else if (what == Ask::IsUsable) {
+        reply.add(int64_t(maker.isUsable()));
       } else {
         std::shared_ptr<Rank> rank = find(id);
         serve(what, id, *rank, ask, &reply);
@@ -79,7 +78,7 @@ public:
 private:
   struct Rank {
     int number = 0;
-    std::unique_ptr<MessageWorld> world;
+    std::shared_ptr<World> world;
     /// What was prepared, with the lists that it refers to.
     struct Prepared {
       std::string axes, sources, pieces;
@@ -102,32 +101,26 @@ private:
 
   bool open(int64_t id, Text &ask, Text *reply) {
     auto rank = std::make_shared<Rank>();
-    MessageOptions options;
+    ProcessWorld::Setup setup;
     rank->number = ask.number();
-    UcxOptions ucx;
-    ucx.ranks = ask.number();
-    ucx.ranksHere = {rank->number};
-    ucx.sharedMemory = ask.number();
-    options.host = ask.number();
-    options.timeout = ask.number() / 1000.0;
-    options.spinMicroseconds = ask.number();
-    options.allReduce = static_cast<Algorithm>(ask.number());
+    int count = ask.number();
+    setup.sharedMemory = ask.number();
+    setup.host = ask.number();
+    setup.timeout = ask.number() / 1000.0;
+    setup.spinMicroseconds = ask.number();
+    setup.allReduce = static_cast<Algorithm>(ask.number());
     for (int64_t axes = ask.number(); axes > 0; --axes)
-      options.mesh.push_back(ask.number());
+      setup.mesh.push_back(ask.number());
     bool connected = true;
-    ucx.exchange = [&](const std::vector<std::string> &own,
-                       std::vector<std::string> *all) {
+    auto exchange = [&](const std::string &own, std::vector<std::string> *all) {
       Text answer;
-      connected =
-          sendText(asks, Text().add(own[0])) && receiveText(asks, &answer);
-      for (int i = 0; connected && i < ucx.ranks; ++i)
+      connected = sendText(asks, Text().add(own)) && receiveText(asks, &answer);
+      for (int i = 0; connected && i < count; ++i)
         all->push_back(answer.text());
-      return Status();
+      return connected;
     };
-    std::vector<std::unique_ptr<Transport>> ends;
-    Status status = makeUcxTransports(ucx, &ends);
-    if (status.ok())
-      status = MessageWorld::create(options, std::move(ends), &rank->world);
+    Status status =
+        maker.open(setup, rank->number, count, exchange, &rank->world);
     std::lock_guard<std::mutex> lock(mutex);
     ranks[id] = rank;
     reply->add(status);
@@ -149,8 +142,13 @@ private:
       rank.world->reset();
       return;
     case Ask::Close: {
-      std::lock_guard<std::mutex> lock(mutex);
-      ranks.erase(id);
+      int count = rank.communicator().ranks();
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        ranks.erase(id);
+      }
+      rank.world.reset();
+      maker.closed(count);
       return;
     }
     case Ask::Group: {
@@ -160,7 +158,7 @@ private:
       return;
     }
     case Ask::Traffic: {
-      Traffic traffic = rank.world->traffic(rank.number);
+      Traffic traffic = maker.traffic(*rank.world, rank.number);
       reply->add(traffic.messages).add(traffic.bytes).add(countSentBytes());
       return;
     }
@@ -222,20 +220,23 @@ private:
   }
 
   int asks;
+  RankMaker &maker;
   std::mutex mutex;
   std::map<int64_t, std::shared_ptr<Rank>> ranks;
 };
 
 } // namespace
 
-int serveRank(int asks, int aborts, int besides) {
-  Server server(asks);
-  std::thread other([&] {
+int serveRank(const Sockets &sockets, RankMaker &maker) {
+  auto [asks, aborts, besides] = sockets;
+  Server server(asks, maker);
+  std::thread other([&server, aborts = aborts] {
     Text text;
     while (receiveText(aborts, &text))
       server.abort(text);
   });
-  std::thread beside([&] { server.serveBeside(besides); });
+  std::thread beside(
+      [&server, besides = besides] { server.serveBeside(besides); });
   server.serve();
   for (int socket : {aborts, besides})
     shutdown(socket, SHUT_RDWR);

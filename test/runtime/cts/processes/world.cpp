@@ -6,86 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/runtime/cts/processes/world.h"
-#include "test/runtime/cts/processes/channel.h"
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <mutex>
 #include <numeric>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 namespace dist::cts {
 
 namespace {
-
-/// One process; it stays for the next world.
-struct Process {
-  pid_t id = -1;
-  int asks = -1, aborts = -1, besides = -1;
-  std::mutex mutex, abortMutex, besideMutex;
-  bool isFree = false;
-
-  Process() {
-    int first[2], second[2], third[2];
-    // The child's ends only are open in it.
-    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, first);
-    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, second);
-    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, third);
-    std::string arguments[] = {std::to_string(first[1]),
-                               std::to_string(second[1]),
-                               std::to_string(third[1])};
-    id = fork();
-    if (id == 0) {
-      for (int socket : {first[1], second[1], third[1]})
-        fcntl(socket, F_SETFD, 0);
-      execl("/proc/self/exe", "rank", "--serve-rank", arguments[0].c_str(),
-            arguments[1].c_str(), arguments[2].c_str(),
-            static_cast<char *>(nullptr));
-      _exit(127);
-    }
-    close(first[1]);
-    close(second[1]);
-    close(third[1]);
-    asks = first[0];
-    aborts = second[0];
-    besides = third[0];
-  }
-  ~Process() {
-    close(asks);
-    close(aborts);
-    close(besides);
-    waitpid(id, nullptr, 0);
-  }
-  bool isAlive() { return waitpid(id, nullptr, WNOHANG) == 0; }
-  bool ask(const Text &text, Text *reply) {
-    std::lock_guard<std::mutex> lock(mutex);
-    return sendText(asks, text) && receiveText(asks, reply);
-  }
-  /// To run something, whatever it was asked else.
-  bool askBeside(const Text &text, Text *reply) {
-    std::lock_guard<std::mutex> lock(besideMutex);
-    return sendText(besides, text) && receiveText(besides, reply);
-  }
-};
-
-/// All that were made, to be used again.
-std::vector<std::unique_ptr<Process>> &pool() {
-  static std::vector<std::unique_ptr<Process>> processes;
-  return processes;
-}
-
-Process &takeProcess() {
-  for (auto &process : pool())
-    if (process->isFree && process->isAlive()) {
-      process->isFree = false;
-      return *process;
-    }
-  pool().push_back(std::make_unique<Process>());
-  return *pool().back();
-}
 
 /// Bytes [lo, hi) of the test's memory.
 struct Stretch {
@@ -110,8 +41,9 @@ struct RemotePlan final : CollectivePlan {
 
 class RemoteRank final : public Communicator {
 public:
-  RemoteRank(Process &process, int64_t world, int rank, int ranks)
-      : process(process), world(world), number(rank), count(ranks) {}
+  RemoteRank(std::shared_ptr<Process> at, int64_t world, int rank, int ranks)
+      : owned(std::move(at)), process(*owned), world(world), number(rank),
+        count(ranks) {}
 
   int rank() const override { return number; }
   int ranks() const override { return count; }
@@ -120,11 +52,11 @@ public:
   uint32_t generation() const override { return resets.load(); }
   void abort(uint32_t generation, const std::string &reason) override {
     std::lock_guard<std::mutex> lock(process.abortMutex);
-    sendText(process.aborts, Text()
-                                 .add(int64_t(Ask::Abort))
-                                 .add(world)
-                                 .add(int64_t(generation))
-                                 .add(reason));
+    sendText(process.sockets.aborts, Text()
+                                         .add(int64_t(Ask::Abort))
+                                         .add(world)
+                                         .add(int64_t(generation))
+                                         .add(reason));
   }
   Text request(Ask what) const { return Text().add(int64_t(what)).add(world); }
 
@@ -216,30 +148,34 @@ public:
     return status;
   }
 
+  const std::shared_ptr<Process> owned;
   Process &process;
   const int64_t world;
   std::atomic<uint32_t> resets{0};
 
 private:
   std::pair<int, int> group(uint32_t axes) const {
+    std::lock_guard<std::mutex> lock(groupsMutex);
+    auto known = groups.find(axes);
+    if (known != groups.end())
+      return known->second;
     Text reply;
     if (!process.ask(request(Ask::Group).add(int64_t(axes)), &reply))
       return {0, 0};
     int size = reply.number();
-    return {size, int(reply.number())};
+    return groups[axes] = {size, int(reply.number())};
   }
 
   const int number, count;
   std::atomic<int64_t> numPlans{0};
+  mutable std::mutex groupsMutex;
+  /// By axes: size and rank. They stay.
+  mutable std::map<uint32_t, std::pair<int, int>> groups;
 };
 
 class Remote final : public ProcessWorld {
 public:
-  ~Remote() override {
-    onAll(Ask::Close);
-    for (auto &member : members)
-      member->process.isFree = true;
-  }
+  ~Remote() override { onAll(Ask::Close); }
   int ranks() const override { return members.size(); }
   Communicator &rank(int rank) override { return *members[rank]; }
   void reset() override {
@@ -259,10 +195,10 @@ public:
   }
   void onAll(Ask what) {
     for (auto &member : members)
-      sendText(member->process.asks, member->request(what));
+      sendText(member->process.sockets.asks, member->request(what));
     for (auto &member : members) {
       Text reply;
-      receiveText(member->process.asks, &reply);
+      receiveText(member->process.sockets.asks, &reply);
     }
   }
 
@@ -271,7 +207,8 @@ public:
 
 } // namespace
 
-std::unique_ptr<ProcessWorld> ProcessWorld::create(const Setup &setup) {
+std::unique_ptr<ProcessWorld> ProcessWorld::create(const Setup &setup,
+                                                   Processes &from) {
   static int64_t worlds = 0;
   ++worlds;
   std::signal(SIGPIPE, SIG_IGN);
@@ -279,9 +216,10 @@ std::unique_ptr<ProcessWorld> ProcessWorld::create(const Setup &setup) {
                                   int64_t(1), std::multiplies<int64_t>()) +
                   setup.host;
   auto world = std::make_unique<Remote>();
+  std::vector<std::shared_ptr<Process>> processes = from.take(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     world->members.push_back(
-        std::make_unique<RemoteRank>(takeProcess(), worlds, rank, ranks));
+        std::make_unique<RemoteRank>(processes[rank], worlds, rank, ranks));
     Text open = world->members.back()->request(Ask::Open);
     open.add(rank).add(ranks).add(int64_t(setup.sharedMemory));
     open.add(int64_t(setup.host)).add(int64_t(setup.timeout * 1000));
@@ -289,19 +227,19 @@ std::unique_ptr<ProcessWorld> ProcessWorld::create(const Setup &setup) {
     open.add(int64_t(setup.mesh.size()));
     for (int64_t size : setup.mesh)
       open.add(size);
-    sendText(world->members.back()->process.asks, open);
+    sendText(world->members.back()->process.sockets.asks, open);
   }
   Text all;
   for (auto &member : world->members) {
     Text address;
-    EXPECT_TRUE(receiveText(member->process.asks, &address));
+    EXPECT_TRUE(receiveText(member->process.sockets.asks, &address));
     all.add(address.text());
   }
   for (auto &member : world->members)
-    sendText(member->process.asks, all);
+    sendText(member->process.sockets.asks, all);
   for (auto &member : world->members) {
     Text reply;
-    EXPECT_TRUE(receiveText(member->process.asks, &reply));
+    EXPECT_TRUE(receiveText(member->process.sockets.asks, &reply));
     Status status = reply.status();
     EXPECT_TRUE(status.ok()) << status.message();
   }

@@ -14,6 +14,7 @@
 #define TEST_RUNTIME_CTS_PROCESSES_WORLD_H
 
 #include "runtime/comm/message/message.h"
+#include "test/runtime/cts/processes/process.h"
 #include <sys/types.h>
 
 namespace dist::cts {
@@ -28,7 +29,8 @@ public:
     int spinMicroseconds = 0;
     Algorithm allReduce = Algorithm::Auto;
   };
-  static std::unique_ptr<ProcessWorld> create(const Setup &setup);
+  static std::unique_ptr<ProcessWorld> create(const Setup &setup,
+                                              Processes &from);
 
   virtual pid_t process(int rank) const = 0;
   /// What a rank has sent, and what the kernel has on its connections.
