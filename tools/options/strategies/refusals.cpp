@@ -48,8 +48,11 @@ const std::vector<RefusedRow> &generalRefusals() {
        "give auto, ring, halving-doubling, hierarchical or reduce-to-one"},
       {"--all-reduce hierarchical with a mesh of one axis",
        [](const Options &o) {
-         return o.allReduce == "hierarchical" &&
-                std::count_if(
+         // Without a mesh, workers of several devices make one of two axes.
+         if (o.allReduce != "hierarchical" ||
+             (o.mesh.empty() && o.workers > 1 && o.devices.size() > 1))
+           return false;
+         return std::count_if(
                     o.mesh.begin(), o.mesh.end(),
                     [](const auto &axis) { return axis.second > 1; }) < 2;
        },
