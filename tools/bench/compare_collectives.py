@@ -113,10 +113,10 @@ def main():
     if args.keep:
         with open(args.keep, "w") as file:
             json.dump({"ranks": args.ranks, "seconds": best}, file, indent=1)
-    print(f"{'bytes':>10}" + "".join(f"{name:>24}" for name in best))
+    print(f"{'bytes':>10}" + "".join(f"{name:>25}" for name in best))
     sizes = sorted(set.intersection(*(set(times) for times in best.values()))) if best else []
     for size in sizes:
-        print(f"{size:>10}" + "".join(f"{best[n][size] * 1e6:>12.2f} us{size / best[n][size] / 1e9:>5.2f} GB/s" for n in best))
+        print(f"{size:>10}" + "".join(f"{best[n][size] * 1e6:>10.2f} us {size / best[n][size] / 1e9:>6.2f} GB/s" for n in best))
     for wire, rival in RIVALS.items():
         if wire in best and rival in best:
             print(f"{wire} / {rival}: " + ", ".join(f"{size} bytes {best[wire][size] / best[rival][size]:.2f}" for size in sizes))
