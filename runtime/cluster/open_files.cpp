@@ -33,7 +33,7 @@ static Status check(int least) {
       "the limit is " + std::to_string(limit.rlim_cur) +
           ", and a process of this cluster has about " + about + " open",
       "raise it: ulimit -n " + about +
-          (limit.rlim_max < rlim_t(2 * least)
+          (limit.rlim_max < 2 * rlim_t(least)
                ? ", for which its hard limit (ulimit -Hn) is too low, too"
                : ""));
 }

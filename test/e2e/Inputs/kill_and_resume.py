@@ -18,11 +18,12 @@ def losses(path):
     """Of the steps whose line is whole: a kill may cut the last one."""
     steps = {}
     if os.path.exists(path):
-        for line in open(path, encoding="utf-8"):
-            if line.endswith("\n"):
-                row = json.loads(line)
-                if row["kind"] == "step":
-                    steps[row["step"]] = row["loss"]
+        # At once: who reads line by line while the run writes may get one in two parts.
+        text = open(path, encoding="utf-8").read()
+        for line in text[: text.rfind("\n") + 1].splitlines():
+            row = json.loads(line)
+            if row["kind"] == "step":
+                steps[row["step"]] = row["loss"]
     return steps
 
 

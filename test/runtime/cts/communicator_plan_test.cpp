@@ -38,7 +38,7 @@ protected:
   std::unique_ptr<World> world;
 
   template <typename Body> void onAll(Body body) {
-    onRanks(int(world->ranks()),
+    onRanks(world->ranks(),
             [&](int rank) { body(rank, world->rank(rank)); });
   }
   /// Two ranks sum what differ(rank, its call) has changed.
