@@ -38,8 +38,7 @@ protected:
   std::unique_ptr<World> world;
 
   template <typename Body> void onAll(Body body) {
-    onRanks(world->ranks(),
-            [&](int rank) { body(rank, world->rank(rank)); });
+    onRanks(world->ranks(), [&](int rank) { body(rank, world->rank(rank)); });
   }
   /// Two ranks sum what differ(rank, its call) has changed.
   template <typename Differ> std::vector<Status> sumApart(Differ differ) {
