@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
 
 held = []
@@ -105,6 +106,12 @@ def wait_for(what, find, interval=0.05):
         if found:
             return found
         time.sleep(interval)
+    # What the tasks have said tells why.
+    for task in started:
+        ended = task.poll()
+        task.kill()
+        said = task.stderr.read() if task.stderr and not task.stderr.closed else ""
+        print(f"== {'still there' if ended is None else f'exit {ended}'}\n{said}", file=sys.stderr)
     raise SystemExit(f"not within four minutes: {what}")
 
 
