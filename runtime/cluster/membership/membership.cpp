@@ -314,6 +314,11 @@ Membership::~Membership() = default;
 const std::vector<Member> &Membership::members() const { return impl->members; }
 int Membership::self() const { return impl->self; }
 int Membership::epoch() const { return impl->epoch; }
+void Membership::note(const std::string &line) const {
+  if (impl->options.note)
+    impl->options.note(line);
+}
+
 void Membership::endStart() {
   if (!std::exchange(impl->isStarted, true))
     impl->noteBegun();

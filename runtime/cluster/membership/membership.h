@@ -174,6 +174,8 @@ public:
   /// process's place there.
   const std::vector<Member> &members() const;
   int self() const;
+  /// For MembershipOptions::note.
+  void note(const std::string &line) const;
   /// "worker 1"
   std::string nameOf(int member) const { return members()[member].task.text(); }
 

@@ -41,6 +41,7 @@ static Status comeBack(Membership &membership, const ClusterSpec &spec,
   ucx.sharedMemory = false; // as the others', see makeClusterTransport
   ucx.networkDevices = options.networkDevices;
   ucx.timeout = options.timeout;
+  ucx.note = [&](const std::string &line) { membership.note(line); };
   auto ask = [&](const std::string &own, int *rank,
                  std::vector<std::string> *all) {
     std::string answer;

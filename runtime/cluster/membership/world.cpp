@@ -59,6 +59,7 @@ static Status makeEnds(Membership &membership, const Placement &placement,
   ucx.ranksHere = placement.ranksOf(membership.self());
   ucx.networkDevices = networkDevices;
   ucx.timeout = kConnectSeconds;
+  ucx.note = [&](const std::string &line) { membership.note(line); };
   ucx.exchange = [&](const std::vector<std::string> &own,
                      std::vector<std::string> *all) {
     std::vector<std::vector<std::string>> ofMembers;

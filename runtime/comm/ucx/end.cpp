@@ -96,8 +96,7 @@ Status End::create(std::shared_ptr<Context> context, int rank, int ranks,
   ucp_worker_params_t parameters{};
   parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   parameters.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  DIST_RETURN_IF_ERROR(
-      makeWorker(end->context->handle, parameters, &end->worker));
+  DIST_RETURN_IF_ERROR(makeWorker(*end->context, parameters, &end->worker));
   ucs_status_t status = ucp_worker_get_efd(end->worker, &end->workerEvents);
   end->wakeEvents = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (status != UCS_OK || end->wakeEvents < 0)

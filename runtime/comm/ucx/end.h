@@ -10,6 +10,7 @@
 #include "runtime/comm/message/transport.h"
 #include "runtime/core/status.h"
 #include <deque>
+#include <functional>
 #include <memory>
 #include <poll.h>
 #include <ucp/api/ucp.h>
@@ -20,11 +21,13 @@ namespace dist::ucx {
 /// UCX's state of one process, which its ends share.
 class Context {
 public:
-  explicit Context(ucp_context_h handle) : handle(handle) {}
+  Context(ucp_context_h handle, std::function<void(const std::string &)> note)
+      : handle(handle), note(std::move(note)) {}
   ~Context() { ucp_cleanup(handle); }
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
   const ucp_context_h handle;
+  const std::function<void(const std::string &)> note; // UcxOptions'
 };
 
 /// What an end tells the others of itself.

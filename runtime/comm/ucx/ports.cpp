@@ -22,8 +22,11 @@ using Clock = std::chrono::steady_clock;
 
 /// The name of UCX's setting, which it reads as it makes a worker.
 constexpr char kVariable[] = "UCX_TCP_PORT_RANGE";
-/// So long, and a little, the system keeps a port for who has left it.
+/// So long, and a little, the system keeps a port for who has left it: its
+/// connections' ends are in TIME_WAIT, and UCX binds without SO_REUSEADDR.
 constexpr std::chrono::seconds keptTime{65};
+/// After so long who waits says so.
+constexpr std::chrono::seconds quietTime{1};
 
 /// Of `limitUcxPorts`; 0: any.
 int firstPort = 0, lastPort = 0;
@@ -59,11 +62,14 @@ bool isListenedAt() {
   return int(ports.size()) == lastPort - firstPort + 1;
 }
 
+std::string describeRange() {
+  return "ports " + std::to_string(firstPort) + ":" + std::to_string(lastPort);
+}
+
 Status refuse(const std::string &why) {
   return Status::error(
       StatusCode::Unavailable, "cannot listen for the other processes",
-      "ports " + std::to_string(firstPort) + ":" + std::to_string(lastPort),
-      why,
+      describeRange(), why,
       "give a range of more ports: one for each device of each process, and "
       "one more for the chief");
 }
@@ -79,15 +85,15 @@ void limitUcxPorts(int first, int last) {
   allow(first, last);
 }
 
-Status ucx::makeWorker(ucp_context_h context,
+Status ucx::makeWorker(const Context &context,
                        const ucp_worker_params_t &parameters,
                        ucp_worker_h *out) {
-  const Clock::time_point until = Clock::now() + keptTime;
-  for (;;) {
+  const Clock::time_point begin = Clock::now();
+  for (bool isNoted = !context.note;;) {
     for (int port = firstPort; port <= lastPort; ++port) {
       if (port > 0)
         allow(port, port);
-      ucs_status_t status = ucp_worker_create(context, &parameters, out);
+      ucs_status_t status = ucp_worker_create(context.handle, &parameters, out);
       if (status == UCS_OK)
         return Status();
       *out = nullptr;
@@ -97,8 +103,16 @@ Status ucx::makeWorker(ucp_context_h context,
     }
     if (isListenedAt())
       return refuse("processes listen at all of them");
-    if (Clock::now() > until)
+    const Clock::duration waited = Clock::now() - begin;
+    if (waited > keptTime)
       return refuse("none of them is free");
+    if (!isNoted && waited > quietTime) {
+      isNoted = true;
+      context.note("waiting until one of the " + describeRange() +
+                   " is free: the system keeps a port for up to a minute after "
+                   "the process that listened there has ended; a range with a "
+                   "port to spare needs no wait");
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

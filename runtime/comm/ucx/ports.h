@@ -12,16 +12,16 @@
 #ifndef RUNTIME_COMM_UCX_PORTS_H
 #define RUNTIME_COMM_UCX_PORTS_H
 
-#include "runtime/core/status.h"
-#include <ucp/api/ucp.h>
+#include "runtime/comm/ucx/end.h"
 
 namespace dist::ucx {
 
 /// Makes a worker, which listens within the range of `limitUcxPorts`, if that
-/// has set one. Errors: UCX's own; processes listen at all of the range's
-/// ports, at once, or those that are left of earlier ones are not free after a
-/// minute.
-Status makeWorker(ucp_context_h context, const ucp_worker_params_t &parameters,
+/// has set one. Where all ports are taken, some of them by nobody that listens,
+/// it waits, and notes so after a second. Errors: UCX's own; processes listen
+/// at all of the range's ports, at once, or those that are left of earlier ones
+/// are not free after a minute.
+Status makeWorker(const Context &context, const ucp_worker_params_t &parameters,
                   ucp_worker_h *out);
 
 } // namespace dist::ucx

@@ -67,7 +67,7 @@ Status openContext(const UcxOptions &options, std::shared_ptr<Context> *out) {
   ucp_config_release(config);
   if (status != UCS_OK)
     return refuse(ucs_status_string(status));
-  *out = std::make_shared<Context>(handle);
+  *out = std::make_shared<Context>(handle, options.note);
   return Status();
 }
 

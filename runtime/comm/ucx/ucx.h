@@ -41,6 +41,8 @@ struct UcxOptions {
   std::string networkDevices;
   /// Seconds until all must have been reached.
   double timeout = 30;
+  /// Hears what is waited for beside the others, once that lasts; null: nobody.
+  std::function<void(const std::string &)> note;
 };
 
 /// Sets what UCX 1.13 takes from the environment alone, once, before the
