@@ -43,7 +43,7 @@ void Preparation::begin(int workers, int hosts,
   environment.push_back(nullptr);
   Shield shield("starting a compilation");
   pid_t parent = getpid();
-  child = fork();
+  child = forkHearing();
   if (child != 0)
     return;
   setpgid(0, 0);

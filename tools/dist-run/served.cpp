@@ -52,16 +52,21 @@ void ServedRun::open(std::unique_ptr<Transport> end) {
   mail->setWatch(beats.lost);
 }
 
-bool ServedRun::isBack(const Status &failed) {
+bool ServedRun::isGivenUp(const Status &failed) {
   Status known = beats.explain(failed);
-  // The others have not given it up.
-  if (failed.ok() || known.message() == failed.message() || interruptedBy())
+  if (failed.ok() || known.message() == failed.message())
     return false;
+  givenUp = known.message();
+  return true;
+}
+
+bool ServedRun::comesBack() {
+  setActivity("coming back to the other processes");
   mail.reset();
   std::unique_ptr<Transport> end;
   if (!beats.comeBack(&cast, &end, &beats.lost).ok())
     return false;
-  printNote("dist-run: note: " + known.message() + ": it comes back");
+  printNote("dist-run: note: " + givenUp + ": it comes back");
   open(std::move(end));
   return true;
 }
@@ -108,24 +113,34 @@ int ServedRun::serve(Session &session) {
 
 int ServedRun::work(Session &session, const Dataset &data,
                     const Dataset *validation, const FitOptions &options) {
-  Shield shield("finishing the step");
   std::unique_ptr<ps::SessionReplica> replica;
   std::unique_ptr<ps::EvaluatingReplica> evaluating;
   ps::Ending ending = ps::Ending::Done;
-  Status status = ps::SessionReplica::create(
-      session, layout, &data,
-      {options.shuffle, options.dropRemainder, options.onNonfinite}, &replica);
-  // Whether it is to is for the chief.
-  if (status.ok() && validation && layout.tables.empty())
-    status = ps::EvaluatingReplica::create(session, layout, *validation,
-                                           *replica, &evaluating);
-  ps::Replica *all =
-      evaluating ? evaluating.get() : static_cast<ps::Replica *>(replica.get());
-  if (status.ok())
-    do
-      status = ps::work(*mail, *all, {cast, isTold, beats.isIn}, &ending);
-    while (isBack(status));
-  shield.dismiss();
+  auto create = [&] {
+    DIST_RETURN_IF_ERROR(ps::SessionReplica::create(
+        session, layout, &data,
+        {options.shuffle, options.dropRemainder, options.onNonfinite},
+        &replica));
+    // Whether it is to is for the chief.
+    return validation && layout.tables.empty()
+               ? ps::EvaluatingReplica::create(session, layout, *validation,
+                                               *replica, &evaluating)
+               : Status();
+  };
+  bool isReady = false; // else nobody has given it up
+  Status status = workShielded(
+      "finishing the step",
+      [&] {
+        if (!isReady)
+          DIST_RETURN_IF_ERROR(create());
+        isReady = true;
+        ps::Replica *all = evaluating
+                               ? evaluating.get()
+                               : static_cast<ps::Replica *>(replica.get());
+        return ps::work(*mail, *all, {cast, isTold, beats.isIn}, &ending);
+      },
+      [&](const Status &failed) { return isReady && isGivenUp(failed); },
+      [&] { return comesBack(); });
   return finish(status, ending);
 }
 

@@ -75,8 +75,10 @@ public:
 
 private:
   void open(std::unique_ptr<Transport> end);
-  /// Whether a worker that has failed is back with the others.
-  bool isBack(const Status &failed);
+  /// Whether the others have given this process up.
+  bool isGivenUp(const Status &failed);
+  /// Whether it is back with them.
+  bool comesBack();
   Status checkEvaluation(const Options &options,
                          const Dataset *validation) const;
   int finish(const Status &status, ps::Ending ending) const;
@@ -84,6 +86,7 @@ private:
   ps::Layout layout;
   ps::Cast cast;
   Beats beats;
+  std::string givenUp; // what the others have against this process
   std::unique_ptr<ps::Mail> mail;
   std::unique_ptr<ps::Coordinator> coordinator;
   std::unique_ptr<StepRunner> steps;

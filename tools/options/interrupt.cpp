@@ -169,6 +169,25 @@ void setActivity(const char *what) {
   activity = what;
 }
 
+pid_t forkHearing() {
+  sigset_t both, before;
+  sigemptyset(&both);
+  for (int signal : {SIGINT, SIGTERM})
+    sigaddset(&both, signal);
+  pthread_sigmask(SIG_BLOCK, &both, &before);
+  pid_t child = fork();
+  int error = errno;
+  for (int signal : {SIGINT, SIGTERM}) {
+    struct sigaction found{};
+    if (child == 0 && sigaction(signal, nullptr, &found) == 0 &&
+        found.sa_handler == onSignal)
+      std::signal(signal, SIG_DFL);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return child;
+}
+
 void dieWith(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
@@ -193,6 +212,24 @@ Shield::~Shield() {
   shielded = outer;
   if (!shielded && interruptedBy())
     leave();
+}
+
+Status workShielded(const char *wait, const std::function<Status()> &work,
+                    const std::function<bool(const Status &)> &mayComeBack,
+                    const std::function<bool()> &comesBack) {
+  for (;;) {
+    Status status;
+    {
+      Shield shield(wait);
+      status = work();
+      if (interruptedBy() || !mayComeBack(status)) {
+        shield.dismiss();
+        return status;
+      }
+    }
+    if (!comesBack())
+      return status;
+  }
 }
 
 } // namespace dist::tools

@@ -13,6 +13,7 @@
 #ifndef TOOLS_OPTIONS_INTERRUPT_H
 #define TOOLS_OPTIONS_INTERRUPT_H
 
+#include "runtime/core/status.h"
 #include <functional>
 #include <sys/types.h>
 
@@ -50,6 +51,10 @@ const char *signalName(int signal);
 /// A process group that is killed when this process is ended; 0: none.
 void setChildGroup(pid_t group);
 
+/// As fork; SIGINT and SIGTERM end the child from its first moment on. Until it
+/// is another program it would take them as this one does, and lose them.
+pid_t forkHearing();
+
 /// In a child that was just forked: it is killed when `parent` ends, in
 /// whatever way; at once if that has ended before.
 void dieWith(pid_t parent);
@@ -70,6 +75,14 @@ private:
   const char *outer;
   bool dismissed = false;
 };
+
+/// Calls `work` under a shield; and again, each time that what it failed by is
+/// no reason to end (`mayComeBack`) and `comesBack` has made good for it, which
+/// nothing shields, since it may wait for others. The last status: the owner is
+/// about to end the process.
+Status workShielded(const char *wait, const std::function<Status()> &work,
+                    const std::function<bool(const Status &)> &mayComeBack,
+                    const std::function<bool()> &comesBack);
 
 } // namespace dist::tools
 
