@@ -16,6 +16,7 @@ Coordinator::Coordinator(Mail &mail, const CoordinatorOptions &options)
     : mail(mail), options(options), cast(options.cast), workers(cast.workers) {}
 
 void Coordinator::begin(int64_t first) {
+  isCancelled = false;
   Done &done = doneOf(first);
   done.lowest = first;
   done.above.clear();
@@ -55,6 +56,7 @@ bool Coordinator::isDone() const {
 }
 
 void Coordinator::cancel() {
+  isCancelled = true;
   // One that came back from a lost worker is below some that have begun, or are
   // done: without it the numbers would have a gap.
   int64_t begun =
@@ -148,6 +150,14 @@ static std::string countWorkers(int count) {
   return std::to_string(count) + (count == 1 ? " worker" : " workers");
 }
 
+Status Coordinator::isEmpty(const std::string &more) const {
+  return Status::error(
+      StatusCode::Unavailable, "no worker is left", "",
+      "the last one, " + cast.names[lastWorker] +
+          ", is lost: " + mail.why(lastWorker) + more,
+      "look there why it ended; --resume goes on from the last saved state");
+}
+
 Status Coordinator::loseWorker(int place) {
   Worker &worker = workers[place];
   if (worker.isLost)
@@ -172,12 +182,9 @@ Status Coordinator::loseWorker(int place) {
     return Status();
   }
   if (left == 0 && !emptySince) {
-    isEmpty = Status::error(
-        StatusCode::Unavailable, "no worker is left", "",
-        "the last one, " + cast.names[rank] + ", is lost: " + mail.why(rank),
-        "look there why it ended; --resume goes on from the last saved state");
+    lastWorker = rank;
     if (options.returnTime <= Mail::Clock::duration::zero())
-      return isEmpty;
+      return isEmpty();
     emptySince = mail.now();
     if (options.note)
       options.note(cast.names[rank] + " is lost (" + mail.why(rank) +
@@ -198,8 +205,12 @@ int Coordinator::placeOf(int index) const {
 }
 
 Status Coordinator::look() {
+  if (emptySince && options.noneReturns && options.noneReturns())
+    return isEmpty(", and none is started again");
+  if (emptySince && isCancelled && !queue.empty())
+    return isEmpty(", and the run ends before one could come back");
   if (emptySince && mail.now() - *emptySince > options.returnTime)
-    return isEmpty;
+    return isEmpty();
   if (!options.returning || admission || mail.now() < nextLook)
     return Status();
   nextLook = mail.now() + kLook;

@@ -46,6 +46,8 @@ struct CoordinatorOptions {
   Mail::Clock::duration patience = std::chrono::seconds(30);
   /// How long the run waits for a worker to come back when none is left.
   Mail::Clock::duration returnTime{};
+  /// Asked meanwhile: whether none can come back any more; none: who knows.
+  std::function<bool()> noneReturns;
   /// Asked now and then who has come, the same ones each time; none: nobody
   /// comes back.
   std::function<std::vector<Returning>()> returning;
@@ -85,7 +87,8 @@ public:
   /// `work`: what the closure does, where workers do more than training steps.
   void schedule(int64_t closure, Buffer work = {});
   /// Those that no worker has begun are not run any more. The numbers that are
-  /// done have no gap when the others are.
+  /// done have no gap when the others are; for that, none that comes back is
+  /// waited for: without a worker they are an error of `next`.
   void cancel();
   /// Nothing is in the queue, under way or untold; no error is, either.
   bool isDone() const;
@@ -167,7 +170,9 @@ private:
   std::set<std::string> taken; // returns
   /// Since when no worker is left, and what is wrong with that.
   std::optional<Mail::Clock::time_point> emptySince;
-  Status isEmpty;
+  Status isEmpty(const std::string &more = "") const;
+  int lastWorker = 0;       // its rank
+  bool isCancelled = false; // what is queued
   Mail::Clock::time_point nextLook;
   std::deque<int64_t> queue;
   std::map<int64_t, Buffer> works; // of those that are not done

@@ -167,6 +167,12 @@ public:
     };
     coordinator = std::make_unique<Coordinator>(*mails[0], options);
   }
+  /// For as long as no test lasts, or until this says that none does.
+  void waitForReturns(std::function<bool()> noneReturns = nullptr) {
+    options.returnTime = std::chrono::hours(24);
+    options.noneReturns = std::move(noneReturns);
+    takeBack();
+  }
   /// Letters, by which nobody gets a closure.
   void listenUntil(const std::function<bool()> &isDone) {
     for (auto end = Transport::Clock::now() + std::chrono::minutes(1);

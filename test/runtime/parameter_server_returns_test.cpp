@@ -60,6 +60,62 @@ TEST(ParameterServerReturns, ALostWorkerRunsClosuresAgain) {
     EXPECT_EQ(shard.numbers.number[1], 6);
 }
 
+/// The only worker, within the first of three closures.
+void loseOnlyWorker(Cluster &cluster) {
+  cluster.startServer(0);
+  cluster.schedule(0, 3);
+  cluster.move();
+  cluster.take(cluster.cast().worker(0));
+  cluster.kill(cluster.cast().worker(0));
+  cluster.listenUntil(
+      [&] { return hasNote(cluster, "the run waits for a worker"); });
+}
+
+TEST(ParameterServerReturns, NoneIsWaitedForThatIsNotStartedAgain) {
+  bool noneReturns = false;
+  Cluster cluster(1, 1);
+  cluster.waitForReturns([&] { return noneReturns; });
+  loseOnlyWorker(cluster);
+  noneReturns = true;
+  std::optional<Completion> none;
+  Status status = cluster.tryNext(&none);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("the last one, worker 0, is lost: "),
+            std::string::npos)
+      << status.message();
+  EXPECT_NE(status.message().find(", and none is started again"),
+            std::string::npos)
+      << status.message();
+}
+
+/// To end in order it would have to run what worker 0 had begun: the next one
+/// is done.
+TEST(ParameterServerReturns, WhoIsToldToEndWaitsForNobody) {
+  Cluster cluster(2, 1);
+  cluster.waitForReturns();
+  cluster.startServer(0);
+  cluster.schedule(0, 2);
+  cluster.move();
+  Letter letter = cluster.take(cluster.cast().worker(1));
+  EXPECT_EQ(letter.closure, 1);
+  letter.kind = Kind::Report;
+  letter.bytes = pack(ReportBody());
+  cluster.mails[cluster.cast().worker(1)]->send(Cast::coordinator,
+                                                std::move(letter));
+  EXPECT_EQ(cluster.next().closure, 1);
+  for (int worker : {0, 1})
+    cluster.kill(cluster.cast().worker(worker));
+  cluster.listenUntil(
+      [&] { return hasNote(cluster, "the run waits for a worker"); });
+  cluster.coordinator->cancel();
+  std::optional<Completion> none;
+  Status status = cluster.tryNext(&none);
+  EXPECT_NE(status.message().find(", and the run ends before one could come "
+                                  "back"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST(ParameterServerReturns, TheRankBeforeIsFencedForGood) {
   Cluster cluster(2, 1);
   cluster.takeBack();

@@ -17,6 +17,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
@@ -329,6 +330,7 @@ Status ClusterRun::joinServed(const Options &options,
   beats.takeBack = [&own](ps::CoordinatorOptions *coordinating) {
     cluster::takeWorkersBack(*own.membership, own.spec, own.cpuVariant,
                              *own.heartbeat, coordinating);
+    coordinating->noneReturns = takeRestartEnd();
   };
   beats.comeBack = [&own, options](ps::Cast *cast,
                                    std::unique_ptr<Transport> *end,

@@ -24,6 +24,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/piped_files.h"
@@ -44,6 +45,8 @@ static constexpr std::chrono::seconds kGrace{5};
 /// One that has ended by itself was not told to with all others if the chief
 /// works on for so long.
 static constexpr std::chrono::seconds kStopping{2};
+/// Between two tries to start one again that the system refuses.
+static constexpr std::chrono::seconds kNextTry{1};
 static constexpr int kPollMilliseconds = 20;
 
 namespace {
@@ -58,6 +61,9 @@ struct Worker {
   bool hasEnded = false;
   int status = 0; // waitpid's
   Clock::time_point end;
+  // Where it could not be started again:
+  bool isRefused = false;
+  Clock::time_point nextTry;
 };
 
 class Workers {
@@ -78,6 +84,10 @@ private:
   Status startOne(int index);
   /// Those that were lost, where the others take them in.
   void startAgain();
+  /// Whether it is to be started again, now or later, if it is lost.
+  bool mayStartAgain(const Worker &worker) const;
+  /// Tells the chief where all workers have ended for good.
+  void tellChief();
   /// Finds what failed where no single one's failure ends the run.
   void judge();
   /// Whether the run is over with this one's failure.
@@ -94,6 +104,7 @@ private:
   /// Which of them may be started again while the others work, from one to
   /// before another.
   size_t firstAgain = 0, endAgain = 0;
+  RestartEnd restartEnd;              // where a chief waits for them
   std::vector<cluster::Socket> ports; // of the tasks
   std::vector<Worker> workers;
   /// Of this job alone, in the workers' environment, which other users cannot
@@ -129,19 +140,30 @@ bool launchesWorkers(const Options &options) {
          launchedPackage().empty();
 }
 
+static Status cannotStart(const std::string &name, int error) {
+  return Status::error(
+      StatusCode::Unavailable, "cannot start a worker", name,
+      std::strerror(error),
+      error == EAGAIN ? "raise the limit of processes (ulimit -u), or that of "
+                        "their control group (pids.max)"
+      : error == EMFILE || error == ENFILE
+          ? "raise the limit of open files (ulimit -n)"
+      : error == ENOMEM ? "make memory free"
+                        : "");
+}
+
 Status Workers::startOne(int index) {
   Worker &worker = workers[index];
   bool isChief = index == 0;
   int ends[2] = {-1, -1};
   if (!isChief && pipe2(ends, O_CLOEXEC) != 0)
-    return Status::error(StatusCode::Unavailable, "cannot start a worker",
-                         worker.name, std::strerror(errno));
+    return cannotStart(worker.name, errno);
   std::vector<char *> argv;
   for (std::string &word : command)
     argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t parent = getpid();
-  worker.process = fork();
+  worker.process = forkHearing();
   if (worker.process == 0) {
     // A group of their own: the terminal's signals come here, and go to them
     // once. With this process they end, however it does.
@@ -154,7 +176,9 @@ Status Workers::startOne(int index) {
     int null = open("/dev/null", O_RDONLY);
     if (!namesStandardInput())
       dup2(null, STDIN_FILENO);
-    if (!isChief) {
+    if (isChief) {
+      restartEnd.giveToChild();
+    } else {
       dup2(ends[1], STDOUT_FILENO);
       dup2(ends[1], STDERR_FILENO);
     }
@@ -167,8 +191,10 @@ Status Workers::startOne(int index) {
   worker.pipe = ends[0];
   if (worker.process < 0) {
     worker.hasEnded = true;
-    return Status::error(StatusCode::Unavailable, "cannot start a worker",
-                         worker.name, std::strerror(error));
+    if (ends[0] >= 0)
+      close(ends[0]);
+    worker.pipe = -1;
+    return cannotStart(worker.name, error);
   }
   if (worker.pipe >= 0)
     fcntl(worker.pipe, F_SETFL, O_NONBLOCK);
@@ -189,6 +215,8 @@ Status Workers::start(const Options &options, int servers,
     // Behind the chief of servers, which have no other to take what they hold.
     endAgain = options.workers + (servers > 0 ? 1 : 0);
   }
+  if (servers > 0)
+    DIST_RETURN_IF_ERROR(restartEnd.open());
   DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
   const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
                                                {"worker", options.workers},
@@ -338,25 +366,42 @@ static void noteRestart(const std::string &why, const std::string &what,
             (left == 1 ? "restart is" : "restarts are") + " left)");
 }
 
+bool Workers::mayStartAgain(const Worker &worker) const {
+  return *restarts > 0 && isAccident(worker.status) && !isOver() &&
+         !interruptedBy();
+}
+
 void Workers::startAgain() {
   for (size_t i = firstAgain; i < endAgain; ++i) {
     Worker &worker = workers[i];
-    bool isLost =
-        worker.hasEnded && isAccident(worker.status) &&
-        (WIFSIGNALED(worker.status) || Clock::now() - worker.end > kStopping);
-    if (!isLost || *restarts == 0 || isOver() || interruptedBy())
+    bool isLost = worker.hasEnded && (WIFSIGNALED(worker.status) ||
+                                      Clock::now() - worker.end > kStopping);
+    if (!isLost || !mayStartAgain(worker) ||
+        (worker.isRefused && Clock::now() < worker.nextTry))
       continue;
-    --*restarts;
-    noteRestart(describeEnd(worker), "it is started", *restarts);
+    const std::string why = describeEnd(worker);
     // Of its pipe all is read that it has said itself.
     if (worker.pipe >= 0)
       close(worker.pipe);
     worker.pipe = -1;
     Status status = startOne(int(i));
     worker.hasEnded = !status.ok();
-    if (!status.ok())
-      (void)report(status); // the others go on without it
+    if (status.ok())
+      noteRestart(why, "it is started", --*restarts);
+    else if (!worker.isRefused)
+      printNote("dist-run: note: " + why + ": " + status.message() +
+                "; tried again each second");
+    worker.isRefused = !status.ok();
+    worker.nextTry = Clock::now() + kNextTry;
   }
+}
+
+void Workers::tellChief() {
+  if (std::none_of(workers.begin() + firstAgain, workers.begin() + endAgain,
+                   [&](const Worker &worker) {
+                     return !worker.hasEnded || mayStartAgain(worker);
+                   }))
+    restartEnd.tell();
 }
 
 std::string Workers::describeFailure() const {
@@ -379,6 +424,7 @@ int Workers::wait() {
     for (Worker &worker : workers)
       passOn(worker);
     startAgain();
+    tellChief();
     if (std::all_of(workers.begin(), workers.end(),
                     [](const Worker &worker) { return worker.hasEnded; }))
       break;
