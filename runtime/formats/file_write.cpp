@@ -149,6 +149,30 @@ Status makeFolders(const std::string &path, bool durable) {
   return Status();
 }
 
+Status offerFolder(const std::string &from, const std::string &to,
+                   const std::function<bool()> &isGood,
+                   const std::string &aside, bool *taken) {
+  // A folder that is not empty is not replaced: the name is given to the first.
+  FileSystem &files = fileSystem();
+  auto offer = [&] {
+    *taken = files.rename(from, to) == 0;
+    return *taken ? 0 : errno;
+  };
+  auto another = [&] { return pathExists(to) && isGood(); };
+  int error = offer();
+  if (error != 0 && !another()) {
+    (void)files.rename(to, aside);
+    error = offer();
+  }
+  if (error != 0 && another())
+    error = 0;
+  return error == 0
+             ? Status()
+             : Status::error(StatusCode::Unavailable, "cannot rename folder",
+                             to, std::strerror(error),
+                             "check the folder's permissions");
+}
+
 void removeAll(const std::string &path) { fileSystem().removeAll(path); }
 
 } // namespace dist

@@ -15,6 +15,7 @@
 #include "tools/dist-run/compiler.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/scratch.h"
 #include "tools/options/machine.h"
 #include <algorithm>
 #include <cerrno>
@@ -187,8 +188,16 @@ void CompileCache::open() {
     return leave(std::strerror(errno));
 }
 
+void CompileCache::withdraw(const std::string &path) {
+  // At once and as a whole: others must not find what is left of it.
+  ScratchFolder gone;
+  if (!gone.make(parentFolder(path)).ok() ||
+      ::rename(path.c_str(), (gone.getPath() + "/gone").c_str()) != 0)
+    removeAll(path);
+}
+
 /// Removes what was used the longest ago.
-static void prune(const std::string &folder) {
+void CompileCache::prune() const {
   std::vector<std::pair<int64_t, std::string>> packages, lists;
   if (DIR *handle = opendir(folder.c_str())) {
     while (dirent *item = readdir(handle)) {
@@ -205,7 +214,7 @@ static void prune(const std::string &folder) {
   for (auto *items : {&packages, &lists}) {
     std::sort(items->rbegin(), items->rend());
     for (size_t i = kCacheLimit; i < items->size(); ++i)
-      removeAll((*items)[i].second);
+      withdraw((*items)[i].second);
   }
 }
 
@@ -302,7 +311,7 @@ bool CompileCache::find(std::string *package, double *compileSeconds) {
   if (!isSound(found) || (isOfMany && !hasItsLargeFiles(found))) {
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               found + "); it is removed, and the model compiled again");
-    removeAll(found);
+    withdraw(found);
     return false;
   }
   // Marks it as used.
@@ -355,21 +364,18 @@ std::string CompileCache::keep(const std::string &package,
     status = digestSmallFiles(package, &digest);
   if (status.ok())
     status = writeFile(package + "/digest", digest);
-  // Another run may have been first; then its package is as good.
-  if (status.ok() && access(target.c_str(), F_OK) == 0 && isSound(target))
-    return target;
-  if (status.ok() && ::rename(package.c_str(), target.c_str()) != 0) {
-    removeAll(target);
-    if (::rename(package.c_str(), target.c_str()) != 0)
-      status = Status::error(StatusCode::Unavailable, "cannot keep the package",
-                             target, std::strerror(errno),
-                             "check the folder's permissions");
-  }
+  // Another run may be first; then its package is as good.
+  bool taken = false;
+  if (status.ok())
+    status = offerFolder(
+        package, target, [&] { return isSound(target); }, package + ".old",
+        &taken);
   if (!status.ok()) {
     leave(status.message());
     return "";
   }
-  prune(folder);
+  if (taken)
+    prune();
   return target;
 }
 

@@ -34,11 +34,15 @@ public:
   /// `inputs` is the compiler's list of the files it read.
   std::string keep(const std::string &package, const std::string &inputs,
                    double compileSeconds);
+  /// Removes an entry, at once and as a whole: another process finds all of it
+  /// or nothing.
+  static void withdraw(const std::string &path);
   /// The cache cannot be used any more; says why.
   void leave(const std::string &why);
 
 private:
   void open();
+  void prune() const;
   /// The key of a model file of that hash.
   std::string keyOf(const std::string &modelHash) const;
 

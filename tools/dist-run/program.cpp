@@ -284,7 +284,7 @@ Status openSession(const Options &options, Program &program,
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               program.folder + "): " + status.message() +
               "; it is removed, and the model compiled again");
-    removeAll(program.folder);
+    CompileCache::withdraw(program.folder);
     DIST_RETURN_IF_ERROR(compile(options, &program, failure));
     status = Session::open(program.folder, settings, session);
   }

@@ -264,6 +264,10 @@ Status Membership::exchange(const std::string &what,
       return impl->foundForeign(folder);
     all->emplace_back(texts.text().begin(), texts.text().end());
   }
+  if (impl->isStarted) {
+    ++impl->exchangesSince;
+    impl->noteBegun();
+  }
   return Status();
 }
 

@@ -16,8 +16,8 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-/// How long a chief that ends serves those who have not begun yet: where the
-/// start has failed, they do not know.
+/// How long a chief that ends serves those who have not begun yet, or not read
+/// what it has: where the start has failed, they do not know.
 static constexpr milliseconds kLinger{2000};
 
 std::string folderOf(const std::string &root, int epoch,
@@ -89,9 +89,13 @@ void Membership::Impl::linger() {
        around.sleep(kShortestPause)) {
     std::map<int, std::string> present, begun;
     if (!list(folder(kPresent), false, &present).ok() ||
-        !list(folder(kBegun), false, &begun).ok())
+        !list(folder(kBegun), true, &begun).ok())
       return;
-    auto needsStore = [&](const auto &one) { return !begun.count(one.first); };
+    auto needsStore = [&](const auto &one) {
+      auto found = begun.find(one.first);
+      return found == begun.end() ||
+             std::atoi(found->second.c_str()) < exchangesSince;
+    };
     if (std::none_of(present.begin(), present.end(), needsStore))
       return;
   }
@@ -102,6 +106,7 @@ void Membership::Impl::noteBegun() {
     return;
   PutRequest request;
   request.set_key(keyOf(kBegun, self));
+  request.set_value(std::to_string(exchangesSince));
   PutResponse response;
   (void)leases->put(request,
                     &response); // a chief that is gone waits for no one
@@ -320,8 +325,10 @@ void Membership::note(const std::string &line) const {
 }
 
 void Membership::endStart() {
-  if (!std::exchange(impl->isStarted, true))
+  if (!std::exchange(impl->isStarted, true)) {
+    impl->exchangesSince = 0;
     impl->noteBegun();
+  }
   impl->keepsRun = impl->options.store && impl->options.isElastic;
 }
 void Membership::watch(std::function<Status()> check) {

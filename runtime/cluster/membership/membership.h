@@ -112,11 +112,12 @@ public:
   /// already.
   static Status join(const MembershipOptions &options,
                      std::unique_ptr<Membership> *out);
-  /// Leaves. A chief waits a moment first for those that have not begun: where
-  /// the start has failed they find out why, and else they have what they need.
+  /// Leaves. A chief waits a moment first for those that have not begun, or not
+  /// read the last exchange: where the start has failed they find out why, and
+  /// else they have what they need.
   ~Membership();
   /// This process needs nothing of the store any more before the next
-  /// `regroup`.
+  /// `exchange` or `regroup`.
   void endStart();
   /// Whether tasks that are no members are there, and wait for the next
   /// meeting, as was seen within the last second or two. For the chief, under

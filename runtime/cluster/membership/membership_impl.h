@@ -44,7 +44,8 @@ inline constexpr std::chrono::seconds kFirstNote{2}, kNextNotes{30};
 /// Who is there, for as long as its lease; and what the first that saw all of
 /// them found, which is what all go by.
 inline constexpr char kPresent[] = "present", kRoll[] = "roll";
-/// Of an epoch: who needs nothing of a chief's store any more.
+/// Of an epoch: who needs nothing of a chief's store any more, and how many
+/// exchanges it has read since it has begun.
 inline constexpr char kBegun[] = "begun";
 /// All that a chief's store has. In a shared store a run's keys are in a folder
 /// below it. The names that follow are in that folder, or in this one.
@@ -284,6 +285,8 @@ struct Membership::Impl {
   /// It is the chief, as far as it knows. Otherwise the first member is.
   bool leads = false;
   bool isStarted = false;
+  /// Exchanges behind the start that this process has read; all have the same.
+  int exchangesSince = 0;
   /// The members keep what tells of the run, whoever is their chief.
   std::atomic<bool> keepsRun{false};
   bool isBack = false; // as takes a lost one's place

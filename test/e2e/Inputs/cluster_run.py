@@ -48,6 +48,18 @@ def finish_within(limit, workers):
     print(f"{'all over within' if seconds < limit else 'NOT over within'} {limit} s: {seconds:.2f} s")
 
 
+def end_job(told, reader):
+    """Ends what would train on, a while from now, and tells what became of each; the chief's lines are read already."""
+    tasks.wait_for_steps(folder, steps_done() + 200)
+    print(f"{len(scratch_folders(workers[0].pid))} folders held while it trained on")
+    workers[1].send_signal(signal.SIGTERM)
+    reader.join(240)
+    print(f"== worker 0: exit {workers[0].wait(240)}\n{''.join(told)}", end="")
+    for index, worker in enumerate(workers[1:], 1):
+        out, err = worker.communicate(timeout=240)
+        print(f"== worker {index}: exit {worker.returncode}\n{out}{err}", end="")
+
+
 def steps_done():
     return tasks.steps_done(folder)
 
@@ -156,9 +168,7 @@ elif case == "begin":
     # Worker 2 is lost, and WHO as those that are left begin the next epoch: the chief has
     # told that they have met, and none has done a step yet.
     workers = [start(index, ports) for index in range(3)]
-    told, met = [], threading.Event()
-    reader = threading.Thread(target=lambda: [(told.append(line), "going on with 2" in line and met.set()) for line in workers[0].stderr], daemon=True)
-    reader.start()
+    told, met, reader = tasks.listen(workers[0], "going on with 2")
     wait_for_steps(60)
     workers[2].kill()
     assert met.wait(240), told
@@ -174,25 +184,24 @@ elif case == "begin":
 elif case == "return":
     # Worker 2 is lost, and started again.
     workers = [start(index, ports) for index in range(3)]
+    told, met, reader = tasks.listen(workers[0], "going on with 3 workers")
     wait_for_steps(20)
     workers[2].kill()
     workers[2].wait()
     workers[2] = start(2, ports)
-    held = last = set()
-    while workers[0].poll() is None:
-        held, last = last, scratch_folders(workers[0].pid)
-        time.sleep(0.05)
-    print(f"{len(held)} folders held while it trained on")
-    finish_within(90, workers)
+    tasks.wait_for("worker 2 is taken in", met.is_set)
+    end_job(told, reader)
 elif case == "refuse":
     # Worker 2 is lost, and started again with another learning rate.
     workers = [start(index, ports) for index in range(3)]
+    told, _, reader = tasks.listen(workers[0], "")
     wait_for_steps(20)
     workers[2].kill()
     workers[2].wait()
     arguments = [argument.replace("lr=0.002", "lr=0.003") for argument in arguments]
     workers[2] = start(2, ports)
-    finish_within(90, workers)
+    tasks.wait_for("worker 2 is refused", lambda: workers[2].poll() is not None)
+    end_job(told, reader)
 elif case == "prepare":
     # What is to be trained by one worker less is being compiled when one is lost.
     workers = [start(index, ports) for index in range(3)]

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 held = []
@@ -47,6 +48,14 @@ def start(cluster, job, index, folder, arguments, **environment):
         fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which Python 3.9 does not name
     started.append(task)
     return task
+
+
+def listen(task, text):
+    """The lines that a task writes, an event that is set by `text` in one, and who reads them."""
+    task.told, heard = [], threading.Event()
+    reader = threading.Thread(target=lambda: [(task.told.append(line), text in line and heard.set()) for line in task.stderr], daemon=True)
+    reader.start()
+    return task.told, heard, reader
 
 
 def start_coordinator(address, *more):
@@ -101,18 +110,27 @@ def wait_for(what, find, interval=0.05):
     """The first of what `find` returns that is true."""
     # What takes a second alone takes many on a machine with other work.
     end = time.monotonic() + 240
+    over = False
     while time.monotonic() < end:
         found = find()
         if found:
             return found
+        # What none is there for any more does not come.
+        if over:
+            break
+        over = bool(started) and all(task.poll() is not None for task in started)
         time.sleep(interval)
     # What the tasks have said tells why.
     for task in started:
         ended = task.poll()
         task.kill()
-        said = task.stderr.read() if task.stderr and not task.stderr.closed else ""
+        if hasattr(task, "told"):
+            time.sleep(0.5)  # what it says last is being read
+            said = "".join(task.told)
+        else:
+            said = task.stderr.read() if task.stderr and not task.stderr.closed else ""
         print(f"== {'still there' if ended is None else f'exit {ended}'}\n{said}", file=sys.stderr)
-    raise SystemExit(f"not within four minutes: {what}")
+    raise SystemExit(f"{'all tasks are over before' if over else 'not within four minutes'}: {what}")
 
 
 def wait_for_steps(folder, count):

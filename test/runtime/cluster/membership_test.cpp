@@ -101,13 +101,16 @@ TEST_F(MembershipTest, AllMeetAndExchange) {
   }
 }
 
+/// Of a chief that leaves however long it takes.
+struct PatientSurroundings : SystemSurroundings {
+  Clock::time_point now() override { return stands ? end : system.now(); }
+  std::atomic<bool> stands{false};
+  const Clock::time_point end = system.now();
+};
+
 // One that is slow still asks the store of a chief that is done.
 TEST_F(MembershipTest, AChiefServesUntilAllHaveBegun) {
-  struct : SystemSurroundings {
-    Clock::time_point now() override { return stands ? end : system.now(); }
-    std::atomic<bool> stands{false};
-    const Clock::time_point end = system.now();
-  } patient;
+  PatientSurroundings patient;
   options[0].surroundings = &patient;
   joinAll(3, [&](int i, Membership &membership) {
     std::vector<std::vector<std::string>> all;
@@ -125,6 +128,34 @@ TEST_F(MembershipTest, AChiefServesUntilAllHaveBegun) {
     membership.endStart();
     patient.stands =
         i == 0 || patient.stands; // it leaves, however long it takes
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
+}
+
+// Also where they have begun, and agree on something later.
+TEST_F(MembershipTest, AChiefServesUntilAllHaveReadTheLastExchange) {
+  struct : SystemSurroundings {
+    Clock::time_point now() override {
+      if (isSlow)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return system.now();
+    }
+    std::atomic<bool> isSlow{false};
+  } slow;
+  PatientSurroundings patient;
+  options[0].surroundings = &patient;
+  options[1].surroundings = &slow;
+  std::atomic<int> begun{0};
+  joinAll(3, [&](int i, Membership &membership) {
+    membership.endStart();
+    for (++begun; begun < 3;)
+      std::this_thread::yield();
+    slow.isSlow = true; // between what it puts and what it reads, too
+    std::vector<std::vector<std::string>> all;
+    Status met = membership.exchange("stop", {std::to_string(i)}, &all);
+    EXPECT_TRUE(met.ok()) << i << ": " << met.message();
+    patient.stands = i == 0 || patient.stands;
   });
   for (const Status &one : status)
     EXPECT_TRUE(one.ok()) << one.message();
