@@ -143,11 +143,11 @@ Status makeFolders(const std::string &path, bool durable = false);
 /// Removes a folder with all in it, or a file; nothing there is fine.
 void removeAll(const std::string &path);
 
-/// Gives the folder `from` the name `to` and sets `taken`; or leaves it where it
-/// is, where what has that name already is good by `isGood`. What is not goes to
-/// `aside`, a free name of the same file system. Of several processes that offer
-/// one the first is taken, and nobody finds a part of one, or loses what it has
-/// found.
+/// Gives the folder `from` the name `to` and sets `taken`; or leaves it where
+/// it is, where what has that name already is good by `isGood`. What is not
+/// goes to `aside`, a free name of the same file system. Of several processes
+/// that offer one the first is taken, and nobody finds a part of one, or loses
+/// what it has found.
 Status offerFolder(const std::string &from, const std::string &to,
                    const std::function<bool()> &isGood,
                    const std::string &aside, bool *taken);

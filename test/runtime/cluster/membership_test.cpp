@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/client.h"
 #include "runtime/cluster/membership/membership.h"
-#include "test/runtime/cluster/reserved_port.h"
+#include "test/runtime/cluster/membership_fixture.h"
 #include "test/runtime/cluster/system_surroundings.h"
 #include <atomic>
 #include <gmock/gmock.h>
@@ -29,42 +29,6 @@ JobSecret makeSecret(const std::string &text) {
   EXPECT_TRUE(JobSecret::fromText(text, "a test", &secret).ok());
   return secret;
 }
-
-class MembershipTest : public testing::Test {
-protected:
-  void SetUp() override {
-    for (int i = 0; i < 3; ++i) {
-      // Only the chief's is listened at.
-      spec.of(Job::Worker).push_back({"127.0.0.1", i == 0 ? int(port) : i});
-      options[i].timeout = 20;
-    }
-    for (int i = 0; i < 3; ++i)
-      enter(i, i);
-  }
-  void enter(int i, int index) {
-    options[i].spec = spec;
-    options[i].spec.self = Task{Job::Worker, index};
-  }
-  /// Runs `use` for each member that joins; all of them at once.
-  void joinAll(int count,
-               const std::function<void(int, Membership &)> &use = nullptr) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i)
-      threads.emplace_back([this, i, use] {
-        std::unique_ptr<Membership> membership;
-        status[i] = Membership::join(options[i], &membership);
-        if (status[i].ok() && use)
-          use(i, *membership);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-  }
-
-  const ReservedPort port;
-  ClusterSpec spec;
-  MembershipOptions options[3];
-  Status status[3];
-};
 
 } // namespace
 
@@ -99,66 +63,6 @@ TEST_F(MembershipTest, AllMeetAndExchange) {
       EXPECT_THAT(all[i][j], testing::ElementsAre(std::string("\0x", 2),
                                                   std::to_string(j)));
   }
-}
-
-/// Of a chief that leaves however long it takes.
-struct PatientSurroundings : SystemSurroundings {
-  Clock::time_point now() override { return stands ? end : system.now(); }
-  std::atomic<bool> stands{false};
-  const Clock::time_point end = system.now();
-};
-
-// One that is slow still asks the store of a chief that is done.
-TEST_F(MembershipTest, AChiefServesUntilAllHaveBegun) {
-  PatientSurroundings patient;
-  options[0].surroundings = &patient;
-  joinAll(3, [&](int i, Membership &membership) {
-    std::vector<std::vector<std::string>> all;
-    Status met = membership.exchange("test", {"yes"}, &all);
-    EXPECT_TRUE(met.ok()) << met.message();
-    if (i == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      auto store = systemSurroundings().connect(
-          {{spec.of(Job::Worker)[0].text()}, 5000, {}});
-      etcdserverpb::RangeRequest request;
-      request.set_key("any");
-      etcdserverpb::RangeResponse response;
-      EXPECT_TRUE(store->range(request, &response).ok());
-    }
-    membership.endStart();
-    patient.stands =
-        i == 0 || patient.stands; // it leaves, however long it takes
-  });
-  for (const Status &one : status)
-    EXPECT_TRUE(one.ok()) << one.message();
-}
-
-// Also where they have begun, and agree on something later.
-TEST_F(MembershipTest, AChiefServesUntilAllHaveReadTheLastExchange) {
-  struct : SystemSurroundings {
-    Clock::time_point now() override {
-      if (isSlow)
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      return system.now();
-    }
-    std::atomic<bool> isSlow{false};
-  } slow;
-  PatientSurroundings patient;
-  options[0].surroundings = &patient;
-  options[1].surroundings = &slow;
-  std::atomic<int> begun{0};
-  joinAll(3, [&](int i, Membership &membership) {
-    membership.endStart();
-    for (++begun; begun < 3;)
-      std::this_thread::yield();
-    slow.isSlow = true; // between what it puts and what it reads, too
-    std::vector<std::vector<std::string>> all;
-    Status met = membership.exchange("stop", {std::to_string(i)}, &all);
-    EXPECT_TRUE(met.ok()) << i << ": " << met.message();
-    patient.stands = i == 0 || patient.stands;
-  });
-  for (const Status &one : status)
-    EXPECT_TRUE(one.ok()) << one.message();
 }
 
 TEST_F(MembershipTest, WhoIsMissingIsNamedWithItsAddress) {
