@@ -143,6 +143,11 @@ Status makeFolders(const std::string &path, bool durable = false);
 /// Removes a folder with all in it, or a file; nothing there is fine.
 void removeAll(const std::string &path);
 
+/// Gives the folder `from` the name `to`; what had that name, if anything, is at
+/// `from` afterwards. In one step where the file system can exchange names.
+/// After an error what had the name has it.
+Status replaceFolder(const std::string &from, const std::string &to);
+
 /// Gives the folder `from` the name `to` and sets `taken`; or leaves it where
 /// it is, where what has that name already is good by `isGood`. What is not
 /// goes to `aside`, a free name of the same file system. Of several processes

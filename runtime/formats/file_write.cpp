@@ -149,6 +149,34 @@ Status makeFolders(const std::string &path, bool durable) {
   return Status();
 }
 
+static Status renamed(const std::string &to, int error) {
+  return error == 0
+             ? Status()
+             : Status::error(StatusCode::Unavailable, "cannot rename folder",
+                             to, std::strerror(error),
+                             "check the folder's permissions");
+}
+
+Status replaceFolder(const std::string &from, const std::string &to) {
+  auto rename = [](const std::string &one, const std::string &other,
+                   unsigned flags = 0) {
+    return fileSystem().rename(one, other, flags) == 0 ? 0 : errno;
+  };
+  int error = rename(from, to, RENAME_EXCHANGE);
+  if (error == ENOENT) // There is nothing to exchange it for.
+    error = rename(from, to);
+  if (error != EINVAL && error != ENOSYS)
+    return renamed(to, error);
+  const std::string old = from + ".old";
+  const bool replaces = pathExists(to);
+  error = replaces ? rename(to, old) : 0;
+  if (error == 0 && (error = rename(from, to)) != 0 && replaces)
+    (void)rename(old, to);
+  else if (error == 0 && replaces)
+    error = rename(old, from);
+  return renamed(to, error);
+}
+
 Status offerFolder(const std::string &from, const std::string &to,
                    const std::function<bool()> &isGood,
                    const std::string &aside, bool *taken) {
@@ -166,11 +194,7 @@ Status offerFolder(const std::string &from, const std::string &to,
   }
   if (error != 0 && another())
     error = 0;
-  return error == 0
-             ? Status()
-             : Status::error(StatusCode::Unavailable, "cannot rename folder",
-                             to, std::strerror(error),
-                             "check the folder's permissions");
+  return renamed(to, error);
 }
 
 void removeAll(const std::string &path) { fileSystem().removeAll(path); }

@@ -12,10 +12,8 @@
 #include "runtime/formats/sha256.h"
 #include "runtime/formats/text_file.h"
 #include "test/runtime/files_fixture.h"
-#include <atomic>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace dist;
@@ -36,55 +34,6 @@ TEST_F(FilesTest, AreReadOrMapped) {
   // Files that the kernel makes up have no size.
   ASSERT_TRUE(FileBytes::open("/proc/cpuinfo", &read).ok());
   EXPECT_GT(read->bytes().size(), 10u);
-}
-
-// Several processes that compile one model at once give their packages the same
-// name, while others load it.
-TEST_F(FilesTest, OfFoldersThatAreOfferedTheFirstIsTakenAndNoneIsLost) {
-  constexpr int kRounds = 100, kThreads = 4;
-  std::atomic<int> taken{0}, failed{0}, missing{0};
-  for (int round = 0; round < kRounds; ++round) {
-    const std::string name = std::to_string(round), to = folder / ("to" + name);
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < kThreads; ++thread)
-      threads.emplace_back([&, thread] {
-        const std::string from = "from" + name + "-" + std::to_string(thread);
-        put(from + "/file", "good");
-        auto isGood = [&] { return contents(to + "/file") == "good"; };
-        bool isTaken = false;
-        failed += !offerFolder(folder / from, to, isGood,
-                               folder / (from + ".old"), &isTaken)
-                       .ok();
-        taken += isTaken;
-        missing += !isGood();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-  }
-  EXPECT_EQ(taken, kRounds);
-  EXPECT_EQ(failed, 0);
-  EXPECT_EQ(missing, 0);
-}
-
-TEST_F(FilesTest, AFolderThatIsNotGoodGivesWayToTheOneOffered) {
-  put("from/file", "good");
-  put("to/file", "bad");
-  const std::string to = folder / "to", aside = folder / "aside";
-  bool taken = false;
-  ASSERT_TRUE(offerFolder(
-                  folder / "from", to,
-                  [&] { return contents(to + "/file") == "good"; }, aside,
-                  &taken)
-                  .ok());
-  EXPECT_TRUE(taken);
-  EXPECT_EQ(contents(to + "/file"), "good");
-  EXPECT_EQ(contents(aside + "/file"), "bad");
-  // One that is not there is an error that names it.
-  Status status = offerFolder(
-      folder / "none", folder / "new", [] { return true; }, aside, &taken);
-  EXPECT_FALSE(taken);
-  EXPECT_NE(status.message().find("cannot rename folder"), std::string::npos);
-  EXPECT_NE(status.message().find("new"), std::string::npos);
 }
 
 TEST_F(FilesTest, TextsAreReadWholeOrRefused) {

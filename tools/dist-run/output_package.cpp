@@ -164,13 +164,7 @@ Status writePackage(const std::string &package,
   DIST_RETURN_IF_ERROR(writeDigests(package, beside));
   DIST_RETURN_IF_ERROR(flushToDisk(beside));
   // In one step, so that a crash leaves the old package or the new one.
-  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, name.c_str(),
-                RENAME_EXCHANGE) != 0) {
-    removeAll(name);
-    if (::rename(beside.c_str(), name.c_str()) != 0)
-      return cannotWrite(target, std::strerror(errno));
-    remover.path.clear();
-  }
+  DIST_RETURN_IF_ERROR(replaceFolder(beside, name));
   return flushToDisk(parentFolder(name));
 }
 
