@@ -143,8 +143,8 @@ Status makeFolders(const std::string &path, bool durable = false);
 /// Removes a folder with all in it, or a file; nothing there is fine.
 void removeAll(const std::string &path);
 
-/// Gives the folder `from` the name `to`; what had that name, if anything, is at
-/// `from` afterwards. In one step where the file system can exchange names.
+/// Gives the folder `from` the name `to`; what had that name, if anything, is
+/// at `from` afterwards. In one step where the file system can exchange names.
 /// After an error what had the name has it.
 Status replaceFolder(const std::string &from, const std::string &to);
 

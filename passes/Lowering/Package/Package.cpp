@@ -14,12 +14,10 @@
 #include "runtime/core/manifest_bytes.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/package_files.h"
+#include "runtime/formats/file.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -167,28 +165,6 @@ static bool isReplaceable(const std::string &target) {
   return !code && (isEmpty || fs::exists(target + "/manifest"));
 }
 
-/// Puts the folder `fresh` in the place of `target`; what was there is left at
-/// `fresh`. Others see the old folder or the new one, never none.
-static std::error_code putInPlace(const std::string &fresh,
-                                  const std::string &target) {
-  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(),
-                RENAME_EXCHANGE) == 0)
-    return {};
-  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
-    return {errno, std::generic_category()};
-  // Nothing to exchange with, or a file system that cannot: a folder is
-  // replaced by renaming only when it is empty.
-  std::string old = fresh + ".old";
-  bool existed = llvm::sys::fs::exists(target);
-  if (existed)
-    if (std::error_code code = llvm::sys::fs::rename(target, old))
-      return code;
-  std::error_code code = llvm::sys::fs::rename(fresh, target);
-  if (existed)
-    (void)llvm::sys::fs::rename(old, code ? target : fresh);
-  return code;
-}
-
 LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
                                          const LoweringOptions &options,
                                          StringRef folder, ModuleOp few) {
@@ -207,9 +183,10 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
            << fresh << ": " << code.message();
   LogicalResult result = writePackage(module, few, options, fresh);
   if (succeeded(result))
-    if (std::error_code code = putInPlace(fresh, target))
-      result = emitFileError(module, "cannot make the package ")
-               << target << ": " << code.message();
+    if (::dist::Status placed = ::dist::replaceFolder(fresh, target);
+        !placed.ok())
+      result = emitFileError(module, "cannot make the package: ")
+               << placed.message();
   // The new folder after a failure, the old one after a success.
   (void)llvm::sys::fs::remove_directories(fresh);
   return result;
