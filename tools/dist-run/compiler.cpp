@@ -79,7 +79,7 @@ Status runCompiler(const std::vector<std::string> &words,
     // Until it is known which process to kill.
     Shield shield("starting the compiler");
     pid_t parent = getpid();
-    child = fork();
+    child = forkHearing();
     if (child == 0) {
       // A group of its own: with the compiler goes what it has started.
       // And with this process goes the compiler, however that ends.

@@ -94,6 +94,9 @@ private:
   bool isFatal(size_t worker) const;
   /// Those that are left have to end.
   bool isOver() const;
+  /// Whether what was passed on, SIGINT or SIGTERM, ended one of them before it
+  /// could stop together with the others, and no state was saved meanwhile.
+  bool wasBrokenOff(int signal) const;
   void passOn(Worker &worker);
   void reap();
   void signalAll(int signal);
@@ -266,6 +269,20 @@ bool Workers::isOver() const {
   if (canLoseChief)
     return std::any_of(workers.begin(), workers.end(), hasFinished);
   return firstFailed >= 0 || (isChiefs && workers[0].hasEnded);
+}
+
+bool Workers::wasBrokenOff(int signal) const {
+  auto exitedWith = [&](int code) {
+    return std::any_of(workers.begin(), workers.end(), [&](const Worker &it) {
+      return WIFEXITED(it.status) && WEXITSTATUS(it.status) == code;
+    });
+  };
+  // Before it watches for signals they end it as ever.
+  bool isKilled =
+      std::any_of(workers.begin(), workers.end(), [&](const Worker &it) {
+        return WIFSIGNALED(it.status) && WTERMSIG(it.status) == signal;
+      });
+  return (isKilled || exitedWith(128 + signal)) && !exitedWith(kResumableExit);
 }
 
 void Workers::judge() {
@@ -441,6 +458,9 @@ int Workers::wait() {
   judge();
   if (firstFailed < 0)
     return 0;
+  // The others' failures are those of peers that were ended.
+  if (int signal = interruptedBy(); signal && wasBrokenOff(signal))
+    return 128 + signal;
   const Worker &failed = workers[firstFailed];
   bool isKilled = WIFSIGNALED(failed.status);
   int code = isKilled ? exitCodeOf(StatusCode::Unavailable)
