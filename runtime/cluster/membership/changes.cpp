@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/membership/changes.h"
+#include <algorithm>
 
 using namespace etcdserverpb;
 
 namespace dist::cluster {
+
+/// Of one that nobody waits for meanwhile.
+static constexpr size_t kMostPuts = 4096;
 
 void StoreChanges::follow(Store &store, const RangeRequest &keys) {
   if (isTried)
@@ -35,17 +39,39 @@ bool StoreChanges::areTold() {
   return isLive;
 }
 
-bool StoreChanges::await(std::chrono::milliseconds most) {
+bool StoreChanges::isNews(const Awaited &awaited) const {
+  if (hasOther || !isLive)
+    return true;
+  auto isElsewhere = [&](const std::string &key) {
+    return awaited.folder.empty() ||
+           key.compare(0, awaited.folder.size(), awaited.folder) != 0;
+  };
+  return std::any_of(puts.begin(), puts.end(), isElsewhere) ||
+         (!awaited.keys.empty() &&
+          std::includes(puts.begin(), puts.end(), awaited.keys.begin(),
+                        awaited.keys.end()));
+}
+
+bool StoreChanges::await(std::chrono::milliseconds most,
+                         const Awaited &awaited) {
   std::unique_lock<std::mutex> lock(mutex);
-  wake.wait_for(lock, most, [this] { return hasChanged || !isLive; });
-  const bool isDue = hasChanged || !isLive;
-  hasChanged = false;
+  const bool isDue = wake.wait_for(lock, most, [&] { return isNews(awaited); });
+  if (isDue) {
+    puts.clear();
+    hasOther = false;
+  }
   return isDue;
+}
+
+void StoreChanges::forget() {
+  std::lock_guard<std::mutex> guard(mutex);
+  puts.clear();
+  hasOther = false;
 }
 
 std::optional<std::string> StoreChanges::takeReason() {
   std::lock_guard<std::mutex> guard(mutex);
-  if (!reason || isReasonTaken)
+  if (!reason || isReasonTaken || !std::exchange(isReasonDue, true))
     return std::nullopt;
   isReasonTaken = true;
   return reason;
@@ -55,10 +81,17 @@ void StoreChanges::hear(const WatchResponse &response) {
   std::lock_guard<std::mutex> guard(mutex);
   // What came before the watch did is told by nobody: it is a change, too.
   isLive |= response.created();
-  if (isLive)
+  if (isLive) {
     reason.reset();
-  hasChanged |= response.created() || response.events_size() > 0;
-  if (hasChanged)
+    isReasonDue = false;
+  }
+  hasOther |= response.created();
+  for (const mvccpb::Event &event : response.events())
+    if (event.type() == mvccpb::Event::PUT && puts.size() < kMostPuts)
+      puts.insert(event.kv().key());
+    else
+      hasOther = true;
+  if (response.created() || response.events_size() > 0)
     wake.notify_all();
 }
 

@@ -13,9 +13,19 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace dist::cluster {
+
+/// Which puts of keys are no news by themselves.
+struct Awaited {
+  /// Those that begin so, until all of `keys`, which do, have been put; empty:
+  /// each put is news.
+  std::string folder;
+  /// None: those of the folder never are.
+  std::set<std::string> keys;
+};
 
 /// A watch of a store's keys, for one thread that reads them again when one of
 /// them has changed, instead of asking all the time.
@@ -28,22 +38,30 @@ public:
   void tryAgain();
   /// False: the store tells of nothing, so that it has to be asked.
   bool areTold();
-  /// Returns when something has changed since the last time that this returned
-  /// true, or may have without being told; false: nothing has for so long.
-  bool await(std::chrono::milliseconds most);
-  /// Why the store does not tell; once, however often it is tried.
+  /// Returns when there is news since the last time that this returned true, or
+  /// since `forget`, or may be without being told; false: there was none for so
+  /// long. A deletion always is news.
+  bool await(std::chrono::milliseconds most, const Awaited &awaited);
+  /// What has been told by now will be read.
+  void forget();
+  /// Why the store does not tell; once, however often it is tried, and not the
+  /// first time that it is asked for: where that store has ended, who reads it
+  /// in between finds that out.
   std::optional<std::string> takeReason();
 
 private:
   void hear(const etcdserverpb::WatchResponse &response);
   void end(const std::string &why);
+  bool isNews(const Awaited &awaited) const;
 
   std::mutex mutex;
   std::condition_variable wake;
   bool isTried = false;
   bool isLive = false; // the store has said that it tells from now on
-  bool hasChanged = false;
-  bool isReasonTaken = false;
+  /// What has been put since, and whether there is other news.
+  std::set<std::string> puts;
+  bool hasOther = false;
+  bool isReasonDue = false, isReasonTaken = false;
   std::optional<std::string> reason;
   std::unique_ptr<Store::Watch> watch; // ends first
 };

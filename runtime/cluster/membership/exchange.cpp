@@ -27,7 +27,8 @@ StoreResult Membership::Impl::putOwn(const std::string &what,
   return result;
 }
 
-Status Membership::Impl::wait(const std::vector<int> &missing) {
+Status Membership::Impl::wait(const std::vector<int> &missing,
+                              const std::string &folder) {
   Clock::time_point now = around.now();
   bool isLate = options.timeout > 0 &&
                 now - begin > std::chrono::duration<double>(options.timeout);
@@ -47,7 +48,10 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
     options.note("waiting for " + names);
     nextNote = now + kNextNotes;
   }
-  pauseUntilChange(pause, [&] {
+  Awaited awaited{folder, {}};
+  for (int member : missing)
+    awaited.keys.insert(folder + std::to_string(numbers[member]));
+  pauseUntilChange(pause, awaited, [&] {
     return (check && !check().ok()) ||
            (options.timeout > 0 && isPast(options.timeout)) ||
            (options.note && around.now() > nextNote);
@@ -57,6 +61,7 @@ Status Membership::Impl::wait(const std::vector<int> &missing) {
 }
 
 void Membership::Impl::pauseUntilChange(milliseconds pause,
+                                        const Awaited &awaited,
                                         const std::function<bool()> &isDue) {
   // Not while there is no connection yet, which a watch would wait for.
   if (lease != 0)
@@ -71,7 +76,7 @@ void Membership::Impl::pauseUntilChange(milliseconds pause,
     return;
   }
   for (Clock::time_point end = around.now() + kLongestTrust;
-       !changes.await(kLongestPause) && around.now() < end;) {
+       !changes.await(kLongestPause, awaited) && around.now() < end;) {
     // As between two calls: this process may be stopped meanwhile.
     const Clock::time_point now = around.now();
     noteNap(now - lastCall);
@@ -126,7 +131,7 @@ Status Membership::Impl::waitForAll(const std::string &folder,
     for (int member = 0; member < int(numbers.size()); ++member)
       if (!found.count(member))
         missing.push_back(member);
-    DIST_RETURN_IF_ERROR(wait(missing));
+    DIST_RETURN_IF_ERROR(wait(missing, folder));
   }
 }
 

@@ -205,11 +205,13 @@ struct Membership::Impl {
   /// has left.
   Status waitForAll(const std::string &folder,
                     std::map<int, std::string> *values);
-  /// Tells of who is waited for; an error when it is too late.
-  Status wait(const std::vector<int> &missing);
-  /// Returns when what others have put may have changed, `isDue`, or now and
+  /// Tells of who is waited for; an error when it is too late. `folder`: where
+  /// they are to put something, which is news when all have; empty: all that
+  /// anyone puts is.
+  Status wait(const std::vector<int> &missing, const std::string &folder);
+  /// Returns when others may have put what is `awaited`, `isDue`, or now and
   /// then; `pause`: how long after which a store is asked that does not tell.
-  void pauseUntilChange(milliseconds pause,
+  void pauseUntilChange(milliseconds pause, const Awaited &awaited = {},
                         const std::function<bool()> &isDue = nullptr);
   void linger();
   void noteBegun();
@@ -337,6 +339,7 @@ struct Membership::Impl {
   Clock::time_point lastCall; // the end of the wait's newest
   void beginWait() {
     changes.tryAgain();
+    changes.forget();
     begin = lastCall = around.now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;

@@ -46,7 +46,7 @@ Status Membership::Impl::registerSelf() {
     if (result.code == StoreCode::Unauthenticated)
       return refuseSecret("the chief", where(chief),
                           options.secret.has_value());
-    if (Status status = wait({chief}); !status.ok())
+    if (Status status = wait({chief}, ""); !status.ok())
       return Status::error(
           status.code(), status.message(), "",
           result.message + (options.secret
@@ -257,7 +257,7 @@ Status Membership::Impl::callRoll() {
     for (int member = 0; member < int(numbers.size()); ++member)
       if (!present.count(member))
         missing.push_back(member);
-    DIST_RETURN_IF_ERROR(wait(missing));
+    DIST_RETURN_IF_ERROR(wait(missing, folder(kPresent)));
   }
 }
 
@@ -293,8 +293,11 @@ Status Membership::Impl::callAgain(const RegroupOptions &regrouping) {
     return isPast(regrouping.timeout) || (options.store && !leads) ||
            regrouping.lost() != lost;
   };
+  // Who has come is for the chief, which closes the roll.
+  auto awaited = [&] { return Awaited{leads ? "" : folder(kPresent), {}}; };
   beginWait();
-  for (chiefSince = begin;; pauseUntilChange(kShortestPause, isDue)) {
+  for (chiefSince = begin;;
+       pauseUntilChange(kShortestPause, awaited(), isDue)) {
     // Others have noticed later than the chief that there is something to do;
     // and one that has become the chief meanwhile has as long.
     const std::chrono::duration<double> patience(regrouping.timeout *

@@ -287,7 +287,7 @@ Status Membership::Impl::meetFirst(bool *isLate) {
         missing.push_back(member);
     if (missing.empty())
       missing.push_back(kept ? self : chief);
-    DIST_RETURN_IF_ERROR(wait(missing));
+    DIST_RETURN_IF_ERROR(wait(missing, hasEntered ? folder(kPresent) : ""));
   }
 }
 
