@@ -56,6 +56,18 @@ inline std::string nearestWord(const std::string &word,
   return best;
 }
 
+/// For an error of a name that is not known: which one was meant, or all that
+/// there are.
+inline std::string suggestWord(const std::string &word,
+                               const std::vector<std::string> &known) {
+  if (std::string near = nearestWord(word, known); !near.empty())
+    return "did you mean '" + near + "'?";
+  std::string all;
+  for (const std::string &name : known)
+    all += (all.empty() ? "there are " : ", ") + name;
+  return all;
+}
+
 } // namespace dist
 
 #endif // RUNTIME_CORE_NEAR_WORD_H

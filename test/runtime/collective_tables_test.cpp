@@ -97,6 +97,19 @@ TEST(CollectiveTable, ReadsWhatIsWritten) {
       2e-6);
 }
 
+TEST(CollectiveTable, HasNoFieldsBeyondThoseOfATime) {
+  File file(R"({"version": 1, "collectives": [
+    {"collective": "permute", "algorithm": "auto", "link": "network",
+     "ranks": 8, "bytes": 16, "second": 2e-6}]})");
+  CollectiveTable table;
+  const std::string message =
+      CollectiveTable::read(file.path, &table).message();
+  EXPECT_NE(message.find("line 3): there is no 'second'; did you mean "
+                         "'seconds'?"),
+            std::string::npos)
+      << message;
+}
+
 /// Pairs of ranks, and four of them.
 LinkTable readLinks() {
   File file(R"({"version": 1, "cores": 2, "levels": [

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/options/machine.h"
+#include "runtime/core/near_word.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/text_file.h"
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -78,6 +80,13 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
   auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return wrong("it is no JSON object");
+  std::vector<std::string> known;
+  for (const Field &field : fields)
+    known.push_back(field.name);
+  // One of them that is misspelt would have what stands for it.
+  for (auto &[name, value] : json.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return wrong("there is no '" + name + "'; " + suggestWord(name, known));
   for (const Field &field : fields) {
     auto found = json.find(field.name);
     if (found == json.end() && field.missing) {

@@ -13,7 +13,9 @@ namespace dist {
 Status LinkTable::read(const std::string &path, LinkTable *out) {
   TableFile file("the links",
                  "see --link-table in examples/guide/reading-explain.md");
-  DIST_RETURN_IF_ERROR(file.read(path, "levels"));
+  DIST_RETURN_IF_ERROR(file.read(path, "levels", {"cores"},
+                                 {"level", "ranks", "bytes_per_second",
+                                  "latency_seconds", "message_seconds"}));
   double cores = 0;
   DIST_RETURN_IF_ERROR(file.takeNumber("cores", 0, &cores));
   out->numCores = int64_t(std::min(cores, 1e6));

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/schedule/table_file.h"
+#include "runtime/core/near_word.h"
 #include "runtime/formats/text_file.h"
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -70,6 +72,7 @@ public:
   bool string(string_t &value) override {
     if (depth == inList || depth == outside)
       return refuse(expected());
+    current().lines.emplace(name, line);
     return current().texts.emplace(name, value).second || givenTwice();
   }
   bool binary(binary_t &) override { return refuse("it is no JSON"); }
@@ -123,6 +126,7 @@ private:
   bool add(double value) {
     if (depth == inList || depth == outside)
       return refuse(expected());
+    current().lines.emplace(name, line);
     return current().numbers.emplace(name, value).second || givenTwice();
   }
   std::string expected() const {
@@ -148,7 +152,18 @@ Status TableFile::wrong(int64_t line, const std::string &why) const {
                        path + ", line " + std::to_string(line), why, todo);
 }
 
-Status TableFile::read(const std::string &file, const std::string &listName) {
+Status TableFile::checkNames(const TableRow &row,
+                             const std::vector<std::string> &known) const {
+  for (auto &[name, line] : row.lines)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return wrong(line,
+                   "there is no '" + name + "'; " + suggestWord(name, known));
+  return Status();
+}
+
+Status TableFile::read(const std::string &file, const std::string &listName,
+                       const std::vector<std::string> &besideNames,
+                       const std::vector<std::string> &ofRows) {
   path = file;
   std::string bytes;
   DIST_RETURN_IF_ERROR(readText(file, &bytes));
@@ -171,6 +186,11 @@ Status TableFile::read(const std::string &file, const std::string &listName) {
     return wrong(1, "it is of version " +
                         nlohmann::json(version->second).dump() +
                         "; this build reads 1");
+  std::vector<std::string> known = {"version"};
+  known.insert(known.end(), besideNames.begin(), besideNames.end());
+  DIST_RETURN_IF_ERROR(checkNames(beside, known));
+  for (const TableRow &row : list)
+    DIST_RETURN_IF_ERROR(checkNames(row, ofRows));
   return Status();
 }
 

@@ -25,6 +25,7 @@ struct TableRow {
   int64_t line = 1;
   std::map<std::string, std::string> texts;
   std::map<std::string, double> numbers;
+  std::map<std::string, int64_t> lines; // of each
 };
 
 class TableFile {
@@ -34,7 +35,12 @@ public:
   TableFile(std::string what, std::string todo)
       : what(std::move(what)), todo(std::move(todo)) {}
 
-  Status read(const std::string &file, const std::string &list);
+  /// `beside`: the numbers that the file may have beside its list and version;
+  /// `ofRows`: what rows may have. Another name is an error: what it says would
+  /// be lost without a word.
+  Status read(const std::string &file, const std::string &list,
+              const std::vector<std::string> &beside,
+              const std::vector<std::string> &ofRows);
 
   /// Beside the list; `missing` where it is not there.
   Status takeNumber(const char *name, double missing, double *out) const;
@@ -54,6 +60,8 @@ public:
 
 private:
   friend class TableReader;
+  Status checkNames(const TableRow &row,
+                    const std::vector<std::string> &known) const;
   std::string what, todo, path;
   TableRow beside;
   std::vector<TableRow> list;

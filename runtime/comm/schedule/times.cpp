@@ -68,7 +68,9 @@ static Status takeNamed(const TableFile &file, const TableRow &row,
 Status CollectiveTable::read(const std::string &path, CollectiveTable *out) {
   TableFile file("the collectives' times",
                  "measure them: dist-run bench --collectives --output FILE");
-  DIST_RETURN_IF_ERROR(file.read(path, "collectives"));
+  DIST_RETURN_IF_ERROR(file.read(
+      path, "collectives", {},
+      {"collective", "algorithm", "link", "ranks", "bytes", "seconds"}));
   for (const TableRow &row : file.rows()) {
     CollectiveTime time;
     DIST_RETURN_IF_ERROR(takeNamed(
