@@ -229,7 +229,9 @@ Status Membership::Impl::chiefIsGone(const StoreResult &result) {
   if (options.store)
     return storeFails(result);
   char stopped[160];
-  if (double nap = self != chief && isAway(result) ? findNap() : 0; nap > 0) {
+  // Before the roll is closed nobody goes on without it.
+  const bool mayBeGivenUp = self != chief && !members.empty();
+  if (double nap = mayBeGivenUp && isAway(result) ? findNap() : 0; nap > 0) {
     std::snprintf(stopped, sizeof stopped,
                   "it was stopped for %.2g s; the chief has ended, or gone on "
                   "without it, meanwhile",

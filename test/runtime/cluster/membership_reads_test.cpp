@@ -16,6 +16,7 @@
 #include "runtime/cluster/membership/membership.h"
 #include "test/runtime/cluster/cluster_fixture.h"
 #include "test/runtime/cluster/system_surroundings.h"
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <list>
@@ -141,10 +142,12 @@ private:
 
 class Stillness final : public SystemSurroundings {
 public:
-  Clock::time_point now() override { return Clock::time_point(); }
+  Clock::time_point now() override {
+    return Clock::time_point() + ++looks * step;
+  }
   std::unique_ptr<Repeated> repeat(milliseconds,
                                    std::function<void()>) override {
-    return std::make_unique<Repeated>();
+    return nullptr; // nothing is
   }
   Status serve(const EtcdServerOptions &, std::shared_ptr<void> *) override {
     return Status();
@@ -154,6 +157,11 @@ public:
   }
 
   Hub hub;
+  /// What passes each time that someone looks.
+  std::chrono::seconds step{0};
+
+private:
+  std::atomic<int> looks{0};
 };
 
 class Meeting {
@@ -298,4 +306,13 @@ TEST(StoreChanges, AreNotMissedInAStoreThatIsGone) {
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_THAT(status.message(), testing::HasSubstr("it is gone"));
   EXPECT_TRUE(meeting.notes.empty()) << meeting.notes.front();
+}
+
+// Nor that this process was slow: nobody has begun without it.
+TEST(StoreChanges, OfWhoIsSlowAtTheStartAreTheChiefs) {
+  Meeting meeting(2, /*isShared=*/false);
+  meeting.around.step = std::chrono::seconds(1);
+  meeting.around.hub.goesWithWatch = true;
+  EXPECT_THAT(meeting.join(1).message(),
+              testing::HasSubstr("the cluster has no chief"));
 }
