@@ -20,6 +20,8 @@ Status checkOpenFiles(const ClusterSpec &spec, int devices, bool servesStore);
 /// The same of the processes of a cluster on this machine, and of the one that
 /// starts them.
 Status checkOpenFilesOfAll(int processes, int devices);
+/// The same of a process that serves a store, and is none of a cluster's.
+Status checkOpenFilesOfStore();
 
 } // namespace dist::cluster
 

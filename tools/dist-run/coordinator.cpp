@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/etcd/server.h"
 #include "runtime/cluster/network.h"
+#include "runtime/cluster/open_files.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/secret.h"
@@ -24,6 +25,7 @@ static Status serve(const Options &options,
                     std::unique_ptr<cluster::EtcdServer> *server) {
   cluster::Address address;
   DIST_RETURN_IF_ERROR(takeAddress(options, &address));
+  DIST_RETURN_IF_ERROR(cluster::checkOpenFilesOfStore());
   std::optional<cluster::JobSecret> secret;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {address}, &secret));
   cluster::EtcdServerOptions serving;
