@@ -42,9 +42,11 @@ bool StoreChanges::areTold() {
 bool StoreChanges::isNews(const Awaited &awaited) const {
   if (hasOther || !isLive)
     return true;
+  auto isIn = [](const std::string &key, const std::string &folder) {
+    return !folder.empty() && key.compare(0, folder.size(), folder) == 0;
+  };
   auto isElsewhere = [&](const std::string &key) {
-    return awaited.folder.empty() ||
-           key.compare(0, awaited.folder.size(), awaited.folder) != 0;
+    return !isIn(key, awaited.folder) && !isIn(key, awaited.ignored);
   };
   return std::any_of(puts.begin(), puts.end(), isElsewhere) ||
          (!awaited.keys.empty() &&

@@ -25,6 +25,8 @@ struct Awaited {
   std::string folder;
   /// None: those of the folder never are.
   std::set<std::string> keys;
+  /// Those that begin so never are; empty: there are none.
+  std::string ignored = "";
 };
 
 /// A watch of a store's keys, for one thread that reads them again when one of

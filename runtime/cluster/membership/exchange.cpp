@@ -75,8 +75,11 @@ void Membership::Impl::pauseUntilChange(milliseconds pause,
     around.sleep(pause);
     return;
   }
+  // A chief that ends asks for that by itself.
+  Awaited heard = awaited;
+  heard.ignored = folder(kBegun);
   for (Clock::time_point end = around.now() + kLongestTrust;
-       !changes.await(kLongestPause, awaited) && around.now() < end;) {
+       !changes.await(kLongestPause, heard) && around.now() < end;) {
     // As between two calls: this process may be stopped meanwhile.
     const Clock::time_point now = around.now();
     noteNap(now - lastCall);

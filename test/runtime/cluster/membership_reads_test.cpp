@@ -235,6 +235,13 @@ TEST_P(MembershipReads, AreAsManyOfAMemberHoweverManyThereAre) {
             12 * count);
   EXPECT_LE(meeting.readsOf([&](int i) { return meeting.exchange(i, "test"); }),
             12 * count);
+  // They say that they have begun, and from then on what they have read.
+  EXPECT_LE(meeting.readsOf([&](int i) {
+    meeting.members[i]->endStart();
+    DIST_RETURN_IF_ERROR(meeting.exchange(i, "stop"));
+    return meeting.exchange(i, "stop again");
+  }),
+            24 * count);
   // In a shared store they ask by the clock, too: for whose turn it is.
   if (!isShared)
     EXPECT_LE(meeting.readsOf([&](int i) { return meeting.regroup(i); }),
@@ -289,6 +296,9 @@ TEST(StoreChanges, TellWhenAllHaveComeThatAreAwaited) {
   put(hub, "/a/out");
   changes.forget();
   EXPECT_FALSE(hasNews(changes, {}));
+  put(hub, "/a/out");
+  EXPECT_FALSE(hasNews(changes, {"", {}, "/a/o"}));
+  changes.forget();
   // Who leaves.
   DeleteRangeRequest left;
   left.set_key("/a/in/1");
