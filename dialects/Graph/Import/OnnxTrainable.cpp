@@ -8,8 +8,9 @@
 // Float initializers in parameter slots are trained; in Add and Mul those of
 // more than one element that are no mask, and the one number that is the bias
 // of a layer of one unit; in Concat those that stand beside activations, as a
-// class token does. An initializer is followed through ops that only change its
-// form, repeat it, put several together or take parts of it.
+// class token does; in Div those that the norm of one divides (weight norm, the
+// classes of a cosine classifier). An initializer is followed through ops that
+// only change its form, repeat it, put several together or take parts of it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
@@ -66,6 +67,8 @@ constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape", "Cast",
 /// Of these, the ones that take parts, and ops that repeat.
 constexpr const char *kParts[] = {"Slice", "Split"};
 constexpr const char *kRepeats[] = {"Expand", "Tile"};
+/// Ops that keep a norm away from zero.
+constexpr const char *kBounds[] = {"Add", "Clip", "Max"};
 
 Slot findSlot(StringRef op, unsigned input) {
   for (const SlotRow &row : kSlots)
@@ -129,6 +132,7 @@ public:
 
 private:
   bool follow(const onnx::NodeProto &node);
+  void findNorm(const onnx::NodeProto &node);
   void classify(const onnx::NodeProto &node, int input, const Origin &from,
                 const std::string &place);
   /// Group norm as an instance norm between two reshapes, behind which the
@@ -145,6 +149,8 @@ private:
   llvm::StringMap<SmallVector<Origin, 1>> origin;
   /// Products with a matrix of one column: a single number added is their bias.
   llvm::StringSet<> columns;
+  /// Norms of initializers.
+  llvm::StringSet<> norms;
   /// What Reshape nodes give.
   llvm::StringSet<> reshaped;
 };
@@ -189,11 +195,29 @@ bool Classifier::follow(const onnx::NodeProto &node) {
   return true;
 }
 
+void Classifier::findNorm(const onnx::NodeProto &node) {
+  StringRef op = node.op_type();
+  if (node.output_size() != 1 || node.input_size() == 0)
+    return;
+  bool isNorm = op == "ReduceL2" && origin.contains(node.input(0));
+  bool passesOn = llvm::is_contained(kForms, op) ||
+                  llvm::is_contained(kRepeats, op) ||
+                  llvm::is_contained(kBounds, op);
+  isNorm |=
+      passesOn && llvm::any_of(node.input(), [&](const std::string &input) {
+        return norms.contains(input);
+      });
+  if (isNorm)
+    norms.insert(node.output(0));
+}
+
 void Classifier::classify(const onnx::NodeProto &node, int input,
                           const Origin &from, const std::string &place) {
   Trainability &state = result[from.name];
   const ::dist::HostArray &array = initializers.find(from.name)->second;
   Slot slot = findSlot(node.op_type(), input);
+  if (node.op_type() == "Div" && input == 0 && norms.contains(node.input(1)))
+    slot = Slot::Operand;
   if (from.repeated && slot != Slot::Operand && slot != Slot::Piece)
     slot = Slot::None;
   bool isNumber = ::dist::elementCount(array.shape) <= 1;
@@ -260,7 +284,10 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
 void Classifier::visit(const onnx::NodeProto &node) {
   if (node.op_type() == "Reshape" && node.output_size() == 1)
     reshaped.insert(node.output(0));
-  if ((!node.domain().empty() && node.domain() != "ai.onnx") || follow(node))
+  if (!node.domain().empty() && node.domain() != "ai.onnx")
+    return;
+  findNorm(node);
+  if (follow(node))
     return;
   const std::string &op = node.op_type();
   if (op == "MatMul" && node.input_size() == 2 && node.output_size() == 1)

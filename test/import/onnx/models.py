@@ -115,6 +115,26 @@ def stacked():
         value(11, "x", ["n", 4]), value(11, "z", ["n", 2]), value(12, "y", ["n", 1]), opset=18)
 
 
+def norms():
+    """Weights that are divided by their norm, as PyTorch's weight_norm and normalize have it, a gain
+    that is; `fixed` is divided by what no initializer is in, and divides `b`."""
+    return model(
+        node("ReduceL2", ["v", "one"], ["length"], keepdims=1), node("Div", ["v", "length"], ["unit"]),
+        node("Mul", ["unit", "g"], ["w"]), node("MatMul", ["x", "w"], ["h"]),
+        node("ReduceL2", ["c", "one"], ["size"], keepdims=1), node("Clip", ["size", "least"], ["some"]),
+        node("Expand", ["some", "like"], ["wide"]), node("Div", ["c", "wide"], ["classes"]),
+        node("MatMul", ["h", "classes"], ["o"]),
+        node("ReduceL2", ["v2", "one"], ["length2"], keepdims=0), node("Div", ["gain", "length2"], ["scale"]),
+        node("Mul", ["v2", "scale"], ["w2"]), node("MatMul", ["o", "w2"], ["p"]),
+        node("ReduceL2", ["p", "one"], ["own"], keepdims=1), node("Div", ["fixed", "own"], ["f"]),
+        node("Div", ["p", "b"], ["q"]), node("Add", ["f", "q"], ["y"]),
+        *[tensor(name, [4, 4], [0.1 * i + 0.1 for i in range(16)]) for name in ("v", "c", "v2")],
+        tensor("g", [4, 1], [0.5, 0.6, 0.7, 0.8]), tensor("gain", [4], [0.5, 0.6, 0.7, 0.8]),
+        tensor("fixed", [4], [0.5, 0.6, 0.7, 0.8]), tensor("b", [4], [0.5, 0.6, 0.7, 0.8]),
+        tensor("least", [], [1e-12]), tensor("one", [1], [1], "q"), tensor("like", [2], [4, 4], "q"),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 4]), opset=18)
+
+
 def inputs():
     """Two inputs whose exporter named the one batch anew at each, and a table of rows of their own."""
     return model(
@@ -148,6 +168,7 @@ MODELS = {
     "shapes": shapes,
     "inputs": inputs,
     "stacked": stacked,
+    "norms": norms,
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
