@@ -43,7 +43,12 @@ bool ClusterRun::isChief() const {
   return !impl || *impl->spec.self == impl->spec.chief();
 }
 
-void prepareCluster() { prepareUcx(); }
+void prepareCluster() {
+  prepareUcx();
+  holdWhileSharing([]() -> std::shared_ptr<void> {
+    return std::make_shared<Shield>("opening the network");
+  });
+}
 
 Status ClusterRun::find(const Options &options) {
   int processes = 1, servers = 0;

@@ -85,6 +85,25 @@ void limitUcxPorts(int first, int last) {
   allow(first, last);
 }
 
+/// Outlives all threads.
+static std::function<std::shared_ptr<void>()> &holdOfSharing() {
+  static auto *hold = new std::function<std::shared_ptr<void>()>;
+  return *hold;
+}
+
+void holdWhileSharing(std::function<std::shared_ptr<void>()> hold) {
+  holdOfSharing() = std::move(hold);
+}
+
+static ucs_status_t tryWorker(const ucx::Context &context,
+                              const ucp_worker_params_t &parameters,
+                              ucp_worker_h *out) {
+  std::shared_ptr<void> held;
+  if (holdOfSharing())
+    held = holdOfSharing()();
+  return ucp_worker_create(context.handle, &parameters, out);
+}
+
 Status ucx::makeWorker(const Context &context,
                        const ucp_worker_params_t &parameters,
                        ucp_worker_h *out) {
@@ -93,7 +112,7 @@ Status ucx::makeWorker(const Context &context,
     for (int port = firstPort; port <= lastPort; ++port) {
       if (port > 0)
         allow(port, port);
-      ucs_status_t status = ucp_worker_create(context.handle, &parameters, out);
+      ucs_status_t status = tryWorker(context, parameters, out);
       if (status == UCS_OK)
         return Status();
       *out = nullptr;

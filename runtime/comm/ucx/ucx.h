@@ -55,6 +55,12 @@ void prepareUcx();
 /// listen at, whatever the environment says of UCX's ports.
 void limitUcxPorts(int first, int last);
 
+/// What `hold` gives lives while an end takes memory that processes of this
+/// machine share. Until UCX has taken the memory's name away, which it does at
+/// once, a process that is ended leaves it behind: who ends itself by a signal
+/// puts that off so long. In as early a place.
+void holdWhileSharing(std::function<std::shared_ptr<void>()> hold);
+
 /// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network
 /// that does not open, what `exchange` met.
 Status makeUcxTransports(const UcxOptions &options,
