@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/agreement.h"
-#include "runtime/core/told.h"
+#include <cstring>
 
 namespace dist {
 
@@ -14,69 +14,172 @@ uint32_t allAxes(const manifest::Mesh &mesh) {
   return (1u << mesh.axes_size()) - 1;
 }
 
-Status Agreement::onDevices(
-    const std::function<Status(int number, Communicator &)> &job) const {
-  int devices = deviceCount(manifest.mesh());
-  if (localRanks.front() >= devices)
+/// Of these ranks; the mesh's host is the last one.
+static int countDevices(const std::vector<int> &localRanks,
+                        const manifest::Mesh &mesh) {
+  return int(localRanks.size()) - (localRanks.back() >= deviceCount(mesh));
+}
+
+Agreement::Agreement(const manifest::Manifest &manifest,
+                     const Placement &placement, int process,
+                     std::vector<std::unique_ptr<dist_rt_context>> &ranks,
+                     RankThreads &threads)
+    : manifest(manifest), placement(placement), process(process),
+      axes(allAxes(manifest.mesh())), ranks(ranks),
+      localRanks(placement.ranksOf(process)), threads(threads),
+      devices(countDevices(localRanks, manifest.mesh())) {}
+
+template <typename Job> Status Agreement::onDevices(Job &&job) {
+  if (devices.empty())
     return Status::error(StatusCode::InvalidArgument, "processes cannot agree",
                          manifest.model_name(),
                          "this one has the mesh's host alone",
                          "place a device beside it");
-  std::vector<Status> statuses(localRanks.size());
   DIST_RETURN_IF_ERROR(threads.run([&](int number) {
-    if (localRanks[number] < devices)
-      statuses[number] = job(number, *ranks[localRanks[number]]->communicator);
+    if (size_t(number) < devices.size())
+      devices[number].status = job(number);
   }));
-  for (Status &status : statuses)
-    DIST_RETURN_IF_ERROR(std::move(status));
+  for (Device &device : devices)
+    DIST_RETURN_IF_ERROR(std::move(device.status));
   return Status();
 }
 
-Status Agreement::agree(bool here, bool *everywhere) const {
-  std::vector<int32_t> flags(localRanks.size(), here);
-  DIST_RETURN_IF_ERROR(onDevices([&](int number, Communicator &communicator) {
-    return communicator.allReduce(sessionOp, &flags[number], 1, manifest::I32,
-                                  Reduction::Min, allAxes(manifest.mesh()));
-  }));
-  *everywhere = flags.front() != 0;
+Status Agreement::prepare() {
+  for (size_t number = 0; number < devices.size(); ++number) {
+    Device &device = devices[number];
+    device.titles.resize(deviceCount(manifest.mesh()));
+    DIST_RETURN_IF_ERROR(DenseAllReduce::prepare(
+        communicator(int(number)), sessionOp, 1, manifest::I32, Reduction::Min,
+        axes, &ranks[localRanks[number]]->goOn));
+    device.titling =
+        std::make_unique<DensePlan>(CollectiveKind::AllGather, sessionOp, axes,
+                                    manifest::U8, int64_t(sizeof(TextTitle)));
+    device.titling->what.piece.to_place = sizeof(TextTitle);
+    DIST_RETURN_IF_ERROR(device.titling->prepare(communicator(int(number))));
+  }
   return Status();
 }
 
-Status Agreement::exchange(int process, int processes, const std::string &mine,
-                           std::vector<std::string> *all) const {
-  int devices = deviceCount(manifest.mesh());
-  // Of each device its process, and how long the text is: the first device of a
-  // process sends it, the others say that they do not.
-  std::vector<std::vector<TextTitle>> titles(localRanks.size());
-  std::vector<std::vector<std::string>> texts(localRanks.size());
-  DIST_RETURN_IF_ERROR(onDevices([&](int number, Communicator &communicator) {
-    TextTitle own = {process, number == 0 ? int64_t(mine.size()) : -1};
-    titles[number].resize(devices);
-    DIST_RETURN_IF_ERROR(
-        communicator.allGather(sessionOp, &own, titles[number].data(),
-                               sizeof own, allAxes(manifest.mesh())));
-    texts[number].resize(processes);
-    for (int root = 0; root < devices; ++root) {
-      const TextTitle &title = titles[number][root];
+Status Agreement::agree(bool here, bool *everywhere) {
+  DIST_RETURN_IF_ERROR(onDevices([&](int number) {
+    int32_t &flag = devices[number].flag;
+    flag = here;
+    return ranks[localRanks[number]]->goOn->run(communicator(number), &flag);
+  }));
+  *everywhere = devices.front().flag != 0;
+  return Status();
+}
+
+/// The first device of a process sends what it says, the others tell that they
+/// do not.
+Status Agreement::title(int number, int64_t bytes) {
+  TextTitle own = {process, number == 0 ? bytes : -1};
+  Device &device = devices[number];
+  return device.titling->run(communicator(number), &own, device.titles.data());
+}
+
+//===----------------------------------------------------------------------===//
+// Texts
+//===----------------------------------------------------------------------===//
+
+Status Agreement::exchange(const std::string &mine,
+                           std::vector<std::string> *all) {
+  std::vector<std::vector<std::string>> texts(devices.size());
+  DIST_RETURN_IF_ERROR(onDevices([&](int number) -> Status {
+    DIST_RETURN_IF_ERROR(title(number, int64_t(mine.size())));
+    const std::vector<TextTitle> &titles = devices[number].titles;
+    texts[number].resize(placement.processes());
+    for (size_t root = 0; root < titles.size(); ++root) {
+      const TextTitle &title = titles[root];
       if (title.bytes < 0)
         continue;
-      if (title.process < 0 || title.process >= processes)
+      if (title.process < 0 || title.process >= placement.processes())
         return Status::error(StatusCode::Internal, "processes cannot agree",
                              manifest.model_name(),
                              "rank " + std::to_string(root) +
                                  " is of a process that is not placed");
       std::string &text = texts[number][title.process];
-      if (localRanks[number] == root)
+      if (localRanks[number] == int(root))
         text = mine;
       text.resize(title.bytes);
       if (!text.empty())
-        DIST_RETURN_IF_ERROR(communicator.broadcast(sessionOp, text.data(),
-                                                    title.bytes, root,
-                                                    allAxes(manifest.mesh())));
+        DIST_RETURN_IF_ERROR(communicator(number).broadcast(
+            sessionOp, text.data(), title.bytes, int(root), axes));
     }
     return Status();
   }));
   *all = std::move(texts.front());
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of steps
+//===----------------------------------------------------------------------===//
+
+Status Agreement::Blocks::prepare(Agreement &agreement,
+                                  const std::vector<int> &processes,
+                                  int64_t mostBytes) {
+  from = processes;
+  room = mostBytes;
+  devices = std::vector<Device>(agreement.devices.size());
+  for (size_t number = 0; number < devices.size(); ++number) {
+    devices[number].blocks.reset(new char[from.size() * size_t(room)]());
+    Plans *plans = nullptr;
+    DIST_RETURN_IF_ERROR(preparePlans(agreement, int(number), room, &plans));
+  }
+  return Status();
+}
+
+Status Agreement::Blocks::preparePlans(Agreement &agreement, int number,
+                                       int64_t blockBytes, Plans **out) {
+  Plans &plans = devices[number].plans[blockBytes];
+  *out = &plans;
+  for (size_t i = plans.size(); i < from.size(); ++i) {
+    auto plan =
+        std::make_unique<DensePlan>(CollectiveKind::Broadcast, sessionOp,
+                                    agreement.axes, manifest::U8, blockBytes);
+    plan->what.call.peer = agreement.placement.ranksOf(from[i]).front();
+    DIST_RETURN_IF_ERROR(plan->prepare(agreement.communicator(number)));
+    plans.push_back(std::move(plan));
+  }
+  return Status();
+}
+
+Status Agreement::Blocks::tellOn(Agreement &agreement, int number,
+                                 const char *mine) {
+  DIST_RETURN_IF_ERROR(agreement.title(number, bytes));
+  for (const TextTitle &title : agreement.devices[number].titles)
+    if (title.bytes >= 0 && title.bytes != bytes)
+      return Status::error(StatusCode::Internal, "processes cannot agree",
+                           "process " + std::to_string(title.process),
+                           "it made another number of steps");
+  if (bytes == 0)
+    return Status();
+  Plans *plans = nullptr;
+  DIST_RETURN_IF_ERROR(preparePlans(agreement, number, bytes, &plans));
+  for (size_t i = 0; i < from.size(); ++i) {
+    char *block = devices[number].blocks.get() + i * size_t(bytes);
+    if (from[i] == agreement.process)
+      std::memcpy(block, mine + i * size_t(bytes), bytes);
+    DIST_RETURN_IF_ERROR(
+        (*plans)[i]->run(agreement.communicator(number), block, block));
+  }
+  return Status();
+}
+
+Status Agreement::Blocks::tell(Agreement &agreement, void *blocks,
+                               int64_t told) {
+  if (told < 0 || told > room)
+    return Status::error(StatusCode::Internal, "processes cannot agree",
+                         agreement.manifest.model_name(),
+                         std::to_string(told) + " bytes are to be told, and " +
+                             std::to_string(room) + " were prepared");
+  bytes = told;
+  DIST_RETURN_IF_ERROR(agreement.onDevices([&](int number) {
+    return tellOn(agreement, number, static_cast<const char *>(blocks));
+  }));
+  std::memcpy(blocks, devices.front().blocks.get(),
+              from.size() * size_t(bytes));
   return Status();
 }
 

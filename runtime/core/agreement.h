@@ -8,8 +8,11 @@
 #define RUNTIME_CORE_AGREEMENT_H
 
 #include "runtime/core/package.h"
+#include "runtime/core/placement.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_threads.h"
+#include "runtime/core/told.h"
+#include <map>
 
 namespace dist {
 
@@ -18,29 +21,72 @@ uint32_t allAxes(const manifest::Mesh &mesh);
 
 /// The ranks of one process, by which it tells the others of the mesh, between
 /// two calls of programs. Each needs a device: the mesh's host is in no group
-/// of theirs.
+/// of theirs. What is said in each step is prepared, as programs' collectives.
 class Agreement {
 public:
-  Agreement(const manifest::Manifest &manifest,
-            std::vector<std::unique_ptr<dist_rt_context>> &ranks,
-            const std::vector<int> &localRanks, RankThreads &threads)
-      : manifest(manifest), ranks(ranks), localRanks(localRanks),
-        threads(threads) {}
+  Agreement(const manifest::Manifest &manifest, const Placement &placement,
+            int process, std::vector<std::unique_ptr<dist_rt_context>> &ranks,
+            RankThreads &threads);
 
-  /// See Session::agree and Session::exchange; `process` of `processes`.
-  Status agree(bool here, bool *everywhere) const;
-  Status exchange(int process, int processes, const std::string &mine,
-                  std::vector<std::string> *all) const;
+  /// In the communicators' generation, before anything else.
+  Status prepare();
+  /// See Session::agree and Session::exchange.
+  Status agree(bool here, bool *everywhere);
+  Status exchange(const std::string &mine, std::vector<std::string> *all);
+
+  /// What processes tell in a step; see Session::prepareTelling.
+  class Blocks {
+  public:
+    /// Errors: those of the communicators.
+    Status prepare(Agreement &agreement, const std::vector<int> &from,
+                   int64_t mostBytes);
+    /// See Telling::tell.
+    Status tell(Agreement &agreement, void *blocks, int64_t bytes);
+
+  private:
+    /// Of the processes that tell, for blocks of so many bytes.
+    using Plans = std::vector<std::unique_ptr<DensePlan>>;
+    Status preparePlans(Agreement &agreement, int number, int64_t bytes,
+                        Plans **out);
+    Status tellOn(Agreement &agreement, int number, const char *mine);
+
+    std::vector<int> from; // processes
+    int64_t room = 0;      // bytes of a block
+    int64_t bytes = 0;     // of which these are told now
+    /// By local device. Blocks that are shorter have plans from their first
+    /// time on.
+    struct Device {
+      std::map<int64_t, Plans> plans; // by bytes
+      std::unique_ptr<char[]> blocks;
+    };
+    std::vector<Device> devices;
+  };
 
 private:
-  /// Calls job(number, its communicator) on the local devices.
-  Status
-  onDevices(const std::function<Status(int number, Communicator &)> &job) const;
+  /// Calls job(number) on the local devices; the first error of one of them.
+  template <typename Job> Status onDevices(Job &&job);
+  Communicator &communicator(int number) const {
+    return *ranks[localRanks[number]]->communicator;
+  }
+  /// Gives all devices' titles, where each has its own.
+  Status title(int number, int64_t bytes);
 
   const manifest::Manifest &manifest;
+  const Placement placement;
+  const int process;
+  const uint32_t axes; // all
   std::vector<std::unique_ptr<dist_rt_context>> &ranks;
-  const std::vector<int> &localRanks;
+  const std::vector<int> localRanks;
   RankThreads &threads;
+
+  /// Of a local device.
+  struct Device {
+    int32_t flag = 0;
+    std::vector<TextTitle> titles; // by rank
+    std::unique_ptr<DensePlan> titling;
+    Status status;
+  };
+  std::vector<Device> devices;
 };
 
 } // namespace dist

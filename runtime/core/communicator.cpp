@@ -187,11 +187,11 @@ Status DenseAllReduce::prepare(Communicator &communicator, int32_t op,
                                int64_t count, DataType type,
                                Reduction reduction, uint32_t axes,
                                std::unique_ptr<DenseAllReduce> *out) {
-  std::unique_ptr<DenseAllReduce> made(new DenseAllReduce);
-  made->what = std::make_unique<DenseCollective>(
-      CollectiveKind::AllReduce, op, axes, type, count * byteSize(type));
-  made->what->call.reduction = reduction;
-  DIST_RETURN_IF_ERROR(communicator.prepare(made->what->call, &made->plan));
+  std::unique_ptr<DenseAllReduce> made(
+      new DenseAllReduce(CollectiveKind::AllReduce, op, axes, type,
+                         count * int64_t(byteSize(type))));
+  made->what.call.reduction = reduction;
+  DIST_RETURN_IF_ERROR(made->DensePlan::prepare(communicator));
   *out = std::move(made);
   return Status();
 }

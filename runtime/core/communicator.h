@@ -250,25 +250,44 @@ struct DenseCollective {
   int64_t axes[32];
 };
 
-/// An all-reduce in place, of what a step reduces beside its program's
-/// collectives: prepared with these, so that it takes no memory in the step.
-class DenseAllReduce {
+/// One that runs often, beside a program's collectives: prepared with these, so
+/// that it takes no memory in a step.
+class DensePlan {
+public:
+  DensePlan(CollectiveKind kind, int32_t op, uint32_t axes, DataType type,
+            int64_t bytes)
+      : what(kind, op, axes, type, bytes) {}
+  /// What is asked for, until it is prepared.
+  DenseCollective what;
+
+  Status prepare(Communicator &communicator) {
+    return communicator.prepare(what.call, &plan);
+  }
+  /// By the communicator that prepared it.
+  Status run(Communicator &communicator, const void *from, void *to) {
+    void *source = const_cast<void *>(from);
+    return communicator.run(*plan, &source, &to);
+  }
+  const CollectivePlan &prepared() const { return *plan; }
+
+private:
+  std::unique_ptr<CollectivePlan> plan;
+};
+
+/// An all-reduce in place.
+class DenseAllReduce : private DensePlan {
 public:
   static Status prepare(Communicator &communicator, int32_t op, int64_t count,
                         DataType type, Reduction reduction, uint32_t axes,
                         std::unique_ptr<DenseAllReduce> *out);
 
-  /// By the communicator that prepared it.
   Status run(Communicator &communicator, void *data) {
-    return communicator.run(*plan, &data, &data);
+    return DensePlan::run(communicator, data, data);
   }
-  const CollectivePlan &prepared() const { return *plan; }
+  using DensePlan::prepared;
 
 private:
-  DenseAllReduce() = default;
-
-  std::unique_ptr<DenseCollective> what;
-  std::unique_ptr<CollectivePlan> plan;
+  using DensePlan::DensePlan;
 };
 
 } // namespace dist

@@ -46,6 +46,8 @@ public:
   std::unique_ptr<VariableStore> store;
   bool mapsWeights = false;
   std::vector<std::unique_ptr<EntryPlan>> plans;
+  /// Null where all ranks are of this process.
+  std::unique_ptr<Agreement> agreement;
 
   std::mutex failureMutex;
   Status failure; // the first of a run
@@ -111,6 +113,8 @@ public:
   Status agree(bool here, bool *everywhere) override;
   Status exchange(const std::string &mine,
                   std::vector<std::string> *all) override;
+  Status prepareTelling(const std::vector<int> &from, int64_t mostBytes,
+                        std::unique_ptr<Telling> *out) override;
   Status readVariable(int index, Tensor *out) override;
   Status writeVariable(int index, const TensorView &value) override {
     return store->write(index, value);
@@ -169,6 +173,14 @@ private:
   Status prepareCollectives();
 
   Status checkGeneration() const;
+  /// Of processes that meet: when it fails, their generation has ended.
+  template <typename Job> Status meet(Job job) {
+    DIST_RETURN_IF_ERROR(checkGeneration());
+    Status status = job();
+    if (!status.ok())
+      endGeneration(status);
+    return status;
+  }
   void endGeneration(const Status &why);
   /// Keeps the first failure and frees the ranks that wait for this one.
   void fail(dist_rt_context &rank, const std::string &entry, int32_t code) {
@@ -304,6 +316,9 @@ Status PackageSession::start(const SessionOptions &options) {
   for (int rank : local)
     DIST_RETURN_IF_ERROR(makeRank(rank, options, origin));
   DIST_RETURN_IF_ERROR(checkCommunicator(m, communicator()));
+  if (!isAlone())
+    agreement = std::make_unique<Agreement>(m, placement, processNumber, ranks,
+                                            *threads);
   DIST_RETURN_IF_ERROR(prepareCollectives());
   store = std::make_unique<VariableStore>(*package, ranks, local, *threads);
   mapsWeights = options.mapWeights;
@@ -320,16 +335,7 @@ Status PackageSession::prepareCollectives() {
   for (int rank : local)
     for (const auto &plan : plans)
       DIST_RETURN_IF_ERROR(plan->prepareCollectives(*ranks[rank]));
-  if (isAlone())
-    return Status();
-  const manifest::Mesh &mesh = manifest().mesh();
-  // The mesh's host is in no group of the devices.
-  for (int rank : local)
-    if (rank < deviceCount(mesh))
-      DIST_RETURN_IF_ERROR(DenseAllReduce::prepare(
-          *ranks[rank]->communicator, sessionOp, 1, manifest::I32,
-          Reduction::Min, allAxes(mesh), &ranks[rank]->goOn));
-  return Status();
+  return agreement ? agreement->prepare() : Status();
 }
 
 Status PackageSession::rebuild(std::shared_ptr<World> newWorld) {
@@ -369,24 +375,35 @@ Status PackageSession::agree(bool here, bool *everywhere) {
   *everywhere = here;
   if (isAlone())
     return Status();
-  DIST_RETURN_IF_ERROR(checkGeneration());
-  Status status =
-      Agreement(manifest(), ranks, local, *threads).agree(here, everywhere);
-  if (!status.ok())
-    endGeneration(status);
-  return status;
+  return meet([&] { return agreement->agree(here, everywhere); });
 }
 
 Status PackageSession::exchange(const std::string &mine,
                                 std::vector<std::string> *all) {
   if (isAlone())
     return Session::exchange(mine, all);
-  DIST_RETURN_IF_ERROR(checkGeneration());
-  Status status = Agreement(manifest(), ranks, local, *threads)
-                      .exchange(processNumber, processCount, mine, all);
-  if (!status.ok())
-    endGeneration(status);
-  return status;
+  return meet([&] { return agreement->exchange(mine, all); });
+}
+
+Status PackageSession::prepareTelling(const std::vector<int> &from,
+                                      int64_t mostBytes,
+                                      std::unique_ptr<Telling> *out) {
+  out->reset();
+  if (isAlone())
+    return Status();
+  struct Told : Telling {
+    explicit Told(PackageSession &session) : session(session) {}
+    Status tell(void *data, int64_t bytes) override {
+      return session.meet(
+          [&] { return blocks.tell(*session.agreement, data, bytes); });
+    }
+    PackageSession &session;
+    Agreement::Blocks blocks;
+  };
+  auto told = std::make_unique<Told>(*this);
+  DIST_RETURN_IF_ERROR(told->blocks.prepare(*agreement, from, mostBytes));
+  *out = std::move(told);
+  return Status();
 }
 
 Status PackageSession::readVariable(int index, Tensor *out) {

@@ -85,6 +85,17 @@ struct StepCall {
   std::vector<Tensor> *outputs = nullptr; // each call's own
 };
 
+/// What some processes of a session tell all of them in each step. Prepared
+/// once, of one generation: a step that tells as much as ever takes no memory.
+class Telling {
+public:
+  virtual ~Telling() = default;
+  /// `blocks` has for each process that tells `bytes`, one behind the other:
+  /// the caller's own are there, and those of the others when it returns. All
+  /// call it together. An error: one of them tells of another number of bytes.
+  virtual Status tell(void *blocks, int64_t bytes) = 0;
+};
+
 class Session {
 public:
   /// Maps the package folder. Errors: a missing or damaged file, another ABI, a
@@ -150,6 +161,13 @@ public:
   /// decide by what only one of them sees.
   virtual Status agree(bool here, bool *everywhere) {
     *everywhere = here;
+    return Status();
+  }
+  /// For what the processes `from` tell, at most `mostBytes` each. It goes
+  /// before the session does; a single process has nobody to tell: null.
+  virtual Status prepareTelling(const std::vector<int> &from, int64_t mostBytes,
+                                std::unique_ptr<Telling> *out) {
+    out->reset();
     return Status();
   }
   /// Ends the call of `run` or `runSteps` that is under way, which fails with

@@ -14,6 +14,7 @@ Status prepareEvaluation(Session &session, const Dataset &data,
   Status created = EntryPair::create(session, "eval_step", entries);
   DIST_RETURN_IF_ERROR(
       ResultTeller::create(session, created, entries->calls(), teller));
+  DIST_RETURN_IF_ERROR(teller->prepare(/*mostCalls=*/1));
   *plan = entries->plan(session.manifest());
   plan->endBatch = BatchStream::batchesPerPass(data.examples(), *plan);
   return entries->checkShort(session.manifest(), data.examples(), *plan,

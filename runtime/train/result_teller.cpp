@@ -8,7 +8,7 @@
 #include "runtime/train/averaging.h"
 #include "runtime/core/processes.h"
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 namespace dist {
 
@@ -40,51 +40,48 @@ Status ResultTeller::create(Session &session, const Status &mine,
   return Status();
 }
 
-/// Each process's of a text that all have given, if it is as long as ours.
-static Status readResults(const std::vector<std::string> &texts, size_t source,
-                          std::vector<StepResult> *results) {
-  if (texts[source].size() != results->size() * sizeof(StepResult))
-    return Status::error(StatusCode::Internal, "processes cannot agree",
-                         "process " + std::to_string(source),
-                         "it made another number of steps");
-  if (!results->empty())
-    std::memcpy(results->data(), texts[source].data(), texts[source].size());
-  return Status();
+Status ResultTeller::prepare(int64_t mostCalls) {
+  if (!adds && source < 0)
+    return Status();
+  std::vector<int> from{source};
+  if (adds) {
+    from.resize(session->processes());
+    std::iota(from.begin(), from.end(), 0);
+  }
+  most = size_t(mostCalls);
+  told.assign(from.size() * most, StepResult());
+  return session->prepareTelling(from, mostCalls * int64_t(sizeof(StepResult)),
+                                 &telling);
 }
 
-Status ResultTeller::add(StepResult *results, size_t count) const {
-  std::string mine(reinterpret_cast<const char *>(results),
-                   count * sizeof(StepResult));
-  std::vector<std::string> texts;
-  DIST_RETURN_IF_ERROR(session->exchange(mine, &texts));
+Status ResultTeller::tell(StepResult *results, size_t count) {
+  if (!telling)
+    return Status();
+  if (count > most)
+    return Status::error(StatusCode::Internal, "processes cannot agree",
+                         session->manifest().model_name(),
+                         std::to_string(count) +
+                             " calls' results are to be told, and " +
+                             std::to_string(most) + " were prepared");
+  // A part of each process that tells, one behind the other.
+  if (adds || session->process() == source)
+    std::copy(results, results + count,
+              told.begin() + (adds ? session->process() * count : 0));
+  DIST_RETURN_IF_ERROR(
+      telling->tell(told.data(), int64_t(count * sizeof(StepResult))));
+  if (!adds) {
+    std::copy(told.begin(), told.begin() + count, results);
+    return Status();
+  }
+  const size_t parts = told.size() / most;
   // In the processes' order: all have the same bits.
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     results[i].loss = 0;
-  std::vector<StepResult> part(count);
-  for (size_t process = 0; process < texts.size(); ++process) {
-    DIST_RETURN_IF_ERROR(readResults(texts, process, &part));
-    for (size_t i = 0; i < count; ++i) {
-      results[i].loss += part[i].loss;
-      results[i].finite &= part[i].finite;
+    for (size_t at = i; at < parts * count; at += count) {
+      results[i].loss += told[at].loss;
+      results[i].finite &= told[at].finite;
     }
   }
-  return Status();
-}
-
-Status ResultTeller::tell(StepResult *results, size_t count) const {
-  if (adds)
-    return add(results, count);
-  if (source < 0)
-    return Status();
-  std::string mine;
-  if (session->process() == source)
-    mine.assign(reinterpret_cast<const char *>(results),
-                count * sizeof(StepResult));
-  std::vector<std::string> texts;
-  DIST_RETURN_IF_ERROR(session->exchange(mine, &texts));
-  std::vector<StepResult> told(count);
-  DIST_RETURN_IF_ERROR(readResults(texts, source, &told));
-  std::copy(told.begin(), told.end(), results);
   return Status();
 }
 

@@ -21,20 +21,24 @@ public:
   static Status create(Session &session, const Status &mine,
                        const std::vector<const EntryCall *> &calls,
                        ResultTeller *out);
+  /// For so many calls at most between two that tell. All processes ask for as
+  /// many.
+  Status prepare(int64_t mostCalls);
   /// The results of calls that all processes have made, as EntryCall::read
   /// gives them where the loss is. Moves nothing where each process has them.
   /// Of workers that train by themselves each gives its part of the loss.
-  Status tell(StepResult *results, size_t count) const;
+  Status tell(StepResult *results, size_t count);
   /// Whether this process learns results by `tell` alone.
   bool isTold() const;
 
 private:
-  Status add(StepResult *results, size_t count) const;
-
   Session *session = nullptr;
   bool hasAll = true; // here
   int source = -1;    // the process that tells; -1: none has to
   bool adds = false;  // all have parts of the loss
+  size_t most = 0;    // calls that are told at once
+  std::vector<StepResult> told;
+  std::unique_ptr<Telling> telling; // null: nothing is told
 };
 
 } // namespace dist

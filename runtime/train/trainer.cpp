@@ -169,6 +169,10 @@ Status Trainer::prepare() {
   }
   epochs = (lastStep + stepsPerEpoch - 1) / stepsPerEpoch;
   plan.hold = std::min({stepsPerLaunch(), lastStep, stepsPerEpoch});
+  // With accumulation a batch and its update are two calls.
+  DIST_RETURN_IF_ERROR(
+      teller.prepare(std::min(plan.hold, averaging.stepsUntilDue(0)) *
+                     (accumulate > 1 ? 2 : 1)));
   describeData(data, plan, options, &state);
   state.stepsPerEpoch = stepsPerEpoch;
   return checkMonitors();

@@ -169,6 +169,7 @@ void Counter::addToAll(::dist::CollectiveKind kind, int64_t bytes,
   piece.type = manifest::I8;
   piece.outer = piece.rows = 1;
   piece.bytes = bytes;
+  piece.to_place = kind == ::dist::CollectiveKind::AllGather ? bytes : 0;
   ::dist::Collective call;
   call.kind = kind;
   call.peer = root;
@@ -209,7 +210,8 @@ findStepResults(MeshOp mesh, const manifest::Manifest &manifest) {
 /// What processes send when those that have a step's results tell the others:
 /// the one that has all of them, or, where workers train by themselves, each.
 static std::vector<ProcessTraffic>
-countResults(MeshOp mesh, const manifest::Manifest &manifest) {
+countResults(MeshOp mesh, const manifest::Manifest &manifest,
+             MessageMemory *memory) {
   auto found = findStepResults(mesh, manifest);
   size_t most = 0;
   for (auto &results : found)
@@ -219,7 +221,7 @@ countResults(MeshOp mesh, const manifest::Manifest &manifest) {
   if (most == 0 || (!adds && llvm::all_of(found, hasAll)))
     return {};
   int64_t source = llvm::find_if(found, hasAll) - found.begin();
-  Counter counter(mesh, manifest);
+  Counter counter(mesh, manifest, /*links=*/nullptr, memory);
   counter.addToAll(::dist::CollectiveKind::AllGather,
                    sizeof(::dist::TextTitle));
   int64_t last = -1;
@@ -272,7 +274,10 @@ LogicalResult mlir::dist::addSentMessages(ModuleOp programs,
   counter.addAllReduce(counter.getAllAxes(), manifest::I32, sizeof(int32_t),
                        /*program=*/-1);
   report.agreement = counter.take();
-  report.results = countResults(mesh, manifest);
+  report.results = countResults(mesh, manifest, memory->get());
+  // Of each text that sessions exchange: prepared, whether or not one comes.
+  Counter(mesh, manifest, /*links=*/nullptr, memory->get())
+      .addToAll(::dist::CollectiveKind::AllGather, sizeof(::dist::TextTitle));
   for (EntryReport &entry : report.entries)
     if (rt::ProgramOp program = byName.lookup(entry.name))
       entry.memory.messages = (*memory)->getBytes(getProgramNumber(program));
