@@ -85,11 +85,11 @@ void Counter::count(const ::dist::Collective &call, int64_t program) {
     if (!links)
       continue;
     ::dist::message::visitSent(
-        call, size, [&](int from, int to, const ::dist::Traffic &traffic) {
-          size_t level =
-              links->levelBetween(numbers[group[from]], numbers[group[to]]);
-          if (isOf(group[from]))
-            add(byLevel[level * mesh.getNumRanks() + group[from]], traffic);
+        call, size, [&](const ::dist::message::Sending &one) {
+          int64_t from = group[one.from], to = group[one.to];
+          size_t level = links->levelBetween(numbers[from], numbers[to]);
+          if (isOf(from))
+            add(byLevel[level * mesh.getNumRanks() + from], one.traffic);
         });
   }
 }

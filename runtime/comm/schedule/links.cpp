@@ -50,31 +50,54 @@ size_t LinkTable::levelBetween(int64_t a, int64_t b) const {
   return level;
 }
 
+namespace {
+/// When a rank is done, in seconds from a collective's begin.
+struct RankTimes {
+  double sent = 0;  // with what it has sent so far
+  double taken = 0; // with what goes to it in the rounds before
+  // Of the round under way: when the first message begins to come, when the
+  // last one is there, and what taking them costs.
+  double begins = 0, ends = 0, cost = 0;
+  bool takes = false;
+
+  void endRound() {
+    if (takes)
+      taken = std::max(ends, std::max(begins, taken) + cost);
+    ends = cost = 0;
+    takes = false;
+  }
+};
+} // namespace
+
 double LinkTable::getSecondsOfGroup(const Collective &call,
                                     const std::vector<int64_t> &group) const {
-  size_t size = group.size(), levels = all.size();
-  std::vector<Traffic> sent(size * levels), taken(size * levels);
-  double latency = 0;
-  message::visitSent(call, int(size),
-                     [&](int from, int to, const Traffic &traffic) {
-                       size_t level = levelBetween(group[from], group[to]);
-                       sent[from * levels + level] += traffic;
-                       taken[to * levels + level] += traffic;
-                       latency = std::max(latency, all[level].latency);
-                     });
-  double most = 0;
-  for (size_t position = 0; position < size; ++position) {
-    double seconds = 0;
-    for (size_t i = 0; i < levels; ++i) {
-      const Traffic &out = sent[position * levels + i],
-                    &in = taken[position * levels + i];
-      seconds +=
-          double(std::max(out.messages, in.messages)) * all[i].messageSeconds +
-          double(std::max(out.bytes, in.bytes)) / all[i].bytesPerSecond;
-    }
-    most = std::max(most, seconds);
-  }
-  return most + latency * double(message::countRounds(call, int(size)));
+  std::vector<RankTimes> ranks(group.size());
+  int64_t round = 0;
+  auto endRound = [&] {
+    for (RankTimes &rank : ranks)
+      rank.endRound();
+  };
+  message::visitSent(call, int(group.size()), [&](const message::Sending &one) {
+    if (one.round != round)
+      endRound();
+    round = one.round;
+    const LinkLevel &level = all[levelBetween(group[one.from], group[one.to])];
+    const double cost = double(one.traffic.messages) * level.messageSeconds +
+                        double(one.traffic.bytes) / level.bytesPerSecond;
+    RankTimes &from = ranks[one.from], &to = ranks[one.to];
+    const double leaves = std::max(from.sent, from.taken);
+    const double begins = leaves + level.latency;
+    from.sent = leaves + cost;
+    to.begins = to.takes ? std::min(to.begins, begins) : begins;
+    to.ends = std::max(to.ends, begins + cost);
+    to.cost += cost;
+    to.takes = true;
+  });
+  endRound();
+  double last = 0;
+  for (const RankTimes &rank : ranks)
+    last = std::max({last, rank.sent, rank.taken});
+  return last;
 }
 
 double

@@ -49,8 +49,9 @@ public:
   size_t levelBetween(int64_t a, int64_t b) const;
 
   /// Of a collective of messages, in the slowest of its groups, each of which
-  /// has its ranks by position: the rank that has most to send or to take, and
-  /// each round waits for the slowest link.
+  /// has its ranks by position: until the last rank has all it takes. A rank
+  /// sends one message after another, takes one after another meanwhile, and
+  /// sends none before those have come that it waits for.
   double getSeconds(const Collective &call,
                     const std::vector<std::vector<int64_t>> &groups) const;
 

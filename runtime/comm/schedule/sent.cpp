@@ -24,14 +24,6 @@ static Traffic sizeOf(const Stream &stream) {
   return sizeOf(Slices(stream, 0, stream.size()));
 }
 
-/// Rounds in the k-th of which each reaches 2^k others.
-static int64_t roundsOf(int64_t size) {
-  int64_t rounds = 0;
-  for (int64_t distance = 1; distance < size; distance *= 2)
-    ++rounds;
-  return rounds;
-}
-
 /// What goes to one position, or is summed, wherever it lies.
 static Stream partsOf(const Sequence<Piece> &pieces) {
   Stream stream;
@@ -42,27 +34,39 @@ static Stream partsOf(const Sequence<Piece> &pieces) {
   return stream;
 }
 
-/// Who tells whom in a binomial tree: those with one lower bit more.
+/// Who tells whom in a binomial tree: those with one lower bit more. A position
+/// has heard of it behind as many rounds as it has bits.
 static void visitBroadcast(const Stream &stream, int64_t root, int64_t size,
-                           const SentFunction &sent) {
+                           int64_t firstRound, const SentFunction &sent) {
   Traffic one = sizeOf(stream);
-  for (int64_t v = 0; v < size; ++v) {
-    int64_t bit = 1;
-    while (bit < size && !(v & bit))
-      bit <<= 1;
-    for (int64_t lower = bit >> 1; lower > 0; lower >>= 1)
-      if (v + lower < size)
-        sent(int((v + root) % size), int((v + lower + root) % size), one);
+  bool isMore = true;
+  for (int64_t depth = 0; isMore; ++depth) {
+    isMore = false;
+    for (int64_t v = 0; v < size; ++v) {
+      if (__builtin_popcountll(uint64_t(v)) != depth)
+        continue;
+      int64_t bit = 1;
+      while (bit < size && !(v & bit))
+        bit <<= 1;
+      for (int64_t lower = bit >> 1; lower > 0; lower >>= 1)
+        if (v + lower < size) {
+          isMore = true;
+          sent({firstRound + depth, int((v + root) % size),
+                int((v + lower + root) % size), one});
+        }
+    }
   }
 }
 
-/// From each to each other.
+/// From each to each other: the next ones first.
 template <typename Fn>
-static void visitPairs(int64_t size, const SentFunction &sent, Fn between) {
+static void visitPairs(int64_t size, int64_t round, const SentFunction &sent,
+                       Fn between) {
   for (int64_t from = 0; from < size; ++from)
-    for (int64_t to = 0; to < size; ++to)
-      if (to != from)
-        sent(int(from), int(to), between(from, to));
+    for (int64_t k = 1; k < size; ++k) {
+      int64_t to = (from + k) % size;
+      sent({round, int(from), int(to), between(from, to)});
+    }
 }
 
 /// Addends to who sums a part, then this rank's part to all.
@@ -74,11 +78,8 @@ static void visitParts(const Stream &stream, int64_t size,
     slices.cutParts(stream, int(p), 1, int(size));
     parts.push_back(sizeOf(slices));
   }
-  visitPairs(size, sent, [&](int64_t from, int64_t to) {
-    Traffic both = parts[to];
-    both += parts[from];
-    return both;
-  });
+  visitPairs(size, 0, sent, [&](int64_t, int64_t to) { return parts[to]; });
+  visitPairs(size, 1, sent, [&](int64_t from, int64_t) { return parts[from]; });
 }
 
 /// In step s position p sends part p - s on.
@@ -96,40 +97,57 @@ static void visitRing(const Sequence<Piece> &pieces, int64_t size,
     }
     parts.push_back(sizeOf(stream));
   }
-  for (int64_t i = 0; i < size; ++i) {
-    Traffic sum;
-    for (int64_t step = 0; step < 2 * (size - 1); ++step)
-      sum += parts[(i + 2 * size - step) % size];
-    sent(int(i), int((i + 1) % size), sum);
-  }
+  for (int64_t step = 0; step < 2 * (size - 1); ++step)
+    for (int64_t i = 0; i < size; ++i)
+      sent({step, int(i), int((i + 1) % size),
+            parts[(i + 2 * size - step) % size]});
 }
 
 /// In each round what a position has, and what all need of that, goes on by its
 /// distance.
 static void visitGather(int64_t bytes, int64_t size, const SentFunction &sent) {
-  for (int64_t distance = 1; distance < size; distance *= 2)
+  int64_t round = 0;
+  for (int64_t distance = 1; distance < size; distance *= 2, ++round)
     for (int64_t i = 0; i < size; ++i)
-      sent(int(i), int((i + size - distance) % size),
-           {1, bytes * std::min(distance, size - distance)});
+      sent({round,
+            int(i),
+            int((i + size - distance) % size),
+            {1, bytes * std::min(distance, size - distance)}});
 }
 
 /// Addends, and on the way back sums of the other parts.
 static void visitHalving(const Stream &stream, int64_t size,
                          const SentFunction &sent) {
+  const Halving any(0, int(size));
   Slices slices;
-  for (int position = 0; position < size; ++position) {
-    Halving way(position, int(size));
-    // All it has, or the result.
-    if (way.neighbour() >= 0)
-      sent(position, way.neighbour(), sizeOf(stream));
-    for (int r = 0; !way.isSummedFor() && r < way.rounds(); ++r) {
+  int64_t number = 0; // of the round
+  // All it has to who sums for it, or from there the result.
+  auto visitNeighbours = [&](bool isBack) {
+    for (int position = 0; position < size; ++position)
+      if (Halving way(position, int(size));
+          way.neighbour() >= 0 && way.isSummedFor() != isBack)
+        sent({number, position, way.neighbour(), sizeOf(stream)});
+    ++number;
+  };
+  auto visitRound = [&](int r, bool isBack) {
+    for (int position = 0; position < size; ++position) {
+      Halving way(position, int(size));
+      if (way.isSummedFor())
+        continue;
       auto [partner, keeps, gives, count] = way.round(r);
-      for (int first : {gives, keeps}) {
-        slices.cutParts(stream, first, count, way.numParts());
-        sent(position, partner, sizeOf(slices));
-      }
+      slices.cutParts(stream, isBack ? keeps : gives, count, way.numParts());
+      sent({number, position, partner, sizeOf(slices)});
     }
-  }
+    ++number;
+  };
+  if (any.hasNeighbours())
+    visitNeighbours(false);
+  for (int r = 0; r < any.rounds(); ++r)
+    visitRound(r, false);
+  for (int r = any.rounds(); r-- > 0;)
+    visitRound(r, true);
+  if (any.hasNeighbours())
+    visitNeighbours(true);
 }
 
 static void visitAllReduce(const Collective &what, const Stream &stream,
@@ -137,7 +155,7 @@ static void visitAllReduce(const Collective &what, const Stream &stream,
   int64_t bytes = stream.size();
   switch (chooseAllReduce(what.algorithm, bytes, size)) {
   case Algorithm::Exchange:
-    return visitPairs(size, sent,
+    return visitPairs(size, 0, sent,
                       [&](int64_t, int64_t) { return Traffic{1, bytes}; });
   case Algorithm::Gather:
     return visitGather(bytes, size, sent);
@@ -145,8 +163,8 @@ static void visitAllReduce(const Collective &what, const Stream &stream,
     return visitRing(what.pieces, size, sent);
   case Algorithm::ReduceToOne:
     for (int64_t i = 1; i < size; ++i)
-      sent(int(i), 0, sizeOf(stream));
-    return visitBroadcast(stream, 0, size, sent);
+      sent({0, int(i), 0, sizeOf(stream)});
+    return visitBroadcast(stream, 0, size, 1, sent);
   case Algorithm::HalvingDoubling:
     return visitHalving(stream, size, sent);
   case Algorithm::Parts:
@@ -158,11 +176,12 @@ static void visitAllReduce(const Collective &what, const Stream &stream,
 
 static void visitBarrier(int64_t size, const SentFunction &sent) {
   if (!meetInRounds(size))
-    return visitPairs(size, sent,
+    return visitPairs(size, 0, sent,
                       [](int64_t, int64_t) { return Traffic{1, 0}; });
-  for (int64_t distance = 1; distance < size; distance *= 2)
+  int64_t round = 0;
+  for (int64_t distance = 1; distance < size; distance *= 2, ++round)
     for (int64_t i = 0; i < size; ++i)
-      sent(int(i), int((i + distance) % size), {1, 0});
+      sent({round, int(i), int((i + distance) % size), {1, 0}});
 }
 
 void visitSent(const Collective &what, int size, const SentFunction &sent) {
@@ -173,7 +192,7 @@ void visitSent(const Collective &what, int size, const SentFunction &sent) {
   if (what.kind == CollectiveKind::Send)
     for (int i = 0; i < size; ++i)
       if (i != what.peer)
-        sent(i, int(what.peer), sizeOf(Slices(0, stream.size())));
+        sent({0, i, int(what.peer), sizeOf(Slices(0, stream.size()))});
   if (stream.size() == 0)
     return;
   switch (what.kind) {
@@ -182,19 +201,19 @@ void visitSent(const Collective &what, int size, const SentFunction &sent) {
   case CollectiveKind::AllGather:
   case CollectiveKind::AllToAll:
   case CollectiveKind::ReduceScatter:
-    return visitPairs(size, sent,
+    return visitPairs(size, 0, sent,
                       [one = sizeOf(stream)](int64_t, int64_t) { return one; });
   case CollectiveKind::Permute:
     for (int64_t target = 0; target < what.sources.size; ++target)
       if (int64_t source = what.sources[target];
           source >= 0 && source != target)
-        sent(int(source), int(target), sizeOf(stream));
+        sent({0, int(source), int(target), sizeOf(stream)});
     return;
   case CollectiveKind::Broadcast:
-    return visitBroadcast(stream, what.peer, size, sent);
+    return visitBroadcast(stream, what.peer, size, 0, sent);
   case CollectiveKind::Reduce:
     for (int i = 0; i + 1 < size; ++i)
-      sent(i, size - 1, sizeOf(stream));
+      sent({0, i, size - 1, sizeOf(stream)});
     return;
   case CollectiveKind::AllSlice:
   case CollectiveKind::Send:
@@ -206,39 +225,9 @@ void visitSent(const Collective &what, int size, const SentFunction &sent) {
 
 std::vector<Traffic> countSent(const Collective &what, int size) {
   std::vector<Traffic> all(size);
-  visitSent(what, size, [&](int from, int, const Traffic &traffic) {
-    all[from] += traffic;
-  });
+  visitSent(what, size,
+            [&](const Sending &one) { all[one.from] += one.traffic; });
   return all;
-}
-
-int64_t countRounds(const Collective &what, int size) {
-  if (size == 1)
-    return 0;
-  if (what.kind == CollectiveKind::Broadcast)
-    return roundsOf(size);
-  if (what.kind == CollectiveKind::Barrier)
-    return meetInRounds(size) ? roundsOf(size) : 1;
-  if (what.kind != CollectiveKind::AllReduce)
-    return 1;
-  switch (chooseAllReduce(what.algorithm, partsOf(what.pieces).size(), size)) {
-  case Algorithm::Gather:
-    return roundsOf(size);
-  case Algorithm::Ring:
-    return 2 * (int64_t(size) - 1);
-  case Algorithm::ReduceToOne:
-    return 1 + roundsOf(size);
-  case Algorithm::Parts:
-    return 2;
-  case Algorithm::HalvingDoubling: {
-    Halving way(0, size);
-    return 2 * (way.rounds() + way.hasNeighbours());
-  }
-  case Algorithm::Exchange:
-  case Algorithm::Auto: // none is left that
-    break;
-  }
-  return 1;
 }
 
 } // namespace dist::message

@@ -31,9 +31,16 @@ inline Traffic &operator+=(Traffic &to, const Traffic &more) {
 
 namespace message {
 
-/// Told what a position sends another one; of two, possibly several times.
-using SentFunction =
-    std::function<void(int from, int to, const Traffic &traffic)>;
+/// What a position sends another one. What it sends in a round leaves in this
+/// order, and when all has come that goes to it in the rounds before.
+struct Sending {
+  int64_t round = 0; // from 0 on
+  int from = 0, to = 0;
+  Traffic traffic;
+};
+
+/// Told of all of them, round by round.
+using SentFunction = std::function<void(const Sending &)>;
 
 /// In a group of `size`; with the mesh's host, which is the last. Of a send
 /// each position has what it sends if it is the one that does.
@@ -41,9 +48,6 @@ void visitSent(const Collective &what, int size, const SentFunction &sent);
 
 /// The same of each position together.
 std::vector<Traffic> countSent(const Collective &what, int size);
-
-/// How often somebody waits for a message before the next one can leave.
-int64_t countRounds(const Collective &what, int size);
 
 } // namespace message
 } // namespace dist
