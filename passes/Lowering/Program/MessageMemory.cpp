@@ -5,13 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Program/MessageMemory.h"
-#include <map>
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Up to so many ranks are all asked.
-static constexpr int kFewRanks = 64;
 
 FailureOr<std::unique_ptr<MessageMemory>>
 MessageMemory::create(MeshOp mesh, const ::dist::manifest::Manifest &manifest) {
@@ -21,32 +17,25 @@ MessageMemory::create(MeshOp mesh, const ::dist::manifest::Manifest &manifest) {
           memory->options.mesh, memory->options.host, &memory->groups);
       !status.ok())
     return mesh.emitError(status.message()), failure();
-  const int ranks = memory->groups.ranks();
-  std::map<int64_t, std::pair<int, int>> ends; // by program
-  for (int rank = 0; rank < ranks; ++rank)
-    ends.try_emplace(manifest.program_of_rank(rank), rank, rank)
-        .first->second.second = rank;
-  for (int rank = 0; rank < ranks; ++rank) {
-    int64_t program = manifest.program_of_rank(rank);
-    auto [first, last] = ends.at(program);
-    if (ranks <= kFewRanks || rank == first || rank == last)
-      memory->ranks.push_back(
-          {program, {memory->options, memory->groups, rank}});
+  for (int rank = 0; rank < memory->groups.ranks(); ++rank) {
+    if (!memory->groups.isHost(rank))
+      memory->devices.push_back(rank);
+    memory->ranksOf[manifest.program_of_rank(rank)].push_back(rank);
   }
+  memory->scratch.emplace(memory->options, memory->groups);
   return memory;
 }
 
 void MessageMemory::add(const ::dist::Collective &call, int64_t program) {
-  for (Rank &rank : ranks)
-    if ((program < 0 || rank.program == program) && status.ok())
-      status = rank.scratch.add(call);
+  if (status.ok())
+    status = scratch->add(call, program < 0 ? devices : ranksOf[program]);
 }
 
 int64_t MessageMemory::getBytes(int64_t program) const {
   int64_t most = 0;
-  for (const Rank &rank : ranks)
-    if (rank.program == program)
-      most = std::max(most, rank.scratch.bytes());
+  if (auto found = ranksOf.find(program); found != ranksOf.end())
+    for (int rank : found->second)
+      most = std::max(most, scratch->bytesOf(rank));
   return most;
 }
 

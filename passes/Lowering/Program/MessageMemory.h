@@ -10,21 +10,20 @@
 #include "dialects/Dist/IR/Mesh.h"
 #include "runtime/comm/message/scratch.h"
 #include "runtime/core/manifest.pb.h"
-#include <list>
+#include <map>
+#include <optional>
 
 namespace mlir::dist {
 
 /// What the collectives of each program take of a device that sends messages,
-/// beside their buffers: as many bytes as its communicator will reserve. Of a
-/// mesh of many ranks the first and the last of each program are asked, which
-/// have the largest and the smallest parts where sizes do not divide.
+/// beside their buffers: as many bytes as its communicator will reserve.
 class MessageMemory {
 public:
   /// `mesh` outlives it.
   static FailureOr<std::unique_ptr<MessageMemory>>
   create(MeshOp mesh, const ::dist::manifest::Manifest &manifest);
 
-  /// Of one program's ranks; below 0: of all.
+  /// Of one program's ranks; below 0: of all devices.
   void add(const ::dist::Collective &call, int64_t program);
   /// The most of those that run it.
   int64_t getBytes(int64_t program) const;
@@ -32,16 +31,14 @@ public:
   LogicalResult verify() const;
 
 private:
-  struct Rank {
-    int64_t program;
-    ::dist::message::Scratch scratch;
-  };
   explicit MessageMemory(MeshOp mesh) : mesh(mesh) {}
 
   MeshOp mesh;
   ::dist::WorldOptions options;
   ::dist::MeshGroups groups;
-  std::list<Rank> ranks;
+  std::vector<int> devices;
+  std::map<int64_t, std::vector<int>> ranksOf; // by program
+  std::optional<::dist::message::Scratch> scratch;
   ::dist::Status status;
 };
 

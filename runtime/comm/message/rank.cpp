@@ -10,8 +10,8 @@
 
 namespace dist::message {
 
-Status layOut(const WorldOptions &options, const MeshGroups &groups,
-              const Team &team, int rank, MessagePlan *plan, int64_t *bytes) {
+Status describe(const WorldOptions &options, const MeshGroups &groups, int rank,
+                MessagePlan *plan) {
   Description &d = plan->description;
   DIST_RETURN_IF_ERROR(check(options, groups, rank, &d));
   if (d.what.kind == CollectiveKind::AllReduce) {
@@ -21,16 +21,15 @@ Status layOut(const WorldOptions &options, const MeshGroups &groups,
     d.call.algorithm = plan->way;
   }
   plan->channel = d.channel;
-  *bytes = Operation::measure(groups, team, d, plan->way, &plan->space);
   return Status();
 }
 
 Status MessageCommunicator::prepare(const Collective &call,
                                     std::unique_ptr<CollectivePlan> *out) {
   auto plan = std::make_unique<MessagePlan>(call, generation());
-  int64_t bytes = 0;
-  DIST_RETURN_IF_ERROR(
-      layOut(options, groups, team, rank(), plan.get(), &bytes));
+  DIST_RETURN_IF_ERROR(describe(options, groups, rank(), plan.get()));
+  int64_t bytes = Operation::measure(groups, team, plan->description, plan->way,
+                                     &plan->space);
   if (plan->space.kept)
     plan->memory = plan->space.kept->memory;
   else if (bytes > 0) {

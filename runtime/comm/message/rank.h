@@ -21,10 +21,9 @@ struct MessagePlan final : DescribedPlan {
   Workspace space;
 };
 
-/// Checks a plan's call, chooses how it goes, and gives its workspace the room
-/// of all its runs. `bytes`: of memory, that a run needs at most.
-Status layOut(const WorldOptions &options, const MeshGroups &groups,
-              const Team &team, int rank, MessagePlan *plan, int64_t *bytes);
+/// Checks a plan's call, and chooses how it goes.
+Status describe(const WorldOptions &options, const MeshGroups &groups, int rank,
+                MessagePlan *plan);
 
 class MessageCommunicator final : public MeshCommunicator {
 public:

@@ -1,4 +1,4 @@
-//===- scratch.h - Memory of a rank's messages, before it runs --*- C++ -*-===//
+//===- scratch.h - Memory of ranks' messages, before they run ---*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,26 +12,28 @@
 
 namespace dist::message {
 
-/// What a rank's plans will have beside their buffers, in bytes: as much as its
-/// communicator reserves when it prepares the same calls, by the same dry runs.
-/// Plans of one line share it. Copies of what sends take along are not in it:
-/// each has as many bytes as it sends.
+/// What the plans of a mesh's ranks will have beside their buffers, in bytes:
+/// as much as their communicators reserve when they prepare the same calls, by
+/// the same dry runs. Plans of one line share it. Copies of what sends take
+/// along are not in it: each has as many bytes as it sends.
 class Scratch {
 public:
-  /// Of a rank in a mesh of these sizes. What is given outlives this.
-  Scratch(const WorldOptions &options, const MeshGroups &groups, int rank)
-      : options(options), groups(groups), team(options), rank(rank) {}
+  /// Of a mesh of these sizes. What is given outlives this.
+  Scratch(const WorldOptions &options, const MeshGroups &groups)
+      : options(options), groups(groups), team(options),
+        mostOfLine(groups.ranks()) {}
 
+  /// That each of these ranks makes. Dry runs are made of the positions in a
+  /// group that differ in what they need (positions.h), not of all ranks.
   /// Errors: those of `Communicator::prepare`.
-  Status add(const Collective &call);
-  int64_t bytes() const;
+  Status add(const Collective &call, const std::vector<int> &ranks);
+  int64_t bytesOf(int rank) const;
 
 private:
   const WorldOptions &options;
   const MeshGroups &groups;
   const Team team;
-  const int rank;
-  std::map<CollectivePlan::Line, int64_t> mostOfLine;
+  std::vector<std::map<CollectivePlan::Line, int64_t>> mostOfLine; // by rank
 };
 
 } // namespace dist::message
