@@ -90,11 +90,16 @@ Status FollowedStates::list(const std::string &run, std::vector<Candidate> *out,
       DIST_RETURN_IF_ERROR(passOver(one, status, damaged, notes));
       if (seen.count(step))
         there.insert(*seen.find(step));
-    } else if (!isNew(one.id())) {
-      there[step] = one.place;
-    } else if (run.empty() || one.header.run.empty() || one.header.run == run) {
-      out->push_back(std::move(one));
+      continue;
     }
+    const bool isOfRun =
+        run.empty() || one.header.run.empty() || one.header.run == run;
+    if (isOfRun && step >= reached.step)
+      reached = {step, one.header.training.stepsPerEpoch};
+    if (!isNew(one.id()))
+      there[step] = one.place;
+    else if (isOfRun)
+      out->push_back(std::move(one));
   }
   // What is gone may come again, as another one.
   seen = std::move(there);
@@ -124,6 +129,9 @@ Status FollowedStates::loadNewest(Session &session,
   // First: its last state is there when a run says that it has ended.
   const RunFile file = readRunFile(path);
   ended = file.ended;
+  if (current.first != file.run)
+    reached = Progress();
+  current = {file.run, file.epoch};
   DIST_RETURN_IF_ERROR(checkFolder());
   std::vector<Candidate> candidates;
   DIST_RETURN_IF_ERROR(list(file.run, &candidates, notes));

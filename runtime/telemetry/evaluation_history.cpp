@@ -47,10 +47,30 @@ static Status otherLine(const std::string &path, std::string_view line) {
                        "give a file of its own");
 }
 
+/// Two that go on with one file would both evaluate what is new, and repair
+/// each other's lines.
+Status EvaluationHistory::takeLock(const std::string &path, std::string *note) {
+  std::string owner;
+  DIST_RETURN_IF_ERROR(lock.take(path + ".lock", &owner, note));
+  if (!note->empty())
+    *note += ": see that nobody else writes " + path;
+  return owner.empty()
+             ? Status()
+             : Status::error(StatusCode::Unavailable,
+                             "another evaluator writes this history", path,
+                             owner, "end it, or give a history of its own");
+}
+
 Status EvaluationHistory::open(const std::string &path,
-                               std::vector<EvaluationRow> *known) {
+                               std::vector<EvaluationRow> *known,
+                               std::string *note) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+  const bool isThere = stat(path.c_str(), &info) == 0;
+  if (isThere && !S_ISREG(info.st_mode))
+    return file.open(path, /*truncate=*/false);
+  DIST_RETURN_IF_ERROR(takeLock(path, note));
+  // Whoever had the lock may have made it meanwhile.
+  if (stat(path.c_str(), &info) != 0)
     return file.open(path, /*truncate=*/false);
   std::shared_ptr<const FileBytes> bytes;
   DIST_RETURN_IF_ERROR(FileBytes::open(path, &bytes));

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_TELEMETRY_EVALUATION_HISTORY_H
 #define RUNTIME_TELEMETRY_EVALUATION_HISTORY_H
 
+#include "runtime/formats/named_lock.h"
 #include "runtime/telemetry/writers.h"
 
 namespace dist {
@@ -18,12 +19,17 @@ class EvaluationHistory {
 public:
   /// Makes the file, or goes on with it, but for the part of a line that a full
   /// disk has left. `known`: of its rows, which states they are of, without
-  /// values. An error where it holds other lines, as a training's history; it
-  /// is as it was then.
-  Status open(const std::string &path, std::vector<EvaluationRow> *known);
+  /// values. A file that is no pipe is locked; `note`: if it cannot be. Errors:
+  /// another process has it, which the error names; it holds other lines, as a
+  /// training's history; it is as it was then.
+  Status open(const std::string &path, std::vector<EvaluationRow> *known,
+              std::string *note);
   Status add(const EvaluationRow &row);
 
 private:
+  Status takeLock(const std::string &path, std::string *note);
+
+  NamedLock lock;
   LineFile file;
 };
 

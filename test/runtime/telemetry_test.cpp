@@ -17,6 +17,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 using namespace dist;
 
@@ -76,9 +77,10 @@ TEST_F(TelemetryTest, AnEvaluationHistoryGoesOn) {
   row.examples = 360;
   row.values = {{"loss", 1.0 / 3}, {"accuracy", NAN}};
   std::vector<EvaluationRow> known;
+  std::string note;
   {
     EvaluationHistory history;
-    ASSERT_TRUE(history.open(path, &known).ok());
+    ASSERT_TRUE(history.open(path, &known, &note).ok());
     EXPECT_TRUE(known.empty());
     ASSERT_TRUE(history.add(row).ok());
   }
@@ -87,18 +89,53 @@ TEST_F(TelemetryTest, AnEvaluationHistoryGoesOn) {
   EXPECT_EQ(json["loss"].get<double>(), 1.0 / 3);
   EXPECT_TRUE(json["accuracy"].is_null());
   std::ofstream(path, std::ios::app) << "{\"kind\":\"eval"; // of a full disk
-  EvaluationHistory history;
-  ASSERT_TRUE(history.open(path, &known).ok());
-  ASSERT_EQ(known.size(), 1u);
-  EXPECT_EQ(known[0].step, 45);
-  EXPECT_EQ(known[0].run, "4f2a");
-  EXPECT_EQ(known[0].runEpoch, 2);
-  row.step = 90;
-  ASSERT_TRUE(history.add(row).ok());
+  {
+    EvaluationHistory history;
+    ASSERT_TRUE(history.open(path, &known, &note).ok());
+    ASSERT_EQ(known.size(), 1u);
+    EXPECT_EQ(known[0].step, 45);
+    EXPECT_EQ(known[0].run, "4f2a");
+    EXPECT_EQ(known[0].runEpoch, 2);
+    row.step = 90;
+    ASSERT_TRUE(history.add(row).ok());
+  }
   known.clear();
-  ASSERT_TRUE(EvaluationHistory().open(path, &known).ok());
+  ASSERT_TRUE(EvaluationHistory().open(path, &known, &note).ok());
   ASSERT_EQ(known.size(), 2u);
   EXPECT_EQ(known[1].step, 90);
+  EXPECT_EQ(note, "");
+}
+
+// Two would evaluate the same states: the second one hears who the first is.
+TEST_F(TelemetryTest, AnEvaluationHistoryIsOneProcesss) {
+  const std::string path = folder / "e.jsonl";
+  std::vector<EvaluationRow> known;
+  std::string note;
+  // What one that was killed has left is no lock.
+  std::ofstream(path + ".lock") << "process 1 on another host, a long time ago";
+  {
+    EvaluationHistory history, other;
+    ASSERT_TRUE(history.open(path, &known, &note).ok());
+    Status status = other.open(path, &known, &note);
+    EXPECT_EQ(status.code(), StatusCode::Unavailable);
+    EXPECT_EQ(status.message().find("another evaluator writes this history (" +
+                                    path + "): process " +
+                                    std::to_string(getpid()) + " on "),
+              0u)
+        << status.message();
+    EXPECT_EQ(status.message().find("ago"), std::string::npos);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+  EvaluationHistory next;
+  EXPECT_TRUE(next.open(path, &known, &note).ok());
+  EXPECT_EQ(note, "");
+  EXPECT_TRUE(EvaluationHistory().open("/dev/null", &known, &note).ok());
+  EXPECT_TRUE(EvaluationHistory().open("/dev/null", &known, &note).ok());
+  // Without a folder there is none.
+  Status status =
+      EvaluationHistory().open(folder / "none/e.jsonl", &known, &note);
+  EXPECT_NE(status.message().find("none/e.jsonl.lock"), std::string::npos)
+      << status.message();
 }
 
 // What is not ours is left as it is.
@@ -109,7 +146,8 @@ TEST_F(TelemetryTest, AnEvaluationHistoryIsAFileOfItsOwn) {
         std::string("{\"kind\":\"evaluation\",\"step\":1}\n")}) {
     std::ofstream(path, std::ios::trunc) << text;
     std::vector<EvaluationRow> known;
-    Status status = EvaluationHistory().open(path, &known);
+    std::string note;
+    Status status = EvaluationHistory().open(path, &known, &note);
     EXPECT_EQ(status.code(), StatusCode::InvalidInput) << text;
     EXPECT_NE(status.message().find("give a file of its own"),
               std::string::npos);

@@ -12,7 +12,9 @@
 #include "tools/dist-run/console.h"
 #include "tools/options/interrupt.h"
 #include <chrono>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace dist::tools {
 
@@ -35,8 +37,11 @@ public:
   /// What is done already is told to `states`.
   Status open(FollowedStates &states) {
     std::vector<EvaluationRow> known;
+    std::string note;
     if (!options.history.empty())
-      DIST_RETURN_IF_ERROR(history.open(options.history, &known));
+      DIST_RETURN_IF_ERROR(history.open(options.history, &known, &note));
+    if (!note.empty())
+      printNote("dist-run: note: " + note);
     for (const EvaluationRow &row : known)
       states.skip({row.run, row.runEpoch, row.step});
     return options.tensorboard.empty() ? Status()
@@ -100,11 +105,57 @@ static Status evaluateState(const Options &options, Session &session,
   return Status();
 }
 
+namespace {
+
+/// When nothing more is to come.
+class RunsEnd {
+public:
+  RunsEnd(const Options &options, const FollowedStates &states)
+      : options(options), states(states) {}
+
+  /// Of a look that found no new state.
+  bool isThere() {
+    if (!states.runHasEnded())
+      return false;
+    if (!options.resume || states.takenUp() != before || isComplete())
+      return true;
+    if (!std::exchange(isTold, true))
+      printNote("dist-run: note: the run in " + options.checkpoint +
+                " has ended: waiting until it is taken up again (--resume)");
+    return false;
+  }
+  /// Of the first look of all.
+  void begin() {
+    if (states.runHasEnded())
+      before = states.takenUp();
+  }
+
+private:
+  /// The cluster's evaluator knows how far the run is to go.
+  bool isComplete() const {
+    if (!options.isEvaluator)
+      return false;
+    const FollowedStates::Progress &reached = states.progress();
+    const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
+    return options.steps > 0 ? reached.step >= options.steps
+                             : reached.step / perEpoch >= options.epochs;
+  }
+
+  const Options &options;
+  const FollowedStates &states;
+  /// As the run was when it had ended before this began.
+  std::optional<std::pair<std::string, int64_t>> before;
+  bool isTold = false;
+};
+
+} // namespace
+
 Status followStates(const Options &options, Session &session,
                     const Dataset &data) {
   FollowedStates states(options.checkpoint);
   Results results(options);
   DIST_RETURN_IF_ERROR(results.open(states));
+  RunsEnd end(options, states);
   double lastNews = now();
   for (bool isFirst = true;; isFirst = false) {
     std::optional<FollowedState> state;
@@ -114,6 +165,8 @@ Status followStates(const Options &options, Session &session,
     for (const std::string &note : notes)
       printNote("dist-run: note: " + note);
     DIST_RETURN_IF_ERROR(status);
+    if (isFirst)
+      end.begin();
     if (state) {
       if (!state->older.empty())
         printNote("dist-run: note: " + listSteps(state->older) +
@@ -126,7 +179,7 @@ Status followStates(const Options &options, Session &session,
       lastNews = now();
       continue;
     }
-    if (states.runHasEnded()) {
+    if (end.isThere()) {
       printNote("dist-run: note: the run in " + options.checkpoint +
                 " has ended");
       return Status();
@@ -138,7 +191,7 @@ Status followStates(const Options &options, Session &session,
               " s (--follow-timeout), and the run has not "
               "ended",
           "look after the run, and start this again");
-    if (isFirst)
+    if (isFirst && !states.runHasEnded())
       printNote("dist-run: note: waiting for a state in " + options.checkpoint);
     setActivity("waiting for a saved state");
     std::this_thread::sleep_for(kPause);

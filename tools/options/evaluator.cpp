@@ -24,8 +24,8 @@ bool isOfEvaluator(const std::string &group, const std::string &name) {
     return std::find(std::begin(ofMachine), std::end(ofMachine), name) !=
            std::end(ofMachine);
   // What a run writes is the chief's.
-  static const char *const ofRun[] = {"--output",    "--plot",   "--trace",
-                                      "--save-best", "--resume", "--overwrite"};
+  static const char *const ofRun[] = {"--output", "--plot", "--trace",
+                                      "--save-best", "--overwrite"};
   return std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun);
 }
 

@@ -290,6 +290,9 @@ static Status checkFollow(const Options &o) {
   if (o.follow && o.checkpoint.empty())
     return wrongValue("--follow", "which states is not said",
                       "add --checkpoint DIR, the folder of the run");
+  if (evaluates && o.resume && !o.follow)
+    return wrongValue("--resume", "no run is waited for",
+                      "add --follow, or leave it out");
   if (o.followTimeout > 0 && !o.follow)
     return wrongValue("--follow-timeout", "nothing is waited for",
                       "add --follow");

@@ -24,6 +24,12 @@ void addStateOptions(Table &table, Options &o) {
              "SIGTERM save one, too; evaluate: the newest state there is "
              "evaluated, and the folder is only read",
              &o.checkpoint);
+  table.flag("--resume",
+             "goes on from the newest sound state; other metrics, another "
+             "optimizer, compression or accumulation begin anew; evaluate "
+             "--follow: a run that has ended is taken up again, and is waited "
+             "for",
+             &o.resume);
   table.usedBy("evaluate");
   table.flag("--follow",
              "evaluates the states in --checkpoint as a run saves them, the "
@@ -44,10 +50,6 @@ void addStateOptions(Table &table, Options &o) {
              "writes states while training goes on, from a copy in memory of "
              "what the devices hold; the next save waits for it",
              &o.asyncSave);
-  table.flag("--resume",
-             "goes on from the newest sound state; other metrics, another "
-             "optimizer, compression or accumulation begin anew",
-             &o.resume);
   table.flag("--overwrite",
              "removes the states of another run from the folder, and begins",
              &o.overwrite);

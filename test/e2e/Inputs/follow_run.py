@@ -28,6 +28,7 @@ def leave_none():
 
 
 def start(name, *words):
+    """Its output is added to NAME.out and NAME.err."""
     with open(name + ".out", "a") as out, open(name + ".err", "a") as err:
         # Whoever started this may have SIGINT ignored.
         process = subprocess.Popen(
@@ -41,8 +42,8 @@ def start(name, *words):
     return process
 
 
-def follow(*more):
-    return start("evaluator", "evaluate", *arguments, "--checkpoint", "states", "--follow", "--history", "evaluation.jsonl", *more)
+def follow(*more, name="evaluator"):
+    return start(name, "evaluate", *arguments, "--checkpoint", "states", "--follow", "--history", "evaluation.jsonl", *more)
 
 
 def train(*more):
@@ -115,6 +116,35 @@ def resumed():
     run.wait()
     evaluator.wait()
     print("run:", run.returncode, "epochs taken up:", {row["run_epoch"] for row in evaluated()}, "more states:", len(evaluated()) > seen)
+    return evaluator
+
+
+def says(name, text):
+    return lambda: text in open(name + ".err").read()
+
+
+def extended():
+    """The run has ended, and goes on to more epochs: who is told that waits."""
+    train("--epochs", "2").wait()
+    first = follow()
+    print("without --resume: exit", first.wait(), "rows:", len(evaluated()))
+    evaluator = follow("--resume")
+    wait_until(says("evaluator", "until it is taken up again (--resume)"), evaluator)
+    train("--epochs", "5", "--resume").wait()
+    evaluator.wait()
+    print("taken up:", sorted({row["run_epoch"] for row in evaluated()}))
+    return evaluator
+
+
+def twice():
+    """Of two with one history the second one ends, and names the first one."""
+    evaluator = follow()
+    wait_until(says("evaluator", "waiting for a state"), evaluator)
+    second = follow(name="second")
+    print("second: exit", second.wait(), open("second.err").read().strip().replace(f"process {evaluator.pid} on", "process OF THE FIRST on"))
+    train("--epochs", "2").wait()
+    evaluator.wait()
+    print("left:", glob.glob("*.lock"))
     return evaluator
 
 
