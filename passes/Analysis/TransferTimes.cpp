@@ -10,6 +10,7 @@
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Interfaces/Cost.h"
 #include "runtime/comm/schedule/choice.h"
+#include "runtime/comm/schedule/parts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -69,6 +70,15 @@ static runtime::Algorithm getAlgorithm(CollectiveOpInterface op, MeshOp mesh) {
       op.getCall(mesh.getGroupSize(op.getGroupAxes())).algorithm);
 }
 
+/// What the runtime chooses an all-reduce's way by: each tensor begins where
+/// any element may lie.
+static int64_t getPackedBytes(CollectiveOpInterface op, int64_t groupSize) {
+  int64_t bytes = 0;
+  for (const CollectivePiece &piece : op.getCall(groupSize).pieces)
+    bytes += runtime::alignPacked(piece.outer * piece.rows * piece.bytes);
+  return bytes;
+}
+
 static int64_t getOperandBytes(Operation *op) {
   int64_t bytes = 0;
   for (Type type : op->getOperandTypes())
@@ -100,8 +110,8 @@ runtime::TimedCall TransferTimes::getCall(CollectiveOpInterface op,
     return call;
   call.algorithm = getAlgorithm(op, mesh);
   if (call.link != runtime::LinkClass::Memory)
-    call.algorithm = runtime::message::chooseAllReduce(call.algorithm,
-                                                       call.bytes, call.ranks);
+    call.algorithm = runtime::message::chooseAllReduce(
+        call.algorithm, getPackedBytes(op, call.ranks), call.ranks);
   return call;
 }
 

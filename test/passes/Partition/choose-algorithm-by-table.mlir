@@ -13,6 +13,11 @@
 // LINK: program.mlir:{{[0-9]+}}:{{.*}}error: how long it takes is not told by {{.*}}memory.json: it has no row of all_reduce by exchange of 4 ranks over process; of that collective and link it has none; measure it: dist-run bench --collectives
 // RUN: not dist-opt %t/many.mlir --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{collectives-table=%t/times.json}))" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RANKS: error: {{.*}}times.json: it has no row of all_reduce by gather of 1024 ranks over process; of that collective and link it has those of 4 ranks
+// At 32 KiB the runtime goes another way, of what it sends: each tensor begins at a multiple of 8 bytes.
+// RUN: not dist-opt %t/packed.mlir --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{collectives-table=%t/memory.json}))" 2>&1 | FileCheck %s --check-prefix=PACKED
+// PACKED: packed.mlir:3:{{.*}}error: {{.*}}it has no row of all_reduce by exchange of 2 ranks over process
+// RUN: not dist-opt %t/unpacked.mlir --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{collectives-table=%t/memory.json}))" 2>&1 | FileCheck %s --check-prefix=UNPACKED
+// UNPACKED: unpacked.mlir:3:{{.*}}error: {{.*}}it has no row of all_reduce by parts of 2 ranks over process
 // RUN: not dist-opt %t/gather.mlir --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{collectives-table=%t/times.json}))" 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: gather.mlir:3:{{.*}}error: {{.*}}times.json: it has no row of all_gather of 4 ranks over process
 // RUN: not dist-opt %t/many.mlir --pass-pipeline="builtin.module(func.func(dist-choose-algorithm{link-table=%t/few.json}))" 2>&1 | FileCheck %s --check-prefix=FEW
@@ -86,6 +91,20 @@ func.func @one(%a: tensor<2xf32>) -> tensor<2xf32> {
 {"collective": "all_reduce", "algorithm": "reduce_to_one", "link": "process", "ranks": 4, "bytes": 8388608, "seconds": 1},
 {"collective": "all_reduce", "algorithm": "exchange", "link": "network", "ranks": 4, "bytes": 8, "seconds": 9e-6}
 ]}
+
+//--- packed.mlir
+dist.mesh @mesh ["host"=2] {processes = {host = 2 : i64}}
+func.func @packed(%a: tensor<8190xf32>, %b: tensor<2xf32>) -> (tensor<8190xf32>, tensor<2xf32>) {
+  %0:2 = dist.all_reduce %a, %b over @mesh ["host"] {reason = "r", origin = "o"} : (tensor<8190xf32>, tensor<2xf32>) -> (tensor<8190xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<8190xf32>, tensor<2xf32>
+}
+
+//--- unpacked.mlir
+dist.mesh @mesh ["host"=2] {processes = {host = 2 : i64}}
+func.func @unpacked(%a: tensor<8191xf32>, %b: tensor<1xf32>) -> (tensor<8191xf32>, tensor<1xf32>) {
+  %0:2 = dist.all_reduce %a, %b over @mesh ["host"] {reason = "r", origin = "o"} : (tensor<8191xf32>, tensor<1xf32>) -> (tensor<8191xf32>, tensor<1xf32>)
+  return %0#0, %0#1 : tensor<8191xf32>, tensor<1xf32>
+}
 
 //--- memory.json
 {"version": 1, "collectives": [
