@@ -88,6 +88,18 @@ Status EvaluatingReplica::compute(ReportBody *report, Buffer *gained,
 // The chief
 //===----------------------------------------------------------------------===//
 
+Status ClosureEvaluation::measure(Session &session, const Dataset &data,
+                                  EvaluationFacts *out) {
+  EntryPair entries;
+  BatchPlan plan;
+  DIST_RETURN_IF_ERROR(prepare(session, data, &entries, &plan));
+  out->batches = plan.endBatch;
+  for (const EntryCall *call : entries.calls())
+    if (*call)
+      out->batchSeconds = std::max(out->batchSeconds, call->entry().seconds());
+  return Status();
+}
+
 void ClosureEvaluation::schedule(int64_t batches) {
   const size_t perBatch = sizeof(EvaluatedBatch) + session.gainBytes();
   const int64_t most = std::max<int64_t>(

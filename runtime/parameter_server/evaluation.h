@@ -14,6 +14,7 @@
 #ifndef RUNTIME_PARAMETER_SERVER_EVALUATION_H
 #define RUNTIME_PARAMETER_SERVER_EVALUATION_H
 
+#include "runtime/parameter_server/evaluation_parts.h"
 #include "runtime/parameter_server/served_session.h"
 #include "runtime/parameter_server/session_replica.h"
 
@@ -82,6 +83,10 @@ public:
       : coordinator(coordinator), session(session), data(data), parts(parts),
         largest(largest) {}
   Status evaluate(Evaluation *out, const std::function<bool()> &stops) override;
+
+  /// How many batches there are, and what one takes, as the package says it.
+  static Status measure(Session &session, const Dataset &data,
+                        EvaluationFacts *out);
 
 private:
   struct Result {

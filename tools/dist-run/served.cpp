@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/served.h"
+#include "runtime/core/machine_figures.h"
 #include "runtime/core/package_files.h"
 #include "runtime/parameter_server/session_replica.h"
 #include "runtime/parameter_server/session_shard.h"
@@ -153,8 +154,34 @@ Status ServedRun::checkEvaluation(const Options &options,
     return Status::error(StatusCode::InvalidArgument, "nothing to evaluate",
                          "--evaluation-shards", "there are no validation data",
                          "add --validation-data or --validation-split");
-  return layout.tables.empty() ? Status()
-                               : ps::EvaluatingReplica::refuseTables(layout);
+  return layout.tables.empty() ||
+                 options.evaluationShards == Options::kAutoShards
+             ? Status()
+             : ps::EvaluatingReplica::refuseTables(layout);
+}
+
+Status ServedRun::decideParts(const Options &options, const Dataset *validation,
+                              Session &session, int64_t *out) const {
+  *out = options.evaluationShards;
+  if (*out != Options::kAutoShards)
+    return Status();
+  ps::EvaluationDecision decision;
+  if (layout.tables.empty()) {
+    ps::EvaluationFacts facts;
+    facts.workers = cast.workers;
+    facts.servers = cast.servers;
+    facts.parameterBytes = ps::parameterBytes(layout);
+    facts.bytesPerSecond = MachineFigures().networkBytesPerSecond;
+    DIST_RETURN_IF_ERROR(
+        ps::ClosureEvaluation::measure(session, *validation, &facts));
+    decision = ps::decideParts(facts);
+  } else {
+    decision.text = "--evaluation-shards auto takes 0: the chief evaluates, as "
+                    "workers have of tables the rows of their steps alone";
+  }
+  printNote("dist-run: note: " + decision.text);
+  *out = decision.parts;
+  return Status();
 }
 
 Status ServedRun::coordinate(const Options &options, const Dataset *validation,
@@ -178,6 +205,9 @@ Status ServedRun::coordinate(const Options &options, const Dataset *validation,
   coordinator = std::make_unique<ps::Coordinator>(*mail, coordinating);
   std::unique_ptr<ps::ServedSession> served;
   Status status = checkEvaluation(options, validation);
+  int64_t parts = 0;
+  if (status.ok())
+    status = decideParts(options, validation, **session, &parts);
   if (status.ok())
     status = ps::ServedSession::create(std::move(*session), layout,
                                        *coordinator, &served);
@@ -186,10 +216,9 @@ Status ServedRun::coordinate(const Options &options, const Dataset *validation,
     return status;
   }
   steps = std::make_unique<ps::ClosureRunner>(*coordinator, *served);
-  if (options.evaluationShards > 0)
+  if (parts > 0)
     evaluation = std::make_unique<ps::ClosureEvaluation>(
-        *coordinator, *served, *validation, options.evaluationShards,
-        layout.largestLetter());
+        *coordinator, *served, *validation, parts, layout.largestLetter());
   fitting->runner = steps.get();
   fitting->evaluator = evaluation.get();
   *session = std::move(served);

@@ -81,6 +81,9 @@ private:
   bool comesBack();
   Status checkEvaluation(const Options &options,
                          const Dataset *validation) const;
+  /// --evaluation-shards, and what is chosen where that is `auto`.
+  Status decideParts(const Options &options, const Dataset *validation,
+                     Session &session, int64_t *out) const;
   int finish(const Status &status, ps::Ending ending) const;
 
   ps::Layout layout;

@@ -159,8 +159,9 @@ struct Options {
   int64_t epochs = 1, steps = 0, stepsPerEpoch = 0; // 0: not given
   int64_t stepsPerLaunch = 1;
   bool epochsGiven = false;
-  std::optional<int64_t> staleness;    // parameter-server; none: no bound
-  int64_t evaluationShards = 0;        // 0: the chief evaluates
+  std::optional<int64_t> staleness; // parameter-server; none: no bound
+  int64_t evaluationShards = 0;     // 0: the chief evaluates; or:
+  static constexpr int64_t kAutoShards = -1;
   std::optional<uint64_t> shuffle = 0; // none: file order
   bool dropRemainder = false;
   std::string history, checkpoint, tensorboard, trace, plot;

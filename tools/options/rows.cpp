@@ -488,11 +488,20 @@ static void addRunOptions(Table &table, Options &o) {
                 o.staleness = bound;
                 return Status();
               });
-  table.integer("--evaluation-shards",
-                "parameter-server: workers evaluate the validation data, in so "
-                "many parts, each of which counts once, whoever is lost "
-                "meanwhile (default 0: the chief evaluates)",
-                0, &o.evaluationShards);
+  table.value("--evaluation-shards", "N|auto",
+              "parameter-server: workers evaluate the validation data, in so "
+              "many parts, each of which counts once, whoever is lost "
+              "meanwhile; auto: by what evaluating and pulling the parameters "
+              "are to take, and 0 where the chief is no slower (default 0: the "
+              "chief evaluates)",
+              [&](const std::string &given) {
+                if (given == "auto") {
+                  o.evaluationShards = Options::kAutoShards;
+                  return Status();
+                }
+                return parseInteger("--evaluation-shards", given, 0,
+                                    &o.evaluationShards);
+              });
   table.value(
       "--early-stopping", "METRIC:patience=N,...",
       "ends the run after N epochs (default 0) in which the metric, as history "
