@@ -266,6 +266,16 @@ Status Restorer::restoreBoxes(int index) {
   return Status();
 }
 
+/// Whether there was a row for each replica, as moving statistics have, of a
+/// variable that has none here, for one replica: they are read as their mean.
+static bool hadRows(const Variable &variable, const Tensor &saved) {
+  const std::vector<int64_t> here = shapeOf(variable.global_type());
+  return isOfModel(variable.group()) && saved.shape.size() == here.size() + 1 &&
+         std::equal(here.begin(), here.end(), saved.shape.begin() + 1) &&
+         saved.type == variable.global_type().type() &&
+         (saved.type == manifest::F32 || saved.type == manifest::F64);
+}
+
 /// The value of a variable whose ranks hold different things, as a session of
 /// the mesh that saved it reads it.
 Status Restorer::reduceSlices(int index, Tensor *out) const {
@@ -308,6 +318,11 @@ Status Restorer::reduceSlices(int index, Tensor *out) const {
   }
   if (isReadAsOneRow(variable) && !out->shape.empty())
     readAsOneRow(variable, out);
+  if (!isReadAsOneRow(variable) && hadRows(variable, *out)) {
+    Variable rows = variable;
+    rows.set_aggregation("mean");
+    readAsOneRow(rows, out);
+  }
   return Status();
 }
 
