@@ -364,6 +364,9 @@ Status CheckpointFolder::beginHere(const Session &session) {
       if (startsWith(name, kAside))
         discard(name);
   }
+  // Between `open` and this another may have come in its place, whose file
+  // this one must not replace.
+  DIST_RETURN_IF_ERROR(checkLock());
   if (run.empty())
     run = newRunId();
   if (!hasEpoch)
@@ -393,19 +396,25 @@ Status CheckpointFolder::takenOver() const {
 }
 
 /// Whether the folder is this epoch's, as its claims and its file say; `found`:
-/// the file names it. One that was outclaimed may write that late.
+/// the file names it. One that was replaced may write that late.
 Status CheckpointFolder::checkEpoch(bool *found) const {
   RunFile file = readRunFile(path);
   *found = file.run == run && file.epoch == epoch;
-  const bool isFree = file.run.empty() || (lockFile < 0 && file.epoch < epoch);
+  const bool isFree = file.run.empty() ||
+                      ((lockFile < 0 || file.run == run) && file.epoch < epoch);
   return (*found || isFree) && !isOutclaimed() ? Status() : takenOver();
+}
+
+Status CheckpointFolder::checkLock() const {
+  if (lockFile < 0 || !exists(path + "/.lock") || holdsNamedLock())
+    return Status();
+  return Status::error(StatusCode::Unavailable, "cannot save checkpoint", path,
+                       "another process has taken the folder over");
 }
 
 /// Before a state is published: whether the folder is still this run's.
 Status CheckpointFolder::checkHold() const {
-  if (lockFile >= 0 && exists(path + "/.lock") && !holdsNamedLock())
-    return Status::error(StatusCode::Unavailable, "cannot save checkpoint",
-                         path, "another process has taken the folder over");
+  DIST_RETURN_IF_ERROR(checkLock());
   bool found = false;
   return checkEpoch(&found);
 }

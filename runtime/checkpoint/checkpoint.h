@@ -98,6 +98,7 @@ private:
   Status look();
   Status takenOver() const;
   Status checkEpoch(bool *found) const;
+  Status checkLock() const;
   Status checkHold() const;
   Status keepHold();
   Status writeRunFile() const;

@@ -42,7 +42,7 @@ private:
 };
 
 /// Gives the session the newest state that all of its processes have, each in
-/// its own `folder`; those that have none get it from process 0. `found` is
+/// its own `folder`; those that have none get it from one that has. `found` is
 /// false where they have none in common, or what they have of it is not all of
 /// it.
 Status loadKept(const std::string &folder, Session &session,

@@ -131,7 +131,9 @@ Status loadKept(const std::string &folder, Session &session,
   DIST_RETURN_IF_ERROR(share(session, Status(), mine, &texts, &outcome));
   std::map<int64_t, size_t> counts; // of those that have it
   size_t owners = 0;
+  int giver = 0; // the first of them
   for (const std::string &text : texts) {
+    giver += owners == 0 && text.empty();
     owners += !text.empty();
     std::istringstream steps(text);
     for (int64_t step; steps >> step;)
@@ -141,13 +143,13 @@ Status loadKept(const std::string &folder, Session &session,
   for (auto &[step, count] : counts)
     if (count == owners)
       newest = step;
-  if (newest < 0 || texts.front().empty())
+  if (newest < 0)
     return Status();
   Candidate candidate;
   candidate.folder = folder + "/" + stateName(newest);
   if (owners < texts.size())
-    DIST_RETURN_IF_ERROR(
-        transferState(session, candidate.folder, /*receives=*/mine.empty()));
+    DIST_RETURN_IF_ERROR(transferState(session, candidate.folder, giver,
+                                       /*receives=*/mine.empty()));
   bool damaged = false;
   Status status = openState(session, candidate, &damaged);
   if (!status.ok())

@@ -21,6 +21,8 @@ constexpr const char *kReplaced = ".replaced-";
 /// Where there are no locks: an epoch that a run has claimed.
 constexpr const char *kClaimed = ".claimed-";
 constexpr const char *kAside = "aside-";
+/// Behind the name of a state that another process hands over.
+constexpr const char *kHalf = ".half";
 
 std::string stateName(int64_t step);
 std::vector<std::string> listNames(const std::string &folder);

@@ -14,7 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
+#include <memory>
 
 namespace dist {
 
@@ -22,12 +22,14 @@ namespace dist {
 struct CheckpointFolder::Save {
   std::string folder; // where its files are written, of all processes
   bool isChief = false;
+  bool isMade = false; // by this process: the folder
   StateHeader header;
   ValuesFile values;
   SavedFile file; // what this process has written
   Status status;
-  std::thread writer; // while training goes on
   std::atomic<bool> written{false};
+  /// While training goes on; the last, it needs what is above.
+  std::unique_ptr<FileSystem::Beside> writer;
 
   void write() {
     if (status.ok())
@@ -44,9 +46,9 @@ struct CheckpointFolder::Save {
     return flushToDisk(folder);
   }
   ~Save() {
-    if (writer.joinable())
-      writer.join();
-    if (isChief)
+    writer.reset();
+    // What another run has under that name is that one's.
+    if (isMade)
       removeAll(folder);
   }
 };
@@ -138,6 +140,7 @@ Status CheckpointFolder::beginSave(Session &session, const TrainingState &state,
     name = kSaving + run + "-" + std::to_string(epoch);
     save->folder = path + "/" + name;
     if (hold.ok()) {
+      save->isMade = true;
       removeAll(save->folder);
       save->status = makeFolders(save->folder);
     }
@@ -158,7 +161,8 @@ Status CheckpointFolder::beginSave(Session &session, const TrainingState &state,
   pending = std::move(save);
   Status started = withoutThrowing([&] {
     if (beside)
-      pending->writer = std::thread([save = pending.get()] { save->write(); });
+      pending->writer =
+          fileSystem().runBeside([save = pending.get()] { save->write(); });
     else
       pending->write();
     return Status();
@@ -205,8 +209,7 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
 
 Status CheckpointFolder::finishSave(int64_t keep, Session &session,
                                     Status *failure) {
-  if (pending->writer.joinable())
-    pending->writer.join();
+  pending->writer.reset();
   std::vector<std::string> files;
   Status status =
       share(session, pending->status, toText(pending->file), &files, failure);

@@ -8,63 +8,118 @@
 #include "runtime/checkpoint/names.h"
 #include "runtime/core/processes.h"
 #include "runtime/formats/file.h"
-#include <fstream>
+#include "runtime/formats/file_system.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 
 namespace dist {
 
 /// What is under way at once: each process holds so much of it.
 static constexpr size_t kPieceBytes = size_t(4) << 20;
 
-static Status ioError(const std::string &path) {
+static Status ioError(const std::string &path, const std::string &why) {
   return Status::error(StatusCode::Unavailable, "cannot hand over a state",
-                       path, "its file cannot be read or written",
-                       "look for room in /dev/shm and in TMPDIR");
+                       path, why, "look for room in /dev/shm and in TMPDIR");
 }
 
-Status transferState(Session &session, const std::string &folder,
-                     bool receives) {
-  const bool gives = session.process() == 0;
-  std::vector<std::string> names;
+namespace {
+
+/// A file of a state, piece by piece.
+class PieceReader {
+public:
+  explicit PieceReader(const std::string &path)
+      : path(path), file(fileSystem().open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~PieceReader() {
+    if (file >= 0)
+      fileSystem().close(file);
+  }
+  PieceReader(const PieceReader &) = delete;
+  PieceReader &operator=(const PieceReader &) = delete;
+
+  /// Empty behind the last.
+  Status read(std::string *piece) {
+    struct stat info;
+    if (file < 0 || fileSystem().status(file, &info) != 0)
+      return ioError(path, std::strerror(errno));
+    piece->resize(std::min(kPieceBytes, size_t(info.st_size - at)));
+    ssize_t got = 0;
+    do
+      got = piece->empty()
+                ? 0
+                : fileSystem().readAt(file, piece->data(), piece->size(), at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+      return ioError(path, std::strerror(errno));
+    piece->resize(size_t(got));
+    at += got;
+    return Status();
+  }
+
+private:
+  const std::string path;
+  const int file;
+  off_t at = 0;
+};
+
+} // namespace
+
+/// The files that `giver` has in `from`; who receives writes them in `to`.
+static Status transferFiles(Session &session, const std::string &from,
+                            const std::string &to, int giver, bool receives,
+                            Status mine) {
+  const bool gives = session.process() == giver;
+  std::vector<std::string> names, all;
   if (gives)
-    for (const std::string &name : listNames(folder))
+    for (const std::string &name : listNames(from))
       if (name != "." && name != "..")
         names.push_back(name);
-  std::vector<std::string> all;
-  Status outcome, mine;
-  if (receives)
-    mine = makeFolders(folder);
   for (size_t i = 0;; ++i) {
     // Each file's name, then its pieces until one is empty.
-    std::string name = gives && i < names.size() ? names[i] : "";
-    DIST_RETURN_IF_ERROR(share(session, mine, name, &all, &outcome));
-    DIST_RETURN_IF_ERROR(outcome);
-    if (all.front().empty())
+    Status outcome;
+    const std::string own = gives && i < names.size() ? names[i] : "";
+    DIST_RETURN_IF_ERROR(share(session, mine, own, &all, &outcome));
+    DIST_RETURN_IF_ERROR(std::move(outcome));
+    if (all[size_t(giver)].empty())
       return Status();
-    const std::string path = folder + "/" + all.front();
-    std::ifstream from;
-    std::ofstream to;
+    const std::string name = all[size_t(giver)];
+    std::unique_ptr<PieceReader> reader;
+    FileSink sink;
     if (gives)
-      from.open(path, std::ios::binary);
+      reader = std::make_unique<PieceReader>(from + "/" + name);
     if (receives)
-      to.open(path, std::ios::binary | std::ios::trunc);
+      mine = sink.open(to + "/" + name);
     do {
       std::string piece;
-      if (gives) {
-        piece.resize(kPieceBytes);
-        from.read(piece.data(), std::streamsize(piece.size()));
-        piece.resize(size_t(from.gcount()));
-        mine = from.bad() || !from.is_open() ? ioError(path) : Status();
-      }
+      if (gives)
+        mine = reader->read(&piece);
       DIST_RETURN_IF_ERROR(share(session, mine, piece, &all, &outcome));
-      DIST_RETURN_IF_ERROR(outcome);
-      if (receives &&
-          !to.write(all.front().data(), std::streamsize(all.front().size())))
-        mine = ioError(path);
-    } while (!all.front().empty());
-    to.close();
-    if (receives && !to)
-      mine = ioError(path);
+      DIST_RETURN_IF_ERROR(std::move(outcome));
+      if (receives)
+        mine = sink.write(all[size_t(giver)]);
+    } while (!all[size_t(giver)].empty());
+    if (receives && mine.ok())
+      mine = sink.commit();
   }
+}
+
+Status transferState(Session &session, const std::string &folder, int giver,
+                     bool receives) {
+  // Where it does not come to its end, as another process is lost meanwhile,
+  // what has come counts as no state.
+  const std::string half = folder + kHalf;
+  Status mine;
+  if (receives) {
+    removeAll(half);
+    mine = makeFolders(half);
+  }
+  DIST_RETURN_IF_ERROR(
+      transferFiles(session, folder, half, giver, receives, std::move(mine)));
+  Status named;
+  if (receives && fileSystem().rename(half, folder) != 0)
+    named = ioError(folder, std::strerror(errno));
+  return share(session, named);
 }
 
 } // namespace dist

@@ -11,10 +11,10 @@
 
 namespace dist {
 
-/// Copies the files of process 0's `folder` to those processes that call it
-/// with `receives`, into theirs; all call it together. Errors: of one,
-/// everyone's.
-Status transferState(Session &session, const std::string &folder,
+/// Copies the files of process `giver`'s `folder` to those processes that call
+/// it with `receives`, into theirs, which is there when it has all of them; all
+/// call it together. Errors: of one, everyone's.
+Status transferState(Session &session, const std::string &folder, int giver,
                      bool receives);
 
 } // namespace dist

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 namespace dist {
@@ -31,6 +32,15 @@ mode_t currentUmask() {
 }
 
 namespace {
+
+class Thread final : public FileSystem::Beside {
+public:
+  explicit Thread(std::function<void()> work) : thread(std::move(work)) {}
+  ~Thread() override { thread.join(); }
+
+private:
+  std::thread thread;
+};
 
 class SystemFiles final : public FileSystem {
 public:
@@ -91,6 +101,9 @@ public:
     return names;
   }
   int64_t process() override { return getpid(); }
+  std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
+    return std::make_unique<Thread>(std::move(work));
+  }
 };
 
 } // namespace

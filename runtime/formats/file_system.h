@@ -15,6 +15,8 @@
 #ifndef RUNTIME_FORMATS_FILE_SYSTEM_H
 #define RUNTIME_FORMATS_FILE_SYSTEM_H
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -53,6 +55,15 @@ public:
 
   /// The number that names this process to the others.
   virtual int64_t process() = 0;
+
+  /// Work that is done while its process goes on. Destroyed, it waits for the
+  /// work's end.
+  class Beside {
+  public:
+    virtual ~Beside() = default;
+  };
+  /// Throws std::system_error where there is no thread for it.
+  virtual std::unique_ptr<Beside> runBeside(std::function<void()> work) = 0;
 };
 
 /// The rights that this process takes off what it makes.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/trainer.h"
+#include "runtime/checkpoint/saves.h"
 #include "runtime/train/averaging.h"
 #include "runtime/train/evaluation.h"
 #include "runtime/train/keeping.h"
@@ -69,8 +70,6 @@ private:
   Status validateAndTell();
   enum class SaveAs { One, Last };
   Status save(SaveAs which);
-  Status finishSave(Status *failure);
-  Status finishWritten();
 
   Session &session;
   const Dataset &data;
@@ -79,6 +78,7 @@ private:
   FitObserver &observer;
   Metrics metrics;
   std::unique_ptr<CheckpointFolder> folder; // null: nothing is saved
+  std::optional<Saves> saves;               // into that
   EntryPair entries;
   EntryCall apply;
   Averaging averaging;
@@ -87,8 +87,6 @@ private:
   Monitors monitors;
   int64_t stepsPerEpoch = 0, lastStep = 0, epochs = 0;
   int64_t accumulate = 1;
-  /// Of the newest state, and of the one that is being written; -1: none.
-  int64_t savedStep = -1, savingStep = -1;
   float learningRate = NAN;
   Keeping keeping;
   NonfiniteSteps nonfiniteSteps;
@@ -208,6 +206,9 @@ Status Trainer::openFolder() {
                                          session, &folder, &notes);
   for (const std::string &note : notes)
     observer.note(note);
+  if (status.ok())
+    saves.emplace(session, *folder, options.keep,
+                  [this](const std::string &line) { observer.note(line); });
   return status;
 }
 
@@ -229,7 +230,7 @@ Status Trainer::resume() {
     return Status();
   }
   DIST_RETURN_IF_ERROR(adopt(read, options.checkpoint));
-  savedStep = state.step;
+  saves->beginFrom(state.step);
   if (settable)
     DIST_RETURN_IF_ERROR(readLearningRate(session, &saved));
   if (given != saved)
@@ -267,50 +268,23 @@ Status Trainer::resumeKept() {
       "add --checkpoint DIR, or split variables inside of workers alone");
 }
 
-/// Waits for the state that is being written. `failure`: why it is none; null:
-/// that is told.
-Status Trainer::finishSave(Status *failure) {
-  // Whatever comes of it, it is not waited for again.
-  int64_t step = std::exchange(savingStep, -1);
-  Status why;
-  DIST_RETURN_IF_ERROR(folder->finishSave(options.keep, session, &why));
-  if (why.ok())
-    savedStep = step;
-  else if (!failure)
-    observer.note("step " + std::to_string(step) +
-                  " is not saved: " + why.message() + "; training goes on");
-  if (failure)
-    *failure = std::move(why);
-  return Status();
-}
-
-/// Between steps: makes a state of what all processes have written meanwhile.
-Status Trainer::finishWritten() {
-  if (savingStep < 0)
-    return Status();
-  bool done = false;
-  DIST_RETURN_IF_ERROR(session.agree(folder->isWritten(), &done));
-  return done ? finishSave(nullptr) : Status();
-}
-
 /// Without the last state a run's end would be lost: that it cannot be saved is
 /// an error.
 Status Trainer::save(SaveAs which) {
-  if (!folder)
+  if (!saves)
     return Status();
-  if (savingStep >= 0)
-    DIST_RETURN_IF_ERROR(finishSave(nullptr));
-  if (savedStep == state.step)
+  DIST_RETURN_IF_ERROR(saves->finish(nullptr));
+  if (saves->saved() == state.step)
     return Status();
   DIST_RETURN_IF_ERROR(averaging.beforeReading(state.step));
   state.epochSeconds = now() - epochBegan;
   bool beside = options.asyncSave && which == SaveAs::One;
-  DIST_RETURN_IF_ERROR(folder->beginSave(session, state, beside));
-  savingStep = state.step;
+  DIST_RETURN_IF_ERROR(saves->begin(state, beside));
   if (beside)
     return Status();
   Status failure;
-  DIST_RETURN_IF_ERROR(finishSave(which == SaveAs::Last ? &failure : nullptr));
+  DIST_RETURN_IF_ERROR(
+      saves->finish(which == SaveAs::Last ? &failure : nullptr));
   return failure;
 }
 
@@ -498,8 +472,8 @@ Status Trainer::validateAndTell() {
 Status Trainer::run(FitOutcome *outcome) {
   Status status = train(outcome);
   // What was saved before an error is as good as it was without one.
-  if (!status.ok() && savingStep >= 0)
-    (void)finishSave(nullptr);
+  if (!status.ok() && saves)
+    (void)saves->finish(nullptr);
   return status;
 }
 
@@ -536,7 +510,8 @@ Status Trainer::train(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(session.agree(!stops(), &goesOn));
     if (!goesOn)
       break;
-    DIST_RETURN_IF_ERROR(finishWritten());
+    if (saves)
+      DIST_RETURN_IF_ERROR(saves->finishWritten());
     int64_t before = state.step;
     DIST_RETURN_IF_ERROR(
         stream ? launch(*stream, std::min(stepsPerLaunch(), stepsUntilDue()))
@@ -568,7 +543,7 @@ Status Trainer::train(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(keeping.keepLast(state));
   outcome->step = state.step;
   outcome->lastStep = lastStep;
-  outcome->saved = folder && savedStep == state.step;
+  outcome->saved = saves && saves->saved() == state.step;
   if (monitors.stop())
     outcome->endedAfter = state.step / stepsPerEpoch;
   outcome->bestEpoch = monitors.bestEpoch();

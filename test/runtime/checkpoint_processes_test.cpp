@@ -350,6 +350,15 @@ TEST_F(CheckpointProcesses, TheNewestThatAllKeptIsTakenUp) {
   EXPECT_EQ(loadAll(two, parent), 6);
   EXPECT_EQ(valueOf(two, Table)[9], 609);
   EXPECT_EQ(namesIn(parent / "1"), Names{kStep6});
+  // Whichever process has it gives it; what was handed over by half is no
+  // state.
+  const fs::path half = parent / "0" / (std::string(kStep6) + ".half");
+  fs::rename(parent / "0" / kStep6, half);
+  fs::remove_all(parent / "0" / kStep5);
+  fs::remove(half / "state.json");
+  EXPECT_EQ(loadAll(two, parent), 6);
+  EXPECT_EQ(valueOf(two, Table)[9], 609);
+  EXPECT_EQ(namesIn(parent / "0"), Names{kStep6});
   SavedRun one;
   open(one, {0});
   EXPECT_EQ(loadAll(one, parent), 6);

@@ -49,6 +49,9 @@ public:
     return system.status(file, out);
   }
   int lock(int file) override { return system.lock(file); }
+  std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
+    return system.runBeside(std::move(work));
+  }
   int rename(const std::string &from, const std::string &to,
              unsigned flags) override {
     return system.rename(from, to, flags);

@@ -7,155 +7,77 @@
 //
 // The shipped folder of states, in runs of one to three processes that go on
 // one after another, some while processes of the one before are only frozen, on
-// one disk: with and without locks, full at times, and without power; without
-// locks several at one moment, too. What every variable holds is the step that
-// it was saved in.
+// one disk: with and without locks, full or slow at times, and without power;
+// without locks several at one moment, too. Some save beside their steps, and
+// some go on without who is lost, from what they have in memory. What every
+// variable holds is the step that it was saved in.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/checkpoint/checkpoint.h"
-#include "test/runtime/fake_session.h"
+#include "test/runtime/simulation/checkpoint_run.h"
+#include "runtime/checkpoint/names.h"
 #include "test/runtime/simulation/run.h"
-#include "test/runtime/simulation/storage.h"
 #include <algorithm>
-#include <optional>
+#include <cstdio>
 
 namespace dist::simulation {
 
-namespace {
-
-constexpr char kFolder[] = "/states";
-constexpr seconds kWork{1};
-constexpr std::chrono::minutes kLimit{5};
-
-class CheckpointRun {
-public:
-  CheckpointRun(uint64_t seed, bool isTraced);
-  ~CheckpointRun() { simulator.crashAll(); }
-  std::string run();
-
-private:
-  /// The processes of one epoch.
-  struct Group {
-    int number = 0;
-    FolderUse use = FolderUse::Resume;
-    std::vector<int> processes; // the simulator's
-    std::vector<std::vector<std::optional<std::string>>> rounds;
-    bool isBroken = false;
-    int64_t claim = 0; // the epoch that it has made its own, without locks
-  };
-  class GroupSession;
-
-  Group &start(FolderUse use);
-  void startLater(FolderUse use, Duration least);
-  void live(Group &group, int self);
-  Status work(Group &group, GroupSession &session, CheckpointFolder &folder,
-              int64_t step);
-  void checkLoaded(Group &group, GroupSession &session, const Status &status,
-                   const TrainingState &state, bool found);
-  void checkRename(const std::string &from, const std::string &to);
-  void takeClaim(const std::string &path);
-  /// Whether one that has begun is to be there after this one.
-  bool isReplaced(int group) const {
-    if (begun < 0 || storage.hasLocks)
-      return group < begun;
-    return groups[size_t(group)]->claim < groups[size_t(begun)]->claim;
-  }
-  void planFaults();
-  void disturb();
-  std::vector<int> alive() const;
-
-  Simulator simulator;
-  Storage storage;
-  std::vector<std::unique_ptr<Group>> groups;
-  std::map<int, int> groupOf; // by process
-  Time end;
-  int keep = 1;
-  int begun = -1;         // the newest group that has begun
-  int64_t lastSaved = -1; // as a chief was told
-  bool isCalm = true, isOver = false;
-};
-
-class CheckpointRun::GroupSession final : public FakeSession {
-public:
-  GroupSession(CheckpointRun &run, Group &group, int self)
-      : FakeSession(4, 4, 1, int(group.processes.size())), run(run),
-        group(group), self(self) {
-    local = {self};
-  }
-  int process() const override { return self; }
-  int processes() const override { return int(group.processes.size()); }
-  Status exchange(const std::string &mine,
-                  std::vector<std::string> *all) override {
-    const size_t round = next++;
-    if (group.rounds.size() <= round)
-      group.rounds.resize(round + 1);
-    group.rounds[round].resize(group.processes.size());
-    if (!run.simulator.isGhost())
-      group.rounds[round][size_t(self)] = mine;
-    auto isWhole = [&] {
-      auto &texts = group.rounds[round];
-      return std::all_of(texts.begin(), texts.end(),
-                         [](auto &text) { return text.has_value(); });
-    };
-    while (!isWhole() && !group.isBroken && !run.simulator.isGhost())
-      run.simulator.sleepUntil(run.simulator.now() + milliseconds(1));
-    if (!isWhole() || run.simulator.isGhost())
-      return Status::error(StatusCode::Unavailable, "a process is lost", "",
-                           "");
-    all->clear();
-    for (auto &text : group.rounds[round])
-      all->push_back(*text);
-    return Status();
-  }
-  void hold(int64_t step) {
-    for (Ranks &rank : state)
-      rank[W] = rank[Total] = double(step);
-  }
-  bool holds(int64_t step) const {
-    const Ranks &rank = state[size_t(self)];
-    return rank[W] == double(step) && rank[Total] <= 3 * double(step) &&
-           (step == 0 || int64_t(rank[Total]) % step == 0);
-  }
-
-private:
-  CheckpointRun &run;
-  Group &group;
-  const int self;
-  size_t next = 0;
-};
-
-} // namespace
+static constexpr char kFolder[] = "/states";
+static constexpr seconds kWork{1};
+static constexpr std::chrono::minutes kLimit{5};
 
 CheckpointRun::CheckpointRun(uint64_t seed, bool isTraced)
-    : simulator(seed, isTraced), storage(simulator) {
+    : simulator(seed, isTraced), storage(simulator),
+      isElastic(simulator.chance(0.5)), isBeside(simulator.chance(0.5)) {
   storage.hasLocks = simulator.chance(0.6);
   storage.hasRenameFlags = simulator.chance(0.6);
   storage.onRename = [this](const std::string &from, const std::string &to) {
     checkRename(from, to);
   };
+  storage.onChange = [this] { checkNewest(); };
+  storage.onWait = [this] {
+    const int process = simulator.runningProcess();
+    if (betweenSteps.count(process) &&
+        !groups[size_t(groupOf.at(process))]->rounds.isBroken)
+      simulator.fail("a step waits for the disk");
+  };
+  storage.onLock = [this](const std::string &path) { noteOpen(path); };
   storage.onMake = [this](const std::string &path) { takeClaim(path); };
-  keep = 1 + int(simulator.below(3));
+  keepFiles = 1 + int(simulator.below(3));
   end = simulator.now() + kWork;
   simulator.onCrash = [this](int number) {
     storage.crash(number);
     if (auto group = groupOf.find(number); group != groupOf.end())
-      groups[size_t(group->second)]->isBroken = true;
+      lose(number);
   };
 }
 
-CheckpointRun::Group &CheckpointRun::start(FolderUse use) {
+void CheckpointRun::lose(int process) {
+  Group &group = *groups[size_t(groupOf.at(process))];
+  group.hasLost = group.rounds.isBroken = true;
+}
+
+CheckpointRun::Group &CheckpointRun::add(FolderUse use) {
   groups.push_back(std::make_unique<Group>());
-  Group &group = *groups.back();
-  group.number = int(groups.size()) - 1;
-  group.use = use;
+  groups.back()->number = int(groups.size()) - 1;
+  groups.back()->use = use;
+  return *groups.back();
+}
+
+int CheckpointRun::startProcess(Group &group, int self) {
+  const std::string name = "run " + std::to_string(group.number) +
+                           "'s process " + std::to_string(self);
+  const int number =
+      simulator.start(name, [this, &group, self] { live(&group, self); });
+  groupOf[number] = group.number;
+  return number;
+}
+
+CheckpointRun::Group &CheckpointRun::start(FolderUse use) {
+  Group &group = add(use);
   const int count = 1 + int(simulator.below(3));
-  for (int self = 0; self < count; ++self) {
-    const std::string name = "run " + std::to_string(group.number) +
-                             "'s process " + std::to_string(self);
-    group.processes.push_back(
-        simulator.start(name, [this, &group, self] { live(group, self); }));
-    groupOf[group.processes.back()] = group.number;
-  }
+  group.stored.resize(size_t(count));
+  for (int self = 0; self < count; ++self)
+    group.processes.push_back(startProcess(group, self));
   return group;
 }
 
@@ -169,69 +91,165 @@ void CheckpointRun::startLater(FolderUse use, Duration least) {
   });
 }
 
-void CheckpointRun::live(Group &group, int self) {
-  GroupSession session(*this, group, self);
+void CheckpointRun::live(Group *group, int self) {
+  const int process = group->processes[size_t(self)];
+  Own &own = owns[process];
+  // Who comes to a meeting of others has nothing yet.
+  Status status = group->isMet ? makeMemory(process, own) : Status();
+  for (; group; status = Status()) {
+    if (status.ok())
+      status = liveIn(*group, self, own);
+    simulator.trace(status.ok() ? "ends well" : status.message());
+    if (simulator.isGhost())
+      return;
+    if (!status.ok())
+      checkGoesOn(*group, status);
+    const bool isLoss = !status.ok() && isElastic && !isOver && group->hasLost;
+    if (!status.ok() && !isLoss)
+      group->rounds.isBroken = true;
+    if (!isLoss || !store(process, own).ok())
+      return;
+    group = meetAgain(*group, &self);
+  }
+}
+
+Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
+  GroupSession session(simulator, group.rounds, self,
+                       int(group.processes.size()));
   std::unique_ptr<CheckpointFolder> folder;
   std::vector<std::string> notes;
   TrainingState state;
   bool found = false;
-  Status status =
-      CheckpointFolder::open(kFolder, group.use, session, &folder, &notes);
-  if (status.ok()) {
-    status = folder->load(session, &state, &found, &notes);
-    checkLoaded(group, session, status, state, found);
+  if (self == 0 && !simulator.isGhost()) {
+    group.opens = ++opens;
+    group.refusals = storage.refusals;
   }
-  if (status.ok())
-    status = folder->begin(session);
-  if (status.ok() && !simulator.isGhost()) {
-    if (!isReplaced(group.number))
-      begun = group.number;
-    status = work(group, session, *folder, found ? state.step : 0);
-  }
-  if (!status.ok() && !simulator.isGhost())
-    group.isBroken = true;
-  simulator.trace(status.ok() ? "ends well" : status.message());
-  if (!status.ok() && isCalm)
-    simulator.fail("nothing was wrong: " + status.message());
+  DIST_RETURN_IF_ERROR(
+      CheckpointFolder::open(kFolder, group.use, session, &folder, &notes));
+  group.isOpen = true;
+  DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
+  DIST_RETURN_IF_ERROR(folder->begin(session));
+  if (simulator.isGhost())
+    return Status();
+  if (!isReplaced(group.number))
+    begun = group.number;
+  Saves saves(session, *folder, keepFiles, [&](const std::string &line) {
+    simulator.trace(line);
+    checkGoesOn(group, Status::error(StatusCode::Unavailable, line, "", ""));
+  });
+  Status status = work(group, session, saves, own, found ? state.step : 0);
+  // As the trainer does: what was saved before an error is good.
+  if (!status.ok())
+    (void)saves.finish(nullptr);
+  return status;
 }
 
-Status CheckpointRun::work(Group &group, GroupSession &session,
-                           CheckpointFolder &folder, int64_t step) {
-  // The chief says when it is over, and which step is next.
+/// To what those that are left have in memory, or to a saved state.
+Status CheckpointRun::goBack(Group &group, GroupSession &session, Own &own,
+                             CheckpointFolder &folder, TrainingState *state,
+                             bool *found) {
+  std::vector<std::string> notes;
+  if (!own.folder.empty()) {
+    Status status = loadKept(own.folder, session, state, found, &notes);
+    // What another has handed over stays, whatever comes of the meeting.
+    if (own.stored.empty())
+      own.stored = listStates(own.folder);
+    DIST_RETURN_IF_ERROR(status);
+    checkKept(group, session, *found, state->step);
+    if (*found)
+      return Status();
+  }
+  Status status = folder.load(session, state, found, &notes);
+  checkLoaded(group, session, status, *state, *found);
+  return status;
+}
+
+Status CheckpointRun::work(Group &group, GroupSession &session, Saves &saves,
+                           Own &own, int64_t step) {
+  session.hold(step);
+  if (isElastic)
+    DIST_RETURN_IF_ERROR(keep(session, own, step));
+  // The chief says when it is over, which step is next, and what is done then.
   while (!simulator.isGhost()) {
-    std::vector<std::string> said;
+    betweenSteps.insert(simulator.runningProcess());
+    Status finished = saves.finishWritten();
+    betweenSteps.erase(simulator.runningProcess());
+    DIST_RETURN_IF_ERROR(finished);
+    noteSaved(saves);
     const bool isLast = isOver || simulator.now() >= end;
     const bool isAgain = step > 0 && simulator.chance(0.3);
     const int64_t next =
         isLast ? -1 : step + (isAgain ? 0 : 1 + int64_t(simulator.below(3)));
-    DIST_RETURN_IF_ERROR(session.exchange(std::to_string(next), &said));
+    const std::string mine = std::to_string(next) +
+                             (simulator.chance(0.5) ? " keep" : "") +
+                             (simulator.chance(0.7) ? " save" : "") +
+                             (simulator.chance(0.8) ? " beside" : "");
+    std::vector<std::string> said;
+    DIST_RETURN_IF_ERROR(session.exchange(mine, &said));
+    auto isSaid = [&](const char *what) {
+      return said[0].find(what) != std::string::npos;
+    };
     step = std::stoll(said[0]);
-    if (step < 0)
+    if (step < 0) {
+      DIST_RETURN_IF_ERROR(saves.finish(nullptr));
+      noteSaved(saves);
       return Status();
+    }
     simulator.sleepUntil(simulator.now() +
                          simulator.between({}, milliseconds(20)));
     session.hold(step);
-    TrainingState state;
-    state.step = step;
-    Status failure;
-    DIST_RETURN_IF_ERROR(folder.beginSave(session, state, /*beside=*/false));
-    DIST_RETURN_IF_ERROR(folder.finishSave(keep, session, &failure));
-    if (simulator.isGhost())
-      break;
-    if (session.process() == 0)
-      simulator.trace(failure.ok() ? "has saved step " + std::to_string(step)
-                                   : failure.message());
-    if (failure.ok())
-      lastSaved = std::max(lastSaved, step);
-    else if (isCalm)
-      simulator.fail("nothing was wrong: " + failure.message());
+    if (isElastic && isSaid("keep"))
+      DIST_RETURN_IF_ERROR(keep(session, own, step));
+    if (isSaid("save"))
+      DIST_RETURN_IF_ERROR(
+          save(group, session, saves, step, isBeside && isSaid("beside")));
   }
   return Status();
+}
+
+Status CheckpointRun::save(Group &group, GroupSession &session, Saves &saves,
+                           int64_t step, bool beside) {
+  TrainingState state;
+  state.step = step;
+  // The one under way is finished before.
+  DIST_RETURN_IF_ERROR(saves.begin(state, beside));
+  noteSaved(saves);
+  if (beside)
+    return Status();
+  Status failure;
+  const bool wasAlone = isAlone(group);
+  const std::set<int64_t> before = statesNow("");
+  DIST_RETURN_IF_ERROR(saves.finish(&failure));
+  noteSaved(saves);
+  if (!failure.ok())
+    checkGoesOn(group, failure);
+  else if (session.process() == 0 && wasAlone && isAlone(group))
+    checkKeeps(group, before, step);
+  return Status();
+}
+
+void CheckpointRun::noteSaved(const Saves &saves) {
+  if (simulator.isGhost() || saves.saved() <= lastSaved)
+    return;
+  lastSaved = saves.saved();
+  simulator.trace("has saved step " + std::to_string(lastSaved));
+}
+
+//===----------------------------------------------------------------------===//
+// What must hold
+//===----------------------------------------------------------------------===//
+
+/// Who comes to have the lock last has the folder.
+void CheckpointRun::noteOpen(const std::string &path) {
+  Group &group = *groups[size_t(groupOf.at(simulator.runningProcess()))];
+  if (path == std::string(kFolder) + "/.lock" && !group.isOpen)
+    group.opens = ++opens;
 }
 
 /// A state takes its name: not by who has been replaced.
 void CheckpointRun::checkRename(const std::string &from,
                                 const std::string &to) {
+  noteOpen(to);
   if (from.find("/.saving-") == std::string::npos ||
       to.find("/step-") == std::string::npos)
     return;
@@ -239,6 +257,10 @@ void CheckpointRun::checkRename(const std::string &from,
   if (isReplaced(group))
     simulator.fail("run " + std::to_string(group) + " makes " + to +
                    " a state, and run " + std::to_string(begun) + " has begun");
+  const int known = publishers.emplace(from, group).first->second;
+  if (known != group)
+    simulator.fail("runs " + std::to_string(known) + " and " +
+                   std::to_string(group) + " are of one epoch: " + from);
 }
 
 /// Where there are no locks the newest of them says whose the folder is.
@@ -249,11 +271,79 @@ void CheckpointRun::takeClaim(const std::string &path) {
       std::stoll(path.substr(path.rfind('-') + 1));
 }
 
+/// Who has the folder, all of whose processes are there, saves and goes on
+/// while the disk has room, whatever those before it do.
+void CheckpointRun::checkGoesOn(const Group &group, const Status &failed) {
+  if (simulator.isGhost() || group.rounds.isBroken)
+    return;
+  if (isCalm)
+    simulator.fail("nothing was wrong: " + failed.message());
+  if (isAlone(group) && group.refusals == storage.refusals)
+    simulator.fail("run " + std::to_string(group.number) +
+                   " could have gone on: " + failed.message());
+}
+
+/// Whether no other has come to have the folder since.
+bool CheckpointRun::isAlone(const Group &group) const {
+  bool isAlone = group.opens == opens &&
+                 (group.isOpen || group.use == FolderUse::TakeOver);
+  for (auto &other : groups)
+    isAlone &= storage.hasLocks || other->claim <= group.claim;
+  return isAlone;
+}
+
+/// Steps of states in the folder, whose names begin so.
+std::set<int64_t> CheckpointRun::statesNow(const std::string &before) const {
+  std::set<int64_t> steps;
+  const std::string begin = before + "step-";
+  for (const std::string &name : storage.peek(kFolder))
+    if (name.compare(0, begin.size(), begin) == 0)
+      steps.insert(std::stoll(name.substr(begin.size())));
+  return steps;
+}
+
+/// At any time.
+void CheckpointRun::checkNewest() {
+  int64_t newest = -1;
+  for (const char *before : {"", kReplaced, kAside})
+    if (const std::set<int64_t> steps = statesNow(before); !steps.empty())
+      newest = std::max(newest, *steps.rbegin());
+  if (newest < lastSaved)
+    simulator.fail("step " + std::to_string(lastSaved) +
+                   " was saved, and is gone");
+}
+
+/// Behind a save: the newest states are there, and no others, unless they were
+/// damaged as power was lost.
+void CheckpointRun::checkKeeps(const Group &group, std::set<int64_t> before,
+                               int64_t step) {
+  if (simulator.isGhost() || group.rounds.isBroken || hasLostPower)
+    return;
+  before.insert(step);
+  while (before.size() > size_t(keepFiles))
+    before.erase(before.begin());
+  const std::set<int64_t> kept = statesNow("");
+  std::string text;
+  for (int64_t one : kept)
+    text += " " + std::to_string(one);
+  if (kept != before)
+    simulator.fail("behind step " + std::to_string(step) +
+                   " these states are kept, and not the newest:" + text);
+}
+
+/// Of a folder with locks, as its last run has left it.
+void CheckpointRun::checkSwept() {
+  for (const std::string &name : storage.peek(kFolder))
+    for (const char *left : {kSaving, kRemoving, kReplaced})
+      if (name.compare(0, std::string(left).size(), left) == 0)
+        simulator.fail(name + " is left");
+}
+
 void CheckpointRun::checkLoaded(Group &group, GroupSession &session,
                                 const Status &status,
                                 const TrainingState &state, bool found) {
   // To one that has been replaced they go while it looks.
-  if (simulator.isGhost() || group.isBroken || isReplaced(group.number))
+  if (simulator.isGhost() || group.rounds.isBroken || isReplaced(group.number))
     return;
   if (status.code() == StatusCode::InvalidInput)
     simulator.fail("what was saved is not sound: " + status.message());
@@ -267,74 +357,24 @@ void CheckpointRun::checkLoaded(Group &group, GroupSession &session,
     simulator.fail("a state has values of another");
 }
 
-//===----------------------------------------------------------------------===//
-// Faults
-//===----------------------------------------------------------------------===//
-
-std::vector<int> CheckpointRun::alive() const {
-  std::vector<int> all;
-  for (auto &[process, group] : groupOf)
-    if (!simulator.isGhost(process) && !simulator.isDone(process))
-      all.push_back(process);
-  return all;
-}
-
-void CheckpointRun::disturb() {
-  const std::vector<int> there = alive();
-  if (there.empty())
-    return;
-  // The chief has most to do.
-  const Group &newest = *groups.back();
-  const bool isChief = simulator.chance(0.7);
-  const int victim =
-      isChief ? newest.processes[0] : there[simulator.below(there.size())];
-  const int points = int(simulator.below(120));
-  isCalm = false;
-  switch (simulator.below(5)) {
-  case 0:
-    simulator.crashAfter(victim, points);
-    return startLater(FolderUse::Resume, seconds(1));
-  case 1:
-    simulator.freezeAfter(victim, points,
-                          simulator.between(milliseconds(100), seconds(6)));
-    groups.back()->isBroken |= simulator.chance(0.3);
-    return startLater(FolderUse::TakeOver, milliseconds(200));
-  case 2:
-    for (int process : there)
-      simulator.crash(process);
-    storage.losePower();
-    return startLater(FolderUse::Resume, {});
-  case 3:
-    storage.isFull = true;
-    return simulator.at(simulator.now() +
-                            simulator.between({}, simulator.chance(0.5)
-                                                      ? milliseconds(5)
-                                                      : milliseconds(200)),
-                        [this] { storage.isFull = false; });
-  default: // someone starts it once more
-    return startLater(FolderUse::Resume, {});
-  }
-}
-
-void CheckpointRun::planFaults() {
-  const int count = simulator.chance(0.1) ? 0 : 1 + int(simulator.below(5));
-  for (int i = 0; i < count; ++i)
-    simulator.at(simulator.now() + simulator.between({}, kWork),
-                 [this] { disturb(); });
-}
-
 std::string CheckpointRun::run() {
   start(FolderUse::Resume);
   planFaults();
   simulator.run(simulator.now() + kLimit);
+  for (auto &[process, group] : groupOf)
+    if (!isGone(process))
+      simulator.fail("process " + std::to_string(process) + " never ends");
   // Whatever has happened: who comes now finds what was saved.
   if (simulator.failure().empty()) {
     isOver = true;
+    storage.refusesIn = -1;
     simulator.trace("the last one");
     Group &last = start(FolderUse::TakeOver);
     simulator.run(simulator.now() + kLimit);
     if (begun != last.number)
       simulator.fail("the last run does not begin");
+    if (storage.hasLocks)
+      checkSwept();
   }
   return simulator.failure();
 }

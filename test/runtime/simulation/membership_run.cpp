@@ -47,6 +47,9 @@ MembershipRun::MembershipRun(uint64_t seed, bool isTraced)
   if (!isShared)
     return;
   stores[kStoreAddress] = std::make_shared<StoreMachine>(simulator, -1, &disk);
+  stores[kStoreAddress]->watch.mayBeLost = [this](int number) {
+    return isStoreDoubtful || isGone(number) || doubtful.count(number) > 0;
+  };
   (void)stores[kStoreAddress]->start();
 }
 

@@ -88,7 +88,10 @@ private:
   bool isCalm = true;
   /// Nothing but ends of members at work, whom the others can do without.
   bool goesOn = true;
-  std::set<std::pair<int, int>> cuts;          // process, owner of a store
+  std::set<std::pair<int, int>> cuts; // process, owner of a store
+  /// Who may be taken for lost: it was frozen or cut off, or the store was.
+  std::set<int> doubtful;
+  bool isStoreDoubtful = false;
   std::map<int, Process> processes;            // by number
   std::vector<int> restarts;                   // that are left, by task
   std::map<std::pair<int, int>, Epoch> epochs; // by chief's process, epoch

@@ -26,7 +26,7 @@ bool Storage::begins() {
     return true;
   // It takes its time, in which others go on.
   simulator.sleepUntil(simulator.now() +
-                       simulator.between(microseconds(10), microseconds(500)));
+                       simulator.between(microseconds(10), slowest));
   if (!simulator.isGhost())
     return true;
   errno = EIO;
@@ -94,8 +94,12 @@ int Storage::rename(const std::string &from, const std::string &to,
     return fail(ENOTEMPTY);
   if (onRename)
     onRename(from, to);
+  if (from == to)
+    return 0;
   NodePtr left = flags == RENAME_EXCHANGE ? target->second : nullptr;
   apply(*folder, {{other, folder->names[one]}, {one, left}});
+  if (onChange)
+    onChange();
   return 0;
 }
 
@@ -107,6 +111,8 @@ int Storage::remove(const std::string &path) {
   if (!folder || !folder->names.count(name))
     return fail(ENOENT);
   apply(*folder, {{name, nullptr}});
+  if (onChange)
+    onChange();
   return 0;
 }
 
@@ -133,26 +139,29 @@ std::error_code Storage::makeFolders(const std::string &path) {
   if (!folder)
     return {ENOENT, std::generic_category()};
   if (isFull)
-    return {ENOSPC, std::generic_category()};
+    return {(void(fail(ENOSPC)), ENOSPC), std::generic_category()};
   apply(*folder, {{name, make(/*isFolder=*/true)}});
   return {};
 }
 
-std::vector<std::string> Storage::list(const std::string &path) {
+std::vector<std::string> Storage::peek(const std::string &path) const {
   std::vector<std::string> names;
-  NodePtr folder = begins() ? find(path) : nullptr;
-  if (folder)
+  if (NodePtr folder = find(path))
     for (auto &[name, node] : folder->names)
       names.push_back(name);
   return names;
+}
+
+std::vector<std::string> Storage::list(const std::string &path) {
+  return begins() ? peek(path) : std::vector<std::string>();
 }
 
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
-int Storage::add(NodePtr node) {
-  files[nextFile] = {std::move(node), simulator.runningProcess(), 0};
+int Storage::add(NodePtr node, const std::string &path) {
+  files[nextFile] = {std::move(node), path, simulator.runningProcess(), 0};
   return nextFile++;
 }
 
@@ -169,7 +178,7 @@ int Storage::open(const std::string &path, int flags, mode_t) {
   if (node && (flags & O_EXCL))
     return fail(EEXIST);
   if (node)
-    return add(node);
+    return add(node, path);
   std::string name;
   NodePtr folder = parent(path, &name);
   if (!(flags & O_CREAT) || !folder)
@@ -180,12 +189,13 @@ int Storage::open(const std::string &path, int flags, mode_t) {
   apply(*folder, {{name, node}});
   if (onMake)
     onMake(path);
-  return add(node);
+  return add(node, path);
 }
 
 int Storage::openTemporary(std::string *path) {
   char number[8];
-  std::snprintf(number, sizeof number, "%06u", unsigned(nextNode % 1000000));
+  std::snprintf(number, sizeof number, "%06u",
+                unsigned(nextTemporary++ % 1000000));
   path->replace(path->size() - 6, 6, number);
   return open(*path, O_CREAT, 0);
 }
@@ -196,7 +206,9 @@ ssize_t Storage::write(int file, const void *data, size_t size) {
   Node *node = nodeOf(file);
   if (!node)
     return -1;
-  if (isFull && (size <= 1 || simulator.chance(0.5)))
+  const bool isRefused = refusesIn == 0;
+  refusesIn -= refusesIn >= 0;
+  if (isRefused || (isFull && (size <= 1 || simulator.chance(0.5))))
     return fail(ENOSPC);
   // In pieces, and not all of it where there is no room.
   if (isFull || (size > 1 && simulator.chance(0.2)))
@@ -249,6 +261,8 @@ int Storage::lock(int file) {
   if (node->lockedBy >= 0 && node->lockedBy != file)
     return fail(EWOULDBLOCK);
   node->lockedBy = file;
+  if (const Open &open = files[file]; onLock && find(open.path) == open.node)
+    onLock(open.path);
   return 0;
 }
 
@@ -273,6 +287,36 @@ int Storage::status(const std::string &path, struct stat *out, bool) {
 }
 
 //===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+class Storage::Thread final : public FileSystem::Beside {
+public:
+  Thread(Storage &storage, std::function<void()> work)
+      : storage(storage), simulator(storage.simulator),
+        number(simulator.startThread("writer", std::move(work))) {}
+  ~Thread() override {
+    if (storage.onWait && !simulator.isDone(number) && !simulator.isGhost())
+      storage.onWait();
+    simulator.join(number);
+  }
+
+private:
+  Storage &storage;
+  Simulator &simulator;
+  const int number;
+};
+
+std::unique_ptr<FileSystem::Beside>
+Storage::runBeside(std::function<void()> work) {
+  if (isBusy) {
+    ++refusals;
+    throw std::system_error(EAGAIN, std::generic_category());
+  }
+  return std::make_unique<Thread>(*this, std::move(work));
+}
+
+//===----------------------------------------------------------------------===//
 // Faults
 //===----------------------------------------------------------------------===//
 
@@ -290,7 +334,8 @@ void Storage::crash(int process) {
 
 void Storage::losePower() {
   simulator.trace("the disk's power is lost");
-  isFull = false;
+  isFull = isBusy = false;
+  slowest = kSlowest;
   lose(*root);
 }
 

@@ -23,16 +23,33 @@ namespace dist::simulation {
 
 class Storage final : public FileSystem {
 public:
+  static constexpr microseconds kSlowest{500};
   explicit Storage(Simulator &simulator);
   ~Storage() override;
 
   bool hasLocks = true, hasRenameFlags = true;
   /// It has no room for more.
   bool isFull = false;
+  /// The machine has no thread for more.
+  bool isBusy = false;
+  /// One write finds no room, after so many; below 0: none.
+  int refusesIn = -1;
+  /// How often that was told.
+  int refusals = 0;
+  /// What an operation takes at most.
+  Duration slowest = kSlowest;
   /// Before a name becomes another, in the process that asks for it.
   std::function<void(const std::string &from, const std::string &to)> onRename;
   /// Behind the making of a file.
   std::function<void(const std::string &path)> onMake;
+  /// Behind the change of a name.
+  std::function<void()> onChange;
+  /// As a process waits for a thread that is not done.
+  std::function<void()> onWait;
+  /// As a process locks a file that still has its name.
+  std::function<void(const std::string &path)> onLock;
+  /// Names in a folder, as they are now.
+  std::vector<std::string> peek(const std::string &folder) const;
   void losePower();
   /// The process's files are closed.
   void crash(int process);
@@ -54,8 +71,11 @@ public:
   std::error_code makeFolders(const std::string &path) override;
   std::vector<std::string> list(const std::string &folder) override;
   int64_t process() override { return simulator.runningProcess(); }
+  /// In a thread of the process.
+  std::unique_ptr<Beside> runBeside(std::function<void()> work) override;
 
 private:
+  class Thread;
   struct Node;
   using NodePtr = std::shared_ptr<Node>;
   using Names = std::map<std::string, NodePtr>;
@@ -71,6 +91,7 @@ private:
   };
   struct Open {
     NodePtr node;
+    std::string path;
     int process = -1;
     size_t at = 0;
   };
@@ -78,6 +99,7 @@ private:
   /// False, with errno: the process is gone.
   bool begins();
   int fail(int error) {
+    refusals += error == ENOSPC;
     errno = error;
     return -1;
   }
@@ -86,7 +108,7 @@ private:
   /// The folder of the last name of a path; null: it is missing.
   NodePtr parent(const std::string &path, std::string *name) const;
   static void apply(Node &folder, const Change &change);
-  int add(NodePtr node);
+  int add(NodePtr node, const std::string &path);
   Node *nodeOf(int file);
   void lose(Node &node);
   static int tell(const Node &node, struct stat *out);
@@ -95,7 +117,7 @@ private:
   NodePtr root;
   std::map<int, Open> files;
   int nextFile = 1000;
-  ino_t nextNode = 1;
+  ino_t nextNode = 1, nextTemporary = 1;
 };
 
 } // namespace dist::simulation

@@ -13,7 +13,7 @@ using namespace cluster;
 using namespace etcdserverpb;
 
 StoreMachine::StoreMachine(Simulator &simulator, int owner, Disk *disk)
-    : owner(owner), simulator(simulator), disk(disk) {}
+    : owner(owner), watch(simulator), simulator(simulator), disk(disk) {}
 
 Time StoreMachine::nextTurn() const {
   return owner < 0 ? frozenUntil : simulator.frozenUntil(owner);
@@ -71,7 +71,7 @@ void StoreMachine::checkRestored(const std::vector<std::string> &restored) {
   if (isLonger && !restored.empty()) {
     JournalRecord record;
     (void)record.ParseFromString(restored.back());
-    observe(record);
+    watch.see(doubtfulCaller, record);
   }
   acknowledged = restored;
   doubtful.clear();
@@ -82,11 +82,13 @@ StoreResult StoreMachine::keep(const JournalRecord &record) {
   if (journal)
     if (Status status = journal->append(record); !status.ok()) {
       isRefused = true;
-      if (disk->isOff() && doubtful.empty())
+      if (disk->isOff() && doubtful.empty()) {
         doubtful = bytes;
+        doubtfulCaller = caller;
+      }
       return {StoreCode::Unavailable, status.message()};
     }
-  observe(record);
+  watch.see(caller, record);
   written.push_back(std::move(bytes));
   return {};
 }
@@ -101,30 +103,10 @@ StoreResult StoreMachine::acknowledge(const StoreResult &result) {
 
 void StoreMachine::expire() {
   isRefused = false;
+  caller = -1;
   if (isUp())
     (void)acknowledge(state->expire(milliseconds()));
   isRefused = false;
-}
-
-/// Whoever writes for a run does so while it is the job's.
-void StoreMachine::observe(const JournalRecord &record) {
-  static constexpr char kRun[] = "/run/";
-  for (const mvccpb::Event &event : record.events()) {
-    const std::string &key = event.kv().key();
-    if (event.type() == mvccpb::Event::DELETE) {
-      values.erase(key);
-      continue;
-    }
-    values[key] = event.kv().value();
-    size_t at = key.find(kRun);
-    if (at == std::string::npos)
-      continue;
-    const size_t name = at + sizeof kRun - 1;
-    auto now = values.find(key.substr(0, name - 1));
-    if (now == values.end() ||
-        now->second != key.substr(name, key.find('/', name) - name))
-      simulator.fail("a run that is over writes " + key);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,7 +124,7 @@ struct Route : std::enable_shared_from_this<Route> {
 
   /// A call under way; who has made it may be gone.
   template <typename Response> struct Pending {
-    std::function<StoreResult(StoreMachine &, Response *)> use;
+    std::function<StoreResult(StoreMachine &, int, Response *)> use;
     Response response;
     StoreResult result;
     bool isDone = false;
@@ -150,8 +132,9 @@ struct Route : std::enable_shared_from_this<Route> {
   };
 
   template <typename Response>
-  StoreResult call(Response *response,
-                   std::function<StoreResult(StoreMachine &, Response *)> use) {
+  StoreResult
+  call(Response *response,
+       std::function<StoreResult(StoreMachine &, int, Response *)> use) {
     StoreResult gone(StoreCode::Unavailable, "the connection has ended");
     if (simulator.isGhost())
       return gone;
@@ -191,7 +174,7 @@ struct Route : std::enable_shared_from_this<Route> {
         });
       return;
     }
-    pending->result = pending->use(*machine, &pending->response);
+    pending->result = pending->use(*machine, process, &pending->response);
     // It is done, and nobody hears of it.
     if (simulator.chance(faults.lost) || !machine->isUp())
       pending->result = gone;
@@ -232,40 +215,47 @@ public:
   StoreResult range(const RangeRequest &request,
                     RangeResponse *response) override {
     return route->call<RangeResponse>(
-        response, [request](StoreMachine &machine, RangeResponse *answer) {
-          return machine.serve(
-              [&](EtcdState &state) { return state.range(request, answer); });
+        response,
+        [request](StoreMachine &machine, int caller, RangeResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
+            return state.range(request, answer);
+          });
         });
   }
   StoreResult put(const PutRequest &request, PutResponse *response) override {
     return route->call<PutResponse>(
-        response, [request](StoreMachine &machine, PutResponse *answer) {
-          return machine.serve(
-              [&](EtcdState &state) { return state.put(request, answer); });
+        response,
+        [request](StoreMachine &machine, int caller, PutResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
+            return state.put(request, answer);
+          });
         });
   }
   StoreResult deleteRange(const DeleteRangeRequest &request,
                           DeleteRangeResponse *response) override {
     return route->call<DeleteRangeResponse>(
-        response,
-        [request](StoreMachine &machine, DeleteRangeResponse *answer) {
-          return machine.serve([&](EtcdState &state) {
+        response, [request](StoreMachine &machine, int caller,
+                            DeleteRangeResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
             return state.deleteRange(request, answer);
           });
         });
   }
   StoreResult txn(const TxnRequest &request, TxnResponse *response) override {
     return route->call<TxnResponse>(
-        response, [request](StoreMachine &machine, TxnResponse *answer) {
-          return machine.serve(
-              [&](EtcdState &state) { return state.txn(request, answer); });
+        response,
+        [request](StoreMachine &machine, int caller, TxnResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
+            return state.txn(request, answer);
+          });
         });
   }
   StoreResult leaseGrant(const LeaseGrantRequest &request,
                          LeaseGrantResponse *response) override {
     return route->call<LeaseGrantResponse>(
-        response, [request](StoreMachine &machine, LeaseGrantResponse *answer) {
-          return machine.serve([&](EtcdState &state) {
+        response, [request](StoreMachine &machine, int caller,
+                            LeaseGrantResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
             return state.leaseGrant(request, machine.milliseconds(), answer);
           });
         });
@@ -273,9 +263,9 @@ public:
   StoreResult leaseRevoke(const LeaseRevokeRequest &request,
                           LeaseRevokeResponse *response) override {
     return route->call<LeaseRevokeResponse>(
-        response,
-        [request](StoreMachine &machine, LeaseRevokeResponse *answer) {
-          return machine.serve([&](EtcdState &state) {
+        response, [request](StoreMachine &machine, int caller,
+                            LeaseRevokeResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
             return state.leaseRevoke(request, answer);
           });
         });
@@ -285,9 +275,9 @@ public:
     LeaseKeepAliveRequest request;
     request.set_id(id);
     return route->call<LeaseKeepAliveResponse>(
-        response,
-        [request](StoreMachine &machine, LeaseKeepAliveResponse *answer) {
-          return machine.serve([&](EtcdState &state) {
+        response, [request](StoreMachine &machine, int caller,
+                            LeaseKeepAliveResponse *answer) {
+          return machine.serve(caller, [&](EtcdState &state) {
             state.leaseKeepAlive(request, machine.milliseconds(), answer);
             return StoreResult();
           });

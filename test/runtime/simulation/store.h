@@ -16,6 +16,7 @@
 #include "runtime/cluster/etcd/state.h"
 #include "runtime/cluster/etcd/store.h"
 #include "test/runtime/simulation/disk.h"
+#include "test/runtime/simulation/run_watch.h"
 #include <map>
 
 namespace dist::simulation {
@@ -38,9 +39,13 @@ public:
   Time nextTurn() const;
   int64_t milliseconds() const;
 
-  /// Calls `use(state)` as a request does.
-  template <typename Use> cluster::StoreResult serve(Use use) {
+  /// What it has kept of runs.
+  RunWatch watch;
+
+  /// Calls `use(state)` as a request of a process does.
+  template <typename Use> cluster::StoreResult serve(int process, Use use) {
     expire();
+    caller = process;
     cluster::StoreResult result =
         isUp() ? use(*state)
                : cluster::StoreResult(cluster::StoreCode::Unavailable, "gone");
@@ -51,7 +56,6 @@ private:
   cluster::StoreResult keep(const cluster::JournalRecord &record);
   cluster::StoreResult acknowledge(const cluster::StoreResult &result);
   void expire();
-  void observe(const cluster::JournalRecord &record);
   void checkRestored(const std::vector<std::string> &restored);
 
   Simulator &simulator;
@@ -64,7 +68,8 @@ private:
   bool isRefused = false; // by the disk
   /// One whose keeping failed as the power did: it may be there.
   std::string doubtful;
-  std::map<std::string, std::string> values;
+  /// Whose request is under way, and whose that was; below 0: the store's own.
+  int caller = -1, doubtfulCaller = -1;
 };
 
 /// How calls travel in a run.
