@@ -17,9 +17,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <set>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace dist {
 
@@ -61,23 +59,19 @@ bool exists(const std::string &path) {
 //===----------------------------------------------------------------------===//
 
 Status CheckpointFolder::writeRunFile() const {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
   RunFile file;
   file.run = run;
   file.epoch = epoch;
   file.model = model;
   file.pid = fileSystem().process();
-  file.host = host;
+  file.host = fileSystem().host();
   file.ended = ended;
   return dist::writeRunFile(path, file);
 }
 
 static std::string newRunId() {
-  char bytes[8];
-  if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
-    std::memset(bytes, 0, sizeof bytes);
-  return toHex({bytes, sizeof bytes});
+  constexpr size_t kBytes = 8;
+  return toHex(fileSystem().drawBytes(kBytes));
 }
 
 /// `run 4f2a of model.onnx`, as far as it is known.
@@ -171,12 +165,26 @@ bool CheckpointFolder::putBack(const std::string &name) const {
   return !exists(state) && fileSystem().rename(path + "/" + name, state) == 0;
 }
 
+/// The number behind the last '-' of a name; of what nobody counts to, 0.
+static int64_t epochIn(const std::string &name) {
+  const int64_t number = std::atoll(name.substr(name.rfind('-') + 1).c_str());
+  return number < 0 || number > int64_t(1) << 53 ? 0 : number;
+}
+
 /// Under the lock, what is neither a state nor its own place is a kill's.
 void CheckpointFolder::sweep() {
   if (lockFile < 0)
     return;
+  // This process may have slept since it had the lock. Who has taken that is of
+  // a later epoch than it reads before it looks whether it has it still.
+  const RunFile file = readRunFile(path);
+  if (!holdsNamedLock())
+    return;
   for (const std::string &name : listNames(path)) {
     if (startsWith(name, kReplaced) && putBack(name))
+      continue;
+    if (startsWith(name, kSaving) && !file.run.empty() &&
+        epochIn(name) > file.epoch)
       continue;
     // At once: a process that has lost the folder, and does not know it, may be
     // about to make what it has saved a state.
@@ -185,12 +193,6 @@ void CheckpointFolder::sweep() {
     else if (startsWith(name, kRemoving))
       removeAll(path + "/" + name);
   }
-}
-
-/// The number behind the last '-' of a name; of what nobody counts to, 0.
-static int64_t epochIn(const std::string &name) {
-  const int64_t number = std::atoll(name.substr(name.rfind('-') + 1).c_str());
-  return number < 0 || number > int64_t(1) << 53 ? 0 : number;
 }
 
 /// Without locks: what earlier epochs, whose processes may be frozen, are about

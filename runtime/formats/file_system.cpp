@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <thread>
 #include <unistd.h>
 
@@ -101,6 +102,17 @@ public:
     return names;
   }
   int64_t process() override { return getpid(); }
+  std::string host() override {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+  }
+  std::string drawBytes(size_t count) override {
+    std::string bytes(count, '\0');
+    if (getrandom(bytes.data(), count, 0) != ssize_t(count))
+      bytes.assign(count, '\0');
+    return bytes;
+  }
   std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
     return std::make_unique<Thread>(std::move(work));
   }

@@ -55,6 +55,10 @@ public:
 
   /// The number that names this process to the others.
   virtual int64_t process() = 0;
+  /// The name of its machine; empty: unknown.
+  virtual std::string host() = 0;
+  /// Bytes that no other has drawn.
+  virtual std::string drawBytes(size_t count) = 0;
 
   /// Work that is done while its process goes on. Destroyed, it waits for the
   /// work's end.

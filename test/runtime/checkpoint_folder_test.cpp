@@ -226,6 +226,35 @@ TEST_F(CheckpointTest, WhoTakesAFolderOverWritesThereAlone) {
   begin(session, FolderUse::TakeOver);
 }
 
+/// It is frozen before it begins, and wakes when another has begun.
+TEST_F(CheckpointTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
+  FakeSession session(4, 4);
+  save(session, at(1));
+  std::unique_ptr<CheckpointFolder> frozen;
+  std::vector<std::string> notes;
+  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Resume, session,
+                                     &frozen, &notes)
+                  .ok());
+  auto next = begin(session, FolderUse::TakeOver);
+  auto written = [&] {
+    std::ifstream file(folder / "run.json");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string its = written();
+  Status status = frozen->begin(session);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("taken the folder over"), std::string::npos);
+  EXPECT_EQ(written(), its);
+  // It was frozen within that: what it has written so late is no hindrance.
+  std::string late = its;
+  const size_t epoch = late.find("\"epoch\": 2");
+  ASSERT_NE(epoch, std::string::npos) << its;
+  late[epoch + 9] = '1';
+  ASSERT_TRUE(writeFile(folder / "run.json", late).ok());
+  EXPECT_TRUE(next->save(3, session, at(2)).ok());
+  EXPECT_EQ(written(), its);
+}
+
 TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   FakeSession session(4, 4);
   auto run = begin(session, FolderUse::New);

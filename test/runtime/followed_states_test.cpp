@@ -49,6 +49,10 @@ public:
     return system.status(file, out);
   }
   int lock(int file) override { return system.lock(file); }
+  std::string host() override { return system.host(); }
+  std::string drawBytes(size_t count) override {
+    return system.drawBytes(count);
+  }
   std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
     return system.runBeside(std::move(work));
   }

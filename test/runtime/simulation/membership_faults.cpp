@@ -124,6 +124,10 @@ void MembershipRun::planFaults() {
   // Elsewhere than in a shared store a lost answer is a lost chief.
   if (count > 0 && (!isElastic || isShared) && simulator.chance(0.3))
     faults.lost = isElastic ? 0.02 : 0.05;
+  if (count > 0 && isElastic && isShared && simulator.chance(0.4)) {
+    goesOn = false;
+    faults.held = 0.05;
+  }
   if (simulator.chance(0.1)) {
     isCalm = goesOn = false;
     start(int(simulator.below(uint64_t(tasks))));

@@ -5,11 +5,12 @@ import sys
 
 BEATS, DETECTOR, HEARTBEAT = (f"runtime/cluster/heartbeat/{name}.cpp" for name in ("heartbeat_thread", "detector", "heartbeat"))
 FOLDER, SAVING, STATE_FILE, VALUES = (f"runtime/checkpoint/{name}.cpp" for name in ("checkpoint", "saving", "state", "values"))
+KEPT, LOADING, SAVES, TRANSFER = (f"runtime/checkpoint/{name}.cpp" for name in ("kept_states", "loading", "saves", "transfer"))
 FILES = "runtime/formats/file_write.cpp"
 SERVER, WORKER, COORDINATOR = (f"runtime/parameter_server/{name}.cpp" for name in ("server", "worker", "coordinator"))
 
 CHIEF = "runtime/cluster/membership/chief.cpp"
-EXCHANGE, LEASES, MEMBERSHIP, ROLL = (f"runtime/cluster/membership/{name}.cpp" for name in ("exchange", "leases", "membership", "roll"))
+EXCHANGE, LEASES, MEMBERSHIP, ROLL, RUN = (f"runtime/cluster/membership/{name}.cpp" for name in ("exchange", "leases", "membership", "roll", "run"))
 STATE, TXN, JOURNAL = (f"runtime/cluster/etcd/{name}.cpp" for name in ("state", "state_txn", "journal"))
 
 # name: (file, what stands there once, what the mutant has instead)
@@ -73,6 +74,32 @@ MUTANTS = {
     "lapsed_chief_kept": (CHIEF, "!present && around.now() - chiefSince > kAnew", "!present && around.now() - chiefSince > 1000 * kAnew"),
     "run_ends_with_chief": (LEASES, "  if (keepsRun)\n    keepRun();\n", ""),
     "lost_chief_kept": (CHIEF, "isLost(member);\n    before", "false;\n    before"),
+    "beside_not_copied": (SAVING, "  if (beside && save->status.ok())\n    save->status = save->values.copy(&copies);\n", ""),
+    "begun_over_another": (SAVES, "  DIST_RETURN_IF_ERROR(finish(nullptr));\n  DIST_RETURN_IF_ERROR(folder.begin", "  DIST_RETURN_IF_ERROR(folder.begin"),
+    "written_here_is_all": (SAVES, "session.agree(folder.isWritten(), &isDone)", "(isDone = folder.isWritten(), Status())"),
+    "writer_not_awaited": (SAVING, "  pending->writer.reset();\n  std::vector", "  std::vector"),
+    "written_at_once": (SAVING, "      status = withoutThrowing([&] { return writeFiles(); });\n    written = true;", "      written = true;\n    status = withoutThrowing([&] { return writeFiles(); });"),
+    "thread_failure_lost": (SAVING, "    pending->status = std::move(started);\n", ""),
+    "others_failure_ignored": (SAVING, "if (status.ok() && failure->ok()) {", "if (status.ok()) {"),
+    "index_after_header": (SAVING, "  DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));\n  DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));", "  DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));\n  DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));"),
+    "replace_removes": (SAVING, "files.rename(target, old) != 0", "(removeAll(target), false)"),
+    "discard_in_place": (SAVING, "removeAll(fileSystem().rename(from, to) == 0 ? to : from)", "removeAll(from)"),
+    "takeover_is_refused": (FOLDER, "use == FolderUse::TakeOver ? replaceLock() : inUse(path)", "inUse(path)"),
+    "own_not_cleared": (FOLDER, "  own.clear();\n  // What those", "  // What those"),
+    "epoch_kept": (FOLDER, "  if (!hasEpoch)\n    ++epoch;\n", ""),
+    "outclaimed_free": (FOLDER, "(*found || isFree) && !isOutclaimed()", "(*found || isFree)"),
+    "claims_all_removed": (FOLDER, "startsWith(name, kClaimed) && epochIn(name) < epoch", "startsWith(name, kClaimed) && epochIn(name) != epoch"),
+    "removing_kept": (FOLDER, "    else if (startsWith(name, kRemoving))\n      removeAll(path + \"/\" + name);\n", ""),
+    "retain_oldest": (SAVING, "std::sort(own.rbegin(), own.rend());", "std::sort(own.begin(), own.end());"),
+    "kept_any": (LOADING, "if (count == owners)", "if (count > 0)"),
+    "kept_all": (LOADING, "if (count == owners)", "if (count == texts.size())"),
+    "kept_oldest": (LOADING, "    if (count == owners)\n      newest = step;", "    if (count == owners && newest < 0)\n      newest = step;"),
+    "first_gives": (LOADING, "    giver += owners == 0 && text.empty();\n", ""),
+    "half_counts": (TRANSFER, "folder + kHalf;", "folder;"),
+    "keeps_one": (KEPT, "states.size() == 2", "states.size() == 1"),
+    "fence_no_chief": (RUN, "  if (leads)\n    compareValue(root + kChief, describeChief(), request);\n", ""),
+    "fence_no_run": (RUN, "  compareValue(runKey(), run, request);\n  if (leads)", "  if (leads)"),
+    "end_no_fence": (CHIEF, "  TxnRequest request;\n  fence(&request);\n  for", "  TxnRequest request;\n  for"),
     "end_untold": (COORDINATOR, "for (int rank = 1; rank < cast.ranks(); ++rank)", "for (int rank = 1; rank < cast.ranks() - 1; ++rank)"),
 }
 

@@ -307,6 +307,13 @@ private:
   const int number;
 };
 
+std::string Storage::drawBytes(size_t count) {
+  std::string bytes;
+  while (bytes.size() < count)
+    bytes += char(simulator.below(256));
+  return bytes;
+}
+
 std::unique_ptr<FileSystem::Beside>
 Storage::runBeside(std::function<void()> work) {
   if (isBusy) {

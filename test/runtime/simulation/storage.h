@@ -71,6 +71,8 @@ public:
   std::error_code makeFolders(const std::string &path) override;
   std::vector<std::string> list(const std::string &folder) override;
   int64_t process() override { return simulator.runningProcess(); }
+  std::string host() override { return "host"; }
+  std::string drawBytes(size_t count) override;
   /// In a thread of the process.
   std::unique_ptr<Beside> runBeside(std::function<void()> work) override;
 

@@ -134,7 +134,8 @@ struct Route : std::enable_shared_from_this<Route> {
   template <typename Response>
   StoreResult
   call(Response *response,
-       std::function<StoreResult(StoreMachine &, int, Response *)> use) {
+       std::function<StoreResult(StoreMachine &, int, Response *)> use,
+       Duration heldUp = {}) {
     StoreResult gone(StoreCode::Unavailable, "the connection has ended");
     if (simulator.isGhost())
       return gone;
@@ -143,7 +144,7 @@ struct Route : std::enable_shared_from_this<Route> {
     pending->caller = simulator.running();
     const Time end = simulator.now() + timeout;
     simulator.at(
-        simulator.now() + delay(),
+        simulator.now() + delay() + heldUp,
         [self = shared_from_this(), pending] { self->arrive(pending); });
     while (!pending->isDone && simulator.now() < end)
       simulator.sleepUntil(end);
@@ -192,6 +193,12 @@ struct Route : std::enable_shared_from_this<Route> {
                  });
   }
 
+  /// What a transaction is late by: others come before it.
+  Duration holdUp() {
+    return faults.held > 0 && simulator.chance(faults.held)
+               ? simulator.between({}, std::chrono::seconds(4))
+               : Duration();
+  }
   Duration delay() {
     return simulator.between(microseconds(50), faults.latest);
   }
@@ -248,7 +255,8 @@ public:
           return machine.serve(caller, [&](EtcdState &state) {
             return state.txn(request, answer);
           });
-        });
+        },
+        route->holdUp());
   }
   StoreResult leaseGrant(const LeaseGrantRequest &request,
                          LeaseGrantResponse *response) override {
