@@ -101,6 +101,9 @@ Membership::Impl::takeOver(const std::optional<std::string> &before) {
   before ? compareValue(root + kChief, *before, &request)
          : compareMissing(root + kChief, &request);
   compareMissing(folder(kRoll), &request);
+  // The roll of an epoch that is over goes with who has closed it: one that has
+  // slept since would take it for an open one.
+  compareValue(root + kEpoch, std::to_string(epoch - 1), &request);
   addPut(runKey(), run, keptLease, &request);
   addPut(root + kEpoch, std::to_string(epoch - 1), keptLease, &request);
   addPut(root + kNext, std::to_string(epoch), keptLease, &request);

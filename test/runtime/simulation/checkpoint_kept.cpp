@@ -39,6 +39,9 @@ Status CheckpointRun::makeMemory(int process, Own &own) {
 }
 
 Status CheckpointRun::store(int process, Own &own) {
+  // One that cannot keep a state has the one before.
+  if (own.kept.empty() && !own.keptSteps.empty())
+    simulator.fail("what was kept is gone");
   // Lost before a step was done, again: what is in the folder stays.
   if (own.kept.empty())
     return own.folder.empty() ? makeMemory(process, own) : Status();
@@ -74,16 +77,18 @@ void CheckpointRun::formNext(Group &before) {
       take(process);
   // One that is started anew has its place in the order of tasks, behind the
   // chief.
-  if (next.processes.size() < 3 && simulator.chance(0.4)) {
+  if (next.processes.size() < 3 && simulator.chance(0.5)) {
     const size_t place = 1 + size_t(simulator.below(next.processes.size()));
     next.processes.insert(next.processes.begin() + long(place), -1);
     next.stored.insert(next.stored.begin() + long(place), Steps());
     next.processes[place] = startProcess(next, int(place));
   }
-  // Another one is lost before they have begun.
-  if (simulator.chance(0.3))
-    simulator.crashAfter(next.processes[simulator.below(next.processes.size())],
-                         int(simulator.below(150)));
+  // Another one is lost before they have begun, the first above all.
+  if (simulator.chance(0.4)) {
+    const size_t count = next.processes.size();
+    const size_t lost = simulator.chance(0.6) ? 0 : simulator.below(count);
+    simulator.crashAfter(next.processes[lost], int(simulator.below(100)));
+  }
 }
 
 /// Null: the others go on without it.

@@ -74,7 +74,8 @@ int CheckpointRun::startProcess(Group &group, int self) {
 
 CheckpointRun::Group &CheckpointRun::start(FolderUse use) {
   Group &group = add(use);
-  const int count = 1 + int(simulator.below(3));
+  const int count =
+      isElastic ? 2 + int(simulator.below(2)) : 1 + int(simulator.below(3));
   group.stored.resize(size_t(count));
   for (int self = 0; self < count; ++self)
     group.processes.push_back(startProcess(group, self));

@@ -99,6 +99,7 @@ MUTANTS = {
     "keeps_one": (KEPT, "states.size() == 2", "states.size() == 1"),
     "fence_no_chief": (RUN, "  if (leads)\n    compareValue(root + kChief, describeChief(), request);\n", ""),
     "fence_no_run": (RUN, "  compareValue(runKey(), run, request);\n  if (leads)", "  if (leads)"),
+    "stale_takes_over": (CHIEF, "  compareValue(root + kEpoch, std::to_string(epoch - 1), &request);\n", ""),
     "end_no_fence": (CHIEF, "  TxnRequest request;\n  fence(&request);\n  for", "  TxnRequest request;\n  for"),
     "end_untold": (COORDINATOR, "for (int rank = 1; rank < cast.ranks(); ++rank)", "for (int rank = 1; rank < cast.ranks() - 1; ++rank)"),
 }
