@@ -14,21 +14,13 @@ bool MembershipRun::allWork() const {
   });
 }
 
-/// The one whose turn it is to be the chief is killed, too, or frozen for so
-/// long that it is missed: before it has closed the roll, before the others
-/// watch it, or at work.
+/// The one whose turn it is to be the chief is killed, too: before it has
+/// closed the roll, before the others watch it, or at work.
 void MembershipRun::loseNext() {
   for (int task = 0; task < tasks; ++task)
     for (auto &[number, process] : processes)
-      if (process.task == task && process.hasWorked && !isGone(number)) {
-        const int points = int(simulator.below(60));
-        if (simulator.chance(0.5))
-          return simulator.crashAfter(number, points);
-        goesOn = false;
-        doubtful.insert(number);
-        return simulator.freezeAfter(
-            number, points, simulator.between(milliseconds(1200), seconds(20)));
-      }
+      if (process.task == task && process.hasWorked && !isGone(number))
+        return simulator.crashAfter(number, int(simulator.below(60)));
 }
 
 /// Meets one of the processes that are there.
@@ -39,11 +31,7 @@ void MembershipRun::disturb() {
       there.push_back(number);
   if (there.empty())
     return;
-  int victim = there[simulator.below(there.size())];
-  if (isElastic && isShared && simulator.chance(0.4))
-    if (int chief = stores.at(kStoreAddress)->watch.chief();
-        chief >= 0 && !isGone(chief))
-      victim = chief;
+  const int victim = there[simulator.below(there.size())];
   Process &process = processes.at(victim);
   if ((process.task > 0 || isShared) && allWork() && simulator.chance(0.5)) {
     if (isElastic && isShared && simulator.chance(0.5))
@@ -51,9 +39,6 @@ void MembershipRun::disturb() {
                    [this] { loseNext(); });
     return simulator.crash(victim);
   }
-  // Too short for anyone to be missed.
-  if (simulator.chance(0.1))
-    return simulator.freeze(victim, simulator.now() + upTo(milliseconds(900)));
   goesOn = false;
   doubtful.insert(victim);
   switch (simulator.below(5)) {
@@ -121,13 +106,8 @@ void MembershipRun::planFaults() {
                      upTo(simulator.chance(0.3) ? seconds(1) : seconds(30)),
                  [this, isStores] { isStores ? disturbStore() : disturb(); });
   }
-  // Elsewhere than in a shared store a lost answer is a lost chief.
-  if (count > 0 && (!isElastic || isShared) && simulator.chance(0.3))
-    faults.lost = isElastic ? 0.02 : 0.05;
-  if (count > 0 && isElastic && isShared && simulator.chance(0.4)) {
-    goesOn = false;
-    faults.held = 0.05;
-  }
+  if (count > 0 && !isElastic && simulator.chance(0.3))
+    faults.lost = 0.05;
   if (simulator.chance(0.1)) {
     isCalm = goesOn = false;
     start(int(simulator.below(uint64_t(tasks))));

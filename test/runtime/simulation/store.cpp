@@ -134,8 +134,7 @@ struct Route : std::enable_shared_from_this<Route> {
   template <typename Response>
   StoreResult
   call(Response *response,
-       std::function<StoreResult(StoreMachine &, int, Response *)> use,
-       Duration heldUp = {}) {
+       std::function<StoreResult(StoreMachine &, int, Response *)> use) {
     StoreResult gone(StoreCode::Unavailable, "the connection has ended");
     if (simulator.isGhost())
       return gone;
@@ -144,7 +143,7 @@ struct Route : std::enable_shared_from_this<Route> {
     pending->caller = simulator.running();
     const Time end = simulator.now() + timeout;
     simulator.at(
-        simulator.now() + delay() + heldUp,
+        simulator.now() + delay(),
         [self = shared_from_this(), pending] { self->arrive(pending); });
     while (!pending->isDone && simulator.now() < end)
       simulator.sleepUntil(end);
@@ -193,12 +192,6 @@ struct Route : std::enable_shared_from_this<Route> {
                  });
   }
 
-  /// What a transaction is late by: others come before it.
-  Duration holdUp() {
-    return faults.held > 0 && simulator.chance(faults.held)
-               ? simulator.between({}, std::chrono::seconds(4))
-               : Duration();
-  }
   Duration delay() {
     return simulator.between(microseconds(50), faults.latest);
   }
@@ -255,8 +248,7 @@ public:
           return machine.serve(caller, [&](EtcdState &state) {
             return state.txn(request, answer);
           });
-        },
-        route->holdUp());
+        });
   }
   StoreResult leaseGrant(const LeaseGrantRequest &request,
                          LeaseGrantResponse *response) override {

@@ -75,8 +75,6 @@ private:
 /// How calls travel in a run.
 struct NetworkFaults {
   double lost = 0;
-  /// Of transactions: that they come late.
-  double held = 0;
   Duration latest = std::chrono::milliseconds(2);
   /// Whether a process reaches a store's owner.
   std::function<bool(int process, int owner)> reaches;
