@@ -41,12 +41,17 @@ private:
   std::vector<std::unique_ptr<State>> states; // the oldest first
 };
 
+/// What the processes of a session have of states in memory.
+enum class Kept {
+  Nothing, // none of them has any
+  Part,    // none in common, or of that not all
+  Whole
+};
+
 /// Gives the session the newest state that all of its processes have, each in
-/// its own `folder`; those that have none get it from one that has. `found` is
-/// false where they have none in common, or what they have of it is not all of
-/// it.
+/// its own `folder`; those that have none get it from one that has.
 Status loadKept(const std::string &folder, Session &session,
-                TrainingState *state, bool *found,
+                TrainingState *state, Kept *found,
                 std::vector<std::string> *notes);
 
 } // namespace dist

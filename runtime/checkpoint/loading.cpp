@@ -120,9 +120,9 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
 }
 
 Status loadKept(const std::string &folder, Session &session,
-                TrainingState *state, bool *found,
+                TrainingState *state, Kept *found,
                 std::vector<std::string> *notes) {
-  *found = false;
+  *found = Kept::Nothing;
   std::string mine;
   for (int64_t step : listStates(folder))
     mine += std::to_string(step) + " ";
@@ -139,6 +139,9 @@ Status loadKept(const std::string &folder, Session &session,
     for (int64_t step; steps >> step;)
       ++counts[step];
   }
+  if (owners == 0)
+    return Status();
+  *found = Kept::Part;
   int64_t newest = -1;
   for (auto &[step, count] : counts)
     if (count == owners)
@@ -157,7 +160,7 @@ Status loadKept(const std::string &folder, Session &session,
   std::vector<std::string> anew;
   DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
   notes->insert(notes->end(), anew.begin(), anew.end());
-  *found = true;
+  *found = Kept::Whole;
   return Status();
 }
 

@@ -56,6 +56,7 @@ private:
   Status openFolder();
   Status resume();
   Status resumeKept();
+  Status resumeSaved();
   Status adopt(const TrainingState &read, const std::string &from);
   int64_t stepsUntilDue() const;
   int64_t stepsPerLaunch() const;
@@ -249,17 +250,27 @@ Status Trainer::adopt(const TrainingState &read, const std::string &from) {
   return Status();
 }
 
+/// From what the folder has, if that is asked for.
+Status Trainer::resumeSaved() {
+  const bool isAsked = options.folderUse == FolderUse::Resume ||
+                       options.folderUse == FolderUse::TakeOver;
+  return folder && isAsked ? resume() : Status();
+}
+
 /// What is in memory is newer than what was saved, if it is whole.
 Status Trainer::resumeKept() {
   TrainingState read;
-  bool found = false;
+  Kept found = Kept::Nothing;
   std::vector<std::string> notes;
   DIST_RETURN_IF_ERROR(
       loadKept(options.keptIn, session, &read, &found, &notes));
   for (const std::string &note : notes)
     observer.note(note);
-  if (found)
+  if (found == Kept::Whole)
     return adopt(read, "memory");
+  // One was lost before any had begun.
+  if (found == Kept::Nothing)
+    return resumeSaved();
   if (folder)
     return resume();
   return Status::error(
@@ -482,9 +493,8 @@ Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(openFolder());
   if (!options.keptIn.empty())
     DIST_RETURN_IF_ERROR(resumeKept());
-  else if (folder && (options.folderUse == FolderUse::Resume ||
-                      options.folderUse == FolderUse::TakeOver))
-    DIST_RETURN_IF_ERROR(resume());
+  else
+    DIST_RETURN_IF_ERROR(resumeSaved());
   averaging.begin(state.step);
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)

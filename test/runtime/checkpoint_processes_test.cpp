@@ -297,18 +297,22 @@ std::vector<Status> keep(SavedRun &run, std::vector<KeptStates> &kept,
   });
 }
 
+constexpr int64_t kNothing = -2;
+
 /// Of a run of other processes, each of which has its folder of `parent`; the
-/// step, or -1.
+/// step, -1 where what they have is not all of one, or `kNothing`.
 int64_t loadAll(SavedRun &run, const fs::path &parent) {
   std::vector<int64_t> steps(run.processes.sessions.size());
   expectOk(run.processes.onAll([&](int process, Session &own) {
     TrainingState state;
-    bool found = false;
+    Kept found = Kept::Nothing;
     std::vector<std::string> notes;
     DIST_RETURN_IF_ERROR(loadKept(parent / std::to_string(process), own, &state,
                                   &found, &notes));
     EXPECT_TRUE(notes.empty());
-    steps[process] = found ? state.step : -1;
+    steps[process] = found == Kept::Whole  ? state.step
+                     : found == Kept::Part ? -1
+                                           : kNothing;
     return Status();
   }));
   EXPECT_EQ(std::count(steps.begin(), steps.end(), steps[0]),
@@ -379,7 +383,7 @@ TEST_F(CheckpointProcesses, WhatIsNotWholeInMemoryIsNotTakenUp) {
   open(one, {0});
   EXPECT_EQ(loadAll(one, parent), -1);
   // And no state at all.
-  EXPECT_EQ(loadAll(one, folder / "nowhere"), -1);
+  EXPECT_EQ(loadAll(one, folder / "nowhere"), kNothing);
 }
 
 } // namespace

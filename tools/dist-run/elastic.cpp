@@ -21,9 +21,10 @@ static bool hasRoom(const char *folder, int64_t bytes) {
 }
 
 Status Elastic::store() {
-  // Lost before a step was done, again: what is in the folder stays.
+  // Lost before a step was done, again: what is in the folder stays. The first
+  // time others may have something.
   if (states.empty())
-    return Status();
+    return folder().empty() ? makeRoom(0) : Status();
   DIST_RETURN_IF_ERROR(makeRoom(states.bytes()));
   return states.write(scratch.getPath());
 }

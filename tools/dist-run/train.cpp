@@ -336,7 +336,11 @@ int runFit(const Options &options) {
     int code = fitOnce(present, use, cluster, elastic, &goesOn);
     if (!goesOn)
       return code;
-    if (status = cluster.regroup(&present); !status.ok())
+    // Also where nothing was kept yet: others may have been further.
+    status = elastic.store();
+    if (status.ok())
+      status = cluster.regroup(&present);
+    if (!status.ok())
       return report(status);
     if (cluster.isChief())
       printNote("dist-run: note: going on with " +
@@ -451,17 +455,13 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
     status = cluster.check();
   if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {
     printNote("dist-run: note: " + cluster.explain(status).message());
-    status = elastic.store();
-    *goesOn = status.ok();
-    return report(status);
+    *goesOn = true;
+    return 0;
   }
   if (status.ok() && outcome.stopped && options.elastic) {
     status = cluster.agreeToGrow(goesOn);
-    if (status.ok() && *goesOn) {
-      status = elastic.store();
-      *goesOn = status.ok();
-      return report(status);
-    }
+    if (status.ok() && *goesOn)
+      return 0;
   }
   if (status.ok() && outcome.endedAfter > 0 && cluster.isChief())
     printNote("dist-run: note: early stopping after epoch " +

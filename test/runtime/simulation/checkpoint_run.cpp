@@ -151,7 +151,9 @@ Status CheckpointRun::goBack(Group &group, GroupSession &session, Own &own,
                              bool *found) {
   std::vector<std::string> notes;
   if (!own.folder.empty()) {
-    Status status = loadKept(own.folder, session, state, found, &notes);
+    Kept kept = Kept::Nothing;
+    Status status = loadKept(own.folder, session, state, &kept, &notes);
+    *found = kept == Kept::Whole;
     // What another has handed over stays, whatever comes of the meeting.
     if (own.stored.empty())
       own.stored = listStates(own.folder);
