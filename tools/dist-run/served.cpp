@@ -65,8 +65,10 @@ bool ServedRun::comesBack() {
   setActivity("coming back to the other processes");
   mail.reset();
   std::unique_ptr<Transport> end;
-  if (!beats.comeBack(&cast, &end, &beats.lost).ok())
+  if (Status back = beats.comeBack(&cast, &end, &beats.lost); !back.ok()) {
+    printNote("dist-run: note: it does not come back: " + back.message());
     return false;
+  }
   printNote("dist-run: note: " + givenUp + ": it comes back");
   open(std::move(end));
   return true;
