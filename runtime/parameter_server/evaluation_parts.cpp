@@ -45,8 +45,8 @@ EvaluationDecision decideParts(const EvaluationFacts &facts) {
   const int64_t parts =
       std::min(each * workers, std::max<int64_t>(facts.batches, 1));
   const int64_t perPart = (facts.batches + parts - 1) / parts;
-  const double together = double((parts + workers - 1) / workers) *
-                          (pull + double(perPart) * batch);
+  const int64_t turns = (parts + workers - 1) / workers;
+  const double together = double(turns) * (pull + double(perPart) * batch);
   const std::string batches = countText(facts.batches, "batch");
   EvaluationDecision decision;
   decision.text = "--evaluation-shards auto takes ";
