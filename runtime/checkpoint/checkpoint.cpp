@@ -355,6 +355,9 @@ Status CheckpointFolder::begin(Session &session) {
 
 Status CheckpointFolder::beginHere(const Session &session) {
   model = session.manifest().model_name();
+  // Between `open` and this another may have come in its place, whose states
+  // and file are not this one's to remove.
+  DIST_RETURN_IF_ERROR(checkLock());
   if (use == FolderUse::Overwrite) {
     // The oldest first: a kill in between leaves a folder that its run can
     // still resume.
@@ -366,8 +369,6 @@ Status CheckpointFolder::beginHere(const Session &session) {
       if (startsWith(name, kAside))
         discard(name);
   }
-  // Between `open` and this another may have come in its place, whose file
-  // this one must not replace.
   DIST_RETURN_IF_ERROR(checkLock());
   if (run.empty())
     run = newRunId();

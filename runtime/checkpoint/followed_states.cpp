@@ -129,9 +129,12 @@ Status FollowedStates::loadNewest(Session &session,
   // First: its last state is there when a run says that it has ended.
   const RunFile file = readRunFile(path);
   ended = file.ended;
-  if (current.first != file.run)
-    reached = Progress();
-  current = {file.run, file.epoch};
+  // What cannot be read for a moment says nothing of the run.
+  if (!file.run.empty()) {
+    if (current.first != file.run)
+      reached = Progress();
+    current = {file.run, file.epoch};
+  }
   DIST_RETURN_IF_ERROR(checkFolder());
   std::vector<Candidate> candidates;
   DIST_RETURN_IF_ERROR(list(file.run, &candidates, notes));

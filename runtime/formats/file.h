@@ -151,8 +151,9 @@ Status replaceFolder(const std::string &from, const std::string &to);
 /// Gives the folder `from` the name `to` and sets `taken`; or leaves it where
 /// it is, where what has that name already is good by `isGood`. What is not
 /// goes to `aside`, a free name of the same file system. Of several processes
-/// that offer one the first is taken, and nobody finds a part of one, or loses
-/// what it has found.
+/// that offer one the first is taken, and nobody finds a part of one. Where
+/// what was there is good, or nothing was, nobody loses what it has found
+/// either.
 Status offerFolder(const std::string &from, const std::string &to,
                    const std::function<bool()> &isGood,
                    const std::string &aside, bool *taken);

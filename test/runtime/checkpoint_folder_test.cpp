@@ -255,6 +255,21 @@ TEST_F(CheckpointTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
   EXPECT_EQ(written(), its);
 }
 
+/// Also where it was to remove what an older run has left.
+TEST_F(CheckpointTest, WhoWakesBehindATakeOverRemovesNothing) {
+  FakeSession session(4, 4);
+  save(session, at(1));
+  std::unique_ptr<CheckpointFolder> frozen;
+  std::vector<std::string> notes;
+  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
+                                     &frozen, &notes)
+                  .ok());
+  auto next = begin(session, FolderUse::TakeOver);
+  ASSERT_TRUE(next->save(3, session, at(2)).ok());
+  EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
+  EXPECT_EQ(names(), (Names{named(1), named(2)}));
+}
+
 TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   FakeSession session(4, 4);
   auto run = begin(session, FolderUse::New);

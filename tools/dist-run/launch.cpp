@@ -442,8 +442,11 @@ int Workers::wait() {
       passOn(worker);
     startAgain();
     tellChief();
-    if (std::all_of(workers.begin(), workers.end(),
-                    [](const Worker &worker) { return worker.hasEnded; }))
+    // One whose start the system refused is still to come.
+    auto isToCome = [&](const Worker &worker) {
+      return !worker.hasEnded || (worker.isRefused && mayStartAgain(worker));
+    };
+    if (std::none_of(workers.begin(), workers.end(), isToCome))
       break;
     if (isOver() && !wasOver)
       last = Clock::now() + kGrace;

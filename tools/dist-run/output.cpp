@@ -39,7 +39,7 @@ Status checkWritable(const std::string &path) {
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     return cannotWrite(path, std::strerror(errno));
   // A working directory that was removed is there for who is in it.
-  if (stat(folder.c_str(), &info) == 0 && info.st_nlink == 0)
+  if (folder == "." && stat(".", &info) == 0 && info.st_nlink == 0)
     return cannotWrite(path, "its folder was removed");
   return Status();
 }

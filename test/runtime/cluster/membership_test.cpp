@@ -329,9 +329,11 @@ TEST_F(MembershipTest, AChiefWithoutTheSecretIsNone) {
   // It waits for the others until the one that does not come has seen it.
   struct : SystemSurroundings {
     Clock::time_point now() override {
-      return system.now() + std::chrono::hours(hasSeen ? 1 : 0);
+      // More each time: it may begin to wait only then.
+      return system.now() + std::chrono::hours(hasSeen ? ++asked : 0);
     }
     std::atomic<bool> hasSeen{false};
+    std::atomic<int> asked{0};
   } waiting;
   options[0].surroundings = &waiting;
   options[0].timeout = 600;
