@@ -48,6 +48,10 @@ def finish_within(limit, workers):
     print(f"{'all over within' if seconds < limit else 'NOT over within'} {limit} s: {seconds:.2f} s")
 
 
+def wait_until_told(told, text):
+    tasks.wait_for(text, lambda: any(text in line for line in told))
+
+
 def end_job(told, reader):
     """Ends what would train on, a while from now, and tells what became of each; the chief's lines are read already."""
     tasks.wait_for_steps(folder, steps_done() + 200)
@@ -184,12 +188,13 @@ elif case == "begin":
 elif case == "return":
     # Worker 2 is lost, and started again.
     workers = [start(index, ports) for index in range(3)]
-    told, met, reader = tasks.listen(workers[0], "going on with 3 workers")
+    told, _, reader = tasks.listen(workers[0], "")
     wait_for_steps(20)
     workers[2].kill()
     workers[2].wait()
+    wait_until_told(told, "going on with 2 workers")
     workers[2] = start(2, ports)
-    tasks.wait_for("worker 2 is taken in", met.is_set)
+    wait_until_told(told, "going on with 3 workers")
     end_job(told, reader)
 elif case == "refuse":
     # Worker 2 is lost, and started again with another learning rate.
@@ -198,6 +203,7 @@ elif case == "refuse":
     wait_for_steps(20)
     workers[2].kill()
     workers[2].wait()
+    wait_until_told(told, "going on with 2 workers")
     arguments = [argument.replace("lr=0.002", "lr=0.003") for argument in arguments]
     workers[2] = start(2, ports)
     tasks.wait_for("worker 2 is refused", lambda: workers[2].poll() is not None)
