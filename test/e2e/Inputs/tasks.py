@@ -50,12 +50,12 @@ def start(cluster, job, index, folder, arguments, **environment):
     return task
 
 
-def listen(task, text):
-    """The lines that a task writes, an event that is set by `text` in one, and who reads them."""
-    task.told, heard = [], threading.Event()
-    reader = threading.Thread(target=lambda: [(task.told.append(line), text in line and heard.set()) for line in task.stderr], daemon=True)
+def listen(task):
+    """The lines that a task writes, as they come, and who reads them."""
+    task.told = []
+    reader = threading.Thread(target=lambda: [task.told.append(line) for line in task.stderr], daemon=True)
     reader.start()
-    return task.told, heard, reader
+    return task.told, reader
 
 
 def start_coordinator(address, *more):
