@@ -229,31 +229,31 @@ Status ClusterRun::join(const Options &options, const std::string &package,
       Placement::ofPackage(variant.manifest, hosts, &impl->placement));
   settings->placement = impl->placement;
   settings->process = membership.self();
-  settings->makeWorld =
-      [this, usesMpi = options.usesMpi](const WorldOptions &world,
-                                        std::shared_ptr<World> *out) {
-        setActivity("connecting to the other workers");
-        if (usesMpi)
-          return impl->connectByMpi(world, out);
-        std::shared_ptr<MessageWorld> made;
-        DIST_RETURN_IF_ERROR(
-            cluster::makeClusterWorld(*impl->membership, impl->placement, world,
-                                      chooseInterface(impl->spec), &made));
-        impl->world = made;
-        std::vector<Communicator *> ranks;
-        for (int rank : impl->placement.ranksOf(impl->membership->self()))
-          ranks.push_back(&made->rank(rank));
-        impl->heartbeat->attach(std::move(ranks), world.nameOp);
-        // What names ops, and the ranks, are the session's.
-        World *shown = made.get();
-        *out = std::shared_ptr<World>(
-            shown, [made = std::move(made), this](World *) mutable {
-              impl->heartbeat->detach();
-              impl->addTraffic(*made, &impl->sent);
-              made.reset();
-            });
-        return Status();
-      };
+  settings->makeWorld = [this, usesMpi = options.usesMpi](
+                            const WorldOptions &world,
+                            std::shared_ptr<World> *out) {
+    setActivity("connecting to the other workers");
+    if (usesMpi)
+      return impl->connectByMpi(world, out);
+    std::shared_ptr<MessageWorld> made;
+    DIST_RETURN_IF_ERROR(cluster::makeClusterWorld(
+        *impl->membership, impl->placement, world, chooseInterface(impl->spec),
+        [this] { return impl->checkOthers(); }, &made));
+    impl->world = made;
+    std::vector<Communicator *> ranks;
+    for (int rank : impl->placement.ranksOf(impl->membership->self()))
+      ranks.push_back(&made->rank(rank));
+    impl->heartbeat->attach(std::move(ranks), world.nameOp);
+    // What names ops, and the ranks, are the session's.
+    World *shown = made.get();
+    *out = std::shared_ptr<World>(
+        shown, [made = std::move(made), this](World *) mutable {
+          impl->heartbeat->detach();
+          impl->addTraffic(*made, &impl->sent);
+          made.reset();
+        });
+    return Status();
+  };
   if (!isChief())
     return Status();
   noteCluster(impl->spec, impl->secret.has_value(), hosts, int(hosts.size()),
@@ -302,7 +302,8 @@ Status ClusterRun::connect(const Options &options, const WorldOptions &world,
   *rank = membership.self();
   std::shared_ptr<MessageWorld> made;
   DIST_RETURN_IF_ERROR(cluster::makeClusterWorld(
-      membership, impl->placement, world, chooseInterface(impl->spec), &made));
+      membership, impl->placement, world, chooseInterface(impl->spec),
+      [this] { return impl->checkOthers(); }, &made));
   impl->heartbeat->attach({&made->rank(*rank)}, world.nameOp);
   World *shown = made.get();
   *out = std::shared_ptr<World>(

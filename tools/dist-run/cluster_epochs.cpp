@@ -49,6 +49,11 @@ Status ClusterRun::Impl::checkBefore() const {
                                       membership->nameOf(lost.front()));
 }
 
+Status ClusterRun::Impl::checkOthers() const {
+  Status known = heartbeat->check();
+  return known.ok() ? checkBefore() : known;
+}
+
 Status ClusterRun::beginEpoch(const Options &options) {
   if (!impl || !impl->membership || impl->membership->epoch() == 0)
     return Status();
@@ -58,10 +63,7 @@ Status ClusterRun::beginEpoch(const Options &options) {
     return Status();
   own.membership->watch([&own] { return own.checkBefore(); });
   DIST_RETURN_IF_ERROR(own.watchEachOther(options));
-  own.membership->watch([&own] {
-    Status known = own.heartbeat->check();
-    return known.ok() ? own.checkBefore() : known;
-  });
+  own.membership->watch([&own] { return own.checkOthers(); });
   return Status();
 }
 

@@ -71,7 +71,10 @@ struct ClusterRun::Impl {
   /// The same, and messages, of a process of parameter servers.
   Status enterServed(const Options &options);
   std::vector<int> findLost(bool waits) const;
+  /// Whether the last epoch's heartbeat misses one of this epoch's; with this
+  /// one's, too.
   Status checkBefore() const;
+  Status checkOthers() const;
   Status serveMetrics(const Options &options);
   Status connectByMpi(const WorldOptions &options, std::shared_ptr<World> *out);
 

@@ -74,9 +74,12 @@ Status Heartbeat::join(const HeartbeatOptions &options,
   // thread looks.
   auto impl = std::make_unique<Impl>(options, key);
   std::unique_ptr<Connection> connection;
-  DIST_RETURN_IF_ERROR(connectToChief(address, key, options.self,
-                                      kJoinMilliseconds, &connection,
-                                      around(options)));
+  Status status = connectToChief(address, key, options.self, kJoinMilliseconds,
+                                 &connection, around(options));
+  if (!status.ok())
+    return Status::error(status.code(), "the chief cannot be reached",
+                         options.members.front().text(), status.message(),
+                         "look there why");
   impl->start(std::move(connection));
   out->reset(new Heartbeat(std::move(impl)));
   return Status();

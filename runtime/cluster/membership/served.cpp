@@ -41,6 +41,9 @@ static Status comeBack(Membership &membership, const ClusterSpec &spec,
   ucx.sharedMemory = false; // as the others', see makeClusterTransport
   ucx.networkDevices = options.networkDevices;
   ucx.timeout = options.timeout;
+  ucx.nameRank = [out](int rank) {
+    return rank < out->cast.ranks() ? out->cast.names[rank] : "this process";
+  };
   ucx.note = [&](const std::string &line) { membership.note(line); };
   auto ask = [&](const std::string &own, int *rank,
                  std::vector<std::string> *all) {
@@ -83,7 +86,16 @@ Status joinServed(Membership &membership, const ClusterSpec &spec,
   DIST_RETURN_IF_ERROR(chooseCpuVariant(membership, &out->cpuVariant));
   DIST_RETURN_IF_ERROR(
       watchMembers(membership, spec, own.watching, &out->heartbeat));
-  return makeClusterTransport(membership, own.networkDevices, &out->end);
+  auto check = [out] {
+    const std::vector<LostMember> lost =
+        out->heartbeat->findLost(/*waits=*/false);
+    return lost.empty() ? Status()
+                        : Status::error(StatusCode::Unavailable,
+                                        "a process of the cluster is lost",
+                                        out->cast.names[lost.front().member],
+                                        lost.front().why);
+  };
+  return makeClusterTransport(membership, own.networkDevices, check, &out->end);
 }
 
 ps::Mail::Watch watchBy(Heartbeat &heartbeat, int rank) {

@@ -52,6 +52,7 @@ static bool sharesCpus(const Membership &membership) {
 
 static Status makeEnds(Membership &membership, const Placement &placement,
                        const std::string &networkDevices, bool sharedMemory,
+                       const std::function<Status()> &check,
                        std::vector<std::unique_ptr<Transport>> *out) {
   UcxOptions ucx;
   ucx.sharedMemory = sharedMemory;
@@ -59,6 +60,10 @@ static Status makeEnds(Membership &membership, const Placement &placement,
   ucx.ranksHere = placement.ranksOf(membership.self());
   ucx.networkDevices = networkDevices;
   ucx.timeout = kConnectSeconds;
+  ucx.check = check;
+  ucx.nameRank = [&](int rank) {
+    return membership.nameOf(placement.of(rank).process);
+  };
   ucx.note = [&](const std::string &line) { membership.note(line); };
   ucx.exchange = [&](const std::vector<std::string> &own,
                      std::vector<std::string> *all) {
@@ -77,6 +82,7 @@ static Status makeEnds(Membership &membership, const Placement &placement,
 
 Status makeClusterTransport(Membership &membership,
                             const std::string &networkDevices,
+                            const std::function<Status()> &check,
                             std::unique_ptr<Transport> *out) {
   std::vector<RankPlacement> ranks;
   for (const Member &member : membership.members()) {
@@ -89,7 +95,7 @@ Status makeClusterTransport(Membership &membership,
   // Processes of a host write into one queue of a receiver's: one that is
   // killed while it writes there stops it for all, and here the others go on.
   DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices,
-                                /*sharedMemory=*/false, &ends));
+                                /*sharedMemory=*/false, check, &ends));
   *out = std::move(ends.front());
   return Status();
 }
@@ -112,10 +118,11 @@ static WorldOptions ofMembers(const Membership &membership,
 Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const WorldOptions &options,
                         const std::string &networkDevices,
+                        const std::function<Status()> &check,
                         std::shared_ptr<MessageWorld> *out) {
   std::vector<std::unique_ptr<Transport>> ends;
   DIST_RETURN_IF_ERROR(makeEnds(membership, placement, networkDevices,
-                                /*sharedMemory=*/true, &ends));
+                                /*sharedMemory=*/true, check, &ends));
   MessageOptions message;
   static_cast<WorldOptions &>(message) =
       ofMembers(membership, placement, options);

@@ -23,15 +23,18 @@ inline constexpr char kAddresses[] = "addresses";
 
 /// This process's end of messages between all members, by UCX, whose addresses
 /// pass the store: a rank is a member. `networkDevices`: interfaces that it may
-/// use; empty: all.
+/// use; empty: all. `check`: what is known of the others beside the network; an
+/// error ends the wait for them.
 Status makeClusterTransport(Membership &membership,
                             const std::string &networkDevices,
+                            const std::function<Status()> &check,
                             std::unique_ptr<Transport> *out);
 
 /// Connects this process's ranks to all others in the same way.
 Status makeClusterWorld(Membership &membership, const Placement &placement,
                         const WorldOptions &options,
                         const std::string &networkDevices,
+                        const std::function<Status()> &check,
                         std::shared_ptr<MessageWorld> *out);
 
 /// The same by a site's MPI, from the first of `libraries` that is there.

@@ -26,6 +26,7 @@ constexpr int allGreetings = 2;
 /// More than UCX sends in a fifo's element: what is larger has to find its way
 /// once, too, with the peer's help.
 constexpr char greetingText[512] = {};
+constexpr char processHasEnded[] = "its process has ended";
 /// How long an end that closes waits for what it has sent to leave.
 constexpr std::chrono::seconds closingTime{1};
 /// How often one that does not sleep looks at its peers' processes, in passes.
@@ -156,18 +157,15 @@ Status End::address(Address *out) const {
   return Status();
 }
 
-Status End::connect(const std::vector<Address> &all) {
+void End::connect(const std::vector<Address> &all) {
   polled = {{workerEvents, POLLIN, 0}, {wakeEvents, POLLIN, 0}};
   own = all[me];
   for (Peer &peer : peers) {
     const Address &address = all[peer.rank];
     peer.isAbsent = peer.isLost = address.worker.empty();
     if (!peer.isAbsent && !watch(peer, address))
-      return Status::error(StatusCode::Unavailable, "a rank cannot be reached",
-                           "rank " + std::to_string(peer.rank),
-                           "its process has ended");
+      lose(peer, processHasEnded);
   }
-  return Status();
 }
 
 bool End::watch(Peer &peer, const Address &address) {
@@ -195,7 +193,7 @@ Status End::admit(const std::string &text) {
   peer.isComing = true;
   coming.push_back(peer.rank);
   if (!watch(peer, address))
-    lose(peer, "its process has ended");
+    lose(peer, processHasEnded);
   return Status();
 }
 
@@ -210,6 +208,7 @@ bool End::isConnected() {
     all &= peer.greetings == allGreetings;
   }
   ucp_worker_progress(worker);
+  look(Clock::duration::zero());
   return all && jobsUnderWay == 0;
 }
 
@@ -558,7 +557,7 @@ void End::look(Clock::duration time) {
   constexpr size_t first = 2;
   for (size_t i = first; i < polled.size(); ++i)
     if (polled[i].revents) {
-      lose(peers[polledPeers[i - first]], "its process has ended");
+      lose(peers[polledPeers[i - first]], processHasEnded);
       polled[i].fd = -1;
     }
 }

@@ -53,10 +53,10 @@ public:
   void become(int rank, int ranks);
   /// Before anything else: where all are, by rank. Those without an address are
   /// not reached from here.
-  Status connect(const std::vector<Address> &all);
+  void connect(const std::vector<Address> &all);
   /// Greets all others, and those again who have greeted: behind that no
   /// connection is half made, which UCX 1.13 does not survive the end of a peer
-  /// in. Call it until it is true, or fails.
+  /// in. Call it until it is true, or one is lost.
   bool isConnected();
   /// The first that has not greeted back.
   int firstMissing() const;

@@ -85,13 +85,48 @@ void pauseShortly() {
   std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
+std::string nameOf(const UcxOptions &options, int rank) {
+  return options.nameRank ? options.nameRank(rank)
+                          : "rank " + std::to_string(rank);
+}
+
 /// When the time is over; one that all have greeted has its own to send still.
-Status refuseMissing(const End &end) {
+Status refuseMissing(const UcxOptions &options, const End &end) {
   int missing = end.firstMissing();
   return missing == end.rank()
              ? Status()
-             : refuse("rank " + std::to_string(end.rank()) +
-                      " does not reach rank " + std::to_string(missing));
+             : refuse(nameOf(options, end.rank()) + " does not reach " +
+                      nameOf(options, missing));
+}
+
+Status refuseLost(const UcxOptions &options, const End &end) {
+  std::string why;
+  int lost = end.firstLost(&why);
+  return lost < 0 ? Status()
+                  : refuse(nameOf(options, lost) + " is lost: " + why);
+}
+
+/// Until each has greeted all others.
+Status awaitGreetings(const UcxOptions &options,
+                      const std::vector<std::unique_ptr<End>> &ends) {
+  using Clock = Transport::Clock;
+  const Clock::time_point until = Clock::now() + toDuration(options.timeout);
+  constexpr int64_t passesOfCheck = 100;
+  for (int64_t pass = 0;; ++pass) {
+    bool all = true;
+    for (const std::unique_ptr<End> &end : ends)
+      all &= end->isConnected();
+    if (all)
+      return Status();
+    if (options.check && pass % passesOfCheck == 0)
+      DIST_RETURN_IF_ERROR(options.check());
+    for (const std::unique_ptr<End> &end : ends) {
+      DIST_RETURN_IF_ERROR(refuseLost(options, *end));
+      if (Clock::now() > until)
+        DIST_RETURN_IF_ERROR(refuseMissing(options, *end));
+    }
+    pauseShortly();
+  }
 }
 
 } // namespace
@@ -143,22 +178,10 @@ Status makeUcxTransports(const UcxOptions &options,
   for (int rank = 0; rank < options.ranks; ++rank)
     if (size_t(rank) >= all.size() ||
         !Address::fromText(all[rank], &addresses[rank]))
-      return refuse("rank " + std::to_string(rank) + " has no address");
+      return refuse(nameOf(options, rank) + " has no address");
   for (std::unique_ptr<End> &end : ends)
-    DIST_RETURN_IF_ERROR(end->connect(addresses));
-  using Clock = Transport::Clock;
-  Clock::time_point until = Clock::now() + toDuration(options.timeout);
-  for (bool all = false; !all;) {
-    all = true;
-    for (std::unique_ptr<End> &end : ends)
-      all &= end->isConnected();
-    if (all)
-      break;
-    if (Clock::now() > until)
-      for (std::unique_ptr<End> &end : ends)
-        DIST_RETURN_IF_ERROR(refuseMissing(*end));
-    pauseShortly();
-  }
+    end->connect(addresses);
+  DIST_RETURN_IF_ERROR(awaitGreetings(options, ends));
   for (std::unique_ptr<End> &end : ends)
     out->push_back(std::move(end));
   return Status();
@@ -170,7 +193,7 @@ Status makeUcxReturn(const UcxOptions &options, const AskForRank &ask,
   DIST_RETURN_IF_ERROR(openContext(options, &context));
   std::unique_ptr<End> end;
   DIST_RETURN_IF_ERROR(End::create(context, 0, 1, &end));
-  std::string own, why;
+  std::string own;
   DIST_RETURN_IF_ERROR(describe(*end, &own));
   int rank = 0;
   std::vector<std::string> all;
@@ -179,20 +202,14 @@ Status makeUcxReturn(const UcxOptions &options, const AskForRank &ask,
   for (int other = 0; other < rank; ++other)
     if (size_t(other) < all.size() && !all[other].empty() &&
         !Address::fromText(all[other], &addresses[other]))
-      return refuse("rank " + std::to_string(other) + " has no address");
+      return refuse(nameOf(options, other) + " has no address");
   (void)Address::fromText(own, &addresses[rank]);
   end->become(rank, rank + 1);
-  DIST_RETURN_IF_ERROR(end->connect(addresses));
-  using Clock = Transport::Clock;
-  const Clock::time_point until = Clock::now() + toDuration(options.timeout);
-  while (!end->isConnected()) {
-    if (int lost = end->firstLost(&why); lost >= 0)
-      return refuse("rank " + std::to_string(lost) + " is lost: " + why);
-    if (Clock::now() > until)
-      DIST_RETURN_IF_ERROR(refuseMissing(*end));
-    pauseShortly();
-  }
-  *out = std::move(end);
+  end->connect(addresses);
+  std::vector<std::unique_ptr<End>> ends;
+  ends.push_back(std::move(end));
+  DIST_RETURN_IF_ERROR(awaitGreetings(options, ends));
+  *out = std::move(ends.front());
   return Status();
 }
 

@@ -41,6 +41,11 @@ struct UcxOptions {
   std::string networkDevices;
   /// Seconds until all must have been reached.
   double timeout = 30;
+  /// What is known of the others beside the network: an error ends the wait for
+  /// them; null: nothing.
+  std::function<Status()> check;
+  /// What errors call a rank; null: "rank" and its number.
+  std::function<std::string(int rank)> nameRank;
   /// Hears what is waited for beside the others, once that lasts; null: nobody.
   std::function<void(const std::string &)> note;
 };
@@ -62,7 +67,8 @@ void limitUcxPorts(int first, int last);
 void holdWhileSharing(std::function<std::shared_ptr<void>()> hold);
 
 /// One end for each of `ranksHere`. Errors: no `prepareUcx` before, a network
-/// that does not open, what `exchange` met.
+/// that does not open, what `exchange` and `check` met; a rank that is lost, at
+/// once, or not reached in time.
 Status makeUcxTransports(const UcxOptions &options,
                          std::vector<std::unique_ptr<Transport>> *out);
 
@@ -73,7 +79,7 @@ using AskForRank = std::function<Status(const std::string &own, int *rank,
 
 /// The end of a process that comes when the others have met, and have admitted
 /// it (Transport::admit). Of the options the ranks and their exchange are
-/// nothing to it. Errors besides: one of them is lost.
+/// nothing to it.
 Status makeUcxReturn(const UcxOptions &options, const AskForRank &ask,
                      std::unique_ptr<Transport> *out);
 

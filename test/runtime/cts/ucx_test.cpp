@@ -11,7 +11,9 @@
 #include <chrono>
 #include <csignal>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace dist::cts {
 namespace {
@@ -248,9 +250,8 @@ TEST_P(Ucx, FrozenProcessesAreNamed) {
 }
 
 /// Two ends in this process, whose addresses `change` has passed.
-Status openTwo(double timeout,
-               const std::function<void(std::string &)> &change) {
-  UcxOptions options;
+Status openTwo(double timeout, const std::function<void(std::string &)> &change,
+               UcxOptions options = {}) {
   options.ranks = 2;
   options.ranksHere = {0, 1};
   options.timeout = timeout;
@@ -278,6 +279,56 @@ TEST(UcxToken, WhoDoesNotKnowItIsNotHeard) {
             "cannot open the network: rank 0 does not reach rank 1");
   status = openTwo(1, [](std::string &address) { address = "HOST\n1\n2\n"; });
   EXPECT_EQ(status.message(), "cannot open the network: rank 1 has no address");
+}
+
+/// Of another process of this machine, which hears nothing.
+std::string ofProcess(const std::string &address, pid_t process) {
+  size_t begin = address.find('\n') + 1, end = address.find('\n', begin);
+  return address.substr(0, begin) + std::to_string(process) + "\n2" +
+         address.substr(end + 1);
+}
+
+// A start does not wait for who is gone, whatever it has found out of it.
+TEST(UcxStart, WhoIsLostEndsIt) {
+  constexpr double longest = 600;
+  UcxOptions options;
+  options.nameRank = [](int rank) { return "worker " + std::to_string(rank); };
+  const std::string told =
+      "cannot open the network: worker 1 is lost: its process has ended";
+
+  pid_t process = fork();
+  ASSERT_GE(process, 0);
+  if (process == 0)
+    for (;;)
+      pause();
+  std::thread killer;
+  Status status = openTwo(
+      longest,
+      [&](std::string &address) {
+        address = ofProcess(address, process);
+        killer = std::thread([process] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          kill(process, SIGKILL);
+        });
+      },
+      options);
+  killer.join();
+  EXPECT_EQ(status.message(), told);
+  waitpid(process, nullptr, 0);
+  auto isGone = [&](std::string &address) {
+    address = ofProcess(address, process);
+  };
+  EXPECT_EQ(openTwo(longest, isGone, options).message(), told);
+
+  // Frozen, say: only others know.
+  options.check = [calls = 0]() mutable {
+    return ++calls < 3 ? Status()
+                       : Status::error(StatusCode::Unavailable, "it is lost");
+  };
+  auto isSilent = [&](std::string &address) {
+    address = ofProcess(address, getpid());
+  };
+  EXPECT_EQ(openTwo(longest, isSilent, options).message(), "it is lost");
 }
 
 INSTANTIATE_TEST_SUITE_P(Wires, Ucx, testing::Bool(), [](const auto &info) {

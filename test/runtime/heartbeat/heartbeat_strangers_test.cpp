@@ -113,7 +113,9 @@ TEST_F(HeartbeatTest, AChiefThatIsNotThereIsAnError) {
   }
   Status status = Heartbeat::join(optionsOf(1, 1), "127.0.0.1",
                                   std::to_string(closed) + " secret", &none);
-  EXPECT_THAT(status.message(), HasSubstr("cannot connect (127.0.0.1:"));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("(worker 0 at 127.0.0.1:1 (process 100))"),
+                    HasSubstr("cannot connect (127.0.0.1:")));
   for (const char *wrong : {"", "17", "0 secret", "70000 secret", "x secret"})
     EXPECT_THAT(
         Heartbeat::join(optionsOf(1, 1), "127.0.0.1", wrong, &none).message(),
