@@ -118,7 +118,7 @@ bool CheckpointFolder::holdsNamedLock() const {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-Status CheckpointFolder::lock(std::vector<std::string> *notes) {
+Status CheckpointFolder::lock(bool takesOver, std::vector<std::string> *notes) {
   FileSystem &files = fileSystem();
   for (;;) {
     lockFile = files.open(path + "/.lock", kLockFlags, 0666);
@@ -133,7 +133,7 @@ Status CheckpointFolder::lock(std::vector<std::string> *notes) {
     } else if (errno == EWOULDBLOCK) {
       files.close(lockFile);
       lockFile = -1;
-      return use == FolderUse::TakeOver ? replaceLock() : inUse(path);
+      return takesOver ? replaceLock() : inUse(path);
     } else if (errno != EINTR) {
       notes->push_back("the file system has no locks (" +
                        std::string(std::strerror(errno)) +
@@ -293,13 +293,12 @@ Status CheckpointFolder::look() {
 }
 
 Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
+                                  bool takesOver,
                                   std::unique_ptr<CheckpointFolder> *out,
                                   std::vector<std::string> *notes) {
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
   DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
-  DIST_RETURN_IF_ERROR(folder->lock(notes));
-  if (use == FolderUse::TakeOver)
-    folder->use = FolderUse::Resume; // from now on
+  DIST_RETURN_IF_ERROR(folder->lock(takesOver, notes));
   folder->sweep();
   DIST_RETURN_IF_ERROR(folder->look());
   *out = std::move(folder);
@@ -326,16 +325,21 @@ Status CheckpointFolder::claim() {
 Status CheckpointFolder::open(const std::string &path, FolderUse use,
                               Session &session,
                               std::unique_ptr<CheckpointFolder> *out,
-                              std::vector<std::string> *notes) {
+                              std::vector<std::string> *notes, bool takesOver) {
   std::unique_ptr<CheckpointFolder> folder;
   Status status;
   if (session.process() == 0)
-    status = openHere(path, use, &folder, notes);
+    status = openHere(path, use, takesOver, &folder, notes);
   if (folder && status.ok())
     status = folder->claim();
+  std::vector<std::string> uses;
+  Status outcome;
+  DIST_RETURN_IF_ERROR(
+      share(session, status, std::to_string(int(use)), &uses, &outcome));
+  DIST_RETURN_IF_ERROR(outcome);
   if (session.process() > 0)
-    folder.reset(new CheckpointFolder(path, use));
-  DIST_RETURN_IF_ERROR(share(session, status));
+    folder.reset(
+        new CheckpointFolder(path, FolderUse(std::atoi(uses[0].c_str()))));
   *out = std::move(folder);
   return Status();
 }
@@ -346,7 +350,8 @@ Status checkCheckpointFolder(const std::string &path, FolderUse use) {
     return Status();
   std::unique_ptr<CheckpointFolder> folder;
   std::vector<std::string> ignored;
-  return CheckpointFolder::openHere(path, use, &folder, &ignored);
+  return CheckpointFolder::openHere(path, use, /*takesOver=*/false, &folder,
+                                    &ignored);
 }
 
 Status CheckpointFolder::begin(Session &session) {
@@ -430,7 +435,7 @@ Status CheckpointFolder::keepHold() {
     std::vector<std::string> ignored;
     DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
     const int before = lockFile;
-    if (Status status = lock(&ignored); !status.ok()) {
+    if (Status status = lock(/*takesOver=*/false, &ignored); !status.ok()) {
       lockFile = before; // none would mean that the file system has no locks
       return status;
     }

@@ -31,9 +31,6 @@ enum class FolderUse {
   New,       // to begin; refused where states are
   Resume,    // to go on with what is there, or to begin
   Overwrite, // to begin; what states are there are removed
-  /// As Resume, in place of a process that the run goes on without: it may be
-  /// frozen, and hold the folder still. It saves nothing there any more.
-  TakeOver,
 };
 
 /// The folder of a run, held from `open` until the object goes. All processes
@@ -42,10 +39,13 @@ class CheckpointFolder {
 public:
   /// Makes the folder if it is missing and locks it. Errors: another holds it,
   /// it has states of another run and `use` is New, it has states of several.
-  /// `notes` tells what a user should know besides.
+  /// `notes` tells what a user should know besides. Of `use` and `takesOver`
+  /// those of process 0 count. `takesOver`: in place of a process that the run
+  /// goes on without, which may be frozen, and hold the folder still; it saves
+  /// nothing there any more.
   static Status open(const std::string &path, FolderUse use, Session &session,
                      std::unique_ptr<CheckpointFolder> *out,
-                     std::vector<std::string> *notes);
+                     std::vector<std::string> *notes, bool takesOver = false);
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder &) = delete;
   CheckpointFolder &operator=(const CheckpointFolder &) = delete;
@@ -75,17 +75,19 @@ public:
   Status finishSave(int64_t keep, Session &session, Status *failure);
 
   const std::string &runId() const { return run; }
+  /// Whether it was opened to go on with what is there.
+  bool resumes() const { return use == FolderUse::Resume; }
 
 private:
   friend Status checkCheckpointFolder(const std::string &path, FolderUse use);
   struct Save;
 
   CheckpointFolder(const std::string &path, FolderUse use);
-  static Status openHere(const std::string &path, FolderUse use,
+  static Status openHere(const std::string &path, FolderUse use, bool takesOver,
                          std::unique_ptr<CheckpointFolder> *out,
                          std::vector<std::string> *notes);
   Status beginHere(const Session &session);
-  Status lock(std::vector<std::string> *notes);
+  Status lock(bool takesOver, std::vector<std::string> *notes);
   Status replaceLock();
   bool holdsNamedLock() const;
   void sweep();

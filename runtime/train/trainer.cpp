@@ -203,8 +203,9 @@ Status Trainer::openFolder() {
                          "no folder is given", "add --checkpoint DIR");
   }
   std::vector<std::string> notes;
-  Status status = CheckpointFolder::open(options.checkpoint, options.folderUse,
-                                         session, &folder, &notes);
+  Status status =
+      CheckpointFolder::open(options.checkpoint, options.folderUse, session,
+                             &folder, &notes, options.takesFolderOver);
   for (const std::string &note : notes)
     observer.note(note);
   if (status.ok())
@@ -252,9 +253,7 @@ Status Trainer::adopt(const TrainingState &read, const std::string &from) {
 
 /// From what the folder has, if that is asked for.
 Status Trainer::resumeSaved() {
-  const bool isAsked = options.folderUse == FolderUse::Resume ||
-                       options.folderUse == FolderUse::TakeOver;
-  return folder && isAsked ? resume() : Status();
+  return folder && folder->resumes() ? resume() : Status();
 }
 
 /// What is in memory is newer than what was saved, if it is whole.
@@ -499,6 +498,7 @@ Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder)
     DIST_RETURN_IF_ERROR(folder->begin(session));
+  outcome->begun = true;
   epochResumed = state.pendingEpoch || state.epochExamples > 0;
   if (state.pendingEpoch)
     DIST_RETURN_IF_ERROR(validateAndTell());

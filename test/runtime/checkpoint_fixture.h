@@ -18,10 +18,11 @@ struct CheckpointTest : FolderTest {
   std::vector<std::string> notes;
 
   /// A run that begins, or resumes; null with an error of the test's.
-  std::unique_ptr<CheckpointFolder> begin(Session &session, FolderUse use) {
+  std::unique_ptr<CheckpointFolder> begin(Session &session, FolderUse use,
+                                          bool takesOver = false) {
     std::unique_ptr<CheckpointFolder> opened;
-    Status status =
-        CheckpointFolder::open(folder, use, session, &opened, &notes);
+    Status status = CheckpointFolder::open(folder, use, session, &opened,
+                                           &notes, takesOver);
     TrainingState ignored;
     bool found = false;
     if (status.ok() && use == FolderUse::Resume)

@@ -209,7 +209,7 @@ TEST_F(CheckpointTest, WhoTakesAFolderOverWritesThereAlone) {
   ASSERT_TRUE(frozen->save(3, session, at(1)).ok());
   ASSERT_TRUE(frozen->beginSave(session, at(2), /*beside=*/false).ok());
   EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
-  auto next = begin(session, FolderUse::TakeOver);
+  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
   Status failure;
   EXPECT_TRUE(frozen->finishSave(3, session, &failure).ok());
   EXPECT_FALSE(failure.ok());
@@ -223,7 +223,7 @@ TEST_F(CheckpointTest, WhoTakesAFolderOverWritesThereAlone) {
   EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
   // Where nobody holds it, it is as any other's.
   next.reset();
-  begin(session, FolderUse::TakeOver);
+  begin(session, FolderUse::Resume, /*takesOver=*/true);
 }
 
 /// It is frozen before it begins, and wakes when another has begun.
@@ -235,7 +235,7 @@ TEST_F(CheckpointTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
   ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Resume, session,
                                      &frozen, &notes)
                   .ok());
-  auto next = begin(session, FolderUse::TakeOver);
+  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
   auto written = [&] {
     std::ifstream file(folder / "run.json");
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -264,10 +264,27 @@ TEST_F(CheckpointTest, WhoWakesBehindATakeOverRemovesNothing) {
   ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
                                      &frozen, &notes)
                   .ok());
-  auto next = begin(session, FolderUse::TakeOver);
+  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
   ASSERT_TRUE(next->save(3, session, at(2)).ok());
   EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
   EXPECT_EQ(names(), (Names{named(1), named(2)}));
+}
+
+/// A run that is to overwrite, and loses its first process before that has: it
+/// does not go on from what another run has left.
+TEST_F(CheckpointTest, WhoTakesAFolderOverMayHaveToOverwriteIt) {
+  FakeSession session(4, 4);
+  save(session, at(7));
+  std::unique_ptr<CheckpointFolder> frozen;
+  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
+                                     &frozen, &notes)
+                  .ok());
+  auto next = begin(session, FolderUse::Overwrite, /*takesOver=*/true);
+  EXPECT_FALSE(next->resumes());
+  EXPECT_EQ(names(), Names{});
+  ASSERT_TRUE(next->save(3, session, at(2)).ok());
+  EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
+  EXPECT_EQ(names(), Names{named(2)});
 }
 
 TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {

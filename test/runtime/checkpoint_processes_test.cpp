@@ -4,117 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/kept_states.h"
-#include "test/runtime/processes_fixture.h"
+#include "test/runtime/checkpoint_processes_fixture.h"
 
 namespace dist::test {
 namespace {
-
-enum { W, Seen, Moving, Table };
-
-/// A run: its sessions and its folder of states, by process.
-struct SavedRun {
-  Processes processes{Between::Messages};
-  std::vector<std::unique_ptr<CheckpointFolder>> folders;
-  std::vector<std::vector<std::string>> notes;
-};
-
-class CheckpointProcesses : public SessionTest {
-protected:
-  fs::path states;
-  void SetUp() override {
-    SessionTest::SetUp();
-    states = folder / "states";
-  }
-
-  /// Opens the package for a mesh of 1, 2 or 4 ranks, with a table in parts: of
-  /// four the last has nothing of it, and the one before has padding.
-  void open(SavedRun &run, const std::vector<int> &processOf) {
-    session.reset();
-    m.Clear();
-    int64_t ranks = processOf.size(), rows = (5 + ranks - 1) / ranks;
-    describe(ranks);
-    manifest::Variable *table = variable("table", {5, 2});
-    table->set_group("parameter");
-    table->set_bytes(8 * rows);
-    *table->mutable_local_type() = type({rows, 2});
-    if (ranks > 1) {
-      table->mutable_sharding()->add_dims()->add_axes("data");
-      table->mutable_sharding()->add_dims();
-    }
-    ASSERT_TRUE(SessionTest::open().ok());
-    session.reset();
-    Status status = run.processes.open(folder, m, processOf);
-    ASSERT_TRUE(status.ok()) << status.message();
-    run.folders.resize(run.processes.sessions.size());
-    run.notes.resize(run.processes.sessions.size());
-  }
-  std::vector<Status> begin(SavedRun &run, FolderUse use,
-                            int64_t *step = nullptr) {
-    return run.processes.onAll([&, use, step](int process, Session &own) {
-      DIST_RETURN_IF_ERROR(CheckpointFolder::open(
-          states, use, own, &run.folders[process], &run.notes[process]));
-      TrainingState state;
-      bool found = false;
-      if (use == FolderUse::Resume)
-        DIST_RETURN_IF_ERROR(run.folders[process]->load(own, &state, &found,
-                                                        &run.notes[process]));
-      if (step && process == 0)
-        *step = found ? state.step : -1;
-      return run.folders[process]->begin(own);
-    });
-  }
-  static std::vector<Status> save(SavedRun &run, int64_t step) {
-    return run.processes.onAll([&](int process, Session &own) {
-      TrainingState state;
-      state.step = step;
-      return run.folders[process]->save(3, own, state);
-    });
-  }
-  /// The table's elements are 0 to 9, `seen` and `moving` differ by rank.
-  static void fill(SavedRun &run, float first = 0) {
-    expectOk(run.processes.onAll([&](int, Session &own) {
-      float table[10];
-      for (int i = 0; i < 10; ++i)
-        table[i] = first + i;
-      DIST_RETURN_IF_ERROR(
-          own.writeVariable(Table, {manifest::F32, {5, 2}, table}));
-      for (int rank : own.localRanks()) {
-        float seen = 3 + rank, row[] = {float(rank), float(2 * rank)};
-        DIST_RETURN_IF_ERROR(
-            own.writeSlice(Seen, rank, {manifest::F32, {}, &seen}));
-        DIST_RETURN_IF_ERROR(
-            own.writeSlice(Moving, rank, {manifest::F32, {1, 2}, row}));
-      }
-      return Status();
-    }));
-  }
-  std::vector<float> valueOf(SavedRun &run, int variable) {
-    std::vector<Tensor> values(run.processes.sessions.size());
-    expectOk(run.processes.onAll([&](int process, Session &own) {
-      return own.readVariable(variable, &values[process]);
-    }));
-    return floats(values[0]);
-  }
-  float seenOf(SavedRun &run, int process, int rank) {
-    Tensor slice;
-    EXPECT_TRUE(
-        run.processes.sessions[process]->readSlice(Seen, rank, &slice).ok());
-    return floats(slice)[0];
-  }
-  std::vector<std::string> namesIn(const fs::path &path) {
-    std::vector<std::string> names;
-    for (auto &item : fs::directory_iterator(path))
-      names.push_back(item.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-};
-
-using Names = std::vector<std::string>;
-const std::vector<float> kTable = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-const char *kStep5 = "step-000000000005", *kStep6 = "step-000000000006";
 
 TEST_F(CheckpointProcesses, EachWritesWhatItsRanksHold) {
   SavedRun run;
@@ -262,6 +155,31 @@ TEST_F(CheckpointProcesses, ARefusalIsEveryones) {
         << status.message();
 }
 
+// Processes that meet again may not all know whether their run has begun.
+TEST_F(CheckpointProcesses, AllUseAFolderAsTheChiefDoes) {
+  {
+    SavedRun run;
+    open(run, {0, 1});
+    expectOk(begin(run, FolderUse::New));
+    fill(run);
+    expectOk(save(run, 5));
+  }
+  for (bool resumes : {true, false}) {
+    SavedRun run;
+    open(run, {0, 1});
+    expectOk(openFolders(run, [&](int process) {
+      return resumes == (process == 0) ? FolderUse::Resume
+                                       : FolderUse::Overwrite;
+    }));
+    for (const auto &folder : run.folders)
+      EXPECT_EQ(folder->resumes(), resumes);
+    expectOk(run.processes.onAll([&](int process, Session &own) {
+      return run.folders[process]->begin(own);
+    }));
+    EXPECT_EQ(fs::exists(states / kStep5), resumes);
+  }
+}
+
 TEST_F(CheckpointProcesses, OneFileOfAllVariables) {
   SavedRun run;
   open(run, {0, 1});
@@ -281,109 +199,6 @@ TEST_F(CheckpointProcesses, OneFileOfAllVariables) {
     EXPECT_EQ(status.message().rfind("process 0: cannot write file", 0), 0u)
         << status.message();
   EXPECT_EQ(valueOf(run, Table), kTable);
-}
-
-//===----------------------------------------------------------------------===//
-// In memory
-//===----------------------------------------------------------------------===//
-
-/// What each process keeps at a step.
-std::vector<Status> keep(SavedRun &run, std::vector<KeptStates> &kept,
-                         int64_t step) {
-  return run.processes.onAll([&, step](int process, Session &own) {
-    TrainingState state;
-    state.step = step;
-    return kept[process].keep(own, state);
-  });
-}
-
-constexpr int64_t kNothing = -2;
-
-/// Of a run of other processes, each of which has its folder of `parent`; the
-/// step, -1 where what they have is not all of one, or `kNothing`.
-int64_t loadAll(SavedRun &run, const fs::path &parent) {
-  std::vector<int64_t> steps(run.processes.sessions.size());
-  expectOk(run.processes.onAll([&](int process, Session &own) {
-    TrainingState state;
-    Kept found = Kept::Nothing;
-    std::vector<std::string> notes;
-    DIST_RETURN_IF_ERROR(loadKept(parent / std::to_string(process), own, &state,
-                                  &found, &notes));
-    EXPECT_TRUE(notes.empty());
-    steps[process] = found == Kept::Whole  ? state.step
-                     : found == Kept::Part ? -1
-                                           : kNothing;
-    return Status();
-  }));
-  EXPECT_EQ(std::count(steps.begin(), steps.end(), steps[0]),
-            std::ptrdiff_t(steps.size()));
-  return steps[0];
-}
-
-TEST_F(CheckpointProcesses, TheNewestThatAllKeptIsTakenUp) {
-  fs::path parent = folder / "kept";
-  std::vector<KeptStates> kept(1);
-  {
-    SavedRun run;
-    open(run, {0, 0});
-    for (int step : {4, 5, 6}) {
-      fill(run, step == 5 ? 0 : 100 * step);
-      expectOk(keep(run, kept, step));
-      EXPECT_EQ(kept[0].step(), step);
-    }
-  }
-  // The sessions are gone. Two are kept, the older of which all have.
-  ASSERT_TRUE(kept[0].write(parent / "0").ok());
-  EXPECT_TRUE(kept[0].empty());
-  EXPECT_EQ(namesIn(parent / "0"), (Names{kStep5, kStep6}));
-  fs::copy(parent / "0", parent / "1", fs::copy_options::recursive);
-  fs::remove_all(parent / "1" / kStep6);
-  for (const std::vector<int> &after :
-       std::vector<std::vector<int>>{{0, 1}, {1, 0}, {0, 0, 1, 1}}) {
-    SavedRun run;
-    open(run, after);
-    EXPECT_EQ(loadAll(run, parent), 5);
-    EXPECT_EQ(valueOf(run, Table), kTable);
-    EXPECT_EQ(valueOf(run, Seen)[0], 7);
-    EXPECT_EQ(valueOf(run, Moving), (std::vector<float>{.5, 1}));
-  }
-  // Who has none, as one that has just come, gets that of the first.
-  fs::remove_all(parent / "1");
-  SavedRun two;
-  open(two, {0, 1});
-  EXPECT_EQ(loadAll(two, parent), 6);
-  EXPECT_EQ(valueOf(two, Table)[9], 609);
-  EXPECT_EQ(namesIn(parent / "1"), Names{kStep6});
-  // Whichever process has it gives it; what was handed over by half is no
-  // state.
-  const fs::path half = parent / "0" / (std::string(kStep6) + ".half");
-  fs::rename(parent / "0" / kStep6, half);
-  fs::remove_all(parent / "0" / kStep5);
-  fs::remove(half / "state.json");
-  EXPECT_EQ(loadAll(two, parent), 6);
-  EXPECT_EQ(valueOf(two, Table)[9], 609);
-  EXPECT_EQ(namesIn(parent / "0"), Names{kStep6});
-  SavedRun one;
-  open(one, {0});
-  EXPECT_EQ(loadAll(one, parent), 6);
-  EXPECT_EQ(valueOf(one, Table)[0], 600);
-}
-
-TEST_F(CheckpointProcesses, WhatIsNotWholeInMemoryIsNotTakenUp) {
-  fs::path parent = folder / "kept";
-  std::vector<KeptStates> kept(2);
-  {
-    SavedRun run;
-    open(run, {0, 1}); // half of the table each
-    fill(run);
-    expectOk(keep(run, kept, 5));
-  }
-  ASSERT_TRUE(kept[0].write(parent / "0").ok());
-  SavedRun one;
-  open(one, {0});
-  EXPECT_EQ(loadAll(one, parent), -1);
-  // And no state at all.
-  EXPECT_EQ(loadAll(one, folder / "nowhere"), kNothing);
 }
 
 } // namespace

@@ -80,9 +80,15 @@ TEST_F(TrainTest, ALostProcessEndsTheRunWhereverItIs) {
       Torn session(cut);
       auto train = data(session, 21);
       Recorder recorder;
-      Status status = fit(session, *train, nullptr, options, recorder);
+      FitOutcome outcome;
+      Status status =
+          fit(session, *train, nullptr, options, recorder, &outcome);
       isOver = session.left >= 0;
       EXPECT_EQ(status.ok(), isOver);
+      // Who goes on without that process is to know whose the folder is.
+      EXPECT_TRUE(outcome.begun || recorder.steps.empty());
+      if (cut == 0)
+        EXPECT_FALSE(outcome.begun);
       if (isOver)
         continue;
       EXPECT_EQ(status.message(), "the peer is lost");

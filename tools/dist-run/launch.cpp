@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/launch.h"
+#include "runtime/checkpoint/run_file.h"
 #include "runtime/cluster/open_files.h"
 #include "runtime/cluster/socket.h"
 #include "runtime/core/package.h"
@@ -538,6 +539,7 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
     status = Status::error(
         StatusCode::InvalidArgument, "wrong option value", "--max-restarts",
         "a run that saves nothing would begin anew", "add --checkpoint DIR");
+  const std::string runBefore = readRunFile(options.checkpoint).run;
   std::vector<std::string> command = ownCommandLine();
   int restarts = options.maxRestarts, code = 0;
   while (status.ok()) {
@@ -551,7 +553,9 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
         interruptedBy())
       break;
     noteRestart(failure, "all are started", --restarts);
-    command = resuming(std::move(command));
+    // Until the run has begun there, the folder is another's.
+    if (!options.overwrite || readRunFile(options.checkpoint).run != runBefore)
+      command = resuming(std::move(command));
   }
   if (!status.ok())
     code = report(status);

@@ -253,8 +253,15 @@ static int serve(ClusterRun &cluster, Session &session) {
 
 /// Trains until the end, or until other workers are lost that this run goes on
 /// without: `goesOn`.
-static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
-                   Elastic &elastic, bool *goesOn);
+/// What a run wants of --checkpoint's folder, from one set of workers to the
+/// next: what it has begun there it goes on with.
+struct FolderClaim {
+  FolderUse use = FolderUse::New;
+  bool takesOver = false; // see CheckpointFolder::open
+};
+
+static int fitOnce(const Options &options, FolderClaim *folder,
+                   ClusterRun &cluster, Elastic &elastic, bool *goesOn);
 
 /// Compiles for a run that may come.
 static int prepareFit(const Options &options) {
@@ -284,9 +291,10 @@ int runFit(const Options &options) {
     status = checkModelName(options.outputs[0]);
   if (!status.ok())
     return report(status);
-  FolderUse use = options.resume      ? FolderUse::Resume
-                  : options.overwrite ? FolderUse::Overwrite
-                                      : FolderUse::New;
+  FolderClaim folder;
+  folder.use = options.resume      ? FolderUse::Resume
+               : options.overwrite ? FolderUse::Overwrite
+                                   : FolderUse::New;
   int processes = 1, servers = 0;
   status = countProcesses(options, &processes, &servers);
   if (status.ok())
@@ -306,7 +314,7 @@ int runFit(const Options &options) {
   const bool mayBeLate = options.elastic && options.store && !launches;
   auto checkFolder = [&] {
     return !options.checkpoint.empty() && cluster.isChief()
-               ? checkCheckpointFolder(options.checkpoint, use)
+               ? checkCheckpointFolder(options.checkpoint, folder.use)
                : Status();
   };
   if (status.ok() && !mayBeLate)
@@ -328,12 +336,12 @@ int runFit(const Options &options) {
     if (!status.ok())
       return report(status);
     if (isLate && !options.checkpoint.empty())
-      use = FolderUse::Resume;
+      folder.use = FolderUse::Resume;
   }
   while (true) {
     bool goesOn = false;
     const bool wasChief = cluster.isChief();
-    int code = fitOnce(present, use, cluster, elastic, &goesOn);
+    int code = fitOnce(present, &folder, cluster, elastic, &goesOn);
     if (!goesOn)
       return code;
     // Also where nothing was kept yet: others may have been further.
@@ -346,15 +354,12 @@ int runFit(const Options &options) {
       printNote("dist-run: note: going on with " +
                 std::to_string(present.workers) +
                 (present.workers == 1 ? " worker" : " workers"));
-    if (!options.checkpoint.empty())
-      use = cluster.isChief() && (!wasChief || use == FolderUse::TakeOver)
-                ? FolderUse::TakeOver
-                : FolderUse::Resume;
+    folder.takesOver = cluster.isChief() && (!wasChief || folder.takesOver);
   }
 }
 
-static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
-                   Elastic &elastic, bool *goesOn) {
+static int fitOnce(const Options &options, FolderClaim *folder,
+                   ClusterRun &cluster, Elastic &elastic, bool *goesOn) {
   Program program;
   std::unique_ptr<Session> session;
   auto fails = [&](const Status &failed) {
@@ -428,7 +433,8 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
   fitOptions.asyncSave = options.asyncSave;
-  fitOptions.folderUse = use;
+  fitOptions.folderUse = folder->use;
+  fitOptions.takesFolderOver = folder->takesOver;
   fitOptions.monitors = options.monitors;
   fitOptions.kept = elastic.kept();
   fitOptions.keptIn = elastic.folder();
@@ -451,6 +457,8 @@ static int fitOnce(const Options &options, FolderUse use, ClusterRun &cluster,
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
+  if (outcome.begun && !options.checkpoint.empty())
+    folder->use = FolderUse::Resume;
   if (status.ok())
     status = cluster.check();
   if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {

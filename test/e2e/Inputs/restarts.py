@@ -1,12 +1,13 @@
 """What becomes of `COMMAND... --max-restarts N` when processes of its are killed.
 
-    restarts.py [--worker NUMBER] [--refuse] TIMES UNTIL COMMAND...
+    restarts.py [--worker NUMBER] [--refuse] [--early] TIMES UNTIL COMMAND...
 
 Kills worker NUMBER, by default 1, TIMES times (with 0, it tells it to stop, once), each time ten steps after it
 has begun to train, and waits for the end; or, where UNTIL is not empty, until its errors
 have said that, and ends it then.
 --refuse: the command may open no file more when that happens, until it has said that it cannot
 start the worker again.
+--early: as soon as it is there, before it has begun.
 Prints the exit code and the errors, without epochs' lines.
 """
 import os
@@ -25,6 +26,9 @@ if sys.argv[1] == "--worker":
     del sys.argv[1:3]
 refuses = sys.argv[1] == "--refuse"
 if refuses:
+    del sys.argv[1]
+early = sys.argv[1] == "--early"
+if early:
     del sys.argv[1]
 times, until, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
 
@@ -51,8 +55,9 @@ tasks.started.append(run)
 for _ in range(max(times, 1)):
     before = tasks.steps_done(".")
     worker = wait_for("the worker", find_worker)
-    # Not those that a run goes on from, which may be written again.
-    wait_for("steps", lambda: tasks.steps_done(".") > before + 10)
+    if not early:
+        # Not those that a run goes on from, which may be written again.
+        wait_for("steps", lambda: tasks.steps_done(".") > before + 10)
     limits = resource.prlimit(run.pid, resource.RLIMIT_NOFILE)
     if refuses:
         # It has more than four, and waits for fewer pipes at a time.

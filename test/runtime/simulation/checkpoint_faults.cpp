@@ -32,21 +32,21 @@ void CheckpointRun::disturb() {
   switch (simulator.below(9)) {
   case 0:
     simulator.crashAfter(victim, points);
-    return startLater(FolderUse::Resume, seconds(1));
+    return startLater(/*takesOver=*/false, seconds(1));
   case 1: {
     const bool isGivenUp = simulator.chance(0.3);
     simulator.freezeAfter(victim, points,
                           simulator.between(milliseconds(100), seconds(6)));
     if (isGivenUp)
       lose(victim);
-    return startLater(FolderUse::TakeOver, milliseconds(200));
+    return startLater(/*takesOver=*/true, milliseconds(200));
   }
   case 2:
     for (int process : there)
       simulator.crash(process);
     storage.losePower();
     hasLostPower = true;
-    return startLater(FolderUse::Resume, {});
+    return startLater(/*takesOver=*/false, {});
   case 3:
     storage.isFull = true;
     return simulator.at(simulator.now() +
@@ -58,7 +58,7 @@ void CheckpointRun::disturb() {
     simulator.crash(victim);
     if (isElastic && simulator.chance(0.7))
       return;
-    return startLater(FolderUse::Resume, {});
+    return startLater(/*takesOver=*/false, {});
   case 5:
     storage.refusesIn = int(simulator.below(40));
     return;
@@ -73,7 +73,7 @@ void CheckpointRun::disturb() {
                             simulator.between({}, milliseconds(200)),
                         [this] { storage.slowest = Storage::kSlowest; });
   default: // someone starts it once more
-    return startLater(FolderUse::Resume, {});
+    return startLater(/*takesOver=*/false, {});
   }
 }
 

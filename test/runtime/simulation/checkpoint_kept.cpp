@@ -63,7 +63,7 @@ bool CheckpointRun::allCame(const Group &group) {
 }
 
 void CheckpointRun::formNext(Group &before) {
-  Group &next = add(FolderUse::TakeOver);
+  Group &next = add(/*takesOver=*/true);
   before.next = &next;
   next.isMet = true;
   end = std::max(end, simulator.now() + milliseconds(300));

@@ -56,10 +56,10 @@ void CheckpointRun::lose(int process) {
   group.hasLost = group.rounds.isBroken = true;
 }
 
-CheckpointRun::Group &CheckpointRun::add(FolderUse use) {
+CheckpointRun::Group &CheckpointRun::add(bool takesOver) {
   groups.push_back(std::make_unique<Group>());
   groups.back()->number = int(groups.size()) - 1;
-  groups.back()->use = use;
+  groups.back()->takesOver = takesOver;
   return *groups.back();
 }
 
@@ -72,8 +72,8 @@ int CheckpointRun::startProcess(Group &group, int self) {
   return number;
 }
 
-CheckpointRun::Group &CheckpointRun::start(FolderUse use) {
-  Group &group = add(use);
+CheckpointRun::Group &CheckpointRun::start(bool takesOver) {
+  Group &group = add(takesOver);
   const int count =
       isElastic ? 2 + int(simulator.below(2)) : 1 + int(simulator.below(3));
   group.stored.resize(size_t(count));
@@ -82,13 +82,13 @@ CheckpointRun::Group &CheckpointRun::start(FolderUse use) {
   return group;
 }
 
-void CheckpointRun::startLater(FolderUse use, Duration least) {
+void CheckpointRun::startLater(bool takesOver, Duration least) {
   const Duration wait = least + simulator.between({}, milliseconds(500));
   end = std::max(end, simulator.now() + wait + seconds(1));
-  simulator.at(simulator.now() + wait, [this, use] {
-    start(use);
+  simulator.at(simulator.now() + wait, [this, takesOver] {
+    start(takesOver);
     if (!storage.hasLocks && simulator.chance(0.3))
-      start(use);
+      start(takesOver);
   });
 }
 
@@ -125,8 +125,8 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
     group.opens = ++opens;
     group.refusals = storage.refusals;
   }
-  DIST_RETURN_IF_ERROR(
-      CheckpointFolder::open(kFolder, group.use, session, &folder, &notes));
+  DIST_RETURN_IF_ERROR(CheckpointFolder::open(
+      kFolder, FolderUse::Resume, session, &folder, &notes, group.takesOver));
   group.isOpen = true;
   DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
   DIST_RETURN_IF_ERROR(folder->begin(session));
@@ -288,8 +288,7 @@ void CheckpointRun::checkGoesOn(const Group &group, const Status &failed) {
 
 /// Whether no other has come to have the folder since.
 bool CheckpointRun::isAlone(const Group &group) const {
-  bool isAlone = group.opens == opens &&
-                 (group.isOpen || group.use == FolderUse::TakeOver);
+  bool isAlone = group.opens == opens && (group.isOpen || group.takesOver);
   for (auto &other : groups)
     isAlone &= storage.hasLocks || other->claim <= group.claim;
   return isAlone;
@@ -364,7 +363,7 @@ void CheckpointRun::checkLoaded(Group &group, GroupSession &session,
 }
 
 std::string CheckpointRun::run() {
-  start(FolderUse::Resume);
+  start(/*takesOver=*/false);
   planFaults();
   simulator.run(simulator.now() + kLimit);
   for (auto &[process, group] : groupOf)
@@ -375,7 +374,7 @@ std::string CheckpointRun::run() {
     isOver = true;
     storage.refusesIn = -1;
     simulator.trace("the last one");
-    Group &last = start(FolderUse::TakeOver);
+    Group &last = start(/*takesOver=*/true);
     simulator.run(simulator.now() + kLimit);
     if (begun != last.number)
       simulator.fail("the last run does not begin");

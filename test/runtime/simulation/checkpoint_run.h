@@ -29,7 +29,7 @@ private:
   /// The processes of one epoch.
   struct Group {
     int number = 0;
-    FolderUse use = FolderUse::Resume;
+    bool takesOver = false;
     std::vector<int> processes; // the simulator's
     Rounds rounds;
     int64_t claim = 0; // the epoch that it has made its own, without locks
@@ -52,9 +52,9 @@ private:
     int folders = 0;
   };
 
-  Group &add(FolderUse use);
-  Group &start(FolderUse use);
-  void startLater(FolderUse use, Duration least);
+  Group &add(bool takesOver);
+  Group &start(bool takesOver);
+  void startLater(bool takesOver, Duration least);
   int startProcess(Group &group, int self);
   void live(Group *group, int self);
   Status liveIn(Group &group, int self, Own &own);

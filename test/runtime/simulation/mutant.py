@@ -84,7 +84,7 @@ MUTANTS = {
     "index_after_header": (SAVING, "  DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));\n  DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));", "  DIST_RETURN_IF_ERROR(writeHeader(save.folder, save.header));\n  DIST_RETURN_IF_ERROR(writeIndex(save.folder, files, &save.header.crc));"),
     "replace_removes": (SAVING, "files.rename(target, old) != 0", "(removeAll(target), false)"),
     "discard_in_place": (SAVING, "removeAll(fileSystem().rename(from, to) == 0 ? to : from)", "removeAll(from)"),
-    "takeover_is_refused": (FOLDER, "use == FolderUse::TakeOver ? replaceLock() : inUse(path)", "inUse(path)"),
+    "takeover_is_refused": (FOLDER, "takesOver ? replaceLock() : inUse(path)", "inUse(path)"),
     "own_not_cleared": (FOLDER, "  own.clear();\n  // What those", "  // What those"),
     "epoch_kept": (FOLDER, "  if (!hasEpoch)\n    ++epoch;\n", ""),
     "outclaimed_free": (FOLDER, "(*found || isFree) && !isOutclaimed()", "(*found || isFree)"),
