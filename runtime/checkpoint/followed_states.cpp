@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <limits>
 
 namespace dist {
 
@@ -24,6 +25,11 @@ bool FollowedStates::isNew(const StateId &id) const {
 void FollowedStates::skip(const StateId &id) {
   if (isNew(id))
     done[id.run] = id.age();
+}
+
+void FollowedStates::skipRun(const std::string &run) {
+  constexpr int64_t latest = std::numeric_limits<int64_t>::max();
+  done[run] = {latest, latest};
 }
 
 /// A folder that is not there yet is one without states; one that cannot be

@@ -47,6 +47,8 @@ public:
 
   /// This one is done, and so are those of its run that are older.
   void skip(const StateId &done);
+  /// All that this run has saved, and will.
+  void skipRun(const std::string &run);
   /// Gives the session's model the newest state that is newer than those of
   /// before; none, if there is none now. `notes` tells of those that could not
   /// be read: they are damaged, or were removed meanwhile. Errors: the states

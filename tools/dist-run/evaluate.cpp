@@ -97,6 +97,9 @@ int runEvaluate(const Options &options) {
     if (Status status = cluster.find(options); !status.ok())
       return report(status);
   }
+  // Before the model is compiled, which may take as long as a short run.
+  const RunFile found =
+      options.follow ? readRunFile(options.checkpoint) : RunFile();
   Program program;
   std::unique_ptr<Session> session;
   if (int code = openProgram(options, kDefaultBatch, &program, &session,
@@ -109,7 +112,7 @@ int runEvaluate(const Options &options) {
   if (status.ok() && cluster.isChief())
     noteWeights(*session, *data);
   if (status.ok() && options.follow)
-    return report(followStates(options, *session, *data));
+    return report(followStates(options, found, *session, *data));
   if (status.ok() && readsStates)
     status = loadNewest(options, *session);
   Evaluation result;

@@ -110,30 +110,39 @@ namespace {
 /// When nothing more is to come.
 class RunsEnd {
 public:
-  RunsEnd(const Options &options, const FollowedStates &states)
-      : options(options), states(states) {}
+  /// `found`: what lay there when this process began.
+  RunsEnd(const Options &options, FollowedStates &states, const RunFile &found)
+      : options(options), states(states), found(found) {
+    if (options.overwrite && found.ended)
+      states.skipRun(found.run);
+  }
 
   /// Of a look that found no new state.
   bool isThere() {
     if (!states.runHasEnded())
       return false;
-    if (!options.resume || states.takenUp() != before || isComplete())
+    if (!isBefore() || isComplete())
       return true;
     if (!std::exchange(isTold, true))
       printNote("dist-run: note: the run in " + options.checkpoint +
-                " has ended: waiting until it is taken up again (--resume)");
+                " has ended: waiting until " +
+                (options.resume ? "it is taken up again (--resume)"
+                                : "another begins there (--overwrite)"));
     return false;
-  }
-  /// Of the first look of all.
-  void begin() {
-    if (states.runHasEnded())
-      before = states.takenUp();
   }
 
 private:
+  /// Whether the run is the one that had ended before this process began, which
+  /// is to be taken up again, or to be replaced.
+  bool isBefore() const {
+    if (!found.ended || states.takenUp().first != found.run)
+      return false;
+    return options.resume ? states.takenUp().second == found.epoch
+                          : options.overwrite;
+  }
   /// The cluster's evaluator knows how far the run is to go.
   bool isComplete() const {
-    if (!options.isEvaluator)
+    if (!options.isEvaluator || !options.resume)
       return false;
     const FollowedStates::Progress &reached = states.progress();
     const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
@@ -143,19 +152,18 @@ private:
 
   const Options &options;
   const FollowedStates &states;
-  /// As the run was when it had ended before this began.
-  std::optional<std::pair<std::string, int64_t>> before;
+  const RunFile found;
   bool isTold = false;
 };
 
 } // namespace
 
-Status followStates(const Options &options, Session &session,
-                    const Dataset &data) {
+Status followStates(const Options &options, const RunFile &found,
+                    Session &session, const Dataset &data) {
   FollowedStates states(options.checkpoint);
   Results results(options);
   DIST_RETURN_IF_ERROR(results.open(states));
-  RunsEnd end(options, states);
+  RunsEnd end(options, states, found);
   double lastNews = now();
   for (bool isFirst = true;; isFirst = false) {
     std::optional<FollowedState> state;
@@ -165,8 +173,6 @@ Status followStates(const Options &options, Session &session,
     for (const std::string &note : notes)
       printNote("dist-run: note: " + note);
     DIST_RETURN_IF_ERROR(status);
-    if (isFirst)
-      end.begin();
     if (state) {
       if (!state->older.empty())
         printNote("dist-run: note: " + listSteps(state->older) +

@@ -7,6 +7,7 @@
 #ifndef TOOLS_DIST_RUN_FOLLOW_H
 #define TOOLS_DIST_RUN_FOLLOW_H
 
+#include "runtime/checkpoint/run_file.h"
 #include "runtime/core/session.h"
 #include "runtime/data/dataset.h"
 #include "tools/options/options.h"
@@ -16,10 +17,11 @@ namespace dist::tools {
 /// `evaluate --follow`: evaluates each new state in --checkpoint, the newest
 /// where several have come, until the run that saves there has ended; prints a
 /// line each, and adds one to --history, which says what is done already when
-/// this process is started again. Errors: --follow-timeout seconds without a
+/// this process is started again. `found`: the folder's run when the process
+/// began. Errors: --follow-timeout seconds without a
 /// new state; what keeps it from reading states or writing results.
-Status followStates(const Options &options, Session &session,
-                    const Dataset &data);
+Status followStates(const Options &options, const RunFile &found,
+                    Session &session, const Dataset &data);
 
 } // namespace dist::tools
 

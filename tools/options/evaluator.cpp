@@ -25,7 +25,7 @@ bool isOfEvaluator(const std::string &group, const std::string &name) {
            std::end(ofMachine);
   // What a run writes is the chief's.
   static const char *const ofRun[] = {"--output", "--plot", "--trace",
-                                      "--save-best", "--overwrite"};
+                                      "--save-best"};
   return std::find(std::begin(ofRun), std::end(ofRun), name) == std::end(ofRun);
 }
 
