@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "passes/Lowering/Package/FileError.h"
+#include "tools/options/options.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -69,10 +71,16 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
     text = rest.empty() ? joined : joined + ": " + rest.str();
   }
   // One line: what follows a line break is a note.
-  llvm::errs() << "dist-opt: " << kind << ": " << StringRef(text).rtrim()
+  llvm::errs() << "dist-opt: " << kind << ": "
+               << ::dist::tools::onOneLine(StringRef(text).rtrim().str())
                << "\n";
-  for (Diagnostic &note : diagnostic.getNotes())
-    llvm::errs() << "  note: " << note.str() << "\n";
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    llvm::errs() << "  note: ";
+    // One that shows an op has lines of its own.
+    const std::string lines = note.str();
+    for (StringRef line : llvm::split(lines, '\n'))
+      llvm::errs() << ::dist::tools::onOneLine(line.str()) << "\n";
+  }
   printed |= isError;
   return success();
 }

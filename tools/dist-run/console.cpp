@@ -60,7 +60,7 @@ int printReport(const std::string &text) {
 
 void printNote(const std::string &line) {
   clearBar();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", onOneLine(line).c_str());
 }
 
 void drawBar(const std::string &line) {

@@ -29,14 +29,17 @@ int exitCodeOf(StatusCode code) {
   }
 }
 
-std::string errorLine(const char *tool, const Status &status) {
-  std::string line = std::string(tool) + ": error: " + status.message();
-  for (char &c : line)
+std::string onOneLine(std::string text) {
+  for (char &c : text)
     if (c == '\n' || c == '\r')
       c = ' ';
     else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-      c = '?'; // of a file's name or content: a terminal would obey it
-  return line;
+      c = '?';
+  return text;
+}
+
+std::string errorLine(const char *tool, const Status &status) {
+  return onOneLine(std::string(tool) + ": error: " + status.message());
 }
 
 const char *versionText() { return "dist-mlir " DIST_VERSION; }
