@@ -131,8 +131,10 @@ Status MembershipRun::live(Process &own) {
     options.spec.of(Job::Worker).push_back({"127.0.0.1", 2000 + task});
   options.spec.self = Task{Job::Worker, own.task};
   options.isElastic = isElastic;
-  if (isShared)
-    options.store = {{{"127.0.0.1", 2379}}, /*isCoordinator=*/true};
+  if (isShared) {
+    options.store.addresses = {{"127.0.0.1", 2379}};
+    options.store.isCoordinator = true;
+  }
   options.timeout = kStartSeconds;
   options.note = [this](const std::string &line) { simulator.trace(line); };
   options.surroundings = own.machine.get();
