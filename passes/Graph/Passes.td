@@ -236,6 +236,35 @@ def DifferentiatePass : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }
 
+def JoinPiecesPass : Pass<"graph-join-pieces", "::mlir::ModuleOp"> {
+  let summary = "Puts the pieces side by side that a sum adds between zeros";
+  let description = [{
+    A value that is read in slices, as the steps of a sequence read it, has a sum
+    of padded pieces as its gradient. Where at least `least-pieces` of a sum's
+    terms are pieces along one dim that do not overlap, they become one
+    concatenation, with zeros where there is none; what else the sum adds is
+    added to it. Few pieces stay: their sum is one kernel that reads each.
+
+    Before:
+    ```mlir
+    %0 = graph.pad %a, %zero {low = array<i64: 0, 0>, high = array<i64: 2, 0>, ...}
+    %1 = graph.pad %b, %zero {low = array<i64: 1, 0>, high = array<i64: 1, 0>, ...}
+    %2 = graph.pad %c, %zero {low = array<i64: 2, 0>, high = array<i64: 0, 0>, ...}
+    %3 = graph.add %0, %1
+    %4 = graph.add %3, %2
+    ```
+    After:
+    ```mlir
+    %4 = graph.concat %a, %b, %c {axis = 0 : i64}
+    ```
+  }];
+  let options = [
+    Option<"leastPieces", "least-pieces", "int64_t", "8",
+      "Pieces of a sum from which on they are joined">,
+  ];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
 def ApplyOptimizerPass : Pass<"graph-apply-optimizer", "::mlir::ModuleOp"> {
   let summary = "Turns gradients into updates of the variables";
   let description = [{

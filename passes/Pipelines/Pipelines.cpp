@@ -70,6 +70,8 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     differentiate.inputs.assign(options.inputGradients.begin(),
                                 options.inputGradients.end());
     pm.addPass(createDifferentiatePass(differentiate));
+    // Before anything looks at each op: a sum of N pieces is N of its size.
+    pm.addPass(createJoinPiecesPass());
     ApplyOptimizerPassOptions apply;
     apply.optimizer = options.optimizer;
     apply.lrSchedule = options.lrSchedule;
